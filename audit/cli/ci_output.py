@@ -43,11 +43,7 @@ def refuse_no_file(path: Path | None) -> None:
 
 
 def write_junit(outcome: Outcome, path: Path) -> None:
-    """Write the outcome of a command as a JUnit file, which replaces an earlier one.
-
-    Raises:
-        OutputError: If the file cannot be written.
-    """
+    """Write the outcome of a command as a JUnit file, which replaces an earlier one."""
     with written_whole(path) as begun:
         begun.write_bytes(junit_bytes(outcome))
 
@@ -169,11 +165,7 @@ def summary_file() -> Path | None:
 
 
 def add_summary(outcome: Outcome, path: Path) -> None:
-    """Add the summary of a step to the file that GitHub shows.
-
-    Raises:
-        OSError: If the file cannot be written.
-    """
+    """Add the summary of a step to the file that GitHub shows."""
     with path.open("a", encoding="utf-8", errors="replace") as opened:
         opened.write(markdown(outcome))
 
@@ -238,9 +230,6 @@ def publish(outcome: Outcome, junit: Path | None) -> None:
 
     Annotations go to standard error, so that standard output is the same everywhere. A summary that
     cannot be written fails nothing: it is said on standard error.
-
-    Raises:
-        OutputError: If the JUnit file cannot be written.
     """
     if junit is not None:
         write_junit(outcome, junit)

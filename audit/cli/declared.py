@@ -20,15 +20,7 @@ from audit.cli.output import quietly, user_mistakes
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """An option of a command.
-
-    Args:
-        group: Parameter whose fields it is one of; empty for a parameter of its own.
-        field: The field or parameter that it states.
-        kind: Type of that.
-        default: What that is if the option is not given; MISSING if it must be.
-        option: How it is stated.
-    """
+    """An option of a command."""
 
     group: str
     field: str
@@ -106,11 +98,7 @@ _OF_THE_DATA = ("dataset", "predictions", "add_to", "protected_with", "title", "
 
 
 def of_config(options: Sequence[Declared], file: Path, named: Collection[str]) -> dict[str, Any]:
-    """What a TOML file states of options, by their names, but for fields named already.
-
-    Raises:
-        InputError: If the file cannot be read, or a key or value is not one of the options.
-    """
+    """What a TOML file states of options, by their names, but for fields named already."""
     from audit.policy.reading import line_of
 
     content, text = _content(file)
@@ -179,9 +167,6 @@ def of_run(options: Sequence[Declared], run: Path, named: Collection[str]) -> di
     """The settings of an earlier run, by field, but for those named and those of its data.
 
     Those of its model are left out, too, where the command names no predictions.
-
-    Raises:
-        InputError: If it is no run, has changed, or is none of ``audit run``.
     """
     from audit.runs.sealed_run import SealedRun
 
@@ -253,12 +238,7 @@ def _groups(command: Callable[..., None]) -> dict[str, Any]:
 
 
 def declared(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as Typer takes it, with the options that its parameters declare.
-
-    Args:
-        command: Function whose parameters are annotated with an `Option`, or are dataclasses with
-            such fields. User errors that it raises become messages.
-    """
+    """The command as Typer takes it, with the options that its parameters declare."""
     options = options_of(command)
     in_files = "config" in signature(command).parameters
 

@@ -65,11 +65,7 @@ class GivenLabels(HierarchyShape):
     label: LabelColumn = None
 
     def settings(self, file: Path, alone: str, **of_labels: object) -> Mapping[str, Any]:
-        """What `Settings` say of the data.
-
-        Raises:
-            InputError: If there are options of labels and no labels, or labels and no hierarchy.
-        """
+        """What `Settings` say of the data."""
         from audit.measure.labels_alone import FLAT
 
         shape = {field.name: getattr(self, field.name) for field in fields(HierarchyShape)}

@@ -39,9 +39,6 @@ class Case:
     """One check.
 
     Args:
-        name: Name of the check.
-        title: The question that it answers.
-        state: Whether it passed, failed, crashed, or was skipped since it did not apply.
         statements: Its sentences, the worst first; a check that did not run gives its reason.
         unsaid: Number of its findings that have no sentence here, without those folded into others.
     """
@@ -58,11 +55,6 @@ class Outcome:
     """What one command found.
 
     Args:
-        command: Name of the command, such as ``run``.
-        title: What it was about; empty without a name.
-        word: The verdict in a word.
-        sentence: The sentence that explains it.
-        cases: A case for each check, in report order.
         facts: What identifies the data, the hierarchy, the policy and the tool, by name.
         first: Ids of the findings to act on first.
         beyond: Sentences on checks with more findings than anybody can act on.

@@ -86,11 +86,7 @@ def _refuse_options_of_predictions(settings: Settings) -> None:
 
 
 def _with_engine(settings: Settings, resume: bool) -> Settings:
-    """The settings with the engine that counts, unless their size decides it.
-
-    Raises:
-        InputError: If an option is of another one.
-    """
+    """The settings with the engine that counts, unless their size decides it."""
     chosen = settings.engine or ("stream" if resume else settings.counting)
     goes_with = {
         "--memory": (settings.memory is not None, "stream"),

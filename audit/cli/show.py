@@ -137,10 +137,8 @@ def instance_lines(
     """Draw the merged tree of an instance.
 
     Args:
-        tree: The instance.
         least: Share of all labels, and of all scores, below which a node is left out, as of
             `InstanceTree.lines`.
-        columns: Width of the terminal; bars take up to half of it.
         encoding: Of the terminal; where it has no lines and blocks, ASCII replaces them.
     """
     drawn = list(tree.lines(least))

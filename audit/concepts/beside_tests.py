@@ -71,11 +71,7 @@ def _scaled(layer: np.ndarray[Any, Any]) -> FloatArray:
 def control_rows(
     scene: Scene, places: list[int], baseline: FloatArray | None
 ) -> list[dict[str, Any]]:
-    """Rows of `CONTROLS` of one split, for dimensions by place.
-
-    Args:
-        baseline: Representations of a random network for the rows of the split; None without one.
-    """
+    """Rows of `CONTROLS` of one split, for dimensions by place."""
     jobs = [(place, judged) for place in places for judged in ("seen", "unseen")]
     rows = in_parallel(lambda job: _control_row(scene, *job, baseline), jobs)
     return [row for row in rows if row is not None]

@@ -92,15 +92,7 @@ def extract_representations(
 
 @dataclass(eq=False)
 class _Kept:
-    """What has been kept of the batches so far.
-
-    Args:
-        layers: Per layer the vectors of each call.
-        read: The vectors that the head read, of each call.
-        labels: Labels of each instance.
-        predictions: The label that is predicted of each instance.
-        batches: Number of batches.
-    """
+    """What has been kept of the batches so far: vectors of each call, labels, predictions."""
 
     layers: dict[str, list[Vectors]]
     read: list[Vectors]
@@ -155,10 +147,6 @@ def _recording(
     """Keep what layers give, and what the head reads, within the block, and compute no gradients.
 
     Vectors are copied at once, since a later layer may work in place.
-
-    Raises:
-        InputError: If a layer is not there; at the end, if there was no instance, or the head does
-            not read the vectors of the last layer.
     """
     import torch
 

@@ -79,8 +79,6 @@ class Half:
     """A half of the instances with the shrunk covariance of their features.
 
     Args:
-        fitted: The instances of this half, ascending.
-        judged: Those of the other.
         covariance: As it is, shape (features, features).
         mean: Mean features, shape (features,).
         toward: How far it is drawn toward a sphere: features / (features + rows).
@@ -100,7 +98,6 @@ class Half:
 
         Args:
             z: Representations, shape (n, features).
-            fitted: The half, shape (n,).
             left: In place of z where the covariance is of something else, shape (n, features).
         """
         rows = np.flatnonzero(fitted)
@@ -203,9 +200,6 @@ class Area:
     """An area under the curve: the share of pairs of an inside and another instance in order.
 
     Args:
-        value: The mean placement of the inside ones.
-        low: Lower end of the 95 % interval.
-        high: Upper end.
         p_at_limit: P value of its being `LIMIT` or more.
     """
 

@@ -46,7 +46,6 @@ class Control:
     """Draws of one size.
 
     Args:
-        size: Instances, or groups, of a draw.
         areas: Area of each draw; fewer where a draw could not be judged.
     """
 
@@ -137,7 +136,6 @@ def dealt_anew(
     """Draws of random units among the instances of two siblings, with a made-up concept.
 
     Args:
-        residuals: What nodes leave of the features, shape (n, features).
         rows: The instances of just one of the two, ascending.
     """
     among = np.zeros(len(residuals), np.bool_)
@@ -244,10 +242,6 @@ def cut_down(
     known: Sequence[BoolArray],
 ) -> Control:
     """Draws of nodes that are read, in turn, each cut down to random units; the rest is left out.
-
-    Args:
-        z: Representations, shape (n, features).
-        known: The instances of each node that is read.
 
     Returns:
         As many draws as decide whether enough are read.

@@ -22,12 +22,7 @@ Pair = tuple[int, int]
 def node_areas(
     z: FloatArray, below: Below, halves: Sequence[Half], units: Units
 ) -> list[Area | None]:
-    """Areas of the tested nodes against all others, by the covariance of the features.
-
-    Args:
-        z: Representations, shape (n, features).
-        halves: Halves of the features; each judges the other one.
-    """
+    """Areas of the tested nodes against all others, by the covariance of the features."""
     areas: list[Area | None] = []
     for start in range(0, len(below.tested), BLOCK):
         nodes = below.tested[start : start + BLOCK]
@@ -47,7 +42,6 @@ class Siblings:
     """Discriminants between siblings, by the covariance of what nodes leave unexplained.
 
     Args:
-        halves: Halves of the residuals.
         directions: Per half the direction of each tested node, shape (nodes, features).
         best: Per parent, the child of the highest score, shape (instances below it, splits).
         closest: Per tested child of a parent, and parent, the siblings whose scores lie closest.
@@ -60,12 +54,7 @@ class Siblings:
 
 
 def fit_siblings(z: FloatArray, below: Below, units: Units, halves: int | None = None) -> Siblings:
-    """Fit the discriminants on every half, or on the first ones.
-
-    Args:
-        z: Representations, shape (n, features).
-        halves: How many halves; all if None.
-    """
+    """Fit the discriminants on every half, or on the first ones."""
     member = dense(below.member, slice(None), below.tested)
     rows_of = {parent: below.rows_below(parent) for parent in below.families}
     fitted_on = units.fitted[:halves]
@@ -126,8 +115,6 @@ def pair_areas(
     """Areas of children against siblings, of the instances of just one of the two.
 
     Args:
-        z: Representations, shape (n, features).
-        fit: The discriminants.
         pairs: Pairs of a child and a sibling; those without two units on each side are left out.
     """
     rows = below.rows_below(parent)
@@ -163,7 +150,6 @@ def unexplained(z: FloatArray, member: BoolArray, fitted: BoolArray | None = Non
     """What nodes leave of the features of all instances: residuals of a regression on them.
 
     Args:
-        z: Representations, shape (n, features).
         member: Whether an instance is below each node, shape (n, nodes).
         fitted: The instances that the regression is fitted on; all if None.
     """

@@ -23,7 +23,6 @@ class Below:
     """Which instances are below which nodes.
 
     Args:
-        hierarchy: The hierarchy of the labels.
         member: 1 where an instance has a label at or below a node, shape (instances, nodes).
         predicted: The same of the model's answers; None where nothing was answered.
         answered: Whether the model's answer to each instance is known, shape (instances,).
@@ -135,10 +134,6 @@ def with_mistakes(
 
     An instance with a label below the node and none below the sibling counts as answered
     with the sibling if the model answers a label below the sibling and none below the node.
-
-    Args:
-        nodes: Columns `audit.concepts.measurements.NODES`.
-        answers: As `audit.concepts.measure.measure_concepts` takes them.
     """
     known = model_answers(representations, answers)
     labels = representations.instances["labels"].to_list()

@@ -150,7 +150,6 @@ class Predictor:
     """Answers, named by their concepts.
 
     Args:
-        answer: Gives the number of an answer.
         codes: The concepts of each answer, shape (answers, dimensions).
     """
 
@@ -163,11 +162,7 @@ class Predictor:
 
 
 def fit_predictor(z: FloatArray, split: Split, described: Described) -> Predictor | None:
-    """Fit a probe of the combinations of crossed concepts on one half; None without two of them.
-
-    Args:
-        z: Representations, shape ``(rows of the split, features)``.
-    """
+    """Fit a probe of the combinations of crossed concepts on one half; None without two of them."""
     crossed = np.flatnonzero(described.crossed).tolist()
     combinations, of_class = described.combinations(crossed)
     target = of_class[split.class_of]

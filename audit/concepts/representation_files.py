@@ -32,14 +32,7 @@ HEAD = ("head_weight", "head_bias", "head_classes")
 def layer_names(
     names: Iterable[str], others: Iterable[str], what: str, where: object
 ) -> dict[str, str]:
-    """The layers of a file: the name of each, and that of its array or column, in file order.
-
-    Args:
-        others: Those that may be there besides layers.
-
-    Raises:
-        SchemaError: If a name is none of these, or no layer is among them.
-    """
+    """The layers of a file: the name of each, and that of its array or column, in file order."""
     names, others = list(names), list(others)
     layers = {name.removeprefix(LAYER): name for name in names if name.startswith(LAYER)}
     unknown = [name for name in names if not name.startswith(LAYER) and name not in others]

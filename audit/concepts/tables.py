@@ -56,13 +56,7 @@ KEYS = ["test", "dimension", "seen", "ablation", "probe"]
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Pooled answers and what is estimated from them.
-
-    Args:
-        described: The classes.
-        pooled: Answers by part.
-        estimates: Estimates by part.
-    """
+    """Pooled answers and what is estimated from them, by part."""
 
     described: Described
     pooled: Mapping[Part, Pooled]
@@ -84,11 +78,7 @@ class Judged:
 def judge_answers(
     described: Described, pooled: Mapping[Part, Pooled], instances: IntArray
 ) -> Judged:
-    """Estimate every part.
-
-    Args:
-        instances: Different instances of each class that were judged, shape (classes,).
-    """
+    """Estimate every part."""
     own = np.arange(len(described.class_codes))
     slice_of: dict[int | None, IntArray] = {None: own}
     for place, crossed in enumerate(described.crossed):

@@ -39,9 +39,6 @@ class Scene:
     """Representations of one split, with all that the tests need to know of them.
 
     Args:
-        z: Representations, shape ``(rows of the split, features)``.
-        split: The split.
-        described: The classes.
         predict: What the model answers; None where no dimensions cross.
     """
 
@@ -80,8 +77,6 @@ class Removal:
     """What is fitted to remove a dimension, and what is then read or predicted.
 
     Args:
-        dimension: The place of the dimension.
-        seen: `ONE` or `REST`.
         fitted: The rows that the ablation is fitted on.
         readings: Probes from before the ablation.
         predicted: The rows that predictions are judged on.

@@ -40,8 +40,6 @@ class Answers:
     """Answers of one probe, of one seed, counted by class.
 
     Args:
-        part: What they are of.
-        seed: The seed.
         right: Right answers per class, shape (classes,).
         judged: All answers per class.
         auc: Area under the curve, NaN where it is not measured.
@@ -77,7 +75,6 @@ class Pooled:
     """The answers of a part over slices and seeds.
 
     Args:
-        seeds: Seeds, ascending.
         right: Right answers, shape (seeds, classes).
         judged: All answers, shape (seeds, classes).
         auc: Mean area under the curve over all probes; NaN where it is not measured.

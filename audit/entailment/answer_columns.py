@@ -39,9 +39,6 @@ def sound_rows(
     Args:
         parts: A table per file with the columns of ``schema``, and ``refused``: why a row cannot be
             used, null if it can. Further columns are left out.
-        schema: Columns with their types.
-        what: What rows are, in the plural, for messages.
-        paths: The files, for messages.
         keys: Columns that together name one answer, which may be given once.
 
     Raises:
@@ -70,7 +67,6 @@ def by_number(
 
     Args:
         first: The number of the first tuple; None to go by whether the first or last one is named.
-        own: Whether numbers from 0 are the usual ones, since prompts have them.
 
     Raises:
         InputError: If neither is named and there are no usual ones, or both are.
@@ -103,11 +99,7 @@ def by_number(
 
 
 def refuse_foreign(frame: pl.DataFrame, ids: pl.Series, paths: Sequence[Path]) -> None:
-    """Raise InputError if a model answers by ids alone, and no tuple has any of them.
-
-    Args:
-        frame: Answers with ``model`` and ``id``, which is null where something else names a tuple.
-    """
+    """Raise InputError if a model answers by ids alone, and no tuple has any of them."""
     named = pl.col("id").is_null() | pl.col("id").is_in(ids.implode())
     foreign = frame.filter(~named.any().over("model"))
     if not foreign.is_empty():

@@ -44,11 +44,7 @@ class Copy:
     """The records of a file as they are stored.
 
     Args:
-        source: The file.
-        table: Its columns; of JSON lines as text.
         lines: JSON lines as they are written; None in other formats.
-        roles: The column, or key, of each role.
-        header: Whether the file names its columns.
         classes: Names of the classes that labels are numbers of, if they are.
     """
 
@@ -244,11 +240,7 @@ def write_splits(
     Args:
         dataset: As read from its files, which must have the same columns and format.
         folder: A folder that does not exist.
-        shares: A name of `SHARES`.
-        seed: As of `split_of`.
         valid_only: Whether to leave out invalid tuples too, as a generation set does.
-        kind: As the files were read.
-        columns: As the files were read.
 
     Returns:
         Number of tuples in each split.

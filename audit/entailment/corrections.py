@@ -290,12 +290,8 @@ def write_corrected(
     they are. Where each split is a file, a record that moves is put at the end of the other file.
 
     Args:
-        dataset: As read from its files.
         proposed: Columns `CORRECTIONS`; those to review are left to people.
         folder: A folder that does not exist.
-        kind: As the files were read.
-        columns: As the files were read.
-        classes: As the files were read.
 
     Raises:
         InputError: If two files have the same name, a file has no column to change, has changed

@@ -26,12 +26,7 @@ ALL = "All"
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """What models are asked about.
-
-    Args:
-        tuples: One row each, with the columns ``head, relation, instance`` and others.
-        split: "test", or "all".
-    """
+    """What models are asked about."""
 
     tuples: pl.DataFrame
     split: str
@@ -65,11 +60,7 @@ def questions_of(dataset: EntailmentDataset) -> Questions:
 
 
 def parts_by_relation(relation: pl.Series) -> Mapping[str, IntArray]:
-    """Rows of each relation in report order, and of all of them where there are several.
-
-    Args:
-        relation: The relation of each row.
-    """
+    """Rows of each relation in report order, and of all of them where there are several."""
     values = relation.to_numpy()
     rows = {name: np.flatnonzero(values == name) for name in RELATIONS}
     present = {name: own for name, own in rows.items() if len(own)}

@@ -55,10 +55,7 @@ def measure_detection(
     """Measure models and baselines on the test set, or on all tuples where there is none.
 
     Args:
-        dataset: The tuples.
-        predictions: Predictions of one or more models.
         wordnet: A WordNet, for the baseline that looks a concept up above its instance.
-        progress: Progress callback.
     """
     questions = questions_of(dataset)
     ledger, known = _ledger(dataset, questions, predictions)

@@ -44,11 +44,7 @@ def measure_generation(
     References are those of the test set, or of all tuples where there is none.
 
     Args:
-        dataset: The tuples.
-        generations: Texts of one or more models.
-        ratings: Ratings of texts by people.
         meteor: A WordNet folder, which adds METEOR.
-        progress: Progress callback.
 
     Raises:
         InputError: If a model has two texts for an instance, the folder is no WordNet with all

@@ -113,13 +113,7 @@ def measure_quality(
     generation: EntailmentDataset | None = None,
     progress: Progress = silent,
 ) -> QualityMeasurements:
-    """Measure a dataset without regard to the graph that its tuples make.
-
-    Args:
-        dataset: The tuples, with labels.
-        generation: The generation set that goes with them, if there is one.
-        progress: Receives each step.
-    """
+    """Measure a dataset without regard to the graph that its tuples make."""
     progress("counting tuples and words")
     counted = (
         totals(dataset),
@@ -158,11 +152,6 @@ class Beside:
     """What is measured with a dataset of tuples.
 
     Args:
-        positives: The generation set that goes with it.
-        predictions: Predicted validity of its tuples.
-        generations: Concepts that models generated for its instances.
-        ratings: What people say of these.
-        wordnet: A WordNet.
         meteor: Folder of a WordNet with all parts of speech, to measure METEOR; None not to.
     """
 
@@ -176,16 +165,7 @@ class Beside:
 
 @dataclass(frozen=True, eq=False)
 class EntailmentMeasurements:
-    """Everything that checks and reports may read of an entailment graph.
-
-    Args:
-        dataset: What was read.
-        positives: The generation set that goes with it; None without one.
-        quality: What is measured of the dataset itself.
-        graph: The graph that its tuples state.
-        detection: How well models and baselines separate valid tuples from invalid ones.
-        generation: How well models name concepts; None without generated ones.
-    """
+    """Everything that checks and reports may read of an entailment graph."""
 
     dataset: EntailmentDataset
     positives: EntailmentDataset | None
@@ -198,13 +178,7 @@ class EntailmentMeasurements:
 def measure_entailment(
     dataset: EntailmentDataset, beside: Beside | None = None, progress: Progress = silent
 ) -> EntailmentMeasurements:
-    """Measure a dataset of tuples, and its predictions, generations and ratings.
-
-    Args:
-        dataset: The tuples.
-        beside: Predictions and others; None for the dataset alone, with baselines.
-        progress: Progress callback.
-    """
+    """Measure a dataset of tuples, and its predictions, generations and ratings."""
     beside = beside or Beside()
     return EntailmentMeasurements(
         dataset=dataset,

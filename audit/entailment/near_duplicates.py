@@ -121,7 +121,6 @@ class Shingles:
     """Sets of shingles of texts.
 
     Args:
-        keys: A 64-bit key of each shingle, text after text, with repetitions.
         starts: Where the shingles of each text start, shape (n_texts + 1,).
     """
 

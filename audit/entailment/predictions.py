@@ -74,20 +74,12 @@ def read_validity_predictions(
 
 
 def predictions_of(parts: Sequence[pl.DataFrame], paths: Sequence[Path]) -> Records:
-    """Predictions, columns `PREDICTIONS`, from tables with these and ``refused``, one per file.
-
-    Raises:
-        InputError: If no row can be used, or a model predicts a tuple twice.
-    """
+    """Predictions, columns `PREDICTIONS`, from tables with these and ``refused``, one per file."""
     return sound_rows(parts, PREDICTIONS, "predictions of tuples", paths, _KEYS)
 
 
 def together(several: Sequence[Records]) -> Records:
-    """Predictions of all models of several readings, none for none.
-
-    Raises:
-        InputError: If a model predicts a tuple twice.
-    """
+    """Predictions of all models of several readings, none for none."""
     frame = pl.concat([pl.DataFrame(schema=PREDICTIONS), *(one.frame for one in several)])
     sources = tuple(path for one in several for path in one.sources)
     refuse_repeated(frame, _KEYS, sources)

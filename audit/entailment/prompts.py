@@ -198,12 +198,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A dialogue that asks one question.
-
-    Args:
-        id: The tuple that is asked about, or one of the instance that is.
-        messages: An instruction, examples as questions with their answers, and the question.
-    """
+    """A dialogue that asks one question, with an instruction and examples before it."""
 
     id: str
     messages: tuple[Message, ...]

@@ -34,8 +34,6 @@ class Kind:
     """A form of file.
 
     Args:
-        relation: The relation of all its rows; empty if a column has it.
-        columns: Names of the required columns by what they are in the record of tuples.
         order: Their order where a file has no header; empty if it must have one.
         unlabelled: Whether rows are valid where no column has labels.
     """
@@ -68,12 +66,7 @@ Levy and Holt: the premise, which entails the other, comes second."""
 
 @dataclass(frozen=True)
 class Roles:
-    """Columns of one file.
-
-    Args:
-        named: The column of each role that the file has.
-        annotators: Columns that hold the votes of one annotator each.
-    """
+    """The columns of one file by role, and those that hold the votes of one annotator each."""
 
     named: Mapping[str, str]
     annotators: tuple[str, ...]
@@ -87,11 +80,7 @@ def kind_named(name: str) -> Kind:
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """The files, in place of each folder those in it that have one of `SUFFIXES`, by name.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """The files, in place of each folder those in it that have one of `SUFFIXES`, by name."""
     files = []
     for path in paths:
         within = files_in(path) if path.is_dir() else [path]
@@ -110,10 +99,6 @@ def records_in(source: File, kind: Kind, columns: Mapping[str, str]) -> pl.DataF
 
     A file of two columns has a header if its first row has one of their names, or of those that
     the user named.
-
-    Raises:
-        InputError: As `table_of`.
-        SchemaError: As `table_of`, or if rows without a header have too many fields.
     """
     if is_json(source) or has_header(source, kind, columns):
         return table_of(source)
@@ -145,11 +130,6 @@ def roles_among(
     Args:
         columns: Columns that the user named by role. ``votes`` may name the columns of annotators:
             names or patterns such as ``worker_*``, joined by commas.
-
-    Raises:
-        InputError: If there is no role of a name.
-        SchemaError: If a required or named column is missing, no column fits a pattern, or there
-            is only one of ``votes`` and ``votes_valid``.
     """
     _refuse_unknown(kind, columns)
     wanted = {role: columns.get(name, name) for role, name in kind.columns.items()}
@@ -227,12 +207,7 @@ def truths(values: pl.Series) -> pl.Series:
 
 
 def with_class_names(values: pl.Series, classes: Classes | None, where: object) -> pl.Series:
-    """Labels, votes or predictions with the names of classes in place of numbers, none for -1.
-
-    Raises:
-        InputError: If they are numbers, not 0 and 1 alone, and classes have no names.
-        SchemaError: If a number has no name.
-    """
+    """Labels, votes or predictions with the names of classes in place of numbers, none for -1."""
     numbers = values.filter(values.str.contains(r"^-?\d+(\.0)?$")).str.strip_suffix(".0")
     counts = dict(sorted(numbers.value_counts().iter_rows()))
     if classes is not None:

@@ -119,13 +119,8 @@ class Answers:
     """Answers of one model or baseline, each array of shape (n,) in the order of `Questions`.
 
     Args:
-        kind: ``model`` or ``baseline``.
-        model: Its name.
         trained_on: What it was trained on, where the file says so.
-        predicted: Whether each tuple is predicted valid; false where it is not answered.
-        answered: Whether it is answered.
         score: Score of valid; NaN where there is none.
-        unparsable: Whether there is an answer that is neither valid nor invalid.
     """
 
     kind: str
@@ -144,13 +139,7 @@ class Answers:
 def whole_answers(
     kind: str, name: str, predicted: BoolArray, score: FloatArray | None = None
 ) -> Answers:
-    """Answers to every tuple.
-
-    Args:
-        kind: ``model`` or ``baseline``.
-        predicted: Whether each tuple is predicted valid.
-        score: Score of valid; None where there is none.
-    """
+    """Answers to every tuple."""
     n = len(predicted)
     scores = np.full(n, np.nan) if score is None else score
     nothing = np.zeros(n, np.bool_)
@@ -161,7 +150,6 @@ def answers_of(questions: Questions, frame: pl.DataFrame, threshold: float) -> I
     """Answers of each model and its training data, by name.
 
     Args:
-        frame: Predictions, columns `PREDICTIONS`, of any tuples.
         threshold: Score from which a tuple is predicted valid where the model does not say.
     """
     order = questions.tuples.select("id")
@@ -202,12 +190,7 @@ _WORD = r"[\p{L}\p{N}]+"
 def baselines(
     dataset: EntailmentDataset, questions: Questions, wordnet: WordNet | None = None
 ) -> Iterator[Answers]:
-    """Answers of every baseline, in the order of `BASELINES`.
-
-    Args:
-        dataset: All tuples; those of the training split, where there is one, are learned from.
-        wordnet: A WordNet; None leaves its baseline out.
-    """
+    """Answers of every baseline, in the order of `BASELINES`."""
     learned = dataset.tuples.filter(pl.col("split") == TRAIN)
     own = learned.is_empty()
     learned = questions.tuples if own else learned
@@ -240,9 +223,6 @@ def _rates(learned: pl.DataFrame, questions: Questions, column: str, *, own: boo
 
     ``(k + PRIOR * share of the relation) / (n + PRIOR)``, from the training split, or from the
     other folds of the tuples themselves.
-
-    Args:
-        column: ``concept`` or ``head``.
     """
     fold = pl.Series(_folds(questions) if own else np.zeros(len(questions.valid), np.int64))
     parts = questions.tuples.select("relation", column).with_columns(fold=fold)
@@ -258,12 +238,7 @@ def _rates(learned: pl.DataFrame, questions: Questions, column: str, *, own: boo
 
 
 def _held_out(parts: pl.DataFrame, known: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Valid (``k``) and all (``n``) tuples with the keys of each row, those of its fold left out.
-
-    Args:
-        parts: The rows, with the keys and their ``fold``.
-        known: Tuples to count, with the keys, ``fold`` and ``valid``.
-    """
+    """Valid (``k``) and all (``n``) tuples with the keys of each row, its own fold left out."""
     counts = {"k": pl.col("valid").sum().cast(pl.Int64), "n": pl.len().cast(pl.Int64)}
     total = known.group_by(keys).agg(**counts)
     inside = known.group_by(*keys, "fold").agg(**counts)

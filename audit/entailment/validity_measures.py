@@ -22,16 +22,7 @@ LABELS = "labels"
 
 
 def consistency(tuples: pl.DataFrame, frame: pl.DataFrame, threshold: float) -> pl.DataFrame:
-    """Chains of predicted edges, and whether their ends are predicted to be joined.
-
-    Args:
-        tuples: All tuples of the data set, columns `audit.entailment.dataset.TUPLES`.
-        frame: Predictions of tuples of any split, columns `PREDICTIONS`.
-        threshold: Score from which a tuple is predicted valid where the model does not say.
-
-    Returns:
-        Columns `CONSISTENCY`.
-    """
+    """Chains of predicted edges, and whether their ends are predicted to be joined."""
     keys = ("model", "trained_on")
     predicted = pl.coalesce("valid", pl.col("score") >= threshold)
     answered = frame.select(*keys, "id", predicted=predicted).drop_nulls("predicted")
@@ -81,13 +72,7 @@ BINS = 10
 
 
 def bins(truth: BoolArray, score: FloatArray, group: IntArray) -> list[dict[str, Any]]:
-    """``from, to, n, mean_score, valid_share, low, high`` of each bin that has a tuple.
-
-    Args:
-        truth: Whether each tuple is valid, shape (n,).
-        score: Score of valid, in [0, 1], shape (n,).
-        group: Group of each tuple, shape (n,).
-    """
+    """``from, to, n, mean_score, valid_share, low, high`` of each bin that has a tuple."""
     place = _bin_of(score)
     rows = []
     for number in np.unique(place).tolist():

@@ -29,9 +29,6 @@ def coverage(
 ) -> Coverage:
     """Nodes in use by branch, depth of labels, the tail and drift, suppressed for sharing.
 
-    Args:
-        drift: Use by the values of drift columns; None without such columns.
-
     Returns:
         ``branches, depths, drift`` are lists of rows, ``tail`` is one row. A count is null if it
         would disclose a small count beside it.

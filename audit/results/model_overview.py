@@ -42,7 +42,6 @@ def model_overview(
     """Metric scopes, behaviours, exchanges, and pairs of data and model side by side.
 
     Args:
-        run: The run; without predictions all lists are empty.
         beside: The pairs that the model confuses most, from `confused`.
         counts: The data's counts as they may be shown, by cell.
         exchanged: Number of exchanges of each pair of labels that a finding reports.
@@ -123,11 +122,7 @@ def _branch_exchanges(
 
 
 def exchange_evidence(row: Mapping[str, Any], n_instances: int) -> dict[str, Quantity]:
-    """The counts of two labels that are exchanged, and what may be told only beside all of them.
-
-    Args:
-        row: Of `ModelPart.exchanged_pairs`.
-    """
+    """The counts of two labels that are exchanged, and what may be told only beside all of them."""
     observed, of = row["observed"], row["labelled"]
     counts = ("instances", "of", "first_as_second", "second_as_first")
     return {
@@ -266,10 +261,6 @@ def _beside(row: Mapping[str, Any], run: Record, counts: Published) -> dict[str,
 
 def most_confused(pairs: pl.LazyFrame, labelled: pl.Series) -> pl.LazyFrame:
     """The `MOST_CONFUSED` unrelated pairs of labels with the highest confusion, highest first.
-
-    Args:
-        pairs: The pair table of the predictions; further columns are kept.
-        labelled: Ids of the nodes that are labels.
 
     Ties are resolved by node order.
     """

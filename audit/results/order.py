@@ -45,12 +45,7 @@ def worst(found: Iterable[tuple[str, int, Found]], most: int = TEN) -> list[Foun
 def by_first(
     checks: Iterable[Found], told: Callable[[Found], tuple[str, str]], found: Sequence[str]
 ) -> list[Found]:
-    """Checks by their result, then by their first finding; those without one stay in order.
-
-    Args:
-        told: Gives the result and the name of one.
-        found: The name of the check of each finding, in the order of these.
-    """
+    """Checks by their result, then by their first finding; those without one stay in order."""
     first = {name: place for place, name in reversed(list(enumerate(found)))}
 
     def place(check: Found) -> tuple[int, int]:

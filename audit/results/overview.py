@@ -128,10 +128,6 @@ def overview(
 
     Args:
         counts: Counts of the rows as they may be shown, by cell.
-        explained: Reported pairs whose explanation by other finds may be shown; None for all.
-
-    Returns:
-        Lists of rows by figure; a list is empty if there is nothing to show.
     """
     branch_of = dict(run.nodes.select("node", "branch").iter_rows())
     between = None if explained is None else _by_branches(explained, branch_of)

@@ -33,12 +33,7 @@ class ResultPart(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class DriftPart:
-    """Use of nodes by the values of drift columns; its overview is in ``coverage``.
-
-    Args:
-        values: One row per value of a drift column.
-        nodes: One row per value and node tested.
-    """
+    """Use of nodes by the values of drift columns; its overview is in ``coverage``."""
 
     values: pl.DataFrame
     nodes: pl.DataFrame
@@ -234,13 +229,9 @@ class Headline(NamedTuple):
     """Rows of a shared table that ``metrics`` tells again, and the columns with what it tells.
 
     Args:
-        table: The table; besides these columns it has ``low`` and ``high``.
-        value: The number.
-        n: What the number is of.
         parameters: Name and column of each parameter; the first column of a name that is not null.
         name: The metric; empty if the column ``called`` says it.
         called: Column with the metric.
-        scope: Column with the scope; empty for all.
         where: Values of columns that a row must have.
     """
 
@@ -275,8 +266,6 @@ class AnalysisPart:
     """What was measured by an analysis.
 
     Args:
-        name: The analysis.
-        facts: What was measured and how.
         totals: What the counts of tables are part of: ``instances``, and the totals of counts of
             other names.
         frames: The tables that are shared, by name.

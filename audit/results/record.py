@@ -56,11 +56,7 @@ _METRICS = schema(
 def finding_frame(
     findings: Sequence[Finding], titles: Mapping[str, str | None], weight: Mapping[str, float]
 ) -> pl.DataFrame:
-    """A row a finding; evidence and parts as structs, with a field for each name that any has.
-
-    Args:
-        weight: What each weighs among findings of other checks, by its id.
-    """
+    """A row a finding; evidence and parts as structs, with a field for each name that any has."""
     own = _struct(values_of(finding.evidence) for finding in findings)
     of_parts = _struct(values_of(part.evidence) for finding in findings for part in finding.parts)
     nodes = {"nodes": pl.List(pl.String), "titles": pl.List(pl.String)}

@@ -61,7 +61,6 @@ def since_reference(
     """Make the ``since_reference`` part of the shared view.
 
     Args:
-        before: What is kept of the reference.
         ids: All findings of each check, those not shown included.
         depths: The shared view's depths of labels; empty where the hierarchy is another.
 
@@ -153,9 +152,6 @@ def changed_little(
 ) -> Iterator[str]:
     """Counts of a finding that changed by a small cell since the reference, or whose remainder did.
 
-    Args:
-        before: The part of the reference's finding that is kept.
-
     A remainder is the difference of a count from a total printed beside it in both runs.
     """
     shown = {**before["beside"], **before["counts"]}
@@ -172,11 +168,7 @@ def changed_little(
 def bounds_since(
     before: Mapping[str, Any] | None, now: Mapping[str, Shown], min_cell: int
 ) -> dict[str, Shown]:
-    """Bounds in place of the counts that would tell a small cell beside those of the reference.
-
-    Args:
-        before: The part of the reference's finding that is kept; None if it lacks the finding.
-    """
+    """Bounds in place of the counts that would tell a small cell beside those of the reference."""
     if before is None or min_cell <= 1:
         return {}
     changed = changed_little(before, now, min_cell)

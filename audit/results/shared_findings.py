@@ -102,7 +102,6 @@ def numbers_of(
     """Counts that a finding tells in a shared view, and that no program protects there.
 
     Args:
-        finding: The finding.
         shared: The same in the shared view.
         cells: Names of its evidence that are counts of nodes and pairs, which programs protect.
     """
@@ -128,10 +127,7 @@ def shared_denominator(
     """What a check looked at: a bound where it is a small cell, or a count that is withheld.
 
     Args:
-        check: The check.
         published: Its findings that are shown, each with what the shared view says of it.
-        totals: Numbers of instances, and of those with labels, which are printed too.
-        min_cell: Smallest count that may be shown.
         known: What readers know already: it is shown no finer than there.
     """
     value = check.denominator
@@ -162,14 +158,9 @@ def shared_finding(
     """Make a finding for the shared view: suppressed evidence, and the statement filled in with it.
 
     Args:
-        finding: The finding.
-        min_cell: Smallest count that may be shown.
-        titles: Title of each node.
         elsewhere: Counts as they are shown elsewhere, by name of evidence: those of the finding,
             then of each part; empty if none is.
-        totals: Numbers of instances, and of those with labels, which are printed too.
         known: What readers know already: no count is shown finer than there.
-        further_labels: Number of labels beyond the first of each instance.
 
     Parts are ranked by published values, ties by their nodes.
     """

@@ -70,14 +70,7 @@ def columns(
 def shared_rows(
     frame: pl.DataFrame, rule: SharedTable, totals: Mapping[str, int], min_cell: int
 ) -> list[dict[str, Any]]:
-    """The rows of a table in which no count below ``min_cell`` can be read.
-
-    Args:
-        frame: The table.
-        rule: What is shared of it.
-        totals: What counts are part of: ``instances``, and the totals of counts of other names.
-        min_cell: Smallest count shown.
-    """
+    """The rows of a table in which no count below ``min_cell`` can be read."""
     return [_row(row, rule, totals, min_cell) for row in rule.rows_of(frame, min_cell).to_dicts()]
 
 
@@ -120,8 +113,6 @@ class SharedNode:
     """A node as a shared view describes it. Every value in it is in ``result.json``.
 
     Args:
-        node: Its id.
-        title: Its title; None if it has none.
         under: The nearest title above it, where it has none; None if that is not shown.
         picture: Its row of ``overview.tree``; None if it is not pictured.
         branch: Its row of ``overview.branches``; None if no such branch is shown.
@@ -132,7 +123,6 @@ class SharedNode:
         pairs: Rows of ``overview.pairs`` and ``overview.branch_pairs`` with it at either end, each
             with the other end as ``node, title``.
         beside_model: The same of ``overview.data_beside_model``.
-        metrics: Rows of ``metrics`` of the node alone.
     """
 
     node: str

@@ -69,12 +69,7 @@ NOTHING = ByValues({}, {}, ())
 
 
 def kept_values(shown: Sequence[Mapping[str, Any]], drift: DriftPart | None) -> dict[str, Any]:
-    """What a release counts and tells of drift, as later ones remember it.
-
-    Returns:
-        ``values``: ``column, value, instances, labels`` of each value, and ``instances_shown,
-        labels_shown``; ``nodes``: the rows of the table of nodes whose shares are told.
-    """
+    """What a release counts and tells of drift, as later ones remember it."""
     if drift is None:
         return {"values": [], "nodes": []}
     counts, told = drift.values.to_dicts(), list[dict[str, Any]]()

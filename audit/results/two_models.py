@@ -218,15 +218,7 @@ def _withheld(row: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class TwoModels:
-    """A second model of a run's instances, compared with the run's own.
-
-    Args:
-        names: What both are called, in the order that they were given.
-        ledger: What was read of the second's predictions, as in the ledger of a run.
-        metrics: Metrics of the second, as in `ModelPart`.
-        beside: What stands beside them there.
-        changes: What differs, the first as ``old`` and the second as ``new``.
-    """
+    """A second model of a run's instances, compared with the run's own as ``old``."""
 
     names: tuple[str, str]
     ledger: Mapping[str, Any]

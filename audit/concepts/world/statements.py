@@ -20,12 +20,7 @@ HIGH = 0.75
 
 @dataclass(frozen=True)
 class Figure:
-    """What is computed of one network for one statement.
-
-    Args:
-        shown: Figures by name, as the page shows them.
-        holds: Whether the statement is true of this network.
-    """
+    """What is computed of one network for one statement, and whether it holds there."""
 
     shown: dict[str, float]
     holds: bool
@@ -36,8 +31,6 @@ class Statement:
     """One statement of the paper.
 
     Args:
-        section: Where it stands.
-        says: What it says.
         why: Why it is not tested here, or what may keep it from coming back.
         name: What its figures are known by; empty where it is not tested.
         figure: What it comes to for one network that learned without colours.
@@ -206,11 +199,7 @@ def figures_of(measured: ConceptMeasurements) -> dict[str, dict[str, Any]]:
 
 
 def of_colours(right: Mapping[float, float]) -> Figure:
-    """What the statement on colours comes to for networks of one seed.
-
-    Args:
-        right: Share of minimal pairs that each names rightly, by how often a colour told the class.
-    """
+    """What the statement on colours comes to, by how often a colour told the class."""
     shares = [right[one] for one in sorted(right)]
     shown = {f"{100 * one:.0f} %": right[one] for one in sorted(right)}
     return Figure(shown, all(a > b for a, b in pairwise(shares)))

@@ -125,18 +125,7 @@ class GraphMeasurements:
     """The audit of the graph that an entailment dataset states.
 
     Args:
-        edges: Columns `EDGES`.
-        relations: Columns `SUMMARY`.
-        shape: Columns `SHAPE`.
-        components: Columns `COMPONENTS`.
-        contradictions: Columns `CONTRADICTIONS`.
-        violations: Columns `VIOLATIONS`.
-        redundant: Columns `REDUNDANT`.
-        concepts: Columns `CONCEPTS`.
-        twins: Columns `TWINS`.
         wordnet: Columns `WORDNET`; empty without a WordNet.
-        lint: Columns `LINT`.
-        neighbourhoods: Columns `NEIGHBOURHOODS`.
         members: Columns ``relation, text, first``: the texts of components, by their first one.
     """
 
