@@ -36,12 +36,7 @@ class Outputs:
 
 
 def hierarchy_from(given: HierarchyLike) -> Hierarchy:
-    """The hierarchy that is given, named, or spelled out as a dictionary of parents.
-
-    Raises:
-        HierarchyError: On a cycle, or no node.
-        InputError: As `audit.load_hierarchy`.
-    """
+    """The hierarchy that is given, named, or spelled out as a dictionary of parents."""
     return given if isinstance(given, Hierarchy) else load_hierarchy(given)
 
 
@@ -77,8 +72,6 @@ def outputs_from(
     Args:
         given: As in `labels_from`; or scores as an array, a sparse matrix or a frame with a column
             a class, or a dictionary of scores an instance. Whole numbers and booleans are labels.
-        hierarchy: The hierarchy.
-        classes: As in `labels_from`.
         single_label: Whether each instance has one answer; None: as scores that sum to one say.
 
     Raises:

@@ -34,18 +34,7 @@ _FROM_DRIVER = re.compile(r"^.*?(?:ERROR|FATAL): +|^[A-Z_]+: |\[\w+\] ", re.DOTA
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of database.
-
-    Args:
-        title: What it is called.
-        package: The package that reaches it.
-        address: How its addresses look.
-        open: Opens an address for reading, in one transaction.
-        binary: What orders texts by their bytes.
-        tables: Query of the names of its tables.
-        near: Query of the names of those that need no schema before them.
-        options: Options of statements of its driver.
-    """
+    """A kind of database: how it is addressed and opened, and what its SQL has of its own."""
 
     title: str
     package: str

@@ -54,7 +54,6 @@ def written_whole(path: Path, *, lasting: bool = False) -> Iterator[Path]:
     """Write a file atomically: yields a path to write to, which replaces ``path`` at the end.
 
     Args:
-        path: Path of the finished file.
         lasting: Whether the finished file must also survive a power failure.
 
     Raises:

@@ -72,7 +72,6 @@ class CycleSearch:
     shortest that was met: time grows with the edges, not with their square.
 
     Args:
-        edges: Shape (n, n).
         through: Edges of which a cycle must have at least one, the last; None: any cycle.
     """
 

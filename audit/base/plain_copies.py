@@ -34,8 +34,6 @@ class Dialect:
     """How the cells of each line stand apart.
 
     Args:
-        said: How, as a clause.
-        split: The cells of a line.
         header: Number of the line of the names of columns, from 0.
         rows: Number of that of the first row.
         unnamed: Whether a first column has no name.

@@ -16,10 +16,7 @@ class Progress(Protocol):
         """Report the progress of a step; a step of another name ends the one before.
 
         Args:
-            step: What is being done.
-            done: How much of it is done.
             total: How much there is to do; None if that is not known.
-            unit: Unit of ``done`` and ``total``.
         """
 
 
@@ -45,11 +42,7 @@ _STAGES = {
 
 
 class Clock:
-    """A progress callback that hands on each step and times it.
-
-    Args:
-        progress: What it hands on to.
-    """
+    """A progress callback that hands on each step and times it."""
 
     def __init__(self, progress: Progress = silent) -> None:
         self._progress, self._steps = progress, dict[str, list[float]]()

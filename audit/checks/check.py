@@ -64,11 +64,7 @@ class Outcome:
 
 
 def first_unmet(*requirements: tuple[object, str]) -> str:
-    """Why a rule cannot be applied: the reason of the first requirement that is false, or empty.
-
-    Args:
-        requirements: What must be true, and the reason to give where it is not.
-    """
+    """Why a rule cannot be applied: the reason of the first requirement that is false, or empty."""
     return next((reason for holds, reason in requirements if not holds), "")
 
 
@@ -159,11 +155,6 @@ class WaiverCheck:
 
     Its findings are about the policy and have no cases; the instances concerned are the cases of
     the findings that the waiver covers.
-
-    Args:
-        name: What results, policies and ``audit list checks`` call it.
-        title: The question it answers, in one line.
-        rule: Function that looks for findings.
     """
 
     name: str

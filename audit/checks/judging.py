@@ -49,8 +49,6 @@ def judged(
     """Judge every finding of a result by the policy that it was counted with.
 
     Args:
-        result: The result; its earlier judgements are discarded.
-        policy: The policy as applied to the hierarchy.
         reference: An earlier run. A finding that is in it and has not become worse is marked as
             known, and counts as a note if the policy says ``ratchet``.
         earlier: Runs of further earlier releases, from which no count may differ by a small cell.

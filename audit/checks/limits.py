@@ -179,11 +179,7 @@ def _value(policy: Policy, threshold: str) -> float:
 def refuse_unknown_names(
     policy: Policy, nodes: Collection[str], hierarchy: str, checks: Collection[str]
 ) -> None:
-    """Raise PolicyError if a policy names an unknown node or check.
-
-    Args:
-        checks: Names of all checks; those of waivers may be left out.
-    """
+    """Raise PolicyError if a policy names an unknown node or check."""
     refuse_unknown_nodes(policy, nodes, hierarchy)
     refuse_unknown_checks(policy, checks)
 
@@ -207,14 +203,7 @@ def refuse_reference(
     *references: AuditResult | None,
     same_hierarchy: bool,
 ) -> None:
-    """Raise an error if a reference is required but missing, or of another hierarchy.
-
-    Args:
-        same_hierarchy: Whether the user says that both hierarchies are one classification.
-
-    Raises:
-        InputError: If the reference is a run on another hierarchy.
-    """
+    """Raise an error if a reference is required but missing, or of another hierarchy."""
     found = [run for run in references if run is not None]
     if policy.ratchet and not found:
         raise PolicyError(

@@ -20,7 +20,6 @@ class Waivers:
     Args:
         stated: Waivers in the policy's order; the first that covers a finding applies, those
             that name the finding alone before all others.
-        edges: ``child, parent`` of the hierarchy.
     """
 
     def __init__(self, stated: tuple[Waiver, ...], today: date, edges: pl.DataFrame) -> None:

@@ -64,7 +64,12 @@ class Described:
         return None
 
     def combinations(self, places: Sequence[int]) -> tuple[IntArray, IntArray]:
-        """Combinations of concepts that classes have in some dimensions."""
+        """Combinations of concepts that classes have in some dimensions.
+
+        Returns:
+            Their concepts, `NONE` in other dimensions, shape ``(combinations, dimensions)``; and
+            the combination of each class.
+        """
         codes = np.full_like(self.class_codes, NONE)
         codes[:, places] = self.class_codes[:, places]
         unique, of_class = np.unique(codes, axis=0, return_inverse=True)
@@ -269,7 +274,12 @@ MOST_ROWS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Centre and scale of a layer: one number for all features, so that angles stay."""
+    """Centre and scale of a layer: one number for all features, so that angles stay.
+
+    Args:
+        mean: Shape (features,).
+        size: Root of the mean squared distance of a feature from its mean.
+    """
 
     mean: FloatArray
     size: float
@@ -290,6 +300,10 @@ class Split:
     """The instances of one seed, in an order that their ids and the seed alone decide.
 
     Args:
+        seed: The seed.
+        rows: Their rows in the representations.
+        codes: Their concepts, shape ``(rows, dimensions)``.
+        class_of: Their classes.
         quarter: 0 to 3, dealt in turn within each class. Ablation is fitted on the even half and
             judged there; probes are fitted on the odd half.
     """

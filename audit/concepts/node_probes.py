@@ -54,7 +54,12 @@ class Siblings:
 
 
 def fit_siblings(z: FloatArray, below: Below, units: Units, halves: int | None = None) -> Siblings:
-    """Fit the discriminants on every half, or on the first ones."""
+    """Fit the discriminants on every half, or on the first ones.
+
+    Args:
+        z: Representations, shape (n, features).
+        halves: How many halves; all if None.
+    """
     member = dense(below.member, slice(None), below.tested)
     rows_of = {parent: below.rows_below(parent) for parent in below.families}
     fitted_on = units.fitted[:halves]

@@ -78,7 +78,11 @@ class Judged:
 def judge_answers(
     described: Described, pooled: Mapping[Part, Pooled], instances: IntArray
 ) -> Judged:
-    """Estimate every part."""
+    """Estimate every part.
+
+    Args:
+        instances: Different instances of each class that were judged, shape (classes,).
+    """
     own = np.arange(len(described.class_codes))
     slice_of: dict[int | None, IntArray] = {None: own}
     for place, crossed in enumerate(described.crossed):

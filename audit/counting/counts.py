@@ -154,11 +154,7 @@ class PairCount:
         return PairRecords(self.strata, self.tally.entailed, alone)
 
     def pairs_of(self, records: PairRecords, progress: Progress) -> PairTable:
-        """Every pair with a joint instance, on the disk.
-
-        Raises:
-            OutputError: If the disk is full.
-        """
+        """Every pair with a joint instance, on the disk."""
         progress("writing pairs")
         counted, holder = tallied_pairs(self.tally)
         return PairTable(
@@ -251,11 +247,7 @@ class PairCount:
         ).with_columns(pl.col("a", "b").cast(pl.String))
 
     def write(self, path: str | Path) -> None:
-        """Write all pairs as Parquet, in blocks; equal counts give equal bytes.
-
-        Raises:
-            OutputError: If the file cannot be written; no partial file is left.
-        """
+        """Write all pairs as Parquet, in blocks; equal counts give equal bytes."""
         schema = self.frame(PairCounts.none()).to_arrow().schema
         with written_whole(Path(path)) as begun, pq.ParquetWriter(begun, schema) as writer:
             for pairs in self.tally.blocks():
@@ -275,14 +267,7 @@ def counted_pairs(counts: PairCounts, instances: int) -> pl.DataFrame:
 
 
 def tallied_pairs(tally: PairTally) -> tuple[pl.LazyFrame, PassingFolder]:
-    """The counted columns of a tally's pairs, written to the disk, where memory holds one block.
-
-    Returns:
-        The rows, and what keeps their file alive.
-
-    Raises:
-        OutputError: If the disk is full.
-    """
+    """The counted columns of a tally's pairs, written to the disk, where memory holds one block."""
     folder = PassingFolder()
     file, none = folder.path / "pairs.parquet", PairCounts.none()
     schema = _tallied(tally, none).to_arrow().schema

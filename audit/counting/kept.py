@@ -27,7 +27,6 @@ def refuse_other_nodes(before: PairCount, labels: LabelNodes, residual: IntArray
     """Raise InputError if the nodes of an earlier count have changed since.
 
     Args:
-        labels: The mapped labels of both counts.
         residual: As in `PairCount`, for the nodes of ``labels``.
     """
     refuse_other_codes(before.labels.written, labels)
@@ -52,11 +51,7 @@ def refuse_other_nodes(before: PairCount, labels: LabelNodes, residual: IntArray
 
 
 def refuse_other_codes(before: pl.DataFrame, labels: LabelNodes) -> None:
-    """Raise InputError if labels are read as other codes than when they were counted.
-
-    Args:
-        before: ``label, homeless, node`` of the earlier count.
-    """
+    """Raise InputError if labels are read as other codes than when they were counted."""
     own = pl.struct("label", "homeless", "node")
     known = labels.written.select(own).to_series().implode()
     other = before.filter(~own.is_in(known, nulls_equal=True))
@@ -69,11 +64,7 @@ def refuse_other_codes(before: pl.DataFrame, labels: LabelNodes) -> None:
 
 
 def with_added(count: PairCount, before: PairCount) -> PairCount:
-    """Add two counts, as if all instances had been counted at once; ``count`` is modified.
-
-    Args:
-        count: The count of the later instances, its labels mapped together with the earlier ones.
-    """
+    """Add two counts, as if all instances had been counted at once; ``count`` is modified."""
     at, n = _places(before, count.labels), len(count.hierarchy)
     tally = before.tally
     counted = Batch(
@@ -179,14 +170,7 @@ FILES = (*_SCHEMAS, _PAIRS)
 
 
 def write_counts(count: PairCount, folder: Path, sources: Iterable[str] = ()) -> None:
-    """Write counts to a folder; equal counts give equal bytes.
-
-    Args:
-        sources: Digests of all files that were counted.
-
-    Raises:
-        OutputError: If the disk is full.
-    """
+    """Write counts to a folder; equal counts give equal bytes."""
     entailed = count.tally.entailed
     tables = {
         _SOURCES: pl.DataFrame({"sha256": sorted(sources)}, {"sha256": pl.String}),
@@ -203,11 +187,7 @@ def write_counts(count: PairCount, folder: Path, sources: Iterable[str] = ()) ->
 
 
 def read_counts(folder: Path, hierarchy: Hierarchy) -> PairCount:
-    """Read stored counts; pairs stay on the disk until they are used.
-
-    Args:
-        hierarchy: The hierarchy that was counted with, before labels added nodes to it.
-    """
+    """Read stored counts; pairs stay on the disk until they are used."""
     if (folder / _OF_STRATA).is_file():
         raise InputError(
             "a run whose counts judge pairs by their margins is required",

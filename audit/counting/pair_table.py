@@ -151,11 +151,7 @@ class PairTable:
 
     @classmethod
     def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self:
-        """The pairs of a run.
-
-        Raises:
-            InputError: If the table has columns that can be computed, as it once had.
-        """
+        """The pairs of a run; InputError if the table has columns that can be computed."""
         nodes = table("nodes")
         return cls(
             counted=counted_in(table, "pairs"),

@@ -37,15 +37,7 @@ MEMORY = 2 * 2**30
 
 @dataclass(frozen=True, eq=False)
 class CountSettings:
-    """The settings of a count.
-
-    Args:
-        hierarchy: The hierarchy as in its file.
-        policy: Policy whose lists of residual nodes are used; what it does not state, or None,
-            comes from the hierarchy's built-in policy.
-        memory: Number of bytes that may be used.
-        added_to: Counts of other instances, to be included in the result.
-    """
+    """The settings of a count; ``added_to`` are counts of other instances that it is to include."""
 
     hierarchy: Hierarchy
     policy: Policy | None
@@ -91,15 +83,7 @@ class Plan:
 
 
 def planned(settings: CountSettings, counts: pl.DataFrame, folder: Path, where: object) -> Plan:
-    """Plan a count from its settings and the counts of its labels.
-
-    Args:
-        counts: Label counts of the source, from `audit.data.mapping.label_counts`.
-
-    Raises:
-        InputError: If the nodes of the count to add to have changed since.
-        PolicyError: If the policy names a node that neither hierarchy nor labels have.
-    """
+    """Plan a count from its settings and the counts of its labels."""
     before = settings.added_to
     every = counts if before is None else summed_counts([counts, before.labels.counts])
     labels = label_nodes(every, settings.hierarchy, where)
@@ -184,12 +168,7 @@ class Contiguous:
         self.pairs = 0
 
     def add(self, rows: pl.DataFrame) -> RecordRows:
-        """Add a batch of `ROWS`; returns the instances that it completes.
-
-        Raises:
-            SchemaError: If an instance recurs after it was complete.
-            InputError: If an instance has very many different labels.
-        """
+        """Add a batch of `ROWS`; returns the instances that it completes."""
         rows = pl.concat([self.waiting, rows.drop_nulls("instance")])
         instance = rows["instance"].rle_id()
         whole = int(instance.search_sorted(instance[-1])) if len(rows) else 0
@@ -237,11 +216,7 @@ _BatchCounts: TypeAlias = tuple[RecordCounts, Batch, Sparse]
 
 
 class InOrder(Generic[_Counted]):
-    """Counts batches in threads and consumes the results in the order of the batches.
-
-    Args:
-        take: Function that consumes the result of a batch.
-    """
+    """Counts batches in threads and consumes the results in the order of the batches."""
 
     def __init__(self, threads: ThreadPoolExecutor, take: Callable[[_Counted], None]) -> None:
         self.threads, self.take = threads, take
@@ -259,11 +234,7 @@ class InOrder(Generic[_Counted]):
 
 
 class Counting:
-    """A running count.
-
-    Args:
-        stored: An earlier `state` to resume from.
-    """
+    """A running count, perhaps resumed from an earlier `state`."""
 
     def __init__(self, plan: Plan, threads: ThreadPoolExecutor, stored: Arrays) -> None:
         self.plan, self.mapped = plan, plan.mapped

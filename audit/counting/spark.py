@@ -259,11 +259,7 @@ def added(frames: Iterable[pl.DataFrame]) -> Frames:
 
 
 def counted(tallies: pl.DataFrame, plan: Plan) -> PairCount:
-    """The counts of all tasks together.
-
-    Args:
-        tallies: `TALLIES`, each kind and part once.
-    """
+    """The counts of all tasks together."""
     whole, n_nodes = _Whole(tallies), len(plan.labels.hierarchy)
     records = RecordCounts({kind: whole.sums(kind) for kind in KINDS})
     pairs = SortedTail([whole.sums(PAIRS)])

@@ -35,14 +35,7 @@ _SUMS = _JOINT.append(pa.field("confusion", pa.float64()))
 
 
 def write_sums(parts: Iterable[Sums], file: Path, *, confusion: bool = True) -> None:
-    """Write sums that come in the order of their keys.
-
-    Args:
-        confusion: Whether to write entropies, or only joint counts.
-
-    Raises:
-        OutputError: If the disk is full; no partial file is left.
-    """
+    """Write sums that come in the order of their keys."""
     with written_whole(file) as begun, begun.open("wb") as stream:
         _write(parts, stream, confusion)
 
@@ -96,9 +89,6 @@ class SumsFile:
         """The sums of the keys from ``first`` up to, but not including, ``stop``.
 
         Reads whole row groups.
-
-        Raises:
-            InputError: If the file is missing or damaged.
         """
         with self._readable():
             begins, ends = self._bounds
@@ -185,11 +175,7 @@ class SpilledTail:
         self.runs = [SumsFile(folder / run) for run in runs]
 
     def add(self, sums: Sums) -> None:
-        """Add the sums of a batch; sums in memory beyond the budget are written to the disk.
-
-        Raises:
-            OutputError: If the disk is full; no partial run is left.
-        """
+        """Add the sums of a batch; sums in memory beyond the budget are written to the disk."""
         self.held.add(sums)
         if self.held.nbytes > self.memory:
             self._spill()
@@ -211,11 +197,7 @@ class SpilledTail:
     def restored(
         cls, folder: Path, memory: int, name: str, state: Mapping[str, AnyArray]
     ) -> SpilledTail:
-        """A tail that resumes from an earlier `state`; an empty state gives an empty tail.
-
-        Raises:
-            InputError: If a run that was written before is missing.
-        """
+        """A tail that resumes from an earlier `state`; an empty state gives an empty tail."""
         if not state:
             return cls(folder, memory, name)
         for run in state["runs"].tolist():

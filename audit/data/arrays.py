@@ -135,8 +135,6 @@ class Tensors:
     """What a safetensors file holds.
 
     Args:
-        arrays: The tensors by name, in the order of the header.
-        metadata: Texts by name.
         unread: Names of the tensors of a type that is not read.
     """
 

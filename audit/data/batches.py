@@ -15,14 +15,7 @@ from audit.data.sources import Source
 
 @dataclass(frozen=True)
 class Rows:
-    """A batch of consecutive rows of a source.
-
-    Args:
-        first: Number of the first row, from 0.
-        stop: Number of the row after the last.
-        frame: Instance and label as read.
-        source: What it was read from.
-    """
+    """Consecutive rows of a source as read, from number ``first`` to before ``stop``."""
 
     first: int
     stop: int

@@ -165,11 +165,7 @@ class LabelDataset:
         return inside.fill_null(False).to_numpy(), (~inside).fill_null(False).to_numpy()
 
     def weighted(self, instance: str) -> WeightedDag:
-        """The weighted DAG of an instance's labels.
-
-        Raises:
-            SchemaError: If there is no such instance.
-        """
+        """The weighted DAG of an instance's labels; SchemaError without such an instance."""
         position = self.instances["instance"].index_of(instance)
         if position is None:
             raise SchemaError("an instance of the dataset is required", found=repr(instance))

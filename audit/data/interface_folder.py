@@ -30,14 +30,7 @@ LABELS, SCORES, CONFUSION, INSTANCES = (
 
 
 class InterfaceFolder:
-    """The files of such a folder.
-
-    Args:
-        source: The folder, or one of its files.
-
-    Raises:
-        InputError: If it is not in a file or folder, or lacks the graph.
-    """
+    """The files of such a folder."""
 
     def __init__(self, source: Source) -> None:
         folder = folder_of(source)

@@ -85,11 +85,7 @@ class Predictions:
     """What scores and ids were taken to mean."""
 
     def weighted(self, instance: str) -> WeightedDag:
-        """The weighted DAG of an instance's scores.
-
-        Raises:
-            SchemaError: If there is no prediction of such an instance.
-        """
+        """The weighted DAG of an instance's scores; SchemaError without such an instance."""
         if instance not in self.instances:
             raise SchemaError("an instance with predictions is required", found=repr(instance))
         return WeightedDag.of_row(self.hierarchy, self.scores, self.instances.index(instance))

@@ -199,10 +199,8 @@ def placed_scores(
     """Some rows, with each column at its node; canonical, without zeros.
 
     Args:
-        scores: Shape (n_read, n_classes).
         rows: Rows of it, in the order wanted, shape (n,).
         nodes: Node of each column, -1 for none, shape (n_classes,).
-        n_nodes: Columns of the result.
     """
     order = np.argsort(nodes, kind="stable")
     columns = order[nodes[order] >= 0]
@@ -281,10 +279,8 @@ def answered(
     ``single`` says so.
 
     Args:
-        raw: Predictions with scores from 0 to 1.
         own: Rows of the matched instances, shape (n_instances,).
         placed: Their scores at nodes, shape (n_instances, n_nodes).
-        unknown: Columns of the classes that are no nodes.
         single: What the user says; None: nothing.
         alone: Whether each instance has one label.
     """

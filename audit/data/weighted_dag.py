@@ -198,9 +198,6 @@ class Extents:
     A node's extent is its own value and the extents of its children; that of a node with several
     parents is divided equally among them, so that the bars below a node never pass its own. Where
     every node has one parent, a bar is as long as the node's aggregated value.
-
-    Args:
-        dag: Values of the instance.
     """
 
     def __init__(self, dag: WeightedDag) -> None:

@@ -232,8 +232,6 @@ class _Reader:
     """Whoever knows counts of sets, and perhaps of an earlier release.
 
     Args:
-        has: Which cells each set holds.
-        counts: How many each set counts.
         known: Sets whose counts are known anyway, and these.
         then: The earlier release; then each cell has what it had there, and what came to it since.
         told: What was told last.
@@ -297,13 +295,7 @@ class _Reader:
 
 @dataclass(eq=False)
 class _Lines:
-    """All that a reader is told, as bounds on sums of numbers of cells.
-
-    Args:
-        reader: The reader.
-        shown: How counts are shown.
-        points: Numbers of cells that were possible when less was told.
-    """
+    """All that a reader is told, as bounds on sums of numbers of cells."""
 
     reader: _Reader
     shown: Told

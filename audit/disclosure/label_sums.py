@@ -166,9 +166,6 @@ class LabelSums:
         """Ranges of the counts of each set of labels, given the published counts of the release.
 
         A least exceeds its greatest if no two releases have all these counts.
-
-        Args:
-            ranges: Least and most of each published count, as readers see it.
         """
         low, high = (ends.copy() for ends in self._known)
         self._sets.tell(ranges, (low[:, 1], high[:, 1]))
@@ -183,9 +180,7 @@ class LabelSums:
         No range is too narrow if no two releases have all these counts.
 
         Args:
-            left: Ranges of the counts.
             free: Their ranges if as much as possible were withheld.
-            min_cell: Smallest count that may be shown.
         """
         if any(np.any(low > high) for low, high in (left, free)):
             return False

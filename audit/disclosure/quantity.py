@@ -208,13 +208,7 @@ def most(published: Shown) -> float:
 
 
 def withheld_last(rows: Iterable[dict[str, Any]], number: str, *ids: str) -> list[dict[str, Any]]:
-    """Move rows whose number is withheld to the end, by their ids, so that rank tells nothing.
-
-    Args:
-        rows: Rows in the order of the number.
-        number: Its name.
-        ids: Names of what identifies a row.
-    """
+    """Move rows whose number is withheld to the end, by their ids, so that rank tells nothing."""
     given = list(rows)
     withheld = [row for row in given if row[number] is None]
     shown = [row for row in given if row[number] is not None]

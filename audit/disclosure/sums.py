@@ -139,7 +139,6 @@ def narrower(counts: Counts, left: Ranges, free: Ranges, min_cell: int) -> NDArr
         counts: The counts; one below 0 is small where its amount is.
         left: What each can be.
         free: What each could be if as much as possible were withheld.
-        min_cell: Smallest count that may be shown.
     """
     fewer = counts < 0
     (low, high), (least, most) = (
@@ -204,7 +203,6 @@ class LabelSets:
     """Sets of labels, each label by itself first, and how sets make each other up.
 
     Args:
-        number: Number of each set.
         unions: How sets are unions of others: enough ways that each set within another is a part
             of it in some.
     """

@@ -94,12 +94,7 @@ def peak(scores: FloatArray, marks: FloatArray) -> FloatArray:
 def evidence_examples(
     attributions: Attributions, kept: pl.DataFrame, node_of: Mapping[str, str]
 ) -> pl.DataFrame:
-    """Columns `EXAMPLES`, by example; rows whose marks or scores are all alike are left out.
-
-    Args:
-        kept: Rows of the attributions, with their place as ``row``.
-        node_of: The node of each target; other targets are left out.
-    """
+    """Columns `EXAMPLES`, by example; rows whose marks or scores are all alike are left out."""
     if attributions.evidence is None:
         return pl.DataFrame(schema=EXAMPLES)
     node = pl.col("target").replace_strict(node_of, default=None, return_dtype=pl.String)
@@ -179,10 +174,7 @@ class Compared:
 
     Args:
         how: `WITHIN`, `BOTH` or `APART`.
-        mean: Mean below the node.
         difference: From the others, within bins where these are compared.
-        low: Lower end of its 95 % interval.
-        high: Upper end.
         p: One-sided p values of its being 0 or more.
     """
 

@@ -19,12 +19,7 @@ Value = TypeVar("Value", bound=np.generic)
 
 @dataclass(frozen=True, eq=False)
 class Lists(Generic[Value]):
-    """Lists laid end to end: list ``i`` is ``values[starts[i]:starts[i + 1]]``.
-
-    Args:
-        values: All values, list after list.
-        starts: Where each list starts, and where the last one ends: one more than there are lists.
-    """
+    """Lists laid end to end: list ``i`` is ``values[starts[i]:starts[i + 1]]``."""
 
     values: NDArray[Value]
     starts: IntArray

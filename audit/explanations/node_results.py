@@ -114,11 +114,7 @@ def _table(means: NodeMeans, hierarchy: Hierarchy, key: Sequence[object]) -> pl.
 
 
 def adjusted(table: pl.DataFrame) -> pl.DataFrame:
-    """With ``q_value`` and ``family``; a chain of nodes is tested once at each of its depths.
-
-    Args:
-        table: ``node, depth, model, method, measure, p_value``.
-    """
+    """With ``q_value`` and ``family``; a chain of nodes is tested once at each of its depths."""
     tested = table.filter(pl.col("p_value").is_not_null())
     depths = tested.group_by("measure", "method").agg(pl.col("depth").n_unique().alias("depths"))
     families = [

@@ -56,11 +56,7 @@ def dropped_sentence(edges: int, tops: int) -> str:
 
 
 class DanglingError(HierarchyError):
-    """An edge has an end that is not a node.
-
-    Args:
-        edges: ``child, parent`` of such edges, each once, in the order of the file.
-    """
+    """An edge has an end that is not a node; ``edges`` has each such edge once."""
 
     def __init__(self, edges: tuple[tuple[str, str], ...]) -> None:
         self.edges = edges
@@ -167,7 +163,6 @@ class CyclicError(HierarchyError):
 
     Args:
         cycle: Ids along a shortest cycle, child -> parent -> ... -> child.
-        name: Name of the hierarchy.
         edges: Columns ``child, parent``, each edge once.
         nodes: Columns ``node, title, assignable``.
         dropped: The dangling edges that are not among ``edges``.

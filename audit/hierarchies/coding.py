@@ -107,7 +107,6 @@ class Obsolete:
     """An id that a file calls obsolete.
 
     Args:
-        id: The id, which is not a node.
         replaced_by: Ids that the file states as its replacement.
         consider: Ids that may be meant, as the file says.
     """
@@ -231,8 +230,6 @@ class Exclusions:
     """The exclusion notes of one release of a classification.
 
     Args:
-        release: Name of the release.
-        notes: Notes whose codes are understood.
         unparsed: ``node, text`` of notes that name no codes, or name them with conditions.
     """
 
@@ -246,8 +243,6 @@ class Companions:
     """The notes of one release of a classification that require a second code.
 
     Args:
-        release: Name of the release.
-        rules: The unconditional requirements.
         unread: Number of notes that are conditional or name no codes.
     """
 

@@ -48,13 +48,9 @@ class LintFinding:
 
     Args:
         rule: One of `LINTS`.
-        severity: How much it matters.
-        statement: What is so, as a sentence.
-        advice: What to do about it, as a sentence.
         cases: The nodes of each case, in the order that ``reads`` says.
         reads: How a case reads, such as ``child, by way of, parent``; the last word is of all
             further nodes.
-        of: Number of things examined.
         unit: What they are, as a plural noun.
     """
 

@@ -207,7 +207,6 @@ class LintResult:
     """What was found about a hierarchy.
 
     Args:
-        hierarchy: The hierarchy, in which nodes that are below each other are one.
         findings: Cycles, warnings, notes, each in the order of `RULES`; empty if nothing is wrong.
     """
 

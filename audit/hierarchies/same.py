@@ -14,12 +14,7 @@ _ENOUGH = 0.5
 
 @dataclass(frozen=True, slots=True)
 class SharedNodes:
-    """How many nodes two hierarchies share.
-
-    Args:
-        shared: Number of ids that both have; one with another title in each is not shared.
-        of: Number of nodes of the smaller hierarchy.
-    """
+    """How many ids two hierarchies share, of the smaller; one with another title in each is not."""
 
     shared: int
     of: int

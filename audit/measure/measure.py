@@ -47,22 +47,14 @@ class LabelDepths:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """An earlier run.
-
-    Args:
-        depths: How deep its labels lie; None where its hierarchy is another.
-    """
+    """An earlier run."""
 
     residuals: pl.DataFrame
     depths: LabelDepths | None = None
 
     @classmethod
     def of(cls, result: AuditResult, hierarchy: Hierarchy) -> Self:
-        """What is compared of a run.
-
-        Args:
-            hierarchy: That of the release that is held against it.
-        """
+        """What is compared of a run."""
         same = result.identity["hierarchy"]["sha256"] == hierarchy.sha256
         return cls(result.residuals, _depths(result) if same else None)
 
@@ -118,11 +110,7 @@ class Measurements:
         )
 
     def of(self, kind: type[_Part]) -> _Part:
-        """What an analysis measured, by its class.
-
-        Raises:
-            ValueError: If no such analysis was made.
-        """
+        """What an analysis measured, by its class."""
         return _required(self._of(kind), f"{kind.__name__} are required, and none were made")
 
     def has(self, kind: type[object]) -> bool:
@@ -198,20 +186,12 @@ class Measurements:
 
     @property
     def predicted(self) -> ModelMeasurements:
-        """Measurements of a model.
-
-        Raises:
-            ValueError: Without predictions.
-        """
+        """Measurements of a model."""
         return _required(self.model, "predictions are required")
 
     @cached_property
     def predicted_below(self) -> LabelsBelow:
-        """`Instances.below` for predictions; instances are numbered as in the predictions.
-
-        Raises:
-            ValueError: Without predictions.
-        """
+        """`Instances.below` for predictions; instances are numbered as in the predictions."""
         model = self.predicted
         residual = np.array(sorted(self.residual), np.int64)
         return labels_below(model.decided, self.hierarchy.strict_closure, residual)

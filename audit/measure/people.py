@@ -38,12 +38,7 @@ def fitting(dataset: LabelDataset, person: Person, rule: PersonRule) -> BoolArra
 
 
 def refuse_unread_people(dataset: LabelDataset, person: Person | None) -> None:
-    """Raise an error if the column of sex or age does not hold the values of the policy.
-
-    Raises:
-        PolicyError: If no instance has a value for female or male, or none has an age.
-        SchemaError: If an age is not a number, or is below 0.
-    """
+    """Raise an error if the column of sex or age does not hold the values of the policy."""
     if person is None:
         return
     if person.sex:

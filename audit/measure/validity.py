@@ -21,12 +21,7 @@ validity; null if the code has none."""
 
 
 def validity(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
-    """The validity of all mapped rows, columns `VALIDITY`; without ``dates`` no row is dated.
-
-    Raises:
-        PolicyError: If no code of the dates is in the hierarchy, or no instance has a day.
-        SchemaError: If the day of an instance cannot be parsed.
-    """
+    """The validity of all mapped rows, columns `VALIDITY`; without ``dates`` no row is dated."""
     told = _NO_VALIDITY if dates is None else _in_words(_spells_by_node(dates, dataset.hierarchy))
     by_node = (
         rows_on_their_day(dataset, dates)
@@ -39,12 +34,7 @@ def validity(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
 
 
 def rows_on_their_day(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
-    """``instance, node`` (indices) and ``on_day`` of every mapped row, as in `VALIDITY`.
-
-    Raises:
-        PolicyError: As `validity`.
-        SchemaError: As `validity`.
-    """
+    """``instance, node`` (indices) and ``on_day`` of every mapped row, as in `VALIDITY`."""
     rows = dataset.assertions.select("instance", "node")
     if dates is None:
         return rows.with_columns(on_day=pl.lit(None, pl.String))
@@ -55,11 +45,7 @@ def rows_on_their_day(dataset: LabelDataset, dates: CodeDates | None) -> pl.Data
 
 
 def days_of(dataset: LabelDataset, column: str, key: str = "code_dates") -> pl.Series:
-    """The day of each instance, shape (n_instances,); null if it has none.
-
-    Args:
-        key: The key of the policy that names it, for messages.
-    """
+    """The day of each instance, shape (n_instances,); null if it has none."""
     written = dataset.instances[column]
     days = as_days(written)
     unread = dataset.instances.filter(written.is_not_null() & days.is_null())

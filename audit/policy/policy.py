@@ -342,12 +342,7 @@ THRESHOLDS = {
 
 
 def refuse_unknown_nodes(policy: Policy, nodes: Collection[str], hierarchy: str) -> None:
-    """Raise PolicyError if a policy names a node that the hierarchy does not have.
-
-    Args:
-        nodes: Ids of the hierarchy's nodes.
-        hierarchy: Name of the hierarchy, for the message.
-    """
+    """Raise PolicyError if a policy names a node that the hierarchy does not have."""
     unknown = [f"{key}: {node}" for key, node in policy.nodes_named() if node not in nodes]
     if unknown:
         raise PolicyError(

@@ -47,12 +47,7 @@ def is_built_in(path: Path) -> bool:
 
 
 def policy_of(text: str, path: Path) -> Policy:
-    """The policy that a TOML text states, without the table of code dates that it names.
-
-    Args:
-        text: The text.
-        path: Its file, for messages; the policy is named by it unless it names itself.
-    """
+    """The policy that a TOML text states, without the table of code dates that it names."""
     try:
         stated = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -161,9 +156,6 @@ class _Table:
 def text_with(text: str, waiver: Waiver) -> str:
     """A policy file in which a waiver of one finding stands, in place of an earlier one of it.
 
-    Args:
-        text: Valid TOML. Every character outside of the table is kept.
-
     Raises:
         InputError: If the text states its waivers otherwise than as tables ``[[waivers]]``.
     """
@@ -188,9 +180,6 @@ def text_without(text: str, finding: str) -> str:
 
     The reverse of `text_with`: the text is the same, character by character, as before the waiver
     was added.
-
-    Raises:
-        InputError: As `text_with`.
     """
     stated = _waivers(text)
     place = _place_of(finding, stated)

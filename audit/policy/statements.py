@@ -254,9 +254,5 @@ class CodeDates(Frozen):
     spells: SkipJsonSchema[tuple[Spell, ...]] = ()
 
     def read(self, folder: Path) -> Self:
-        """The same record with the spells read from its table.
-
-        Raises:
-            InputError: If the table cannot be read, or is not as required.
-        """
+        """The same record with the spells read from its table."""
         return self.model_copy(update={"spells": read_code_dates(folder / self.file)})

@@ -47,11 +47,7 @@ def settings_of(name: str, stated: Mapping[str, Any]) -> Stored:
 
 
 def added_checks() -> tuple[Check, ...]:
-    """The checks that plugins in use add, whose numbers are withheld unless they name cells.
-
-    Raises:
-        PluginError: If one has the name of another check.
-    """
+    """The checks that plugins in use add, whose numbers are withheld unless they name cells."""
     return _apart(added("checks", Check), CHECK_NAMES)
 
 

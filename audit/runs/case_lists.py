@@ -90,9 +90,6 @@ class Listed:
     """A finding with its number of cases.
 
     Args:
-        id: Id of the finding.
-        check: Name of its check.
-        severity: Severity given by the policy, else by the check.
         statement: Its sentence with exact numbers, small ones included.
         cases: Number of instances behind it; 0 if it is not about instances.
         labels: The most frequent of its labels that are no nodes, each with its instances.
@@ -111,11 +108,7 @@ MOST_LABELS = 5
 
 
 def listed(result: AuditResult) -> Iterator[Listed]:
-    """All findings of a run, folded ones included, in report order; then kinds of behaviour.
-
-    Raises:
-        InputError: If the data of the run were only counted.
-    """
+    """All findings of a run, folded ones included, in report order; then kinds of behaviour."""
     counted = cases_of(result).group_by("finding").len().collect(engine="streaming")
     cases = dict(counted.select(pl.col("finding").cast(pl.String), "len").iter_rows())
     nodes = set(result.nodes["node"])

@@ -128,8 +128,6 @@ def not_following(result: AuditResult, listed: Iterable[str], *, judged: bool) -
     """Describe restricted files that no run has, and identities that do not follow from the rest.
 
     Args:
-        result: The run, read back.
-        listed: The restricted files by their paths in the run.
         judged: Whether it was judged again, by a policy that it does not keep.
     """
     known = {f"{RESTRICTED}/{name}" for name in restricted_names(result)}
@@ -177,11 +175,7 @@ class HtmlReport:
 
 
 def read_html(content: bytes) -> HtmlReport:
-    """Read the findings of an HTML report.
-
-    Raises:
-        UnicodeDecodeError: If it is not UTF-8.
-    """
+    """Read the findings of an HTML report."""
     parser = _Findings()
     parser.feed(content.decode("utf-8"))
     parser.close()
@@ -256,11 +250,7 @@ class _Findings(HTMLParser):
 
 @dataclass(frozen=True, slots=True)
 class PdfReport:
-    """A PDF report: its text, page after page without running heads, and its attachments.
-
-    Args:
-        made: When it says that it was made.
-    """
+    """A PDF report: its text, page after page without running heads, and its attachments."""
 
     text: str
     attachments: dict[str, bytes] = field(repr=False)
@@ -269,10 +259,6 @@ class PdfReport:
 
 def read_pdf(content: bytes) -> PdfReport:
     """Read the text and the attachments of a PDF report with PDFium.
-
-    Raises:
-        ImportError: If the package pypdfium2 is missing.
-        RuntimeError: If it is not a PDF.
 
     Time grows with the pages; a page takes about 2 ms.
     """

@@ -21,9 +21,6 @@ def keeping_count(out: Path, engine: Engine) -> Iterator[Path | None]:
     """Yield the checkpoint path of a count in batches, beside the run; None if none is kept.
 
     The checkpoint is removed once the block has made the run, or if counting cannot resume from it.
-
-    Raises:
-        OutputError: If another count for the same run is in progress.
     """
     if engine != "stream":
         yield None

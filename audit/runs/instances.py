@@ -82,11 +82,7 @@ def kept_labels(run: AuditResult, instances: pl.Series) -> pl.DataFrame:
 
 
 def kept_instances(run: str | Path, instance: str | None = None) -> pl.DataFrame:
-    """The table of `instance_frame` that a run keeps, of one instance or of all.
-
-    Raises:
-        InputError: If the run kept no instances.
-    """
+    """The table of `instance_frame` that a run keeps, of one instance or of all."""
     path = Path(run) / RESTRICTED / INSTANCES
     if not path.is_file():
         raise InputError(
@@ -148,11 +144,9 @@ def records(
     """A row an instance: the labels that lie at or below some nodes, and its others, with titles.
 
     Args:
-        ids: Ids of the instances.
         rows: From `kept_labels`, of these instances at least.
         nodes: What a finding names: nodes, or labels that were refused.
         hierarchy: Of the run.
-        run: The run.
 
     Returns:
         ``instance, labels, others`` in the order of the ids, and the same of predictions,

@@ -48,12 +48,7 @@ from audit.runs.settings import Settings
 
 @dataclass(frozen=True, eq=False)
 class Audited:
-    """A result, and the data that its run keeps beside the tables.
-
-    Args:
-        result: The result.
-        keep: Function that writes the kept data to the run folder.
-    """
+    """A result, and what writes the data that its run keeps beside the tables."""
 
     result: AuditResult
     keep: Callable[[Path], None]
@@ -68,11 +63,7 @@ def audited(
     resume: bool = False,
     progress: Progress = silent,
 ) -> Audited:
-    """Make the audit, with every file that determined it among its inputs.
-
-    Raises:
-        InputError: If the settings require instances, but the data are only counted.
-    """
+    """Make the audit, with every file that determined it among its inputs."""
     beside = _Beside(read_runs(settings.reference), read_runs(settings.protected_with))
     with (
         limits(**settings.limits),

@@ -28,11 +28,7 @@ LEAST = 16
 
 @dataclass(frozen=True, slots=True)
 class SealKey:
-    """A secret key; a digest made with it discloses nothing to others.
-
-    Args:
-        secret: All bytes of the key's file.
-    """
+    """A secret key; a digest made with it discloses nothing to others."""
 
     secret: bytes = field(repr=False)
 
@@ -42,11 +38,7 @@ class SealKey:
 
 
 def read_key(path: Path) -> SealKey:
-    """Read a key from a file.
-
-    Raises:
-        InputError: If the file does not exist, or has fewer than `LEAST` bytes.
-    """
+    """Read a key from a file."""
     secret = path.read_bytes() if path.is_file() else b""
     if len(secret) < LEAST:
         raise InputError(
@@ -91,11 +83,6 @@ def seal(
     """Write both manifests: digests of inputs and outputs, versions, the command, settings, times.
 
     Args:
-        folder: Folder of the run.
-        result: The result in it.
-        command: The command line, as typed.
-        started: When the audit began.
-        settings: Settings for making the audit again.
         key: Key of the digest of the restricted files; without a key, the shared manifest has no
             such digest.
         forced: Broken seals of runs that were read in spite of them.

@@ -124,8 +124,6 @@ def write_croissant(
     """Write `croissant` to a file.
 
     Args:
-        shared: The shared view.
-        name: What the dataset is called.
         file: The file. Where it describes the same dataset already, with ``overwrite`` what the
             audit does not say stays: files, licence, authors.
         overwrite: Whether an earlier file may be replaced.
@@ -168,11 +166,6 @@ def _description(file: Path, name: str) -> _Record:
 
 def openlineage(shared: Mapping[str, Any], name: str, moment: datetime) -> _Record:
     """Make the event of OpenLineage that says that the dataset was audited.
-
-    Args:
-        shared: The shared view.
-        name: What the dataset is called.
-        moment: When the event is said to be.
 
     Returns:
         A ``RunEvent`` with the facets ``dataQualityMetrics`` (rows, and values of the labels) and
@@ -225,11 +218,7 @@ def _facet(version: str, schema: str, content: _Record) -> _Record:
 def write_openlineage(
     shared: Mapping[str, Any], name: str, moment: datetime, file: Path, *, overwrite: bool = False
 ) -> None:
-    """Write `openlineage` to a file.
-
-    Raises:
-        OutputError: If the file exists and shall not be replaced, or cannot be written.
-    """
+    """Write `openlineage` to a file."""
     with replacing(file, overwrite=overwrite) as begun:
         _write(begun, openlineage(shared, name, moment))
 
@@ -245,14 +234,7 @@ _FILES = {
 def ro_crate(
     shared: Mapping[str, Any], name: str, moment: datetime, files: Sequence[str]
 ) -> _Record:
-    """Describe an audit and its files as an RO-Crate 1.1.
-
-    Args:
-        shared: The shared view.
-        name: What the dataset is called.
-        moment: When the crate is said to be published.
-        files: Names of the files in it.
-    """
+    """Describe an audit and its files as an RO-Crate 1.1."""
     identity = shared["identity"]
     described = [
         {"@id": file, "@type": "File", "name": _FILES[file][1], "encodingFormat": _FILES[file][0]}
@@ -308,12 +290,8 @@ def write_ro_crate(
     """Write the shared files of a run as an RO-Crate: ``result.json``, and the reports it has.
 
     Args:
-        shared: The shared view.
-        name: What the dataset is called.
         moment: When the crate is said to be published.
-        run: Folder of the run, for its reports.
         out: Folder to write, or a file called ``.zip``.
-        overwrite: Whether an earlier crate is replaced.
 
     Raises:
         OutputError: If ``out`` is there and shall not be replaced, or holds something else; if it

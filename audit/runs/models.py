@@ -34,12 +34,7 @@ def require_kind(given: object, kind: type, hint: str) -> None:
 
 
 def models_of(predictions: Predictions | Sequence[Predictions] | None) -> tuple[Predictions, ...]:
-    """The models, in one hierarchy; of two, each reading says which it is of.
-
-    Raises:
-        InputError: If there are more than two, one is given twice, one is something else, or no
-            instance is in both.
-    """
+    """The models, in one hierarchy; of two, each reading says which it is of."""
     if predictions is None:
         return ()
     models = tuple(predictions) if isinstance(predictions, Sequence) else (predictions,)

@@ -86,14 +86,7 @@ _Kind = TypeVar("_Kind", Manifest, RestrictedManifest)
 
 
 class SealedRun:
-    """A run, a comparison or a history in its folder.
-
-    Args:
-        folder: Its folder.
-
-    Raises:
-        InputError: If the folder is none of them, or has another schema version.
-    """
+    """A run, a comparison or a history in its folder; InputError if that is none of them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -333,7 +326,6 @@ def broken_of(
     """Describe what changed since sealing in runs that are about to be read; empty if nothing did.
 
     Args:
-        runs: Folders of the runs.
         key: Key that they are sealed with; without a key, keyed digests are not checked.
         forced: Whether to continue if something is broken.
         remade: Files that are about to be replaced and may be missing.

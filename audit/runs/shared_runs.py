@@ -24,10 +24,7 @@ class SharedRun:
     """What one run shares.
 
     Args:
-        name: Name of its folder.
         started: When the audit began, in UTC; None if its manifest does not say.
-        shared: The content of ``result.json``.
-        seal: Seal of its manifest, which tells two runs apart.
         faults: What is not as it was sealed, where it is read in spite of that.
         given_title: The title that the run was given; empty without one.
     """
@@ -46,12 +43,7 @@ class SharedRun:
 
 
 def read_shared_runs(folders: Sequence[Path], *, forced: bool = False) -> tuple[SharedRun, ...]:
-    """Read the shared files of runs; nothing in ``restricted/`` is opened.
-
-    Raises:
-        InputError: If a folder is no run, is not as it was sealed and ``forced`` is False, or has
-            a ``result.json`` that does not validate.
-    """
+    """Read the shared files of runs; nothing in ``restricted/`` is opened."""
     return tuple(_read(folder, forced=forced) for folder in folders)
 
 

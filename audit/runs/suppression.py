@@ -202,9 +202,6 @@ class _Table:
     """The counts of one period.
 
     Args:
-        hierarchy: The hierarchy; of its other nodes nothing is told.
-        period: The period; None without one.
-        nodes: The nodes of the table.
         counts: Units at or below each, shape (n_nodes,).
         several: Whether a unit may be counted at several nodes.
     """

@@ -34,10 +34,7 @@ class Exported:
     """What was written.
 
     Args:
-        instances: Number of instances.
         nodes: Number of nodes of the graph: those that some instance carries, and the root.
-        pairs: Number of pairs of nodes.
-        scored: Whether there are scores.
         left_out: Number of the run's instances without labels and scores.
         several_parents: Number of nodes with several parents, of which the interface draws one.
     """
@@ -190,11 +187,6 @@ def _confusion(result: AuditResult, graph: _Graph) -> dict[str, float]:
 def new_export(folder: Path, *, overwrite: bool, names: Callable[[str], bool]) -> Iterator[Path]:
     """Yield a folder that takes the place of ``folder`` whole when the block ends.
 
-    Args:
-        folder: A new or an empty folder, or an earlier export.
-        overwrite: Whether an earlier export is replaced.
-        names: Whether an export has a file of a name.
-
     Raises:
         OutputError: If the folder holds something else, or an export without ``overwrite``; if it
             cannot be written.
@@ -228,10 +220,6 @@ def write_pairs(run: Path, file: Path, *, overwrite: bool) -> int:
     """Write the whole table of pairs as Parquet, exact; returns the number of pairs.
 
     The metadata of the file says under ``sharing`` that it is not for sharing.
-
-    Raises:
-        InputError: As `audit.read_run`.
-        OutputError: If the file exists and shall not be replaced, or cannot be written.
     """
     pairs = read_run(run, unsealed=True).pairs
     with replacing(file, overwrite=overwrite) as begun:
@@ -240,24 +228,14 @@ def write_pairs(run: Path, file: Path, *, overwrite: bool) -> int:
 
 
 def write_csv_folder(tables: Tables, folder: Path, *, overwrite: bool) -> None:
-    """Write a CSV file for each table; what a spreadsheet would take for a formula is defused.
-
-    Raises:
-        OutputError: If the folder holds something else than CSV files, or any without
-            ``overwrite``; if it cannot be written.
-    """
+    """Write a CSV file for each table; what a spreadsheet would take for a formula is defused."""
     with new_export(folder, overwrite=overwrite, names=lambda name: name.endswith(".csv")) as begun:
         for name, table in tables.items():
             defused(table).write_csv(begun / f"{name}.csv")
 
 
 def write_xlsx(tables: Tables, file: Path, *, overwrite: bool) -> None:
-    """Write a workbook with a sheet for each table.
-
-    Raises:
-        InputError: If the package that writes workbooks is not installed.
-        OutputError: If the file exists and shall not be replaced, or cannot be written.
-    """
+    """Write a workbook with a sheet for each table."""
     with replacing(file, overwrite=overwrite) as begun:
         write_workbook(tables, begun)
 

@@ -64,7 +64,6 @@ class Verdict:
     """The outcome of one verification step.
 
     Args:
-        name: Name of the step.
         outcome: ``holds``, ``does not hold``, or ``not checked``, which is not a failure.
         detail: What was examined, what is wrong, or why it was not checked.
     """

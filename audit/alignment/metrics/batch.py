@@ -156,11 +156,7 @@ class Batch:
         return self.answers.column >= 0
 
     def aggregated(self, node: str) -> FloatArray:
-        """Aggregated score of one node, shape (n_instances,).
-
-        Raises:
-            SchemaError: If the hierarchy does not have the node.
-        """
+        """Aggregated score of one node, shape (n_instances,)."""
         column = self._aggregated[:, [self.hierarchy.index(node)]]
         return np.asarray(column.toarray(), np.float64).ravel()
 
@@ -223,11 +219,7 @@ class Batch:
         return self._any(instance[above])
 
     def within(self, nodes: Sequence[str]) -> BoolArray:
-        """Whether a direct label is at or below each given node, shape (n_instances, n_given).
-
-        Raises:
-            SchemaError: If the hierarchy does not have one of the nodes.
-        """
+        """Whether a direct label is at or below each given node, shape (n_instances, n_given)."""
         places = np.array([self.hierarchy.index(node) for node in nodes], np.int64)
         carried = csr_array(self.gold @ self.hierarchy.closure[:, places])
         return np.asarray(carried.toarray() > 0)

@@ -107,11 +107,7 @@ _SHOWN = ("a", "b", "support_a", "support_b", "joint", "rate", "confusion", "rel
 
 @dataclass(frozen=True, eq=False)
 class PairConfusion(Measure):
-    """Concept confusion of one pair of nodes, as a streaming metric with a bootstrap interval.
-
-    Raises:
-        SchemaError: In `update`, if the hierarchy does not have one of the nodes.
-    """
+    """Concept confusion of one pair of nodes, as a streaming metric with a bootstrap interval."""
 
     a: str
     b: str
@@ -147,14 +143,8 @@ def pair_confusions(
     """Concept confusion of the given pairs, in their order, with bootstrap intervals.
 
     Args:
-        hierarchy: The hierarchy; its nodes are the columns of the scores.
         scores: Shape (n_instances, n_nodes).
         units: Resampling unit of each instance: its group, or its own id.
-        threshold: Smallest aggregated score at which a node takes part.
-        replicates: Number of bootstrap replicates.
-
-    Raises:
-        SchemaError: If the hierarchy does not have one of the nodes.
     """
     measures = [PairConfusion(a, b, threshold) for a, b in pairs]
     stream = Stream(hierarchy, measures, seed=seed, replicates=replicates)

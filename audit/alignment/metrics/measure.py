@@ -188,11 +188,7 @@ def _preferences(
 
 
 def nodes_of(nodes: Sequence[str], below: bool, hierarchy: Hierarchy) -> IntArray:
-    """Indices of the nodes of a part of the hierarchy, ascending, with all below them if asked for.
-
-    Raises:
-        SchemaError: If the hierarchy lacks one of the nodes.
-    """
+    """Indices of the nodes of a part of the hierarchy, ascending, with all below if asked for."""
     named = np.array([hierarchy.index(node) for node in nodes], np.int64)
     if not below:
         return np.unique(named)

@@ -51,9 +51,6 @@ class PreferenceResult:
     Args:
         predicate: Predicate of the questions, such as ``P106``.
         relation: The relation of the hierarchy that was used; None for its only one.
-        hierarchy: Name of the hierarchy.
-        k: Rank for the accuracy among the k highest tokens.
-        questions: Number of questions in the file.
         unscored: Number of questions without scores; left out of every metric.
         tokens: Size of the vocabulary: number of tokens with a score in some question.
         answers: Number of different specific answers.

@@ -43,7 +43,6 @@ class Task:
     """Meaning of a predicate, and the part of WordNet that holds its answers.
 
     Args:
-        title: Title of the task.
         relation: The relation of WordNet that leads from specific to general answers.
         domain: Synsets; an answer's synset is at or below one of them by hypernyms.
     """
@@ -177,7 +176,6 @@ def of_wordnet(nouns: wordnet.WordNet, relation: str, domain: tuple[str, ...]) -
     """Build a lexicon from WordNet, with senses within the domain in order of frequency.
 
     Args:
-        relation: One of `audit.hierarchies.formats.wordnet.RELATIONS`.
         domain: Synsets; an answer is at or below one of them by hypernyms. Empty for no limit.
     """
     fitting = _below(nouns, domain) if domain else nouns.lemmas.keys()

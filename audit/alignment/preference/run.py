@@ -80,12 +80,7 @@ TOPS = {"P106": "person.n.01"}
 
 @dataclass(frozen=True, eq=False)
 class RelatedWords:
-    """The words below and above each answer that has a sense.
-
-    Args:
-        below: Words of an answer's node and its descendants, and the answer, by answer.
-        above: Words of the node's ancestors, by answer.
-    """
+    """The words below and above each answer that has a sense."""
 
     below: Mapping[str, frozenset[str]]
     above: Mapping[str, frozenset[str]]
@@ -99,14 +94,7 @@ class RelatedWords:
 def related_words(
     senses: Mapping[str, str | None], nouns: WordNet, relation: str, top: str | None
 ) -> RelatedWords:
-    """The words related to each answer with a sense.
-
-    Args:
-        senses: Synset of each answer; None for an answer that has none.
-        nouns: The WordNet.
-        relation: ``hypernym`` or ``holonym``.
-        top: Synset beyond which nothing is followed; None for none.
-    """
+    """The words related to each answer with a sense."""
     up, down = defaultdict(list), defaultdict(list)
     for child, parent in nouns.edges[RELEASED_RELATIONS[relation]]:
         up[child].append(parent)
@@ -141,9 +129,6 @@ def _words(synsets: Iterable[str]) -> frozenset[str]:
 
 class ReleasedMeasure:
     """The four metrics of the released code, collected question by question.
-
-    Args:
-        k: Rank for the accuracy among the k highest tokens.
 
     Of equal scores the token that is listed first ranks higher.
     """

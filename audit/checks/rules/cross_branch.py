@@ -30,7 +30,6 @@ class Meeting:
     """Two branches, the rule about them, and the number of instances with labels in both.
 
     Args:
-        a: Index of the branch that the rule names first.
         instances: Number of instances that carry both, without a label that is in both.
     """
 

@@ -37,8 +37,6 @@ class _Asked:
 
     Args:
         dated: Whether it held on their day for sure.
-        asked: Instances with a node that asks.
-        given: Those of them with a companion.
     """
 
     rule: Companion

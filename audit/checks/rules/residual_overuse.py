@@ -182,12 +182,7 @@ def run(measured: Measurements) -> Outcome:
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """The parents with enough instances, with ``p_value`` and ``q_value`` of being above the limit.
-
-    Args:
-        prior: What shares are drawn toward.
-        table: A row a parent.
-    """
+    """The parents with enough instances; p and q values are of being above the limit."""
 
     policy: Policy
     prior: SharePrior | None
@@ -226,11 +221,7 @@ def _tested(residuals: pl.DataFrame, policy: Policy) -> pl.DataFrame:
 
 
 def retested(check: CheckResult, residuals: pl.DataFrame, policy: Policy) -> CheckResult:
-    """Recompute the q values of the findings on high shares for the policy's limit.
-
-    Args:
-        residuals: The run's residual table; all of its parents are tested together.
-    """
+    """Recompute the q values of the findings on high shares for the policy's limit."""
     q_values = dict(_tested(residuals, policy).select("parent", "q_value").iter_rows())
 
     def again(finding: Finding) -> Finding:

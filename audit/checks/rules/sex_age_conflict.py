@@ -21,13 +21,7 @@ _CONFLICT, _UNKNOWN = "conflict", "unknown"
 
 @dataclass(frozen=True)
 class _Judged:
-    """Instances with a code that a rule speaks of; all ascending.
-
-    Args:
-        carrying: Those with such a code.
-        known: Those of them whose sex, or age, is known.
-        against: Those of them whom the rule does not allow.
-    """
+    """Instances with a code that a rule speaks of; all ascending."""
 
     rule: PersonRule
     carrying: IntArray

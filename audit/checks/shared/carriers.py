@@ -49,11 +49,7 @@ def labelled_with(measured: Measurements, nodes: IntArray) -> BoolArray:
 
 
 def written_with(measured: Measurements, lines: pl.DataFrame) -> IntArray:
-    """Instances with one of the given raw labels, ascending.
-
-    Args:
-        lines: Its column ``line`` numbers the labels as `LabelDataset.written` does.
-    """
+    """Instances with one of the given raw labels, ascending."""
     written = measured.loaded.dataset.written
     return distinct(written.filter(pl.col("line").is_in(lines["line"].implode())))
 

@@ -60,9 +60,6 @@ def exchanged_pairs(measured: Measurements) -> pl.DataFrame:
     """The pairs that are exchanged too often at the policy's false discovery rate.
 
     Neither label of a pair is an ancestor of the other.
-
-    Returns:
-        The lines of `compared_pairs` that pass.
     """
     return compared_pairs(measured).filter("passes")
 
@@ -153,11 +150,7 @@ def _names(measured: Measurements, column: str) -> pl.Expr:
 
 @once
 def given(measured: Measurements) -> Given:
-    """How often each label is given falsely in place of others, and missed for others.
-
-    Raises:
-        ValueError: Without predictions.
-    """
+    """How often each label is given falsely in place of others, and missed for others."""
     model = measured.predicted
     group_of = measured.loaded.group_of
     groups = None if group_of is None else group_of[model.predictions.rows]

@@ -116,7 +116,6 @@ def finding_on_day(
     """One warning about the dated rows whose code had the given validity on its day; else none.
 
     Args:
-        on_day: `INVALID` or `HEADING`.
         statement: May use ``{rows}``, ``{of}`` (dated rows), ``{share}``, ``{labels}`` and
             ``{column}``, the column of the day.
         without: Nodes left to another check.
@@ -163,11 +162,7 @@ def _named_rows(measured: Measurements) -> pl.DataFrame:
 
 
 def not_dated(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
-    """Labels with only their rows that have no date; all rows if the policy names no code dates.
-
-    Args:
-        labels: Columns ``line, label`` (a node), ``rows, instances`` and any further ones.
-    """
+    """Labels with only their rows that have no date; all rows if the policy names no code dates."""
     if measured.policy.code_dates is None:
         return labels
     left = measured.validity.filter(_NOT_DATED).select("rows", "instances", label="node")

@@ -25,7 +25,6 @@ class _Evidence:
     """What speaks for codes in every record.
 
     Args:
-        place: Column of each code.
         frequency: Logarithm of how many records carry each code, and a half, shape (n_codes,).
         lift: `log_lift` of each node beside each code, shape (n_nodes, n_codes), by columns.
         labels: Direct labels, shape (n_instances, n_nodes).

@@ -53,12 +53,7 @@ def proposals(
     *,
     keep: int = 0,
 ) -> pl.DataFrame:
-    """Rows of `PROPOSED` of a frame that has at least ``instance``; columns that it lacks are null.
-
-    Args:
-        found: With those of the columns of `PROPOSED` that differ between rows.
-        change, certainty, reason, keep: What all rows have alike.
-    """
+    """Rows of `PROPOSED` of a frame with at least ``instance``; columns that it lacks are null."""
     said = reason if isinstance(reason, pl.Expr) else pl.lit(reason)
     alike = {
         "change": pl.lit(change),
@@ -74,11 +69,7 @@ def proposals(
 
 
 def of_lines(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
-    """A row for each instance with one of some labels: ``instance``, and the columns of these.
-
-    Args:
-        labels: With ``line``, as `LabelDataset.written` numbers them.
-    """
+    """A row for each instance with one of some labels: ``instance``, and the columns of these."""
     lines = labels.with_columns(pl.col("line").cast(pl.UInt32))
     return measured.loaded.dataset.written.join(lines, on="line").sort("instance", "line")
 
@@ -114,8 +105,6 @@ def by_candidates(
 
     Args:
         found: ``instance, label, table, candidates``; candidates are nodes, at least one.
-        reason: What is said of those that were weighed.
-        of_one: What is said of those that were not.
     """
     written = as_in_data(measured)
     alone = pl.col("candidates").list.len() == 1
@@ -173,9 +162,6 @@ def _by_set(candidates: pl.Series) -> dict[tuple[str, ...], IntArray]:
 
 def near_codes(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
     """What labels that are no nodes may be a slip of, weighed by the other labels of the record.
-
-    Args:
-        labels: ``line, label, table``.
 
     Returns:
         As `PROPOSED`; no row for a label that is near no node that may be one.

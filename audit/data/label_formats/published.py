@@ -24,10 +24,6 @@ class _Layout:
     """One format, by its published columns.
 
     Args:
-        name: What the format is called.
-        title: What it looks like.
-        id: The column of what is annotated.
-        label: The column of terms.
         marks: A further column by which it is recognised.
         negated: Values by column of rows that say what is not so, as patterns.
         within: The column of the database within which ids differ.

@@ -123,13 +123,9 @@ class TableRoles:
     """What the columns of a table of predictions are called after.
 
     Args:
-        answers: What is predicted.
-        score: How sure the model is of it.
         true: True labels, which are left out.
         classes: The class of each column of scores, which are the columns that are nodes or begin
             alike, where there are two or more.
-        before: How these begin.
-        others: What may hold the ids.
     """
 
     answers: tuple[str, ...]

@@ -88,15 +88,7 @@ class _Rows(Source):
 
 @dataclass(frozen=True)
 class Read:
-    """A dataset read in a Spark session.
-
-    Args:
-        rows: The rows of the dataset.
-        id: Column of the instance's id.
-        label: Column of the label, or of an array of labels.
-        readings: What columns and cells were taken to mean.
-        rules: Which rows count.
-    """
+    """A dataset read in a Spark session."""
 
     rows: DataFrame
     id: str

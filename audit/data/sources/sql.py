@@ -77,10 +77,7 @@ class Query(Frame):
     """The rows of a query, reached some at a time until they are loaded.
 
     Args:
-        connection: What runs queries.
-        query: One query that reads.
         name: The address, without what must not be told.
-        driver: The package that reaches the database.
         kind: The kind of database; None: another one, of a connection of Python.
     """
 

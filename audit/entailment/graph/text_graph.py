@@ -186,6 +186,7 @@ class Closed:
     """Chains between the ends of given edges.
 
     Args:
+        chains: Number of nodes between the two ends of each edge, shape (n_edges,).
         through: The first of them, -1 where there is none, shape (n_edges,).
     """
 

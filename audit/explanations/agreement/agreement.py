@@ -35,12 +35,7 @@ LENGTH_GROUPS = 4
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Groups of units that tables have a row for.
-
-    Args:
-        names: One row per part, with the columns that name it.
-        grouped: The units of each part, by instance.
-    """
+    """Groups of units that tables have a row for: the columns that name each, and its units."""
 
     names: pl.DataFrame
     grouped: Clusters
@@ -48,14 +43,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class MethodSet:
-    """Methods whose agreement is measured: a pair, or a named set of more or fewer.
-
-    Args:
-        members: Places of the methods; the human's is after the last.
-        first: First method of a pair; None for a named set.
-        second: Second method of a pair, or the human; None for a named set.
-        together: Name of a set that is not a pair; None for a pair.
-    """
+    """Methods whose agreement is measured: a pair, or a set named in ``together``."""
 
     members: tuple[int, ...]
     first: str | None

@@ -187,11 +187,6 @@ def agreement_values(
     """Measure agreement of every unit and set.
 
     Args:
-        attributions: The scores.
-        units: Their rows, side by side.
-        sets: Members of each set; the human's place is after the last method.
-        k: The main k.
-        most: The largest k of curves, at least `k`.
         permutations: Number of permutations; None: so many that about `PERMUTED_TOKENS` tokens are
             permuted, within `PERMUTATIONS`.
         seed: Seed of ties and permutations, which depend only on it and on what names a row.

@@ -132,11 +132,7 @@ NAMING = ("id", "target", "method", "model", "seed")
 
 
 def row_keys(rows: pl.DataFrame, seed: int) -> UIntArray:
-    """A 64-bit key for each row, from what names it; equal keys for equal rows, in any order.
-
-    Args:
-        rows: Columns `NAMING`.
-    """
+    """A 64-bit key for each row, from what names it; equal keys for equal rows, in any order."""
     keys = np.zeros(len(rows), np.uint64)
     for column in NAMING:
         names = rows.select(name=pl.col(column).cast(pl.String).fill_null(""))
@@ -260,7 +256,6 @@ def ranking(scores: FloatArray, keys: UIntArray) -> Ranking:
 
     Args:
         scores: Shape (n_rows, length), length at least 1.
-        keys: Key of each row, from `row_keys`; it is mixed with the token's place in the row.
     """
     n = scores.shape[1]
     order = np.argsort(-scores, axis=1)

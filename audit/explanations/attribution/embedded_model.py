@@ -119,11 +119,7 @@ class EmbeddedModel:
     def gradients(
         self, token_ids: torch.Tensor, vectors: torch.Tensor, columns: torch.Tensor
     ) -> torch.Tensor:
-        """The gradient of each text's output by its vectors, of the vectors' shape.
-
-        Raises:
-            InputError: As `outputs`, or if the output is no differentiable function of them.
-        """
+        """The gradient of each text's output by its vectors, of the vectors' shape."""
         import torch
 
         # cuDNN differentiates recurrent layers in training mode alone.

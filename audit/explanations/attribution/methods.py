@@ -148,12 +148,6 @@ def lime_scores(outputs: OfMasks, tokens: int, seed: int, samples: int = SAMPLES
     "Why Should I Trust You?" (Ribeiro, Singh and Guestrin), computed by captum: each token is kept
     with probability 1/2, a mask weighs exp(-d^2 / (2 w^2)) with d its cosine distance from the
     whole text and w `KERNEL_WIDTH`, and the line is fitted by ridge regression.
-
-    Args:
-        seed: Any integer from 0 on; equal seeds draw equal masks.
-
-    Raises:
-        InputError: If captum or scikit-learn is not installed.
     """
     require_package("captum", "to compute LIME")
     require_package("sklearn", "to compute LIME")
@@ -188,13 +182,6 @@ def partition_shap_scores(
 
     Their sum is the output on the whole text less that on the baseline. Where the evaluations are
     spent before single tokens are reached, a part of the text shares its value equally.
-
-    Args:
-        seed: Of the order in which parts of equal weight are halved.
-        evaluations: Number of masks that may be looked at.
-
-    Raises:
-        InputError: If shap is not installed.
     """
     require_package("shap", "to compute Partition SHAP")
     import shap

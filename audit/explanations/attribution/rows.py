@@ -143,12 +143,7 @@ def batches(
     progress: Progress,
     step: str,
 ) -> Iterator[Batch]:
-    """Yield all rows, each in one batch.
-
-    Args:
-        text: Per row the place of its text.
-        column: Per row the place of its label among the outputs.
-    """
+    """Yield all rows, each in one batch."""
     text, column = np.asarray(text, np.int64), np.asarray(column, np.int64)
     lengths = np.array([len(tokens) for tokens in texts.token_ids], dtype=np.int64)[text]
     done = 0

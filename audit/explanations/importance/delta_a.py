@@ -36,8 +36,6 @@ class ClusteredMeans:
     """Means over examples, with standard errors over clusters; all shapes are (n_cells,).
 
     Args:
-        n: Number of examples.
-        clusters: Number of clusters that they come in.
         mean: NaN without examples.
         error: Standard error; NaN with fewer than two clusters.
     """
@@ -60,14 +58,7 @@ class ClusteredMeans:
 
 
 class Clustering:
-    """Values in cells, examples and clusters; an example is in one cluster.
-
-    Args:
-        cell: The cell of each value.
-        example: The example of each value.
-        cluster: The cluster of each value.
-        n_cells: Number of cells.
-    """
+    """Values in cells, examples and clusters; an example is in one cluster."""
 
     def __init__(self, cell: IntArray, example: IntArray, cluster: IntArray, n_cells: int) -> None:
         self.n_cells = n_cells

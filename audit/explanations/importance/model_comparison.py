@@ -31,11 +31,6 @@ class MixedModel:
         coefficients: ``term, estimate, error, z, p, low, high``: the fixed effects.
         covariance: Covariance of the random effects (`cov_re` of statsmodels, whose parameter
             "Group Var" is this over the residual variance): ``effect`` and a column per effect.
-        residual_variance: Variance of the residuals.
-        converged: Whether the fit converged.
-        warnings: What statsmodels warned of.
-        n: Number of differences.
-        examples: Number of examples.
     """
 
     formula: str

@@ -31,7 +31,6 @@ class Examples:
     """Examples, which are pairs of an instance and a target label, in code-point order.
 
     Args:
-        of_row: The example of each row of the attributions.
         cluster: The cluster of each example: its group, or its instance if it has no group, since
             the targets of one instance share its text.
     """
@@ -61,13 +60,7 @@ def codes(frame: pl.DataFrame, columns: Sequence[str]) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The different pairs of two columns of numbers from 0, sorted.
-
-    Args:
-        left: First number of each pair.
-        right: Second number of each pair.
-        of_row: The pair of each row.
-    """
+    """The different pairs of two columns of numbers from 0, sorted, and the pair of each row."""
 
     left: IntArray
     right: IntArray
@@ -87,10 +80,6 @@ def members(rows: pl.DataFrame, example: IntArray) -> dict[Subset, BoolArray]:
     A row is right where the model gives the target as it is given in truth, and wrong where it does
     not; if either is unknown, it is neither. An example is common if every model, with every seed,
     has a row for it that is wrong.
-
-    Args:
-        rows: ``model, seed, gold, predicted``.
-        example: The example of each row.
     """
     right = rows.select((pl.col("gold") == pl.col("predicted")).fill_null(False))
     wrong = rows.select((pl.col("gold") != pl.col("predicted")).fill_null(False))
@@ -117,8 +106,6 @@ class HumanOracle:
     """Importance that people give the tokens of rows.
 
     Args:
-        name: ``hard`` for explanations in free text, ``expert`` for marks and spans.
-        evidence: What people point to.
         item: Per row of the attributions the place of its evidence; -1 if there is none.
     """
 
@@ -153,11 +140,7 @@ class SoftOracle:
 
 
 def judged_rows(attributions: Attributions, informed: Informed) -> IntArray:
-    """Rows of the models that are judged: none of an informed model, none borrowed. Ascending.
-
-    Raises:
-        InputError: A model that ``informed`` names has no rows.
-    """
+    """Rows of the models that are judged: none of an informed model, none borrowed. Ascending."""
     rows = attributions.rows
     known = set(rows["model"].unique())
     names = {*informed, *(name for names in informed.values() for name in names)}
@@ -173,14 +156,7 @@ def judged_rows(attributions: Attributions, informed: Informed) -> IntArray:
 
 
 def human_oracle(attributions: Attributions, evidence: Evidence | None = None) -> HumanOracle:
-    """The oracle that human evidence makes.
-
-    Args:
-        evidence: Evidence on the same texts; that of the attributions if it is None.
-
-    Raises:
-        InputError: There is no evidence.
-    """
+    """The oracle that evidence makes, else that of the attributions; InputError without any."""
     given = evidence if evidence is not None else attributions.evidence
     if given is None:
         raise InputError(
@@ -200,16 +176,7 @@ def human_oracle(attributions: Attributions, evidence: Evidence | None = None) -
 
 
 def soft_oracle(attributions: Attributions, informed: Informed) -> SoftOracle:
-    """The oracle that explanation-informed models make.
-
-    Args:
-        attributions: Rows of the judged models and of the informed ones, for the same ``id``,
-            ``target`` and ``method``.
-        informed: Per judged model its informed models; all their seeds serve.
-
-    Raises:
-        InputError: A model that ``informed`` names has no rows.
-    """
+    """The oracle that explanation-informed models make."""
     judged = judged_rows(attributions, informed)
     rows = attributions.rows.with_row_index("row").with_columns(
         pl.col("row").cast(pl.Int64), pl.col("borrowed").fill_null(False)

@@ -45,13 +45,7 @@ class WordSets:
         return cls(keys, signature, code, len(used))
 
     def held(self, item: IntArray, task: IntArray, word: IntArray, bit: UIntArray) -> IntArray:
-        """Places of words that are in the item of their task.
-
-        Args:
-            item: The item of each task, -1 for one that holds nothing.
-            task: The task of each word.
-            bit: Their bits in signatures, from `bits`.
-        """
+        """Places of words that are in the item of their task."""
         signature = np.zeros(len(item), np.uint64)
         signature[item >= 0] = self.signature[item[item >= 0]]
         place = np.flatnonzero(signature[task] & bit)
@@ -113,14 +107,9 @@ class RowBatch:
     Rows of one text, example and tokenisation meet the same explanations; they are one task.
 
     Args:
-        row: Rows of the attributions, task by task.
         first: Per task where its rows start, and where the last end, shape (n_tasks + 1,).
-        example: Per task.
-        tokenisation: Per task.
-        length: Number of tokens of the text, per task.
         word: Words of the texts that are in some evidence, text after text.
         bit: Their bits in signatures.
-        task: The task of each such word.
         step: The place of each such word in its text.
         importance: Absolute scores per row, less their mean, over their Euclidean length.
     """
@@ -163,12 +152,7 @@ class RowBatch:
 def rows_in_batches(
     attributions: Attributions, items: ItemsOfExamples, row: IntArray, example: IntArray
 ) -> list[IntArray]:
-    """Rows in batches, all rows of an example in one; examples in order.
-
-    Args:
-        attributions: Where the rows are from.
-        example: Per row of the attributions.
-    """
+    """Rows in batches, all rows of an example in one; examples in order."""
     text = attributions.rows["text"].to_numpy()
     order = np.lexsort((text[row], items.tokenisation[row], example[row]))
     row = row[order]
@@ -185,13 +169,7 @@ def row_batch(
     row: IntArray,
     example: IntArray,
 ) -> RowBatch:
-    """One batch of `rows_in_batches`, made to be correlated.
-
-    Args:
-        attributions: Where the rows are from.
-        row: The rows of the batch, in its order.
-        example: Per row of the attributions.
-    """
+    """One batch of `rows_in_batches`, made to be correlated."""
     text = attributions.rows["text"].to_numpy()
     keys = np.stack([example[row], items.tokenisation[row], text[row]])
     first = np.flatnonzero(np.any(np.diff(keys, axis=1, prepend=-2) != 0, axis=0))
@@ -232,11 +210,7 @@ class Donors:
     def random(
         cls, member: IntArray, cluster: IntArray, draws: int, permutations: int, seed: int
     ) -> Donors:
-        """Reassign the explanations of some examples; more draws begin with the same ones.
-
-        Args:
-            cluster: The cluster of each example.
-        """
+        """Reassign the explanations of some examples; more draws begin with the same ones."""
         _, group = np.unique(cluster[member], return_inverse=True)
 
         def donors(number: int, purpose: int) -> NDArray[np.int32]:

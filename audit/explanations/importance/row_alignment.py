@@ -62,8 +62,6 @@ class RowAlignment:
     """Alignment of rows with one oracle; every array but ``permuted`` has shape (n_rows,).
 
     Args:
-        oracle: Name of the oracle.
-        row: Rows of the attributions.
         c: Fisher's transform of the correlation with the oracle; NaN where it is undefined.
         c_random: Its mean over the defined draws of another example's explanation; NaN where there
             is none.
@@ -125,11 +123,7 @@ class Cells:
     number: int
 
     def weights(self, row: IntArray, example: IntArray) -> csr_array:
-        """Weight of each row in each cell, 1 an example, shape (n_cells, len(row)).
-
-        Args:
-            example: The example of each.
-        """
+        """Weight of each row in each cell, 1 an example, shape (n_cells, len(row))."""
         column = np.full(max(int(self.row.max(initial=-1)), int(row.max(initial=-1))) + 1, -1)
         column[row] = np.arange(len(row))
         here = column[self.row] >= 0

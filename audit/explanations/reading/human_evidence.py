@@ -58,7 +58,6 @@ class Records:
     """Evidence as it was read, a row each.
 
     Args:
-        kind: What the payload holds.
         frame: ``id, target``; ``model``, null for evidence on texts of any; ``wrong_type``; and
             the payload, ``marks`` or ``spans`` with a list an annotator, or ``words``.
         of_texts: Whether no target is told, so that evidence counts for each of a text.
@@ -84,7 +83,6 @@ class _Marked:
     """Evidence on texts, one a record and given token list that it fits.
 
     Args:
-        found: ``record, text, target, annotators``.
         marks: Per text the share of annotators that mark each token.
         words: For free text the words of the explanation; else None.
     """
@@ -107,7 +105,6 @@ def evidence_of(
     Args:
         pairs: ``text, target``: what evidence is sought for, each once.
         words: Per text the word of each token.
-        vocabulary: All words, in order.
         offsets: Per given list the ``offsets`` of its tokens and the ``length`` of its passage,
             null if unknown; spans need them.
 

@@ -122,7 +122,6 @@ class Choices:
         rule: How word pieces are merged; None leaves them.
         special: Tokens that are left out; None for all that are known, by name or by offsets.
         stop: Words that explanations do not hold.
-        kind: The evidence to read; None where there is one kind.
     """
 
     rule: Merging | None
@@ -152,11 +151,7 @@ def attributions_of(
     records: Records | None = None,
     sources: tuple[Path, ...] = (),
 ) -> Attributions:
-    """Attributions of rows as `read_rows` gives them.
-
-    Raises:
-        InputError: If no row is sound, or none of the records given fits.
-    """
+    """Attributions of rows as `read_rows` gives them; InputError if no row or record fits."""
     where = sources[0] if sources else ""
     read = rows.height
     unwritten = tokens_without_text(rows) if choices.special is None else {}
@@ -362,11 +357,7 @@ def _records(rows: pl.DataFrame, kind: EvidenceKind, column: str, stop: frozense
 def _held(
     rows: pl.DataFrame, kind: EvidenceKind | None, where: object
 ) -> tuple[EvidenceKind, str] | None:
-    """The kind of evidence that the rows hold, and its column; None if there is none.
-
-    Raises:
-        InputError: If there are several kinds and none is named, or the named one is not there.
-    """
+    """The kind of evidence that the rows hold, and its column; None if there is none."""
     filled = [name for name in rows.columns if rows[name].null_count() < rows.height]
     columns = {one: [name for name in PAYLOADS[one] if name in filled] for one in PAYLOADS}
     kinds = [one for one in PAYLOADS if columns[one]]

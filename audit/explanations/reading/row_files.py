@@ -68,11 +68,6 @@ def read_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
         path: JSON lines, other text that `objects_in` reads (both also packed with gzip), or
             Parquet.
         required: Columns that the file must have.
-
-    Raises:
-        InputError: If the file is empty, holds pickled objects, or is neither.
-        SchemaError: If a required column is missing, or a column of a Parquet file has a type
-            that cannot hold what it should.
     """
     if not path.is_dir():
         refuse_pickle(path, first_bytes(path), "attributions and evidence")
@@ -124,12 +119,7 @@ Python writes although it is not JSON: a score that is none is counted."""
 def _frame(
     chunk: Sequence[Mapping[str, Any]], keys: Mapping[str, str], written: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Objects as rows.
-
-    Args:
-        keys: The columns to make, with the key that each is under.
-        written: The type of each column as the objects have it.
-    """
+    """Objects as rows."""
     columns: dict[str, pl.Series] = {}
     faults = {name: pl.repeat(False, len(chunk), eager=True) for name in _FAULTS}
     for name, key in keys.items():

@@ -42,11 +42,6 @@ def sound_rows(
     Columns that the file lacks are added; ``gold``, ``predicted`` and ``borrowed`` become true or
     false; the passage in ``text`` is called ``passage``. Rows may still repeat each other.
 
-    Args:
-        rows: As `read_rows` gives them.
-        special: Tokens that are left out; their scores may be anything.
-        where: The file, for messages.
-
     Raises:
         SchemaError: If ``gold`` or ``predicted`` may be read in two ways, or holds labels of which
             none is a target.
@@ -85,9 +80,6 @@ def rows_in_order(rows: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
     """Rows in the order of `KEY`, without repeats and contradictions, and the number of each.
 
     Rows that borrow another's explanation are draws: several that differ are no contradiction.
-
-    Args:
-        rows: Sound rows, with their token list as ``given``.
     """
     if not rows.select(KEY).is_duplicated().any():
         return rows.sort(KEY), {}
@@ -126,11 +118,7 @@ def _completed(rows: pl.DataFrame, where: object) -> pl.DataFrame:
 
 
 def _label_or_flag(rows: pl.DataFrame, name: str, where: object) -> pl.Series:
-    """Whether each row has the flag: it is true, 1, or the label that is the row's target.
-
-    Raises:
-        SchemaError: If 0 and 1 may be either, since 0 or 1 is a target, or no label is a target.
-    """
+    """Whether each row has the flag: it is true, 1, or the label that is the row's target."""
     values, kinds = rows[name], rows[f"{name}:kind"]
     others = rows.filter(kinds != FLAG)
     written = set(others[name].drop_nulls().str.to_lowercase().unique())

@@ -24,7 +24,6 @@ class Spans:
     Args:
         firsts: The first character of each span, list after list; -1 where the span is no pair.
         ends: The character after the last one; -1 where the span is no pair.
-        starts: Where each list starts, as in `Lists`.
     """
 
     firsts: IntArray
@@ -91,7 +90,6 @@ def marked_tokens(spans: Spans, tokens: Spans) -> NDArray[np.bool_]:
 
     Args:
         spans: Spans that hold a character each, a list a reader.
-        tokens: The tokens that each reader saw; a token without characters is never marked.
     """
     firsts = np.sort(spans.owner * _APART + spans.firsts)
     ends = np.sort(spans.owner * _APART + spans.ends)
@@ -106,9 +104,6 @@ def tokens_without_text(rows: pl.DataFrame) -> dict[str, int]:
 
     A tokenizer gives such offsets to the tokens that it adds, whatever their names. A row of which
     no token has others does not count.
-
-    Args:
-        rows: As `read_rows` gives them, ``offsets`` only where the file has them.
     """
     if "offsets" not in rows.columns:
         return {}

@@ -39,11 +39,7 @@ def source_in(path: Path) -> Source:
 
 
 def objects_in(source: Source, decoder: Decoder) -> Iterator[Line]:
-    """The rows of a text as objects with the names of columns as keys.
-
-    Raises:
-        InputError: If the text has none of these forms, or leaves the one that it begins with.
-    """
+    """The rows of a text as objects with the names of columns as keys."""
     for part in source.parts:
         plain = File(part.files[0]) if part.files else part
         first = next((line.strip() for _, line in part.streamed_lines()), "")

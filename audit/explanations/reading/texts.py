@@ -137,7 +137,6 @@ def word_starts(
     ``,`` are two words, since punctuation is never merged.
 
     Args:
-        models: The model that each token belongs to.
         breaks: Which tokens begin a word in any case, such as the first of each text.
     """
     starts = np.ones(len(tokens), dtype=bool)
@@ -165,11 +164,7 @@ def merged_tokens(tokens: pl.Series, starts: NDArray[np.bool_]) -> pl.Series:
 def merged_scores(
     scores: NDArray[np.float64], starts: NDArray[np.bool_], rule: Merging
 ) -> NDArray[np.float64]:
-    """One score a word, from those of its pieces.
-
-    Args:
-        scores: The score of each token.
-    """
+    """One score a word, from those of its pieces."""
     if starts.all():
         return scores
     firsts = np.flatnonzero(starts)
@@ -206,10 +201,7 @@ class Texts:
     Args:
         given: ``id, model, tokens, text``: each different token list, with the place of its text;
             null if no token is left.
-        kept: Per given list, which tokens are not special.
         begins: Per given list, which of the kept tokens begin a word.
-        of_row: The given list of each row.
-        left: ``id, model, tokens`` of each text.
     """
 
     given: pl.DataFrame
@@ -233,12 +225,7 @@ class Texts:
     def scores(
         self, scores: Lists[np.float64], lists: IntArray, rule: Merging | None
     ) -> Lists[np.float64]:
-        """Scores of given tokens as scores of the tokens that are left.
-
-        Args:
-            scores: A score for each token of a given list, one list a row.
-            lists: The given list of each row.
-        """
+        """Scores of given tokens as scores of the tokens that are left."""
         values, lengths = scores.values, scores.lengths
         if not self.kept.values.all():
             values = values[self.kept.take(lists).values]
@@ -251,11 +238,7 @@ class Texts:
 
 
 def texts_of(rows: pl.DataFrame, special: Collection[str], rule: Merging | None) -> Texts:
-    """The texts of rows with ``id``, ``model`` and ``tokens``.
-
-    Args:
-        rows: A row for each list of tokens; none of the tokens is null.
-    """
+    """The texts of rows with ``id``, ``model`` and ``tokens``."""
     given, of_row = _distinct(rows.select("id", "model", "tokens"))
     tokens, starts = laid_out(given["tokens"])
     kept = ~tokens.is_in(list(special)).to_numpy()

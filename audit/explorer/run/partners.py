@@ -28,6 +28,10 @@ def order_by_second(table: Path, second: IntArray) -> NDArray[np.uint32]:
 
     It is made once for a table, and kept in the user's cache by the table's digest. Where nothing
     can be kept it is made each time. A run is never written to.
+
+    Args:
+        table: The table, a Parquet file ordered by first and second nodes.
+        second: Number of the second node of each row, shape (n_pairs,).
     """
     kept = cache() / f"{sha256_of(table)}.npy"
     with suppress(OSError, ValueError, EOFError):

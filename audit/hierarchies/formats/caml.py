@@ -49,11 +49,7 @@ class CodeRange:
 
 @dataclass(frozen=True)
 class CamlCoding(ICD9Coding):
-    """ICD-9-CM codes that are added under their nearest prefix, else under the narrowest range.
-
-    Args:
-        ranges: The ranges of the hierarchy, in file order.
-    """
+    """ICD-9-CM codes that are added under their nearest prefix, else under the narrowest range."""
 
     name: str = "caml-icd9/1"
     reason_without_place: str = "no_place"

@@ -27,11 +27,8 @@ class GraphNode:
     """A node of the graph.
 
     Args:
-        number: Its number, by which the other files refer to it.
         name: What the interface shows, and labels are written as.
         node: Its id in the hierarchy; the name where the file has no other.
-        title: Its title; empty if there is none.
-        parents: Numbers of its parents.
         assignable: Whether it may be a label; None where the file does not say.
     """
 

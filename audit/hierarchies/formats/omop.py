@@ -60,10 +60,6 @@ class Tables:
         """Some columns of a table, some rows at a time, with blank cells as null.
 
         The first frame may have no rows; ``further`` are columns where the table has them.
-
-        Raises:
-            InputError: If there is no such table, or it is damaged.
-            SchemaError: If a column is missing.
         """
         if name not in self.names:
             raise InputError(

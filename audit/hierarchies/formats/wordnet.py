@@ -40,7 +40,6 @@ class WordNet:
     """The nouns of a WordNet as plain tables.
 
     Args:
-        path: The folder that they were read from.
         lemmas: Words of each synset in their order, as written, with a blank for each ``_``.
         senses: Synsets of each word in lower case, the most frequent sense first.
         edges: ``child, parent`` for each of `RELATIONS`.

@@ -23,9 +23,6 @@ class NounReader(WordNetCorpusReader):  # type: ignore[misc]
     nltk requires a folder that is registered as its data, a file ``lexnames`` that Debian's package
     lacks, and all parts of speech. Here any folder will do, lexicographer files are numbered, and
     the other parts of speech have no words.
-
-    Args:
-        folder: A folder with ``data.noun`` and ``index.noun``.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -176,11 +176,9 @@ class _Column(NamedTuple):
     """The labels of a column, and what each text in them may be.
 
     Args:
-        labels: ``label, rows``.
         affixed: ``text`` and ``cost`` of each of the labels without each affix; first without none.
         found: `written` of all texts, with ``source, version, likelihood``.
         pattern: ``text`` and ``pattern``, its place in ``sources``.
-        sources: The sources.
         whole: The number of the source that is whole numbers; None if it is not tried.
     """
 

@@ -117,7 +117,6 @@ class Affix:
 
     Args:
         said: As it is said of codes: ``behind a prefix``.
-        pattern: What a label with it looks like; its group is the code.
         cost: Factor of the likelihood of a label with it.
         may: Whether labels may have it; None: those that are no codes as they stand.
     """

@@ -99,11 +99,7 @@ class KeptModel:
 
 
 def kept_model(run: AuditResult) -> KeptModel | None:
-    """The model of a run; None without predictions, or if the run keeps no instances.
-
-    Raises:
-        InputError: If the table of instances cannot be read.
-    """
+    """The model of a run; None without predictions, or if the run keeps no instances."""
     if run.model is None or run.instances is None:
         return None
     hierarchy = Hierarchy.build(

@@ -30,11 +30,6 @@ class Compared:
     """What two releases say of one thing, whether or not both tell it as a finding.
 
     Args:
-        p_value: The chance of as large a difference.
-        counts: Instances that count in OLD and in NEW.
-        of: Instances that they are counted among.
-        low: Lower end of the 95 % interval of the difference of the shares.
-        high: Its upper end.
         cells: Cells that hold these counts, by name; none if they hold those of the finding alone.
     """
 
@@ -59,11 +54,6 @@ class FindingTests:
     A finding on a pair of nodes is tested as that pair is, one on residual labels by their shares,
     and one that names every case by its instances, which are none where it is not told. What has a
     limit, and is told only where that is passed, cannot be tested otherwise.
-
-    Args:
-        old: The earlier run.
-        new: The later run.
-        pairs: The table of `audit.runs.compare.pair_changes.PairChanges`.
     """
 
     old: Release

@@ -25,13 +25,8 @@ class Change:
     """One change of one instance's labels.
 
     Args:
-        instance: Id of the instance.
-        kind: Whether a label is replaced, removed or added.
-        label: The label as it is written; empty where one is added.
-        new: The label to write; empty where one is removed.
         table: The code set of the label; empty where none is known.
         keep: How many equal labels stay where one is removed.
-        finding: Id of the finding that it mends.
         by: Who decided, or `CERTAIN`; empty if nobody said so.
     """
 
@@ -47,9 +42,6 @@ class Change:
 
 class Ledger:
     """The changes that are to be made, and which of them were.
-
-    Args:
-        changes: All of them.
 
     Raises:
         InputError: If two of them change one label of an instance.
@@ -89,13 +81,7 @@ def _by_instance(changes: Iterable[Change]) -> dict[str, list[Change]]:
 
 @dataclass
 class Record:
-    """The labels of one instance while its rows are read: what stays, changes and goes.
-
-    Args:
-        ledger: Where changes that were made are counted.
-        instance: Its id.
-        table: The code set of all labels of what is read; empty where that is not known.
-    """
+    """The labels of one instance while its rows are read: what stays, changes and goes."""
 
     ledger: Ledger
     instance: str
@@ -217,11 +203,7 @@ def taken_back(data: bytes, edits: Iterable[Edit]) -> list[Edit]:
 
 
 def encoded(text: bytes, edits: Iterable[Edit], encoding: str) -> Iterator[Edit]:
-    """Edits of a text in UTF-8 as those of the same text in another encoding.
-
-    Raises:
-        InputError: If the encoding lacks a character of a label.
-    """
+    """Edits of a text in UTF-8 as those of the same text in another encoding."""
     at = place = 0
     for one in _in_order(edits):
         place += len(text[at : one.start].decode().encode(encoding))
@@ -269,11 +251,7 @@ class Log(BaseModel):
 
 
 def read_log(log: Path) -> Log:
-    """A log as it was written.
-
-    Raises:
-        InputError: If it is none, or cannot be read.
-    """
+    """A log as it was written."""
     try:
         return Log.model_validate(read_json(log))
     except ValidationError:

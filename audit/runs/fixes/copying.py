@@ -48,14 +48,7 @@ LOG_END = ".changes.json"
 
 @dataclass(frozen=True)
 class Applied:
-    """A corrected copy that was written.
-
-    Args:
-        copy: The copy, a file or a folder as the data are.
-        log: The log beside it.
-        changes: The changes that were made.
-        files: Names of the files that differ, seen from the data.
-    """
+    """A corrected copy that was written, and the log of its changes beside it."""
 
     copy: Path
     log: Path

@@ -30,9 +30,6 @@ def write_decision_book(sheet: pl.DataFrame, file: Path) -> None:
     """Write a sheet of `Proposals.sheet` as a workbook; the same sheet gives the same bytes.
 
     A decision is chosen from a list, or written as ``other: LABEL``.
-
-    Raises:
-        InputError: If the package that writes workbooks is not installed.
     """
     parts = sheet.partition_by("finding", maintain_order=True)
     names = sheet_names(str(one["finding"][0]) for one in parts)

@@ -139,9 +139,6 @@ class Confirmed:
     Args:
         finding: Its id; empty for the controls.
         cases: Number of instances behind it; of controls, those that were judged.
-        judged: Number of records judged right or wrong.
-        wrong: Those of them whose labels are wrong.
-        unsure: Number of records that coders could not judge.
         share: ``wrong`` of ``judged``, with its 95 % interval; None if none was judged.
         concerned: Instances with wrong labels among all cases, as many as the share says, with the
             95 % interval of a draw without replacement; None for controls.
@@ -224,12 +221,7 @@ def concerned_interval(k: int, n: int, cases: int, level: float = LEVEL) -> tupl
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """What two sheets on the same run decide of the rows that both decided.
-
-    Args:
-        first: The decisions of one person.
-        second: Those of another.
-    """
+    """What two sheets on the same run decide of the rows that both decided."""
 
     first: Decided
     second: Decided

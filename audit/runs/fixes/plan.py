@@ -42,8 +42,6 @@ class Plan:
     """What becomes of the rows of a table; others stay.
 
     Args:
-        cells: New values by row and place.
-        gone: Rows that are taken out.
         further: Rows to add: the row behind which each stands, and its label.
     """
 
@@ -56,14 +54,7 @@ class Plan:
 
 
 class Planner:
-    """Plans the changes of a ledger; those that are made are counted there.
-
-    Args:
-        table: The table.
-        layout: Where ids and labels stand.
-        ledger: The changes.
-        codes: The code set of all its labels; empty where that is not known.
-    """
+    """Plans the changes of a ledger; those that are made are counted there."""
 
     def __init__(self, table: Cells, layout: Layout, ledger: Ledger, codes: str = "") -> None:
         self._table, self._layout, self._ledger, self._codes = table, layout, ledger, codes

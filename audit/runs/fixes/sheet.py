@@ -43,14 +43,7 @@ def digest_of(run: AuditResult) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Proposals:
-    """The proposals of a run, numbered from 1 in the order of its findings.
-
-    Args:
-        run: The run, read back.
-
-    Raises:
-        InputError: If the data of the run were only counted.
-    """
+    """The proposals of a run, numbered from 1 in the order of its findings."""
 
     run: AuditResult
 
@@ -88,9 +81,6 @@ class Proposals:
         """The sheet, with columns `COLUMNS` as text; of one finding, or of all.
 
         ``others`` holds the other labels of the record, where the run keeps instances.
-
-        Raises:
-            InputError: If no finding with proposals has the id.
         """
         table = self.table if finding is None else self.table.filter(pl.col("finding") == finding)
         if finding is not None and table.is_empty():
@@ -208,11 +198,7 @@ def _change(row: Mapping[str, Any], kind: str, new: str, by: str) -> Change:
 
 
 def read_sheet(path: Path) -> pl.DataFrame:
-    """A sheet that came back, CSV or a workbook with a sheet for each finding; all as text.
-
-    Raises:
-        InputError: If it cannot be read, or lacks a column.
-    """
+    """A sheet that came back, CSV or a workbook with a sheet for each finding; all as text."""
     rows = read_cells(path)
     if lacking := [name for name in (*_KEPT, "decision") if name not in rows.columns]:
         raise InputError(
@@ -224,11 +210,7 @@ def read_sheet(path: Path) -> pl.DataFrame:
 
 
 def read_cells(path: Path) -> pl.DataFrame:
-    """The cells of CSV, or of all sheets of a workbook one below the other, as text.
-
-    Raises:
-        InputError: If it cannot be read.
-    """
+    """The cells of CSV, or of all sheets of a workbook one below the other, as text."""
     books = path.suffix.lower() in SHEETS
     frames = [one for one, _ in read_sheets(path).values()] if books else [read_table(path)]
     rows = pl.concat([one.cast(pl.String) for one in frames], how="diagonal")
@@ -240,11 +222,6 @@ def read_cells(path: Path) -> pl.DataFrame:
 @dataclass(frozen=True, eq=False)
 class Decided:
     """What a sheet decides of the proposals of a run.
-
-    Args:
-        proposals: Of the run.
-        sheet: From `read_sheet`.
-        path: Where it was read from, for messages.
 
     Raises:
         InputError: If it is a sheet of another run, has a row that is no proposal of this one, two

@@ -38,11 +38,7 @@ _GUARD = "audit_guard"
 
 
 def table_in(source: Query) -> str:
-    """The table, as SQL names it, whose rows a source has.
-
-    Raises:
-        InputError: If it is another query, or the kind of database is not known.
-    """
+    """The table, as SQL names it, whose rows a source has."""
     found = _WHOLE.fullmatch(source.query)
     if found is None or source.functions or source.base is None:
         raise InputError(
@@ -132,14 +128,7 @@ def _typed(value: Any, kind: pl.DataType) -> Any:
 
 @dataclass(frozen=True)
 class _Changed:
-    """A table that statements change.
-
-    Args:
-        kind: Of the database.
-        name: The table, as SQL names it.
-        columns: Its columns.
-        keys: The places of the id and the labels among them.
-    """
+    """A table that statements change; ``keys`` are the places of the id and the labels."""
 
     kind: Kind
     name: str
@@ -234,11 +223,7 @@ class _Changed:
         return " AND ".join(found)
 
     def literal(self, value: Any) -> str:
-        """A value as SQL writes it.
-
-        Raises:
-            InputError: If it cannot be written.
-        """
+        """A value as SQL writes it; InputError if it cannot be written."""
         if value is None:
             return "NULL"
         if isinstance(value, bool):
@@ -266,12 +251,7 @@ class _Changed:
 
 
 class _Found:
-    """How rows of a table are found by their values.
-
-    Args:
-        table: The table.
-        world: All its rows as they are before the statements.
-    """
+    """How rows of a table are found by their values, before the statements change any."""
 
     def __init__(self, table: _Changed, world: Sequence[Row]) -> None:
         self._table, self._world = table, world

@@ -32,9 +32,6 @@ class TextTable:
     """A table of text whose labels are to be changed.
 
     Args:
-        data: Its bytes, unpacked.
-        layout: Where ids and labels stand.
-        separator: Between fields.
         notes: Number of lines before the header, or before the first row if ``header`` is given.
         header: Names of the columns, where no line of the text is a header; None: the first row.
         table: The code set of all its labels; empty where that is not known.
@@ -174,12 +171,7 @@ class _Value:
 
 @dataclass(frozen=True)
 class JsonText:
-    """A text of objects whose labels are to be changed, with a line or an entry for each.
-
-    Args:
-        data: Its bytes, unpacked.
-        layout: Where ids and labels stand.
-    """
+    """A text of objects whose labels are to be changed, with a line or an entry for each."""
 
     data: bytes
     layout: Layout

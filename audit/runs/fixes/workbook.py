@@ -146,13 +146,7 @@ def _unlike(path: Path, found: str) -> InputError:
 
 
 class _Sheet:
-    """The XML of a sheet, and its cells as its reader has them.
-
-    Args:
-        data: The XML.
-        table: The rows below the names of columns.
-        path: The workbook, for messages.
-    """
+    """The XML of a sheet, and its cells as its reader has them."""
 
     def __init__(self, data: bytes, table: _Table, path: Path) -> None:
         self._data, self._table, self._path = data, table, path

@@ -36,7 +36,6 @@ class _Judged:
     """A condition, and the later instances of the persons who have it.
 
     Args:
-        condition: The condition.
         later: Their indices, in the order of persons and days, shape (n_later,).
         person: The person of each, numbered from 0, shape (n_later,).
         lacking: Whether each lacks the condition, shape (n_later,).

@@ -50,9 +50,6 @@ class Difference:
     """How much larger numbers are in a value than elsewhere, within bins.
 
     Args:
-        here: Their mean in the value.
-        there: Their mean in all other values.
-        more: The difference within bins.
         error: Its standard error over groups.
         freedom: Degrees of freedom: the fewer groups of both sides, less one.
     """

@@ -42,7 +42,6 @@ class Units:
     """What lies below a parent: each instance once for each child that it carries.
 
     Args:
-        children: Its children in use, ascending.
         child: Place of each unit's child among them, shape (n_units,).
         value: Value of each unit's instance, shape (n_units,).
         group: Group of each unit's instance, shape (n_units,).
@@ -77,7 +76,6 @@ class Shift:
     """A parent whose children are used differently by one value of a column.
 
     Args:
-        value: The value with the largest exchange.
         more: The child that it uses more; place among the children.
         effect: Design effect of groups, at least 1.
     """
