@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -38,17 +38,21 @@ testing._get_command = cache(testing._get_command)
 # What a test writes need outlast no loss of power; a run waits for its disk some twenty times.
 os.fsync = lambda held: None
 
-# A release is protected by thousands of small linear programs; tests protect the same ones again.
-solve = optimize.linprog
+# A release is protected by thousands of small programs; tests protect the same ones again.
+SOLVERS = {"linprog": optimize.linprog, "milp": optimize.milp}
 
 
-@lru_cache(1024)
-def solved(call: bytes) -> Any:
+@lru_cache(2048)
+def solved(solver: str, call: bytes) -> Any:
     given, named = pickle.loads(call)
-    return solve(*given, **named)
+    return SOLVERS[solver](*given, **named)
 
 
-optimize.linprog = lambda *given, **named: solved(pickle.dumps((given, named)))
+def kept(solver: str) -> Callable[..., Any]:
+    return lambda *given, **named: solved(solver, pickle.dumps((given, named)))
+
+
+optimize.linprog, optimize.milp = map(kept, SOLVERS)
 
 # A program loads a built-in hierarchy once; hundreds of tests name one.
 reading.BUILT_IN = tuple(replace(one, load=cache(one.load)) for one in reading.BUILT_IN)

@@ -216,29 +216,6 @@ def test_an_id_that_the_labels_lack_is_counted(files: Files) -> None:
     assert shared["explanations"]["facts"]["instances_without_labels"] > 0
 
 
-def test_a_model_that_learned_a_shortcut_is_found_by_its_branch(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    from fixtures.clinical_notes import SHORTCUT_BRANCH
-    from fixtures.text_classifier import audited_notes, example, write_examples
-
-    notes, methods = audited_notes(80), ("integrated_gradients", "occlusion")
-    both = [example(0, notes, shortcut=told, methods=methods) for told in (False, True)]
-    write_examples(both, tmp_path)
-    made = audit(
-        "explanations", tmp_path / "attributions.jsonl",
-        "--evidence", tmp_path / "evidence.jsonl",
-        "--faithfulness", tmp_path / "faithfulness.jsonl",
-        "--hierarchy", "icd9cm", "--no-pdf", "--out", tmp_path / "run",
-    )  # fmt: skip
-    assert made.exit_code == 0, made.output
-    shared = json.loads((tmp_path / "run" / "result.json").read_bytes())
-    found = {check["name"]: check["findings"] for check in shared["checks"]}
-    assert [finding["id"] for finding in found["evidence_ignored"]] == [
-        f"evidence_ignored:shortcut:{SHORTCUT_BRANCH}"
-    ]
-    assert found["unfaithful"] == []
-
-
 def test_models_are_compared_and_scores_held_against_a_shuffled_model(files: Files) -> None:
     pytest.importorskip("statsmodels")
     other = explained_release(2, hierarchy=BODY, strength=1.0)[0]

@@ -15,6 +15,7 @@ from audit.explanations.attribution.explain import explain
 from audit.explanations.faithful_rows import rank_correlations
 from audit.explanations.reading.reading import read_attributions
 from fixtures.clinical_notes import SHORTCUT_BRANCH
+from fixtures.sample_runs import run_command
 
 pytest.importorskip("torch")
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -111,3 +112,21 @@ def test_what_is_written_is_read_again(examples: Any, tmp_path: Path) -> None:
         assert read.vocabulary.gather(read.words[first]).equals(
             own.vocabulary.gather(own.words[own.rows["text"][0]]), check_names=False
         )
+
+
+def test_an_audit_finds_the_shortcut_by_its_branch(examples: Any, tmp_path: Path) -> None:
+    from fixtures.text_classifier import write_examples
+
+    write_examples(examples, tmp_path)
+    run_command(
+        "explanations", tmp_path / "attributions.jsonl",
+        "--evidence", tmp_path / "evidence.jsonl",
+        "--faithfulness", tmp_path / "faithfulness.jsonl",
+        "--hierarchy", "icd9cm", "--no-pdf", "--out", tmp_path / "run",
+    )  # fmt: skip
+    shared = json.loads((tmp_path / "run" / "result.json").read_bytes())
+    found = {check["name"]: check["findings"] for check in shared["checks"]}
+    assert [finding["id"] for finding in found["evidence_ignored"]] == [
+        f"evidence_ignored:shortcut:{SHORTCUT_BRANCH}"
+    ]
+    assert found["unfaithful"] == []
