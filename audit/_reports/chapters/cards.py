@@ -327,7 +327,7 @@ def _adding_up(finding: Mapping[str, Any]) -> str:
         return ""
     whole, *of_parts = counts
     if sum(of_parts) > whole:
-        return f"; some of the {number(whole)} are in several"
+        return f"; some of the {number(whole)} are in several parts"
     rest = whole - sum(of_parts)
     return f"; at least {number(rest)} of the {number(whole)} are in none of these" if rest else ""
 

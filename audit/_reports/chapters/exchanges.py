@@ -83,7 +83,7 @@ def _answer_table(rows: Rows) -> Table | None:
         numbers("Missed", "missed"),
         numbers("Rightly given", "hits"),
         numbers("Given in all", "answers"),
-        numbers("False of these", "share", percent),
+        numbers("False, of all given", "share", percent),
         numbers("Labelled", "labelled"),
     )
 
@@ -97,18 +97,17 @@ def _exchange_figure(rows: Rows) -> Figure | None:
     return Figure(
         id="exchanges",
         title="Branches whose labels are mistaken for each other",
-        drawing=draw(pairs_spec([_dot_of(row) for row in shown[:LINES]], measured="exchanges")),
+        drawing=draw(pairs_spec([_dot_of(row) for row in shown[:LINES]], measured="confusions")),
         alt=f"Dot plot of {counted(min(len(shown), LINES), 'pair')} of branches, with the "
-        f"exchanges observed and expected. The largest excess, of {first['a']} and {first['b']}, "
-        f"is {_signed(first['excess'])}: {number(first['observed'])} exchanges where "
-        f"{tenths(first['expected'])} are expected. Of {counted(len(shown), 'pair')} "
-        f"{more} have more exchanges than expected.",
+        f"confusions observed and expected. The largest excess, of {first['a']} and {first['b']}, "
+        f"is {_signed(first['excess'])}: {number(first['observed'])} confusions where "
+        f"{tenths(first['expected'])} are expected. Of {counted(len(shown), 'pair')} {more} have "
+        "more confusions than expected.",
         caption="Labels of one branch that are missed where a label of the other is falsely "
-        "answered, in both directions, compared with what to expect of labels that are mistaken as "
-        "often. At the right, how many exchanges are in excess. A label in several branches counts "
-        "in each.",
+        "answered, in both directions, compared with what to expect if errors fell at random. At "
+        "the right, how many confusions are in excess. A label in several branches counts in each.",
         key=(
-            Key("observed", "exchanges of the two branches", "dot"),
+            Key("observed", "confusions of the two branches", "dot"),
             Key("expected", "expected", "ring"),
         ),
         table=_exchange_table(rows),
@@ -139,7 +138,7 @@ def _signed(excess: float | None) -> str:
 def _exchange_table(rows: Rows) -> Table:
     return table(
         "exchanges-numbers",
-        "Exchanges between branches, the largest excess first",
+        "Confusions between branches, the largest excess first",
         rows,
         nodes("Branch", "a", "title_a"),
         nodes("With", "b", "title_b"),

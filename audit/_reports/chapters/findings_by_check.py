@@ -19,15 +19,15 @@ DEFINITIONS: Mapping[str, str] = {
     "both.",
     "cross_branch": "An instance counts where it carries nodes of both branches, unless one label "
     "is below both.",
-    "residual_overuse": "The share is of the instances with a label below the node: those count "
-    "whose labels there are all “other” or “unspecified”.",
-    "model_habit": "The shares are of the instances with a label, or an answer, below the node: "
-    "those count whose labels or answers there are all “other” or “unspecified”.",
-    "model_confuses": "An exchange is a label that the model misses on an instance where it "
+    "residual_overuse": "Of the instances with a label below the node, those count whose labels "
+    "there are all “other” or “unspecified”.",
+    "model_habit": "Of the instances with a label, or an answer, below the node, those count whose "
+    "labels or answers there are all “other” or “unspecified”.",
+    "model_confuses": "A confusion is a label that the model misses on an instance where it "
     "falsely answers the other.",
-    "label_suspects": "A label is suspect where another node, or its absence, reaches the mean "
-    "score that it has where it is given, and a higher score than the label; scores must be of "
-    "instances that the model did not learn from.",
+    "label_suspects": "A label is suspect where another node, or no node, scores higher than the "
+    "label and as high as it does on average where it is given; the model must not have learned "
+    "from these instances.",
 }
 """What counts, for checks where another definition would give another number."""
 MANY: Mapping[str, str] = {

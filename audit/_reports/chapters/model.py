@@ -89,7 +89,7 @@ def _behaviour_figure(rows: Rows, counts: Table) -> Figure | None:
             )
         ),
         alt=f"Dot plot of {counted(len(drawn), 'kind')} of behaviour. The most frequent, "
-        f"“{most['title']}”, is that of {percent(most['share'])} of the instances.",
+        f"“{most['title']}”, is shown by {percent(most['share'])} of the instances.",
         caption="Each kind is counted by itself: an instance may show several kinds, or none.",
         key=(Key("observed", "share, with its 95% interval", "dot"),),
         table=counts,
@@ -149,8 +149,8 @@ class Model:
 
 
 _SIDE_BY_SIDE = (
-    "The checks, and all else that is said of the model, are of {0}; {1} is compared with it here, "
-    "instance by instance. Of the predictions of {1}:"
+    "The checks, and all else that is said of the model, concern {0}; {1} is compared with it "
+    "here, instance by instance. Its predictions:"
 )
 
 

@@ -214,8 +214,8 @@ def errors_figure(found: Sequence[Subtree]) -> Figure | None:
         alt=_alt(lines, "accuracy_alignment")
         + " Bars to the right of zero show what was recovered, bars to the left what was lost.",
         caption="Errors on the instances below a node that vanish when answers need only be as "
-        f"specific as the node’s own depth, from {_from_to(lines)}. High: errors stay within the "
-        "node, as the hierarchy has it. At the right, accuracy alignment and the number of errors. "
+        f"specific as the node’s own depth, from {_from_to(lines)}. Where the value is high, "
+        "errors stay within the node. At the right, accuracy alignment and the number of errors. "
         "What is withheld is not drawn." + _left_out(found, lines),
         key=(
             Key("observed", f"accuracy alignment, {_INTERVAL}", "dot"),
@@ -240,10 +240,10 @@ def uncertainty_figure(found: Sequence[Subtree]) -> Figure | None:
             )
         ),
         alt=_alt(lines, "abstraction_match"),
-        caption="The share of the entropy on the instances below a node that vanishes when mass "
-        f"is summed up to the node’s own depth, from {_from_to(lines)}. High: the model hesitates "
-        "within the node and not beyond it. At the right, uncertainty alignment: the change of "
-        "mean entropy, with its n." + _left_out(found, lines),
+        caption="The share of the entropy on the instances below a node that vanishes when mass is "
+        f"summed up to the node’s own depth, from {_from_to(lines)}. Where the value is high, the "
+        "model hesitates within the node and not beyond it. At the right, uncertainty alignment: "
+        "the change of mean entropy, with its n." + _left_out(found, lines),
         key=(Key("observed", f"abstraction match, {_INTERVAL}", "dot"),),
         table=_numbers(
             found,

@@ -84,7 +84,7 @@ def _sentences(found: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[
     totals = {change: sum(check[change] for check in asked) for change in CHANGE}
     changes = listed([f"{n:,} {CHANGE[change].lower()}" for change, n in totals.items()])
     checks = counted(len(asked), "check")
-    yield f"Of the findings of the {checks} that both runs could ask: {changes}."
+    yield f"Findings of the {checks} that both runs applied: {changes}."
 
 
 def _checks(checks: Rows) -> Table:
@@ -277,7 +277,7 @@ def _mended_sentences(entry: Mapping[str, Any], asked: Rows) -> Iterator[str]:
     made, gone = (sum(one[kind] for one in asked) for kind in ("new", "gone"))
     others = gone - became.count("gone")
     if others > 0:
-        yield f"With them went {counted(others, 'further finding')}."
+        yield f"{counted(others, 'further finding')} {'is' if others == 1 else 'are'} gone too."
     yield (
         f"{counted(made, 'finding')} {'is' if made == 1 else 'are'} new."
         if made

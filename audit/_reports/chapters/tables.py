@@ -112,7 +112,7 @@ def dropped_facts(ledger: Mapping[str, Any]) -> Facts:
         return ()
     return (
         ("Dangling edges of the hierarchy, dropped", number(dropped["edges"])),
-        ("Nodes that lost all parents by that, tops now", number(dropped["tops"])),
+        ("Nodes that lost all parents by this, and are tops now", number(dropped["tops"])),
     )
 
 
@@ -149,7 +149,7 @@ def rules_table(policy: Mapping[str, Any]) -> Table | None:
     """Rules on pairs of branches; None if the policy has none."""
     return optional_table(
         "rule-table",
-        "Branch rules, the first that fits decides",
+        "Rules on branches: the first that fits decides",
         policy["branch_rules"],
         texts("Branch", lambda rule: _branch(rule["a"])),
         texts("With", lambda rule: _branch(rule["b"])),
@@ -175,8 +175,8 @@ def expected_table(policy: Mapping[str, Any]) -> Table | None:
     known = [one for one in policy["expected"] if one["pairs"]]
     return optional_table(
         "expected-table",
-        f"Associations that are known, and not reported: {len(known)} of "
-        f"{len(policy['expected'])} stand in the data",
+        f"Known associations, which are not reported: {len(known)} of {len(policy['expected'])} "
+        "occur in the data",
         known,
         texts("Node", lambda known: Code(known["nodes"][0])),
         texts("With", lambda known: Code(known["nodes"][1])),

@@ -35,8 +35,8 @@ def pairs_figure(rows: Rows) -> Figure | None:
     unknown = first["explained"] is None
     across = sum(row["relation"] == "cross_branch" for row in rows)
     weighed = (
-        "Both are weighed: several instances of a group that resemble each other count less than "
-        "as many of several groups. "
+        "Both are weighted: instances of one group that resemble each other count less than as "
+        "many of several groups. "
     ) * any(row["observed"] is not None for row in rows)
     return Figure(
         id="pairs",
@@ -142,17 +142,17 @@ def frequent_figure(rows: Rows) -> Figure | None:
         alt=f"Dot plot of {counted(len(drawn), 'pair')} at {counted(len(by_depth), 'depth')}. "
         + " ".join(_firsts(by_depth))
         + said,
-        caption="Frequent is not surprising: two frequent nodes meet often by themselves. At each "
-        "depth of the hierarchy, which is the number before a pair, these pairs of nodes of that "
-        "depth stand on most instances. A dot is their share of all instances, the ring beside it "
-        "the share that the length of the records lets expect; at the right, how many times as "
-        "many there are, with a 95% interval (in which each group counts once). A pair whose "
-        "interval holds 1 is frequent, and no more than expected; those that are more stand among "
-        "the strongest pairs. A bar without a dot is what is left of a share that is withheld. "
-        "A pair without a ring was too rare to be judged, or its expectation is withheld." + said,
+        caption="Frequent is not surprising: two frequent nodes often occur together by chance. At "
+        "each depth of the hierarchy, which is the number before a pair, these pairs of nodes of "
+        "that depth stand on the most instances. A dot is their share of all instances, the ring "
+        "beside it the share expected from the length of the records; at the right, how many times "
+        "as many there are, with a 95% interval (in which each group counts once). A pair whose "
+        "interval holds 1 is frequent, but no more than expected; more surprising ones are among "
+        "the strongest pairs. A bar without a dot is the range of a share that is withheld. A pair "
+        "without a ring was too rare to be judged, or its expectation is withheld." + said,
         key=(
             Key("observed", "share of the instances with both nodes", "dot"),
-            Key("observed", "what is left of a share that is withheld", "bar"),
+            Key("observed", "range of a share that is withheld", "bar"),
             Key("expected", "expected from the length of the records", "ring"),
         ),
         table=table(

@@ -54,7 +54,7 @@ def checks_figure(history: Mapping[str, Any]) -> Figure | None:
         f"{counted(runs, 'run')}.",
         caption="Each chart is a check, each bar a run, numbered as in the table of runs; every "
         "chart reaches up to its own highest bar. A grey line on the axis: the check did not run. "
-        "Nothing: it found nothing.",
+        "No bar: it found nothing.",
         key_title="Each bar, from the bottom",
         key=tuple(Key(role, text) for _, role, text in STACK),
         table=check_numbers(history),

@@ -179,7 +179,7 @@ def pairs_table(rows: Rows) -> Table | None:
     judged = any(row["ratio_old"] is not None and row["ratio_new"] is not None for row in rows)
     return optional_table(
         "pair-table",
-        "Pairs whose meeting changed beyond what their nodes explain",
+        "Pairs whose use together changed beyond what their nodes explain",
         rows,
         nodes("First node", "a", "title_a"),
         nodes("Second node", "b", "title_b"),

@@ -149,7 +149,7 @@ def limits(shared: Mapping[str, Any]) -> tuple[str, ...]:
         "Siblings are said to stand for each other where one lost what the other gained and their "
         "parent did not change. Two changes of about the same size that have nothing to do with "
         "each other look the same.",
-        "A finding that is told only beyond a limit, of which one run keeps no number, cannot be "
+        "A finding that is reported only beyond a limit, and has no number in one run, cannot be "
         "tested: it is counted as at the limit in one of the two.",
     ]
     notes.insert(1, _of_groups(**shared["grouped"]))
@@ -160,10 +160,10 @@ def _of_groups(old: bool | None, new: bool | None) -> str:
     """What is taken as independent, by whether each run has groups of several instances."""
     if old and new:
         return (
-            "Tested is the mean over groups, such as patients, of the share of a group’s "
-            "instances: what an instance of a mean group looks like. A node that only groups of "
-            "many instances carry more often counts little. Groups that come again are not "
-            "paired, so that small changes are missed rather than told by chance."
+            "What is tested is the mean over groups, such as patients, of the share of a group’s "
+            "instances. A node that only groups of many instances carry more often counts little. "
+            "Groups that come again are not paired, so that small changes are missed rather than "
+            "reported by chance."
         )
     if old or new:
         which = ("OLD", "NEW") if old else ("NEW", "OLD")

@@ -59,7 +59,7 @@ function decideByKeys(list, all) {
 
   function choose(one, decision) {
     if (!radio(one, decision)) {
-      form.querySelector("[data-told]").textContent = `Here is nothing to ${decision}. Other keys decide.`;
+      form.querySelector("[data-told]").textContent = `There is nothing to ${decision} here; use another key.`;
       return;
     }
     decide(one, decision);

@@ -42,10 +42,10 @@ ANSWERS = (
     Column("other_answers", "Other answers", "named"),
 )
 STATES = {
-    "": "those that are not explained by others",
-    "folded": "those that others explain",
-    "waived": "those that are waived or accepted",
-    "to_fix": "those that are to be fixed",
+    "": "not explained by others",
+    "folded": "explained by others",
+    "waived": "waived or accepted",
+    "to_fix": "to be fixed",
     "all": "all",
 }
 

@@ -59,7 +59,7 @@ VALUES = (
     Column("share", "Share", "share"),
     Column("low", "Share from", "share"),
     Column("high", "Share to", "share"),
-    Column("difference", "Points against all others", "points"),
+    Column("difference", "Difference from all others, in points", "points"),
     Column("q_value", "q", "precise"),
     Column("differs", "Differs", "flag"),
 )

@@ -156,7 +156,7 @@ def show_record(part: str, site: Site, request: Request) -> Response:
         if "id" in table.columns and table.page(query, Span(0, 0)).total
     ]
     if not sheets:
-        raise NotThereError(f"No table says anything of a {record} {wanted}.")
+        raise NotThereError(f"No table has a {record} {wanted}.")
     return site.page(
         request,
         "tuple",

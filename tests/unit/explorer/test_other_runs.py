@@ -98,7 +98,7 @@ def test_findings_on_the_node_are_counted_in_every_run(
         for run, count in zip(further, counted[1:], strict=True):
             with entered(run) as alone:
                 page = alone.get("/node", id=node).text
-                found = page.split("<h2>Findings on it</h2>")[1:]
+                found = page.split("<h2>Findings on this node</h2>")[1:]
                 listed = found[0].split("</ul>")[0].count("<li>") if found else 0
             assert listed == int(count)
 

@@ -34,7 +34,7 @@ def test_pairs_stand_in_two_columns() -> None:
 @pytest.mark.parametrize(
     ("counts", "said"),
     [
-        ((590, 43), "; some of the 610 are in several"),
+        ((590, 43), "; some of the 610 are in several parts"),
         ((590, 20), ""),
         ((590, "<11"), ""),
         ((500, 43), "; at least 67 of the 610 are in none of these"),

@@ -112,17 +112,17 @@ def _level(test: str) -> str:
 def _caption(test: str, limit: float, margin: float) -> str:
     if test == GROUNDED:
         return (
-            "The share of instances in minimal pairs that are named rightly. A constant answer is "
-            "right for one class of all."
+            "The share of instances in minimal pairs that are answered rightly. A model that "
+            "always gives one answer is right for one class only."
         )
     judged = "Judged are instances of classes that neither the probe nor the ablation has seen. "
     if test == TOKEN:
         return (
-            f"{judged}A dot right of the limit passes; an interval wholly right of it passes "
-            "for certain, one that holds it leaves the question open."
+            f"{judged}A dot to the right of the limit passes; where the interval includes the "
+            "limit, the question is open."
         )
     what = (
-        "What the probes from before still read after a dimension is removed"
+        "What the probes fitted before still read after a dimension is removed"
         if test == MODULAR
         else "How often the model’s answer has the right concept after a dimension is removed"
     )

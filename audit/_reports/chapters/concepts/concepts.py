@@ -247,15 +247,14 @@ def _figure(rows: Rows, behind: Table, limit: float) -> Figure | None:
             for row in drawn[:6]
         )
         + ".",
-        caption="Means over splits; the bar behind a dot reaches from the split with the least to "
-        "that with the most. Selectivity is the distance from the ring to the dot: where "
-        "it is small, the probe reads any grouping of the classes as well as their "
-        "concepts, so its accuracy says little. Where another probe reads what a linear "
-        "one does not, the concept is there in another form. What can also be read from a "
-        "network with random weights was not learned.",
+        caption="Means over splits; the bar behind a dot runs from the lowest split to the "
+        "highest. Selectivity is the distance from the ring to the dot: where it is small, the "
+        "probe reads any grouping of the classes as well as their concepts, so its accuracy says "
+        "little. Where another probe reads what a linear one does not, the concept is there in "
+        "another form. What can also be read from a network with random weights was not learned.",
         key=(
             Key("observed", "linear probe", "dot"),
-            Key("expected", "control task: concepts dealt to classes at random", "ring"),
+            Key("expected", "control task: concepts given to classes at random", "ring"),
             Key("model", "probe that is not linear", "diamond"),
             *(
                 [Key("expected", "random network", "square")]

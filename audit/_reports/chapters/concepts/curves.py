@@ -17,7 +17,7 @@ MEASURES: Mapping[str, str] = {
     "direct": "one probe of the classes",
     "composed": "all dimensions right at once",
     "product": "product of the dimensions",
-    "nmi": "their mutual information",
+    "nmi": "mutual information of both answers",
 }
 """Measures by layer that are of all dimensions together; ``product`` is not drawn."""
 NUMBERED = 12
@@ -207,10 +207,10 @@ def _ablation_figure(rows: Rows, behind: Table, place: int) -> Figure | None:
         title=f"Removing {dimension} again and again",
         drawing=draw(steps_spec(drawn, places, "iterations of INLP", None, level=level)),
         alt=_described(drawn, ["no ablation", *(f"iteration {n}" for n in range(1, last + 1))]),
-        caption="Accuracies on other instances of classes that were seen, means over the splits "
-        f"that go as far. The grey line is chance along {dimension}. The paper’s tests use the "
-        "first iteration. Where the curves of other dimensions fall too, what removes the one "
-        "takes the others along; where a probe fitted anew still reads, the concept was not gone.",
+        caption="Mean accuracies over the splits that go as far, on other instances of classes "
+        f"that were seen. The grey line is chance along {dimension}. The paper’s tests use the "
+        "first iteration. Where the curves of other dimensions fall too, removing one removes the "
+        "others; where a probe fitted anew still reads the concept, it was not gone.",
         key_title="Across",
         key=(Key("expected", "chance", "across"),),
         table=behind,

@@ -66,8 +66,8 @@ OF_STATE: Mapping[str, Drawn] = {
         "Nodes that the probe does not read",
         "the node against all other instances",
         "",
-        "A linear probe orders the instances below these nodes against others hardly better than "
-        "chance, where it reads made-up concepts, or other labels cut down, in as many instances.",
+        "A linear probe separates the instances below these nodes from others hardly better than "
+        "chance, though it reads made-up concepts, or other nodes, from as many instances.",
     ),
     "entangled": Drawn(
         "separable",
@@ -75,16 +75,16 @@ OF_STATE: Mapping[str, Drawn] = {
         "Nodes that the layer holds only together with a sibling",
         "the node against the sibling named after it",
         "the same at the layer that separates them best",
-        "A linear probe orders the instances below these nodes against all others, but hardly "
-        "against those of one sibling: the one that is hardest to separate. Where two nodes are "
-        "each other’s hardest sibling, the two are drawn once.",
+        "A linear probe separates the instances below these nodes from all others, but hardly from "
+        "those of one sibling: the hardest to separate. Two nodes that are each other’s hardest "
+        "sibling are drawn once.",
     ),
     "unused": Drawn(
         "probed",
         "predicted",
         "Nodes that the layer holds and predictions do not use",
         "the probe, the node against its siblings",
-        "the predictions, the same",
+        "the predictions, the node against its siblings",
         "A probe separates these nodes from their siblings, and the model’s predictions do so "
         "less.",
     ),
@@ -202,7 +202,7 @@ def _figure_of(state: str, known: Rows, how: Drawn, limit: float) -> Figure:
 
 def _scale(how: Drawn) -> str:
     if how.field == "probed":
-        return "Balanced accuracies: the mean of the shares of both sides that are told rightly"
+        return "Balanced accuracies: the mean of the shares of both sides classified rightly"
     return "Areas under the curve: how often an instance of the node has the higher score"
 
 
@@ -255,12 +255,12 @@ def _sibling(row: Row) -> str | None:
 def _controls(row: Row) -> str | None:
     """What controls say of a node that is neither read nor found absent."""
     if row["state"] == "too_few" and row["tellable"] is not None:
-        return f"of nothing, {row['tellable']} of 10 are told to be below the limit"
+        return f"of 10 draws without a concept, {row['tellable']} are below the limit"
     if row["state"] != "no_power" or (row["made_up"] is None and row["pair_made_up"] is None):
         return None
     if row["made_up"] is None:
         return f"of made-up siblings, {row['pair_made_up']} of 10 are read"
-    needed = "cannot be told" if row["needed"] is None else f"about {number(row['needed'])}"
+    needed = "not known" if row["needed"] is None else f"about {number(row['needed'])}"
     return f"of made-up concepts, {row['made_up']} of 10 are read; needed: {needed}"
 
 

@@ -100,10 +100,12 @@ def _references(rows: Rows, generation_set: bool) -> Table | None:
         pivoted(rows, ["relation"], "split"),
         across("split", ALL, numbers("Valid tuples", "valid")),
         across("split", ALL, numbers("Instances with one", "instances")),
-        across("split", ALL, numbers("Instances at all", "identified")),
+        across("split", ALL, numbers("All instances", "identified")),
         across("split", ALL, decimals("References per instance", "references", PLACES)),
         *(
-            across("split", split, decimals(f"The same, {split}", "references", PLACES))
+            across(
+                "split", split, decimals(f"References per instance, {split}", "references", PLACES)
+            )
             for split in _splits(rows)
         ),
     )
@@ -178,11 +180,12 @@ def _annotators(rows: Rows, parameters: Mapping[str, float]) -> Figure | None:
         f"votes with the majority of the others on {share(least, 'rate')} of "
         f"{count(least, 'compared')} tuples.",
         caption="The share of an annotator’s votes that are those of most others, on tuples whose "
-        "other votes have a majority, with its 95% interval; those that most surely agree less "
-        "come first. Sensitivity and specificity are the shares of valid and of invalid tuples "
-        "that the annotator finds by Dawid and Skene’s model. The q-value is that of so low a "
-        f"rate among the others, for annotators with {number(parameters['least_compared'])} such "
-        f"votes. Annotators beyond the first are in {KEPT.format('quality_annotators')}.",
+        "other votes have a majority, with its 95% interval; annotators who most certainly agree "
+        "less come first. Sensitivity and specificity are the shares of valid and of invalid "
+        "tuples that the annotator finds by Dawid and Skene’s model. The q-value tests whether the "
+        "share is below that of the others, for annotators with at least "
+        f"{number(parameters['least_compared'])} such votes. Annotators beyond the first are in "
+        f"{KEPT.format('quality_annotators')}.",
         key=(Key("observed", "share, with its 95% interval", "dot"),),
         table=table(
             "entailment-annotators-numbers",

@@ -74,9 +74,9 @@ def reliability(entailment: Mapping[str, Any]) -> Figure | None:
             for row in curves[0]
         )
         + ".",
-        caption="Tuples in ten classes of scores: the share that is valid over the mean score, "
-        "with its 95% interval. On the dashed line, scores are shares; below it a model is surer "
-        "of valid than it should be." + more_in_table(len(curves) - len(CURVES), "model"),
+        caption="Tuples in ten bins of scores: the share that is valid over the mean score, with "
+        "its 95% interval. On the dashed line both are equal; below it, the model’s scores are too "
+        "high." + more_in_table(len(curves) - len(CURVES), "model"),
         key_title="Model",
         key=tuple(
             Key(role, called(curve[0]), SHAPES[shape])
@@ -199,7 +199,7 @@ def _with_closed_form(answers: Rows) -> list[Row]:
 
 
 def _line_name(row: Row) -> str:
-    return f"{named(row)}, by its closed form" if row["closed"] else named(row)
+    return f"{named(row)}, in closed form" if row["closed"] else named(row)
 
 
 def _value(row: Row) -> Cell:
@@ -235,13 +235,13 @@ def _figure(rows: Rows, table: Table | None) -> Figure | None:
         alt=f"Dot plot of {counted(len(answering), 'model or baseline', 'models and baselines')}: "
         f"{_best(answering)}.",
         caption="Macro F1 with its 95% interval, by a bootstrap over heads with an instance. Full "
-        "dots are models, empty ones baselines, which read no more than they say; a tick is what a "
-        "coin or the majority has by its closed form."
+        "dots are models, empty ones baselines, which use only what their name says; a tick is "
+        "what a coin or the majority has in closed form."
         + more_in_table(len(answering) - DRAWN, "line"),
         key=(
             Key("observed", "model", "dot"),
             Key("expected", "baseline", "ring"),
-            Key("expected", "by its closed form", "tick"),
+            Key("expected", "in closed form", "tick"),
         ),
         table=replace(table, id=f"{table.id}-numbers"),
     )
@@ -310,8 +310,8 @@ def _consistency(rows: Rows) -> Table | None:
         numbers("Broken", "broken"),
         numbers("Open", "open"),
         shares("Closed, of judged", "closed_share"),
-        across("kind", LABELS, numbers("The labels’ chains", "chains")),
-        across("kind", LABELS, shares("The labels’ closed, of judged", "closed_share")),
+        across("kind", LABELS, numbers("Chains in the labels", "chains")),
+        across("kind", LABELS, shares("Closed in the labels, of judged", "closed_share")),
     )
 
 

@@ -269,9 +269,9 @@ def _lint(rows: Rows) -> Table | None:
 def _wordnet(rows: Rows) -> Table | None:
     return optional_table(
         "entailment-wordnet",
-        "Agreement with WordNet: of the edges whose texts are both nouns of WordNet, in how many "
-        "some sense of the concept is one of the instance or above it. Denied edges should have "
-        "few",
+        "Agreement with WordNet: of the edges whose texts are both nouns of WordNet, how many have "
+        "a sense of the concept that is also one of the instance, or above one. Denied edges "
+        "should have few",
         rows,
         texts("Relation", "relation"),
         texts("Edges", "stated", STATED),
@@ -292,7 +292,7 @@ def _head_of(row: Row) -> str:
 def _contradictions(rows: Rows) -> Table | None:
     return _cases(
         "contradictions",
-        "Edges with an answer against another, by tuples that state them",
+        "Edges whose answers contradict each other, by tuples that state them",
         rows,
         texts("Instance", "instance"),
         texts("Concept", "concept"),
@@ -359,14 +359,17 @@ def _concepts(rows: Rows) -> Table | None:
         numbers("Valid edges", "edges"),
         numbers("Of", "of"),
         interval_below(shares("Share"), "share_low", "share_high"),
-        decimals("The others have, on average", "typical", 2),
+        decimals("Mean of the other concepts", "typical", 2),
         decimals("Times as many", "excess", 2),
         texts("Remark", _remark),
     )
 
 
 def _remark(row: Row) -> str:
-    remarks = ("a catch-all" * row["catch_all"], "names nothing" * row["says_nothing"])
+    remarks = (
+        "a catch-all" * row["catch_all"],
+        "names nothing in particular" * row["says_nothing"],
+    )
     return ", ".join(filter(None, remarks)) or UNDEFINED
 
 

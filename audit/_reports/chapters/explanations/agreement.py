@@ -71,7 +71,7 @@ def chosen(rows: Rows) -> Table | None:
     """How many tokens each method chooses, beside scores in random order."""
     return optional_table(
         "agreement-chosen",
-        "How many tokens the peaks are, beside those of noise",
+        "How many tokens are peaks of the scores, and of the same scores in random order",
         [_with_people(row) for row in in_order(rows)],
         methods(rows),
         decimals("Tokens of a text", "tokens", 1),
@@ -259,9 +259,9 @@ def _curves(rows: Rows, id_: str, of_model: str) -> Figure | None:
         + ".",
         caption="Full lines and full marks: the mean agreement where every method chooses its "
         "first k tokens, and, at the right, its peaks, with a 95% interval. Dashed lines and empty "
-        "marks: the same of scores in random order. Where m methods are compared, the least that "
-        "they can agree is 1/m, so that curves of different numbers of methods are compared with "
-        "their dashed line and not with each other.",
+        "marks: the same of scores in random order. The agreement of m methods is at least 1/m, so "
+        "compare curves of different numbers of methods with their dashed lines and not with each "
+        "other.",
         key_title="Agreement of",
         key=tuple(
             Key(role, name, shape or "square")

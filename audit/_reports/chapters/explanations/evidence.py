@@ -69,8 +69,8 @@ def _alignment_figure(oracle: str, rows: Rows, behind: Table) -> Figure | None:
         f"{plain(first, 'delta_a', 2)} ({named(first, several)}). The intervals of {clear} lie "
         "above zero.",
         caption="How much better the scores of tokens fit the explanation of their own example "
-        "than those of others. Zero is what the explanation of another example, drawn at random, "
-        f"fits as well; 1 is the most. Of a token, this oracle says {ORACLES[oracle][1]}. At the "
+        "than those of others. At zero, the explanation of another example, drawn at random, fits "
+        f"as well; 1 is the most. For each token, this oracle says {ORACLES[oracle][1]}. At the "
         "right, Delta-A and the number of independent instances, or of groups of them.",
         key=(Key("observed", "Delta-A, with its 95% interval", "dot"),),
         table=behind,
@@ -230,7 +230,7 @@ def _spans_table(rows: Rows) -> Table | None:
         in_order(rows),
         methods(rows),
         texts("Tokens chosen", "rule", RULES),
-        texts("Right are", "match", MATCHES),
+        texts("Counted as right", "match", MATCHES),
         decimals("Precision", "precision"),
         decimals("Recall", "recall"),
         interval_beside(decimals("Micro F1", "micro"), "micro_low", "micro_high"),
@@ -288,7 +288,7 @@ def _faithfulness_table(rows: Rows) -> Table | None:
         _of(rows, others),
         methods(rows),
         texts("Measure", lambda row: FAITHFUL[row["metric"]][0]),
-        texts("Faithful is", lambda row: FAITHFUL[row["metric"]][1]),
+        texts("Faithful if", lambda row: FAITHFUL[row["metric"]][1]),
         *_faithfulness_columns("Value"),
     )
 
