@@ -214,9 +214,9 @@ def _refuse_password(address: str, told: str) -> None:
     if parts.password is not None or "password" in parse_qs(parts.query):
         raise InputError(
             "an address without a password is required, since others can read command lines",
-            found="one with a password",
+            found="an address with a password",
             where=told,
-            hint="PGPASSWORD, or a line of ~/.pgpass, states it",
+            hint="state it in PGPASSWORD, or in ~/.pgpass",
         )
 
 
@@ -290,7 +290,7 @@ def refuse_unnamed(found: Opened) -> NoReturn:
         schema = near.partition(".")[0]
         hint += f"; ?options=-csearch_path%3D{schema} behind the address reads OMOP in {schema}"
     raise InputError(
-        "--sql QUERY or --table NAME is required, which says what rows are audited",
+        "--sql QUERY or --table NAME must say which rows are audited",
         found="neither",
         where=found,
         hint=hint,

@@ -26,7 +26,7 @@ def dated() -> datetime:
         raise InputError(
             "SOURCE_DATE_EPOCH is the seconds since 1970 that a run is dated with",
             found=repr(epoch),
-            hint="a whole number, or unset it",
+            hint="set it to a whole number, or unset it",
         ) from None
 
 
@@ -128,7 +128,7 @@ def _takes_lock(held: int, folder: Path) -> bool:
     except BlockingIOError:
         raise OutputError(
             "a place that no other audit writes to is required",
-            found="another that is under way",
+            found="another audit that is under way",
             where=folder,
             hint="wait for it, or choose another place with --out",
         ) from None

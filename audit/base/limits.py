@@ -58,8 +58,8 @@ class Limit:
             f"at most {most:,} {self.of} are read",
             found=f"{found:,}" if whole else f"{found:,} or more",
             where=where,
-            hint=f"--limit {self.name}={enough} raises the limit, if there is room for it; "
-            f"audit.limits({self.name}={enough}) does from Python",
+            hint=f"--limit {self.name}={enough} raises the limit, if there is room for it; in "
+            f"Python, audit.limits({self.name}={enough})",
         )
 
 

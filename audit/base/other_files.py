@@ -79,7 +79,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("a pointer of git-annex, not the file itself", rb"(\.\./)*(\.git)?/?annex/objects/\S+\s*$",
          "git annex get FILE fetches the file"),
     Kind("a page of HTML, as servers send in place of a file", rb"(?i)" + _HTML,
-         "open it in a browser: it may ask to sign in, or tell what went wrong; then fetch the "
+         "open it in a browser: it may ask you to sign in, or say what went wrong; then fetch the "
          "file again"),
     Kind("an error of a store of objects, not the file itself",
          rb"(<\?xml[^>]*>\s*)?<Error>\s*<Code>", "its <Code> says why the file was not sent"),

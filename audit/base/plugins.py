@@ -222,5 +222,5 @@ def _told(plugin: str, when: str) -> Iterator[None]:
         raise PluginError(
             f"the plugin {plugin} crashed {when}",
             found=f"{type(error).__name__}: {text}".rstrip(": "),
-            hint="leave --plugin out, or tell whoever made it",
+            hint="leave --plugin out, or report this to whoever made the plugin",
         ) from error

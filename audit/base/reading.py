@@ -69,7 +69,7 @@ def refuse_changed(*paths: Path) -> None:
         if changed := next((path for path in known if _identity(path) != _SEEN[path]), None):
             raise InputError(
                 "files that stay as they are while they are read are required",
-                found="one that was replaced or written to meanwhile",
+                found="a file that was replaced or written to meanwhile",
                 where=changed,
                 hint="run it again once nothing writes to it",
             )

@@ -90,7 +90,7 @@ def local(given: str | Path) -> Path:
         raise InputError(
             "files are read over the network only where that is allowed",
             found=address,
-            hint="add --allow-network, allow_network=True from Python; the file is copied once",
+            hint="add --allow-network, or allow_network=True in Python; the file is copied once",
         )
     require_package("obstore", "to read files at addresses")
     if address not in session.copies:
@@ -109,7 +109,9 @@ def _copied(address: str, folder: Path) -> Path:
     if parts.scheme == "http":
         _refuse(address, "an encrypted address, https://, is required", "http://")
     if parts.username or parts.password:
-        _refuse(address, "an address without a user and password is required", "one with them")
+        _refuse(
+            address, "an address without a user and password is required", "an address with them"
+        )
     if not (parts.hostname and name) or "/" in name or name.startswith("."):
         _refuse(address, "the address of one file is required", "a folder, or a server alone")
     folder.mkdir()
@@ -136,7 +138,11 @@ def _from_server(address: str) -> Iterator[bytes]:
     with _asked(address, place) as answer:
         state = _state(answer.headers)
         if not (state["content-length"] or "").isdecimal():
-            _refuse(address, "a server that tells how long a file is is required", "one without")
+            _refuse(
+                address,
+                "a server that says how long the file is, is required",
+                "a server that does not say it",
+            )
         yield from _whole(address, int(state["content-length"] or 0), _blocks(answer))
     with _asked(address, place) as again:
         if _state(again.headers) != state:

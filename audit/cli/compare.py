@@ -141,7 +141,7 @@ def _told_together(runs: Mapping[str, AuditResult], force: bool) -> tuple[str, .
         if not force:
             raise
         print_ignored((str(error.found),))
-        return (f"together they tell {error.found}",)
+        return (f"together they reveal {error.found}",)
     return ()
 
 
@@ -182,7 +182,7 @@ _OF_TABLES = (
 def _refuse_junit(junit: Path | None, copies: Sequence[Path]) -> None:
     if junit is not None:
         raise InputError(
-            "--junit goes with two whole runs",
+            "--junit needs two whole runs",
             found=f"no restricted/ in {' and '.join(map(str, copies))}",
             hint="leave out --junit",
         )

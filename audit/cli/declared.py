@@ -298,7 +298,7 @@ def _arguments(
             continue
         if one.field in values[one.group]:
             flags = [other.flags[0] for other in options if other.field == one.field]
-            raise InputError(f"{' or '.join(flags)} may be given", found="both")
+            raise InputError(f"only one of {' and '.join(flags)} may be given", found="both")
         values[one.group][one.field] = value
     if settings:
         values["settings"] |= settings

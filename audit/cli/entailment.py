@@ -159,7 +159,7 @@ def write_entailment_prompts(
 def _refuse_unprinted(task: str, prompt: str, *, reasoning: bool) -> None:
     """Refuse words that the paper does not have."""
     if prompt == "own" and reasoning:
-        raise InputError("--reasoning goes with --prompt paper or nli", found="--prompt own")
+        raise InputError("--reasoning needs --prompt paper or nli", found="--prompt own")
     if prompt != "own" and task == "generation":
         raise InputError(
             "the paper prints prompts for detection alone",

@@ -69,7 +69,7 @@ def explore(run: RunFolder, shown: Shown, force: Force = False) -> None:
 
     _refuse_unshown(shown.media, shown.show_instances and shown.static is None)
     if shown.same_hierarchy and not shown.beside:
-        raise InputError("--same-hierarchy goes with --beside", found="no other run")
+        raise InputError("--same-hierarchy needs --beside", found="no other run")
     folders = [run, *shown.beside]
     names = [name_of_run(folder) for folder in folders]
     day = imprint_of_run(run).day
@@ -110,7 +110,7 @@ def explore(run: RunFolder, shown: Shown, force: Force = False) -> None:
 def _refuse_several(runs: list[Path]) -> None:
     if len(runs) > 1:
         raise InputError(
-            "--static or --beside is required, not both",
+            "only one of --static and --beside may be given",
             found="both",
             hint=f"{shlex.join(['audit', 'history', *map(str, runs)])} writes the shared views of "
             "several runs",

@@ -73,13 +73,15 @@ class GivenLabels(HierarchyShape):
             useless := [name for name in shape if shape[name] and name not in _OF_ALL]
         ):
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
-            raise InputError(f"{flags} goes with --hierarchy", found="no hierarchy")
+            raise InputError(f"{flags} can be given only with --hierarchy", found="no hierarchy")
         of_labels = {"format": self.format, "id": self.id, "label": self.label, **of_labels}
         given = [f"--{name}" for name, value in of_labels.items() if value not in (None, ())]
         if self.labels is None and given:
-            raise InputError(f"{', '.join(given)} goes with --labels", found="no dataset")
+            raise InputError(
+                f"{', '.join(given)} can be given only with --labels", found="no dataset"
+            )
         if self.labels is not None and self.hierarchy is None:
-            raise InputError("--labels goes with --hierarchy", found="no hierarchy")
+            raise InputError("--labels needs --hierarchy", found="no hierarchy")
         return of_labels | {
             "dataset": str(self.labels or file),
             "hierarchy": self.hierarchy or FLAT,
@@ -137,11 +139,13 @@ def concepts(
     if world.world is not None:
         others = (labels, testing, predictions, judged, replace(output, out=_CONCEPTS.out))
         if others != (GivenLabels(), Testing(), (), Judged(), _CONCEPTS):
-            raise InputError("--world goes with --size and --out alone", found="other options")
+            raise InputError(
+                "--world allows only --size and --out beside it", found="other options"
+            )
         _make_world(world.size or "small", output.out)
         return
     if world.size is not None:
-        raise InputError("--size goes with --world", found="no world")
+        raise InputError("--size needs --world", found="no world")
     file = testing.representations or Path()
     data = labels.settings(file, Concepts.format, predictions=predictions)
     settings = Settings(**data, **vars(judged), analyses={Concepts.name: testing})

@@ -57,7 +57,7 @@ def fixes(
     from audit.runs.read import read_run
 
     if overwrite and csv is None and xlsx is None:
-        raise InputError("--overwrite goes with --csv or --xlsx", found="--overwrite alone")
+        raise InputError("--overwrite needs --csv or --xlsx", found="--overwrite alone")
     with reading_runs([run], None, force):
         proposals = Proposals(read_run(run, unsealed=True))
         if agreement:
@@ -89,7 +89,7 @@ def _two_decided(proposals: Proposals, sheets: tuple[Path, ...]) -> list[Decided
     from audit.runs.fixes.sheet import Decided, read_sheet
 
     if len(sheets) != 2:
-        raise InputError("--agreement goes with two sheets", found=counted(len(sheets), "sheets"))
+        raise InputError("--agreement needs two sheets", found=counted(len(sheets), "sheets"))
     return [Decided(proposals, read_sheet(one), one) for one in sheets]
 
 
@@ -128,7 +128,7 @@ def apply(
         raise InputError("--out PATH is required", found="none")
     if undo is not None:
         if run is not None or decisions is not None or certain or data is not None:
-            raise InputError("--undo goes with --out alone", found="a run, or what to apply")
+            raise InputError("--undo allows only --out beside it", found="a run, or what to apply")
         from audit.runs.fixes.copying import undone
 
         typer.echo(f"As before: {undone(undo, out)}")
@@ -180,8 +180,8 @@ def _changes(
         sure = proposals.certain
         found += [one for one in sure if (one.instance, one.label) not in taken]
     if not found:
-        nothing = ["none that is accepted or made otherwise"] * (decisions is not None)
-        nothing += ["nothing that is certain"] * certain
+        nothing = ["no decision that makes a change"] * (decisions is not None)
+        nothing += ["no certain proposal"] * certain
         raise InputError(
             "a change to make is required",
             found=", and ".join(nothing),

@@ -198,7 +198,7 @@ def quietly(quiet: bool, as_json: bool) -> Iterator[None]:
         yield
         return
     if as_json:
-        raise InputError("--quiet or --json may be given", found="both")
+        raise InputError("only one of --quiet and --json may be given", found="both")
     token = _QUIET.set(True)
     try:
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):

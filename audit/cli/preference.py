@@ -54,7 +54,7 @@ def preference(
         _make_run({**files, **how}, output, title=title, min_cell=min_cell, limits=limit)
     if overwrite or pdf is not None or title is not None or min_cell is not None:
         raise InputError(
-            "--overwrite, --pdf, --no-pdf, --title and --min-cell go with --out", found="no run"
+            "--overwrite, --pdf, --no-pdf, --title and --min-cell need --out", found="no run"
         )
     with shown_progress() as progress:
         from audit.alignment.preference import run_preference

@@ -82,7 +82,9 @@ def _refuse_options_of_predictions(settings: Settings) -> None:
     }
     given = [option for option, value in named.items() if value]
     if given and not settings.predictions:
-        raise InputError(f"{', '.join(given)} goes with --predictions", found="no predictions")
+        raise InputError(
+            f"{', '.join(given)} can be given only with --predictions", found="no predictions"
+        )
 
 
 def _with_engine(settings: Settings, resume: bool) -> Settings:
@@ -95,9 +97,9 @@ def _with_engine(settings: Settings, resume: bool) -> Settings:
     }
     for option, (given, needed) in goes_with.items():
         if given and chosen != needed:
-            raise InputError(f"{option} goes with --engine {needed}", found=chosen)
+            raise InputError(f"{option} needs --engine {needed}", found=chosen)
     if settings.add_to and chosen == "memory":
-        raise InputError("--add-to goes with --engine stream, spark or sql", found=chosen)
+        raise InputError("--add-to needs --engine stream, spark or sql", found=chosen)
     return settings if settings.large else replace(settings, engine=chosen)
 
 

@@ -40,7 +40,7 @@ def show(
     from audit.runs.instances import instance_view, read_instance
 
     if overwrite and html is None:
-        raise InputError("--overwrite goes with --html", found="--overwrite alone")
+        raise InputError("--overwrite needs --html", found="--overwrite alone")
     with limits(**limit), reading_runs([run], None, force):
         tree = read_instance(run, instance, unsealed=True)
         if html is None:
@@ -84,9 +84,9 @@ def cases(
     from audit.runs.read import read_run
 
     if sample and finding is None and csv is None:
-        raise InputError("--sample goes with FINDING or --csv", found="neither")
+        raise InputError("--sample needs FINDING or --csv", found="neither")
     if overwrite and csv is None:
-        raise InputError("--overwrite goes with --csv", found="--overwrite alone")
+        raise InputError("--overwrite needs --csv", found="--overwrite alone")
     with reading_runs([run], None, force):
         result = read_run(run, unsealed=True)
         found = cases_of(result, finding)

@@ -94,7 +94,7 @@ def verify(
 ) -> None:
     """Check whether a run is as it was sealed, agrees with itself and can be made again."""
     if data is not None and not recompute:
-        raise InputError("--data goes with --recompute", found="--data alone")
+        raise InputError("--data needs --recompute", found="--data alone")
     from audit.cli.ci_output import publish, refuse_no_file
     from audit.cli.outcomes import of_verification
 

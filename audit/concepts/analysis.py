@@ -178,8 +178,8 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
         facets = join_facets(*tables)
         if not facets.kinds:
             raise InputError(
-                "words that recur in titles of labels below several parents, and cross, are"
-                " required where titles say what the concepts are",
+                "--facets-from-titles needs words that recur in titles of labels below several "
+                "parents, and that cross",
                 found=f"none in the titles of {counted(len(labels), 'labels')}",
                 hint="give a table of concepts by --facets, or name a depth",
             )
@@ -210,7 +210,7 @@ def _refuse_other_instances(placed: Representations, dataset: LabelDataset) -> N
         raise InputError(
             "representations and labels of the same instances are required, by their ids",
             found=f"no id in common: {first_cases(ids)}, and {first_cases(known)}",
-            hint="without --labels, the labels of the representations are taken",
+            hint="leave --labels out, so that the labels of the representations are taken",
         )
 
 

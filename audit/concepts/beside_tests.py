@@ -48,8 +48,8 @@ def baseline_of(
             missing = sorted(set(own) ^ set(given))
             raise InputError(
                 "the untrained network must have the instances of the trained one, in their order",
-                found=f"{len(given):,} instances and {len(own):,}, other order or ids"
-                + (f": {first_cases(missing)}" if missing else ""),
+                found=f"{len(given):,} and {len(own):,} instances, in another order or with other "
+                "ids" + (f": {first_cases(missing)}" if missing else ""),
             )
         name = layer if layer in baseline.layers else list(baseline.layers)[-1]
         return f"layer {name} of an untrained network", _scaled(baseline.layers[name])

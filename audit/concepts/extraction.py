@@ -307,7 +307,7 @@ def _highest(outputs: Any, instances: int, classes: Sequence[str]) -> list[str]:
         raise SchemaError(
             f"the model must give a tensor of {instances:,} instances x {len(classes):,} classes",
             found=str(found),
-            hint="forward=lambda model, inputs: ... takes the outputs from what it gives;"
-            " predictions=False leaves them out",
+            hint="forward=lambda model, inputs: ... takes the outputs from what the model gives; "
+            "predictions=False leaves them out",
         )
     return [classes[place] for place in numbers.argmax(dim=1).tolist()]

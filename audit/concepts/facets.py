@@ -60,7 +60,7 @@ def check_facets(facets: Facets, labels: Iterable[str]) -> None:
         raise SchemaError(
             "a node must have one concept in a dimension",
             found=f"several of {first_cases(cases.sort())}",
-            hint="make two dimensions of it, or keep the concept that matters",
+            hint="split the dimension in two, or keep the concept that matters",
         )
     _check_dimensions(facets, table)
     _check_labels(facets, table, labels)

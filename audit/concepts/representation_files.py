@@ -339,9 +339,9 @@ def _write_parquet(representations: Representations, path: Path) -> None:
     if representations.head is not None:
         raise InputError(
             "a linear head needs .npz or .safetensors",
-            found="a head, and no place for it in Parquet",
+            found="a head, for which Parquet has no place",
             where=path,
-            hint="write what it predicts as the column prediction",
+            hint="write what the head predicts as the column prediction",
         )
     layers = {
         LAYER + name: pl.Series(matrix).cast(pl.List(_PARQUET_TYPES[matrix.dtype.itemsize]))

@@ -281,7 +281,7 @@ def _refuse_unfit_numbers(
             f"the instances of the layer {name!r} must differ in a feature",
             found=f"{matrix.shape[1]:,} constant features of {len(matrix):,} instances",
             where=where,
-            hint="leave the layer out, or see whether the model was in the right mode",
+            hint="leave the layer out, or check that the model was in evaluation mode",
         )
 
 

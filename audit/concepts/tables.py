@@ -38,15 +38,12 @@ from audit.concepts.verdicts import (
 )
 from audit.engine.statistics.fdr import benjamini_hochberg
 
-NESTED = (
-    "a node lies in the node above it: what removes the information of the one must remove that of"
-    " the other"
-)
+NESTED = "nodes of one dimension lie below those of the other: removing one changes the other"
 ONE_DIMENSION = (
-    "no other crossed dimension can be read on unseen classes: there is none, or the slice that is"
-    " held out is all of one of its concepts"
+    "no other crossed dimension can be read on unseen classes: there is none, or the slice held "
+    "out has all instances of a concept"
 )
-ALL_SEEN = "every slice leaves no class unseen that could be judged"
+ALL_SEEN = "no slice leaves a class unseen that could be judged"
 REMOVED_NOTHING = (
     "nothing to remove: before the ablation the concepts of {} are read in {:.0%} of the unseen"
     " instances, not in more than {:.0%}"

@@ -169,13 +169,11 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
         if settings.meteor and settings.wordnet is None:
             raise InputError("METEOR needs a WordNet", found="none", hint="--wordnet FOLDER")
         if settings.ratings is not None and not settings.generations:
-            raise InputError("--ratings goes with --generations", found="no generated concepts")
+            raise InputError("--ratings needs --generations", found="no generated concepts")
         progress("reading tuples")
         dataset = _dataset(settings)
         if settings.numbered_from is not None and not dataset.numbered:
-            raise InputError(
-                "--numbered-from goes with tuples without ids", found="tuples with ids"
-            )
+            raise InputError("--numbered-from needs tuples without ids", found="tuples with ids")
         first = settings.numbered_from
         predictions, readings = _predictions(settings, dataset)
         generations, ratings = None, None

@@ -107,7 +107,7 @@ def refuse_foreign(frame: pl.DataFrame, ids: pl.Series, paths: Sequence[Path]) -
         cases = foreign.filter(model=model)["id"].unique(maintain_order=True)
         raise InputError(
             "answers must name tuples by their ids",
-            found=f"of {model!r} none that a tuple has: {first_cases(cases.head(5), len(cases))}",
+            found=f"of {model!r}, ids that no tuple has: {first_cases(cases.head(5), len(cases))}",
             where=", ".join(map(str, paths)),
             hint="tuples without a column id have the numbers of their records, from 0",
         )

@@ -97,7 +97,7 @@ class Copy:
             if not same or (made.lines is None) != (other.lines is None):
                 raise InputError(
                     "files between which records move must have the same columns and format",
-                    found=f"others than in {self.source}",
+                    found=f"other columns, or another format, than in {self.source}",
                     where=other.source,
                 )
             table = pl.concat([made.table, other.table]) if made.table.height else other.table

@@ -214,6 +214,6 @@ def _refuse_all(read: pl.DataFrame, counts: Mapping[str, int], sources: Sequence
         where=", ".join(map(str, sources)),
         hint=_HINTS.get(
             max(counts, key=lambda reason: counts[reason], default=""),
-            "name columns that are called otherwise, for example label=is_valid",
+            "name columns of other names, for example --column label=is_valid",
         ),
     )

@@ -109,7 +109,8 @@ def records_in(source: File, kind: Kind, columns: Mapping[str, str]) -> pl.DataF
             f"rows without a header must be {', '.join(kind.order)}",
             found=f"{table.width} columns, and no header with their names",
             where=source,
-            hint="write names above the columns; --column NAME=COLUMN states one that differs",
+            hint="write names above the columns; --column NAME=COLUMN names one that is called "
+            "otherwise",
         )
     return table.rename(dict(zip(table.columns, kind.order, strict=False)))
 

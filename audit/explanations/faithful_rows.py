@@ -88,7 +88,7 @@ def _rows(path: Path) -> pl.DataFrame:
         return pl.DataFrame(lines, infer_schema_length=None)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         raise SchemaError(
-            "each key must have values of one type", found="several types", where=path
+            "each key must have values of one type", found="values of several types", where=path
         ) from None
 
 

@@ -138,7 +138,7 @@ class Policy(Frozen):
         value=30, reason="Below thirty instances a share is too uncertain to be judged."
     )
     residual_difference: Threshold = Threshold(
-        value=0.1, reason="Below ten points, two shares call for the same reading."
+        value=0.1, reason="Two shares that differ by less than ten points are read alike."
     )
     depth_loss: Threshold = Threshold(
         value=0.25, reason="As if one label in four had moved to its parent."
@@ -162,7 +162,7 @@ class Policy(Frozen):
     )
     leading_zero_share: Threshold = Threshold(
         value=0.02,
-        reason="In the MIMIC-III demo 71 of 1,761 diagnosis rows (4.0%) and 34 of 506 procedure "
+        reason="In the MIMIC-III demo, 71 of 1,761 diagnosis rows (4.0%) and 34 of 506 procedure "
         "rows (6.7%) start with 0; half of the smaller share leaves room for other hospitals.",
     )
     leading_zero_rows: Threshold = Threshold(
@@ -350,5 +350,6 @@ def refuse_unknown_nodes(policy: Policy, nodes: Collection[str], hierarchy: str)
             found=first_cases(unknown),
             hint="a node's id is what `audit run` writes into restricted/nodes.parquet"
             if hierarchy not in WITH_POLICY
-            else f"the built-in policy is of the whole {hierarchy}; call a part of it otherwise",
+            else f"the built-in policy needs the whole {hierarchy}; give a part of that hierarchy "
+            "another name",
         )

@@ -222,7 +222,7 @@ def _tables_of_waivers(text: str, expected: int) -> list[_Table]:
 def _not_in_tables() -> InputError:
     return InputError(
         "the waivers of a policy that is edited here must be tables [[waivers]]",
-        found="waivers that are stated in another way",
+        found="waivers that are written in another way",
         hint="write each as a table of its own, or edit the file by hand",
     )
 

@@ -358,7 +358,7 @@ def subgraph_of(text: str) -> Subgraph:
         raise InputError(
             "a subgraph must be stated as NAME=node,node, the name in letters and digits",
             found=repr(text),
-            hint="the policy states those whose ids have a comma, under [[subgraphs]]",
+            hint="ids with a comma can be given only in the policy, under [[subgraphs]]",
         ) from None
 
 

@@ -191,7 +191,7 @@ class Waiver(Frozen):
     @model_validator(mode="after")
     def _require_one_place(self) -> Self:
         if len(self.place) > 1:
-            raise ValueError(f"one of {', '.join(self.place)} may be given")
+            raise ValueError(f"only one of {', '.join(self.place)} may be given")
         if self.finding is not None and self.finding.split(":")[0] != self.check:
             raise ValueError(f"check must be that of the finding {self.finding}, not {self.check}")
         return self

@@ -117,9 +117,9 @@ def _refuse_twice(runs: Sequence[SharedRun]) -> None:
     for run in runs:
         if run.seal in seen:
             raise InputError(
-                "each run is required once",
+                "each run may be named only once",
                 found=f"{run.name!r} is the same run as {seen[run.seal]!r}",
-                hint="name it once; a copy of a run is the same run",
+                hint="leave one out; a copy of a run is the same run",
             )
         seen[run.seal] = run.name
 

@@ -207,7 +207,7 @@ def _audit_counts(
         count = _count_on_spark(settings, source, hierarchy, options)
     else:
         if source.queried and resume:
-            raise InputError("--resume goes with files", found="a database", where=source)
+            raise InputError("--resume needs files", found="a database", where=source)
         options |= {"checkpoint": None if source.queried else checkpoint, "resume": resume}
         count = _count_in_batches(settings, source, hierarchy, options)
     digest = count.digest if settings.counting == "sql" else source.digest
@@ -287,7 +287,7 @@ def _count_in_database(
 
     if not isinstance(source, Query):
         hint = "--sql or --table of postgresql://HOST/BASE or duckdb:///FILE"
-        raise InputError("--engine sql goes with a database", found=source.kind, hint=hint)
+        raise InputError("--engine sql needs a database", found=source.kind, hint=hint)
     options = {**options, "format": settings.format, "rules": settings.rules}
     return count_pairs(source, hierarchy, instance=settings.id, label=settings.label, **options)
 

@@ -27,7 +27,7 @@ def require_kind(given: object, kind: type, hint: str) -> None:
     """Refuse what is given in place of something else, as from a notebook; None is nothing."""
     if given is not None and not isinstance(given, kind):
         raise InputError(
-            f"{kind.__name__} of audit is required, or nothing",
+            f"{kind.__name__} of audit, or None, is required",
             found=f"{type(given).__module__}.{type(given).__name__}",
             hint=hint,
         )

@@ -23,7 +23,7 @@ def refuse_other_data(runs: Sequence[AuditResult], data: str, hierarchy: str) ->
         own = {"data": data, "hierarchy": hierarchy}
         if other := [what for what in own if theirs[what] != own[what]]:
             raise InputError(
-                "a run of the same data and hierarchy is required to protect an audit with",
+                "--protected-with needs a run of the same data and hierarchy",
                 found=f"other {' and '.join(other)}",
                 hint="--reference compares with an earlier release",
             )
@@ -48,7 +48,7 @@ def _refuse_other_reading(result: AuditResult, run: AuditResult) -> None:
     counts = ["node", "support", "direct"]
     if totals or not result.nodes.select(counts).equals(run.nodes.select(counts)):
         raise InputError(
-            "a run that read the data in the same way is required to protect an audit with",
+            "--protected-with needs a run that read the data in the same way",
             found=f"other {' and '.join(totals)}" if totals else "other counts of nodes",
             hint="give both audits the same columns, titles and --unlisted",
         )
@@ -64,7 +64,7 @@ def _refuse_other_reading(result: AuditResult, run: AuditResult) -> None:
     ]
     if residual:
         raise InputError(
-            "a run with the same residual nodes is required to protect an audit with",
+            "--protected-with needs a run with the same residual nodes",
             found=f"{len(residual):,} that are residual in one of the two: {first_cases(residual)}",
             hint="give both policies the same residual_nodes and specific_nodes",
         )
@@ -79,10 +79,10 @@ def refuse_told_together(runs: Mapping[str, AuditResult]) -> None:
     found = list(_told_together(runs))
     if found:
         raise InputError(
-            "runs that together tell no small count are required",
+            "runs that together reveal no small count are required",
             found="; ".join(found),
             hint="audit the later data again with --reference for each earlier release, or with "
-            "--protected-with for another run of the same data; --force goes on",
+            "--protected-with for another run of the same data; --force continues",
         )
 
 
@@ -91,7 +91,8 @@ def _told_together(runs: Mapping[str, AuditResult]) -> Iterator[str]:
     for name, run in runs.items():
         others = {one: its for one, its in before.items() if not _made_beside(run, its)}
         if others and (told := _further_withheld(run, [*others.values()])):
-            yield f"{counted(told, 'counts')} of {name} to withhold beside {' and '.join(others)}"
+            yield f"{counted(told, 'counts')} of {name} that must be withheld beside "
+            f"{' and '.join(others)}"
         before[name] = run
 
 

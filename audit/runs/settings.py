@@ -333,7 +333,7 @@ class Settings(HierarchyShape):
         if self.sql or self.table or not holds_hierarchy(self.dataset):
             raise InputError(
                 "a hierarchy is required",
-                found="none, and the data hold none as those of COCO, Label Studio and OMOP do",
+                found="none, and these data hold none, unlike those of COCO, Label Studio and OMOP",
                 where=self.dataset,
                 hint="--hierarchy FILE names one, --hierarchy icd9cm one that is built in",
             )

@@ -154,7 +154,7 @@ def _rows(table: pl.DataFrame, hierarchy: Hierarchy, named: Sequence[str | None]
     if len(twice):
         cases = twice.select("node", "period").unique(maintain_order=True).iter_rows()
         raise InputError(
-            "each node is required once" + (" in each period" if period else ""),
+            "each node may occur only once" + (" in each period" if period else ""),
             found=first_cases([one if at is None else f"{one}, {at}" for one, at in cases]),
             hint=""
             if period

@@ -152,7 +152,7 @@ def _other_identity(run: SealedRun) -> str:
     if listed is not None and run.stated["inputs"] != public_inputs(listed):
         return f"its inputs are not those of {LISTING}"
     keyed = run.shared["identity"]["data"]["hmac_sha256"] is not None
-    return "" if keyed == run.keyed else "its data have a keyed digest, or it is sealed, not both"
+    return "" if keyed == run.keyed else "only one of the data and the run is sealed with a key"
 
 
 def _files(run: SealedRun) -> Verdict:
@@ -228,12 +228,12 @@ def _html(run: SealedRun, render: Render | None) -> Verdict:
     faults = {
         _ACTING: [*dict.fromkeys(report.active)],
         "lacks": [one for one in run.statements if one not in statements],
-        "words otherwise": [
+        "has another sentence for": [
             one
             for one, statement in run.statements.items()
             if one in statements and not statements[one].startswith(comparable(statement))
         ],
-        "has beside": [one for one in statements if one not in run.statements],
+        "has in addition": [one for one in statements if one not in run.statements],
         "has twice": [one for one, times in ids.items() if times > 1],
     }
     verdict = _parity(run, HTML, faults, digest_told=run.digest in report.codes)

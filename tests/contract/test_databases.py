@@ -229,7 +229,7 @@ def test_broken_queries_are_told_in_one_sentence(base: str, query: str, told: st
         ("postgresql://stranger@127.0.0.1:1/base", "refused"),
         (f"postgresql://me:{SECRET}@host/base", "without a password"),
         (f"postgresql://host/base?password={SECRET}", "without a password"),
-        ({"visit": ["1"], "word": ["dog"]}, "go with a database"),
+        ({"visit": ["1"], "word": ["dog"]}, "need a database"),
     ],
 )
 def test_what_is_no_database_is_told(data: object, told: str) -> None:

@@ -70,7 +70,7 @@ def test_all_or_one_go_to_a_file(run: Path, tmp_path: Path) -> None:
 def test_mistakes_are_told(run: Path, tmp_path: Path) -> None:
     assert "nearest: unknown_code:refused" in refused(audit("cases", run, "unknown_code:refuse"))
     assert "FINDING or --csv" in refused(audit("cases", run, "--sample", 3))
-    assert "goes with --csv" in refused(audit("cases", run, "--overwrite"))
+    assert "needs --csv" in refused(audit("cases", run, "--overwrite"))
     assert "nothing there" in refused(audit("cases", tmp_path / "none"))
     (run / "restricted" / "cases.parquet").unlink()
     assert "missing: 'restricted/cases.parquet'" in refused(audit("cases", run))

@@ -216,8 +216,8 @@ def test_depths_of_the_hierarchy_are_nested_dimensions(files: Files) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--label", "code"), "--label goes with --labels"),
-        (("--labels", "labels.csv"), "--labels goes with --hierarchy"),
+        (("--label", "code"), "--label can be given only with --labels"),
+        (("--labels", "labels.csv"), "--labels needs --hierarchy"),
         (("--layer", "third", "--facets", "FACETS"), "the name of a layer is required"),
         ((), "the concepts of labels are required"),
         (("--facets", "nothing.csv"), "nothing.csv"),
@@ -251,10 +251,10 @@ def test_the_terminal_shows_the_tests_of_each_dimension(files: Files) -> None:
     ("options", "said"),
     [
         ((), "a file of representations is required"),
-        (("--size", "full"), "--size goes with --world"),
+        (("--size", "full"), "--size needs --world"),
         (("--world", "paper", "--size", "huge"), "'small'"),
-        (("--world", "paper", "--seeds", "2"), "--world goes with --size and --out alone"),
-        (("layers.npz", "--world", "paper"), "--world goes with --size and --out alone"),
+        (("--world", "paper", "--seeds", "2"), "--world allows only --size and --out beside it"),
+        (("layers.npz", "--world", "paper"), "--world allows only --size and --out beside it"),
     ],
 )
 def test_a_world_that_cannot_be_made_is_refused(options: tuple[str, ...], said: str) -> None:

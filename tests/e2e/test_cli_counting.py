@@ -425,7 +425,7 @@ def test_one_count_at_a_time_for_a_run(long: Path, out: Path) -> None:
         child.send_signal(signal.SIGINT)
         child.communicate()
 
-    assert "another that is under way" in second
+    assert "another audit that is under way" in second
     assert child.returncode == 130
 
 
@@ -452,11 +452,11 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "no size": (("--memory", "lots"), "a size is required, such as 500MB, 4GB or 2GiB"),
     "no memory": (("--memory", "0"), "Hint: give more memory"),
     "little memory": (("--memory", "1MB"), "memory of at least 19 MiB is required"),
-    "memory of Spark": (("--memory", "4GB", "--engine", "spark"), "--memory goes with --engine st"),
-    "memory loaded": (("--memory", "4GB", "--engine", "memory"), "--memory goes with --engine st"),
-    "resume loaded": (("--resume", "--engine", "memory"), "--resume goes with --engine stream"),
-    "added loaded": (("--add-to", "first", "--engine", "memory"), "--add-to goes with"),
-    "master of none": (("--master", "local[2]"), "--master goes with --engine spark"),
+    "memory of Spark": (("--memory", "4GB", "--engine", "spark"), "--memory needs --engine st"),
+    "memory loaded": (("--memory", "4GB", "--engine", "memory"), "--memory needs --engine st"),
+    "resume loaded": (("--resume", "--engine", "memory"), "--resume needs --engine stream"),
+    "added loaded": (("--add-to", "first", "--engine", "memory"), "--add-to needs"),
+    "master of none": (("--master", "local[2]"), "--master needs --engine spark"),
     "groups": (("--memory", "1GB", "--group", "patient"), "Found: --group\n"),
     "splits": (("--memory", "1GB", "--split", "split"), "Found: --split\n"),
     "a model": (("--memory", "1GB", "--predictions", "p.psv"), "Found: --predictions\n"),

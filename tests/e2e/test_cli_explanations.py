@@ -171,8 +171,8 @@ def test_wrong_answers_alone_are_compared_on_request(files: Files) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--label", "code"), "--label goes with --labels"),
-        (("--labels", "labels.csv"), "--labels goes with --hierarchy"),
+        (("--label", "code"), "--label can be given only with --labels"),
+        (("--labels", "labels.csv"), "--labels needs --hierarchy"),
         (("--informed", "m"), "--informed must be MODEL=NAME"),
         (("--evidence", "nothing.jsonl"), "nothing.jsonl"),
         (("--faithfulness", "nothing.jsonl"), "nothing.jsonl"),

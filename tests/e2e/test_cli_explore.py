@@ -227,11 +227,11 @@ def test_a_run_beside_it_is_refused_as_the_first_is(run: Path, other: Path, tmp_
 
 
 def test_the_same_run_is_not_shown_beside_itself(run: Path, other: Path, tmp_path: Path) -> None:
-    assert "each run is required once" in refused(run, "--beside", run)
-    assert "each run is required once" in refused(run, "--beside", other, "--beside", other)
+    assert "each run may be named only once" in refused(run, "--beside", run)
+    assert "each run may be named only once" in refused(run, "--beside", other, "--beside", other)
     bare = tmp_path / "bare"
     shutil.copytree(run, bare, ignore=shutil.ignore_patterns("restricted"))
-    assert "each run is required once" in refused(run, "--beside", bare)
+    assert "each run may be named only once" in refused(run, "--beside", bare)
 
 
 @pytest.mark.parametrize("option", [["--policy", "p.toml"], ["--port", "8080"]])
@@ -248,7 +248,7 @@ def test_plain_files_take_no_option_of_the_window(
 def test_plain_files_are_of_one_run(run: Path, other: Path, tmp_path: Path) -> None:
     told = refused(run, "--beside", other, "--static", tmp_path / "public")
 
-    assert "--static or --beside is required, not both" in told
+    assert "only one of --static and --beside may be given" in told
     assert f"audit history {run} {other}" in " ".join(told.split())
     assert not (tmp_path / "public").exists()
 

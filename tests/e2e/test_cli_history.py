@@ -113,7 +113,7 @@ def test_broken_input_is_refused_and_nothing_is_left(
     (tampered / "result.json").write_bytes((runs[0] / "result.json").read_bytes())
     cases = {
         "two runs or more": (runs[0],),
-        "each run is required once": (runs[0], copy),
+        "each run may be named only once": (runs[0], copy),
         "runs of one hierarchy": (*runs, other),
         "the folder of a run is required": (runs[0], tmp_path),
         "a run as it was sealed is required": (runs[0], tampered),

@@ -375,10 +375,10 @@ def lines(name: str, *text: str) -> Given:
 
 
 MISTAKES: dict[str, tuple[Given, str]] = {
-    "softmax alone": (lambda r: ["--softmax"], "--softmax goes with --predictions"),
-    "sigmoid alone": (lambda r: ["--sigmoid"], "--sigmoid goes with --predictions"),
-    "single label alone": (lambda r: ["--single-label"], "--single-label goes with --predictions"),
-    "device alone": (lambda r: ["--device", "cpu"], "--device goes with --predictions"),
+    "softmax alone": (lambda r: ["--softmax"], "--softmax can be given only"),
+    "sigmoid alone": (lambda r: ["--sigmoid"], "--sigmoid can be given only"),
+    "single label alone": (lambda r: ["--single-label"], "--single-label can be given only"),
+    "device alone": (lambda r: ["--device", "cpu"], "--device can be given only"),
     "both transforms": (
         lambda r: [*scores(SOFTMAX)(r), "--softmax", "--sigmoid"], "Found: both",
     ),
@@ -540,7 +540,7 @@ def test_questions_about_a_model_need_predictions(release: Release) -> None:
     told = release.audited("--levels", "paper", "--subgraph", "a=dog", "--query", "split")
 
     assert told.exit_code == 2
-    assert "--levels, --subgraph, --query goes with --predictions" in told.output
+    assert "--levels, --subgraph, --query can be given only with --predictions" in told.output
 
 
 def test_a_run_with_questions_about_its_model_is_made_again_from_its_manifest(
@@ -561,7 +561,7 @@ def test_order_or_ids_join_what_has_none_where_the_user_says_which(release: Rele
     message = refused(release.with_scores(labels=from_1), release.folder)
     assert "--by-order if both are in the same order; --by-id if" in message
     both = release.with_scores("--by-order", "--by-id", labels=from_1)
-    assert "--by-order or --by-id may be given" in refused(both, release.folder)
+    assert "only one of --by-order and --by-id may be given" in refused(both, release.folder)
     done(release.with_scores("--by-order", labels=from_1))
     done(release.with_scores("--by-id", labels=from_1, out="by id"))
     ledgers = [release.shared(out)["ledger"]["predictions"] for out in ("run", "by id")]

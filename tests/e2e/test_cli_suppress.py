@@ -67,7 +67,7 @@ def test_periods_are_told_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        (COUNTS + "4019,3\n", "each node is required once Found: '401.9'"),
+        (COUNTS + "4019,3\n", "each node may occur only once Found: '401.9'"),
         ("code,n\n401,-3\n", "whole numbers from 0 on Found: '401: -3'"),
         ("code,n\n401,2.5\n", "Found: '401: 2.5'"),
         ("code,n\n401,\n", "Found: '401: None'"),

@@ -120,7 +120,7 @@ def test_data_goes_with_recompute(audited: Path) -> None:
     done = audit("verify", audited / "plain", "--data", audited / "labels.csv")
 
     assert done.exit_code == 2
-    assert "--data goes with --recompute" in done.stderr
+    assert "--data needs --recompute" in done.stderr
 
 
 # --- recomputation ----------------------------------------------------------------------------

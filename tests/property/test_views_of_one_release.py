@@ -40,7 +40,7 @@ def test_no_withheld_count_is_told_by_two_views_of_one_release(seed: int) -> Non
 def test_views_each_protected_alone_tell_more_together(seed: int) -> None:
     views = drawn_twice(seed, protected=False)
     assert told_together(*views) != []
-    with pytest.raises(InputError, match="of b to withhold beside a"):
+    with pytest.raises(InputError, match="of b that must be withheld beside a"):
         refuse_told_together(dict(zip("ab", views, strict=True)))
 
 

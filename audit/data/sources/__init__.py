@@ -64,7 +64,7 @@ def source_of(data: object, query: str | None = None, table: str | None = None) 
             return _in_base(found, query, table)
     if query is not None or table is not None:
         raise InputError(
-            "--sql and --table go with a database", found="none",
+            "--sql and --table need a database", found="none",
             where=data if isinstance(data, (str, Path)) else type(data).__name__,
             hint="sqlite:///FILE, duckdb:///FILE or postgresql://HOST/BASE names one",
         )  # fmt: skip

@@ -355,7 +355,12 @@ def _absent() -> pl.Expr:
         pl.when(pl.col("examples") > 0)
         .then(None)
         .when(baseline)
-        .then(pl.lit("no informed model read the explanation of another example (borrowed)"))
+        .then(
+            pl.lit(
+                "no informed model has read the explanation of another example (rows called "
+                "borrowed)"
+            )
+        )
         .otherwise(pl.lit("no example has both a correlation and a baseline"))
         .cast(pl.String)
     )

@@ -131,16 +131,16 @@ def _label_or_flag(rows: pl.DataFrame, name: str, where: object) -> pl.Series:
         if (kinds == NUMBER).any():
             raise SchemaError(
                 f"the column {name!r} must hold true and false, or labels as text",
-                found=f"the numbers {no} and {yes}, and the same among the targets",
+                found=f"the numbers {no} and {yes}, which are targets too",
                 where=where,
-                hint="1 may stand for true or for the label 1",
+                hint="write true and false, since 1 may also stand for the label 1",
             )
     if written and targets.isdisjoint(others[name]):
         raise SchemaError(
             f"the column {name!r} must hold true and false, or labels that are among the targets",
             found=f"{first_cases(written)} beside the targets {first_cases(targets)}",
             where=where,
-            hint="write the label as the targets are written, or whether it is the target",
+            hint="write the label as the targets are written, or true or false",
         )
     frame = pl.DataFrame({"value": values, "kind": kinds, "target": rows["target"]})
     flag = pl.when(pl.col("kind") == FLAG).then(pl.col("value") == "true")

@@ -166,7 +166,9 @@ def confirmed(run: AuditResult, sheet: pl.DataFrame, path: Path) -> list[Confirm
     rows = Sample(run, size, seed)
     judged = rows.rows.join(sheet.select("row", "instance", "verdict"), on=["row", "instance"])
     if sheet["row"].is_duplicated().any() or len(judged) < len(sheet):
-        raise _refused("each row of the sample once is required", "others, or one twice", path)
+        raise _refused(
+            "a sheet with each row of the sample once is required", "other rows, or one twice", path
+        )
     given = judged.with_columns(pl.col("verdict").str.to_lowercase())
     other = given.filter(~pl.col("verdict").is_in(["", *VERDICTS]))["verdict"]
     if len(other):

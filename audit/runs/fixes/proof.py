@@ -26,7 +26,7 @@ def mended_by(log: Path, references: Sequence[AuditResult], data: Sequence[Path]
             or of changes that the reference does not propose.
     """
     if not references:
-        raise _refused(log, "--reference RUN, of the data before, goes with --changes", "none")
+        raise _refused(log, "--changes needs --reference RUN, of the data before", "none")
     told, reference = read_log(log), references[0]
     if told.run != reference.sha256:
         raise _refused(
@@ -57,7 +57,8 @@ def _counted(changes: Sequence[Change], reference: AuditResult, log: Path) -> pl
             raise _refused(
                 log,
                 "changes that the reference proposes are required",
-                f"another one of {one.instance}, for the finding {one.finding!r}",
+                f"a change of {one.instance} that it does not propose, for the finding "
+                f"{one.finding!r}",
             )
         sure = one.by == CERTAIN
         decision = "proposed" if (one.kind, one.new) in accepted else "otherwise"

@@ -295,7 +295,7 @@ class Decided:
         elif decision == "remove":
             if row["label"] is None:
                 raise self._refused(
-                    "a label is required where it is to go",
+                    "a label to remove is required",
                     f"row {row['number']}, which adds one",
                 )
             yield _change(row, "remove", "", by)

@@ -42,7 +42,7 @@ def table_in(source: Query) -> str:
     found = _WHOLE.fullmatch(source.query)
     if found is None or source.functions or source.base is None:
         raise InputError(
-            "a table whose rows are audited is required where statements shall change them",
+            "statements that change rows need a table whose rows are audited",
             found=source.query[:200],
             where=source,
             hint="audit it by --table NAME instead of --sql QUERY, with --where and the columns "
@@ -64,7 +64,7 @@ def statements(source: Query, layout: Layout, ledger: Ledger) -> tuple[str, str]
     name = table_in(source)
     if layout.id is None:
         raise InputError(
-            "a column of ids is required where statements change rows",
+            "statements that change rows need a column of ids",
             found="rows that are numbered",
             where=source,
             hint="name one with --id",
@@ -202,7 +202,7 @@ class _Changed:
             free = [one for one in groups if not ends[one] & (waiting - {one[0]})]
             if not free:
                 told = first_cases(str(key[0]) for key, _ in groups)
-                required = "labels that are not exchanged in a circle are required"
+                required = "changes that exchange no labels in a circle are required"
                 raise InputError(required, found=f"those of {told}")
             for one in free:
                 yield one[1], groups.pop(one)

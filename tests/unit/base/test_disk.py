@@ -66,7 +66,7 @@ def test_two_do_not_work_on_one_place(tmp_path: Path) -> None:
     out = tmp_path / "run"
     with (
         working_beside(out) as folder,
-        pytest.raises(OutputError, match="another that is under way"),
+        pytest.raises(OutputError, match="another audit that is under way"),
         working_beside(out),
     ):
         pass

@@ -129,7 +129,7 @@ def test_an_option_follows_the_one_it_names() -> None:
     ("stated", "told"),
     [
         (("a", "--size", "lots"), "a size is required"),
-        (("a", "--red", "--blue"), "--red or --blue may be given"),
+        (("a", "--red", "--blue"), "only one of --red and --blue may be given"),
         (("a", "--count", "0"), "--count"),
         ((), "path"),
     ],

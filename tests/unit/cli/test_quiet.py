@@ -39,7 +39,7 @@ def test_silence_and_json_are_not_asked_for_together(tree: Path) -> None:
     done = CliRunner().invoke(app, ["lint", str(tree), "--quiet", "--json"])
 
     assert done.exit_code == 2
-    assert "--quiet or --json may be given" in done.stderr
+    assert "only one of --quiet and --json may be given" in done.stderr
 
 
 def test_steps_are_logged(caplog: pytest.LogCaptureFixture) -> None:

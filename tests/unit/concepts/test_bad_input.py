@@ -96,7 +96,7 @@ def test_a_slice_without_an_unseen_class_is_not_applicable() -> None:
     along = pl.col("labels").list[0].is_in(["blick", "gix", "wug"])
     found = measured(of_rows(along))
 
-    assert reasons(found, "layout") == {"every slice leaves no class unseen that could be judged"}
+    assert reasons(found, "layout") == {"no slice leaves a class unseen that could be judged"}
     assert all("fewer than two" in one for one in reasons(found, "stroke"))
 
 

@@ -99,7 +99,9 @@ def test_a_release_is_protected_against_all_that_are_named(order: tuple[int, int
 
 def test_runs_that_tell_a_small_difference_together_are_refused(tmp_path: Path) -> None:
     first, alone, last = audited(0), audited(1), audited(2)
-    with pytest.raises(InputError, match="of two to withhold beside one; 2 counts of three"):
+    with pytest.raises(
+        InputError, match="of two that must be withheld beside one; 2 counts of three"
+    ):
         refuse_told_together({"one": first, "two": alone, "three": last})
     found = chain(tmp_path)
     refuse_told_together(dict(zip("123", found, strict=True)))
@@ -113,9 +115,9 @@ def test_history_and_compare_refuse_them_and_say_what_they_are_forced_to(tmp_pat
         typed = [command, *map(str, runs), "--out", str(tmp_path / command)]
         done = CliRunner().invoke(app, typed)
         assert done.exit_code == 2
-        told = f"2 counts of {runs[1]} to withhold beside {runs[0]}"
+        told = f"2 counts of {runs[1]} that must be withheld beside {runs[0]}"
         assert f"Found: {told}" in done.output
         assert not (tmp_path / command).exists()
         assert CliRunner().invoke(app, [*typed, "--force"]).exit_code == 0
         manifest = json.loads((tmp_path / command / "manifest.json").read_text("utf-8"))
-        assert manifest["forced"] == [f"together they tell {told}"]
+        assert manifest["forced"] == [f"together they reveal {told}"]

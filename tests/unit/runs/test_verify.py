@@ -382,7 +382,7 @@ def test_an_edited_statement_names_its_finding(run: Path) -> None:
     edit_statement(run)
     reseal(run)
 
-    assert "words otherwise 'residual_overuse:p10'" in told(run, "report.html")
+    assert "has another sentence for 'residual_overuse:p10'" in told(run, "report.html")
 
 
 def test_a_result_that_does_not_validate_is_found(run: Path) -> None:
@@ -405,7 +405,7 @@ def test_a_finding_worded_otherwise_in_html_is_found(run: Path) -> None:
     replaced(run / "report.html", "46 of 46 instances", "4 of 46 instances")
     reseal(run)
 
-    assert f"words otherwise '{id_}'" in told(run, "report.html")
+    assert f"has another sentence for '{id_}'" in told(run, "report.html")
     assert outcomes(run)["report.pdf"] == "holds"
 
 
@@ -418,7 +418,7 @@ def test_a_finding_beside_in_html_is_found(run: Path) -> None:
     )
     reseal(run)
 
-    assert "has beside 'x:y'" in told(run, "report.html")
+    assert "has in addition 'x:y'" in told(run, "report.html")
 
 
 def test_a_finding_told_twice_in_html_is_found(run: Path) -> None:
