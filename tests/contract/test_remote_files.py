@@ -213,7 +213,7 @@ def test_what_is_cut_or_changes_is_refused(server: Served, tmp_path: Path, schem
         ("https://localhost/", "the address of one file"),
         ("s3://bucket", "the address of one file"),
         ("https://localhost:1/rows.csv", "no connection"),
-        ("{}/unsized/rows.csv", "tells how long"),
+        ("{}/unsized/rows.csv", "says how long"),
     ],
 )
 def test_addresses_of_other_kinds_are_refused(

@@ -178,7 +178,7 @@ def test_a_part_of_a_classification_is_not_judged_by_the_rules_of_the_whole(
     called_so = LabelDataset.from_rows(labels, Hierarchy.build(edges, name=name))
 
     assert run_audit(LabelDataset.from_rows(labels, part)).policy["name"] == "default"
-    with pytest.raises(PolicyError, match=f"of the whole {name}; call a part of it otherwise"):
+    with pytest.raises(PolicyError, match=f"needs the whole {name}; give a part"):
         run_audit(called_so)
 
 

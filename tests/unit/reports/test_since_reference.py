@@ -57,7 +57,7 @@ def test_the_chapter_counts_what_it_tells(shared: dict[str, Any]) -> None:
     assert chapter is not None
     asked = [check for check in shared["since_reference"]["checks"] if check["new"] is not None]
     assert f"{sum(check['gone'] for check in asked)} gone" in chapter.sentences[1]
-    assert f"{len(asked)} checks that both runs could ask" in chapter.sentences[1]
+    assert f"{len(asked)} checks that both runs applied" in chapter.sentences[1]
 
 
 def test_the_report_has_the_chapter(shared: dict[str, Any]) -> None:
