@@ -41,7 +41,7 @@ def hierarchical_precision(
     average: Average = "micro",
     threshold: float = 0.5,
 ) -> float:
-    """Share of predicted nodes, with all ancestors but the root, that the labels carry.
+    """Share of predicted nodes and their ancestors, without the root, that the labels carry.
 
     Kiritchenko et al., *Learning and Evaluation in the Presence of Class Hierarchies*.
 
@@ -76,7 +76,7 @@ def hierarchical_recall(
     average: Average = "micro",
     threshold: float = 0.5,
 ) -> float:
-    """Share of the nodes that the labels carry, but the root, that are predicted or above one.
+    """Share of the nodes that the labels carry, without the root, that are predicted or above one.
 
     Arguments and errors are those of `hierarchical_precision`; NaN where there is no label.
 
@@ -95,7 +95,7 @@ def hierarchical_f1(
     average: Average = "micro",
     threshold: float = 0.5,
 ) -> float:
-    """Harmonic mean of hierarchical precision and recall; macro: mean of that of each instance.
+    """Harmonic mean of hierarchical precision and recall; macro: its mean over instances.
 
     Arguments and errors are those of `hierarchical_precision`; NaN without labels and predictions.
 
@@ -317,7 +317,7 @@ def concept_confusion(
     classes: Sequence[str] | None = None,
     threshold: float = confusion.THRESHOLD,
 ) -> pl.DataFrame:
-    """How evenly scores are split between each two nodes, in bits, mean over instances.
+    """How evenly scores are split between two nodes, in bits, on average over instances.
 
     *Abstraction Alignment*, equation 4. Errors are those of `uncertainty_alignment`.
 

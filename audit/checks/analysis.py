@@ -56,4 +56,4 @@ class FileAnalysis(Analysis[Measured]):
 
     @abstractmethod
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
-        """Its own labels as a dataset; without a hierarchy, all of them are below one root."""
+        """The labels of the files as a dataset; without a hierarchy, all lie below one root."""

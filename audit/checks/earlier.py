@@ -1,4 +1,4 @@
-"""What a run keeps of earlier releases, and what it is protected beside."""
+"""What a run keeps of earlier releases, and which of them it is protected beside."""
 
 from __future__ import annotations
 

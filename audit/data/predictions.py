@@ -192,7 +192,7 @@ def load_predictions(
 
 
 def in_one_hierarchy(models: Sequence[Predictions]) -> tuple[Predictions, ...]:
-    """Predictions of several models in the first's hierarchy, with the classes added for any."""
+    """Predictions of several models in one hierarchy, which has the classes added for each."""
     if not models:
         return ()
     hierarchy = models[0].hierarchy

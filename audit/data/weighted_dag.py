@@ -64,7 +64,7 @@ def tree_lines(hierarchy: Hierarchy, values: FloatArray, floor: float) -> Iterat
 
 
 def left_out_words(left_out: int, least: float) -> str:
-    """What a line says that counts nodes left out, whose share of the whole is below ``least``.
+    """The text of a line that counts the nodes left out, whose share is below ``least``.
 
     >>> left_out_words(3, 0.01)
     '3 more with less than 1% of the total each'

@@ -69,8 +69,8 @@ def _placed_policy(hierarchy: Hierarchy, base: str) -> tuple[Policy, int, int]:
     places = _places(hierarchy, base, [node for _, node in policy.nodes_named()])
     if not places:
         raise PolicyError(
-            f"rules of {base} must name nodes of the hierarchy",
-            found=f"none that {hierarchy.name} has",
+            f"the hierarchy must have nodes that rules of {base} name",
+            found=f"none in {hierarchy.name}",
             hint="name the policy of another classification, or leave --policy and base out",
         )
     rules = {

@@ -179,13 +179,13 @@ def _read(source: str | Path, format: str | None, shape: Shape) -> Hierarchy:
 
 
 def holds_hierarchy(data: str) -> bool:
-    """Whether data say themselves what is above what; a database is not asked."""
+    """Whether data hold their own hierarchy; a database is not asked."""
     path = Path(data)
     return is_base(data) or omop.is_omop(path) or (path.is_file() and media.holds_hierarchy(path))
 
 
 def vocabulary_of(hierarchy: HierarchyName, vocabulary: str | None) -> str | None:
-    """The vocabulary of labels, if it is that of the hierarchy too, tables of OMOP."""
+    """The vocabulary of labels, if it is also that of the hierarchy, as in tables of OMOP."""
     folder = isinstance(hierarchy, str | Path) and omop.is_omop(Path(hierarchy))
     return vocabulary if folder or is_base(hierarchy) else None
 
@@ -288,7 +288,7 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
     table = f"a table with the columns {first_cases(columns)}" if columns else "none that matches"
     ways = (
         "name its columns by --hierarchy-child COL --hierarchy-parent COL, or each level by "
-        "--hierarchy-levels COL; or give them such names; `audit list formats` says what is read"
+        "--hierarchy-levels COL; or rename them so; `audit list formats` says what is read"
     )
     raise FormatError(
         "exactly one hierarchy format must match"

@@ -141,7 +141,7 @@ def read_own_titles(path: Path, hierarchy: Hierarchy) -> TitleList:
             f"titles of codes of the hierarchy {hierarchy.name} are required",
             found=f"none of its codes among {first_cases(without)}",
             where=path,
-            hint="the list may be of another classification, or of another version",
+            hint="give the list of this classification and version",
         )
     return titles
 

@@ -195,7 +195,7 @@ def share_evidence(
 
 
 def times_limit(end: float, limit: float, *, below: bool = False) -> float:
-    """How far an effect is beyond its limit: 1 at the limit, and 1 more a further limit away.
+    """How far an effect is beyond its limit: 1 at the limit, 2 at twice the limit.
 
     Args:
         end: The end of the effect's interval that is nearer to the limit; the estimate without one.
@@ -290,7 +290,7 @@ stands aside (2), its weight, and its id."""
 
 
 def place_of(finding: Finding, weight: float, *, aside: bool = False) -> Place:
-    """Sort key of a finding of a weight, aside where it is, or only says what another one says."""
+    """Sort key of a finding of a weight, and whether it stands aside or repeats another one."""
     severity = SEVERITIES.index(finding.counts_as or finding.judged_severity)
     aside = aside or finding.aside or finding.judgement.restates
     below = 2 if aside else int(finding.asks)
@@ -314,6 +314,6 @@ OF_WAIVERS = ("waiver_expired", "waiver_unused")
 
 
 def promise(finding: Mapping[str, Any]) -> Iterator[str]:
-    """The sentence on who is to fix a finding of ``result.json``; nothing where nobody is."""
+    """The sentence on who must fix a finding of ``result.json``; empty where nobody must."""
     if promised := finding.get("to_fix"):
         yield f"{promised['owner']} is to fix this by {promised['expires']}: {promised['reason']}"

@@ -25,7 +25,7 @@ _Row = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Mended:
-    """The changes that made these data of those of the reference; nothing else differs.
+    """The changes that turned the data of the reference into these; nothing else differs.
 
     Args:
         changes: The columns of `MENDED_CHANGES`. A decision is ``proposed`` (accepted),
@@ -40,7 +40,7 @@ class Mended:
 
     @property
     def wholly(self) -> frozenset[str]:
-        """Ids of the findings of which each proposal led to a change."""
+        """Ids of the findings all of whose proposals led to a change."""
         of = self.changes.group_by("finding").agg(pl.sum("changes"), pl.first("proposals"))
         return frozenset(of.filter(pl.col("changes") >= pl.col("proposals"))["finding"])
 

@@ -122,7 +122,7 @@ def _branch_exchanges(
 
 
 def exchange_evidence(row: Mapping[str, Any], n_instances: int) -> dict[str, Quantity]:
-    """The counts of two labels that are exchanged, and what may be told only beside all of them."""
+    """The counts of two confused labels, and numbers that may be shown only beside all of them."""
     observed, of = row["observed"], row["labelled"]
     counts = ("instances", "of", "first_as_second", "second_as_first")
     return {

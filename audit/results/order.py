@@ -99,7 +99,7 @@ def _first_count(finding: Finding) -> str:
 
 
 def tells_a_number(finding: Finding, evidence: Mapping[str, Shown]) -> bool:
-    """Whether what a finding counts, or what that is a part of, is shown as it is.
+    """Whether the count of a finding, or its total, is shown exactly.
 
     What a finding without ``of`` counts is a part of all instances or rows, which are shown.
     """
@@ -135,7 +135,7 @@ def by_severity(finding: Mapping[str, Any]) -> tuple[bool, int]:
 
 
 def restating(checks: Iterable[CheckResult]) -> frozenset[str]:
-    """Ids of findings that only restate another: another check counts those of the same nodes.
+    """Ids of findings that only restate another one, of another check on the same nodes.
 
     The more severe of the two is not restated, nor is the first by id of equal ones: nothing that
     is withheld decides which.

@@ -226,7 +226,7 @@ _TABLE = re.compile(f"(?!{FACTS}$)[a-z]+(_[a-z]+)*")
 
 
 class Headline(NamedTuple):
-    """Rows of a shared table that ``metrics`` tells again, and the columns with what it tells.
+    """Rows of a shared table that ``metrics`` repeats, and the columns that hold their numbers.
 
     Args:
         parameters: Name and column of each parameter; the first column of a name that is not null.

@@ -77,7 +77,7 @@ def pair_cells(release: Release, first: str, second: str) -> dict[str, Cell]:
 
 
 def whole_cells(check: str, part: tuple[str, ...]) -> tuple[Cell, ...]:
-    """Cells that hold all instances of a line of a breakdown which is itself none."""
+    """Cells that hold all instances of a line of a breakdown that is no cell itself."""
     return (labelled(part[0]), carried(part[0])) if check == "duplicate_label" else ()
 
 
@@ -148,7 +148,7 @@ def depth_counts(nodes: pl.DataFrame) -> Iterator[tuple[Cell, int]]:
 
 
 def depths_shown(rows: list[dict[str, Any]], counts: Published) -> list[dict[str, Any]]:
-    """Rows of the depths, with counts and bounds withheld that other counts make unsafe."""
+    """Rows of depths without the counts and bounds that other counts make unsafe."""
     return [
         {**row, "labels": None, "share": None}
         if str(own := counts[labels_at(row["depth"])]).startswith(">") and own != row["labels"]

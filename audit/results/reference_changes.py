@@ -168,7 +168,7 @@ def changed_little(
 def bounds_since(
     before: Mapping[str, Any] | None, now: Mapping[str, Shown], min_cell: int
 ) -> dict[str, Shown]:
-    """Bounds in place of the counts that would tell a small cell beside those of the reference."""
+    """Bounds in place of counts that would reveal a small cell beside those of the reference."""
     if before is None or min_cell <= 1:
         return {}
     changed = changed_little(before, now, min_cell)
@@ -277,7 +277,7 @@ def _rounded(value: float) -> float:
 
 
 def depth_loss(evidence: Mapping[str, Quantity], before: Rows, now: Rows) -> dict[str, Shown]:
-    """Evidence of a loss of mean depth that is shown otherwise than it is, by name.
+    """Evidence of a loss of mean depth that is not shown as it is, by name.
 
     Args:
         before: What is kept of the reference, if its hierarchy is the same.

@@ -44,7 +44,7 @@ from audit.results.reference_changes import SUMS
 
 
 def withhold_ranks(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Withhold the ranks of all findings of a check if one is withheld, as others tell it."""
+    """Withhold the ranks of all findings of a check if one is; the others would reveal it."""
     if all(finding["evidence"].get("rank", 0) is not None for finding in findings):
         return findings
     return [
@@ -99,7 +99,7 @@ def counts_of(release: Release, finding: Finding) -> Iterator[tuple[Cell, Quanti
 def numbers_of(
     finding: Finding, shared: Mapping[str, Any], cells: Collection[str]
 ) -> Iterator[tuple[NumberId, tuple[int, Shown]]]:
-    """Counts that a finding tells in a shared view, and that no program protects there.
+    """Counts that a finding shows in a shared view, and that no program protects there.
 
     Args:
         shared: The same in the shared view.

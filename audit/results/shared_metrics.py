@@ -76,7 +76,7 @@ def _shown(metric: Mapping[str, Any], published: _Published) -> dict[str, Any]:
 
 
 def in_decimals(metric: Mapping[str, Any], n: int, min_cell: int) -> dict[str, Any]:
-    """A metric; a ratio of sums in so few decimals that every sum that it can have would give it.
+    """A metric; a ratio of sums with so few decimals that it fits every sum that it may have.
 
     A sum is at least n; of any number from 10 ** d some share rounds to each number of d decimals.
     """

@@ -91,8 +91,8 @@ def _told_together(runs: Mapping[str, AuditResult]) -> Iterator[str]:
     for name, run in runs.items():
         others = {one: its for one, its in before.items() if not _made_beside(run, its)}
         if others and (told := _further_withheld(run, [*others.values()])):
-            yield f"{counted(told, 'counts')} of {name} that must be withheld beside "
-            f"{' and '.join(others)}"
+            beside = " and ".join(others)
+            yield f"{counted(told, 'counts')} of {name} that must be withheld beside {beside}"
         before[name] = run
 
 

@@ -50,7 +50,7 @@ def suppress(
     period: str | None = None,
     several: bool = False,
 ) -> pl.DataFrame:
-    """Tell which counts of a table must be withheld so that nobody can work out a small one.
+    """Find which counts of a table must be withheld so that nobody can work out a small one.
 
     A count is of units (persons, records) at a node or at any node below it. Withheld are small
     counts, and further ones from which, beside all that remains, readers could work out a small
@@ -112,7 +112,7 @@ def _tables(rows: pl.DataFrame, hierarchy: Hierarchy, *, several: bool) -> list[
 
 
 def shareable(told: pl.DataFrame) -> pl.DataFrame:
-    """The columns of what `suppress` tells that may be shared: ``node, period, count``."""
+    """The columns of the result of `suppress` that may be shared: ``node, period, count``."""
     return told.drop("count", "why").rename({"shown": "count"})
 
 

@@ -101,8 +101,8 @@ def _exchange_figure(rows: Rows) -> Figure | None:
         alt=f"Dot plot of {counted(min(len(shown), LINES), 'pair')} of branches, with the "
         f"confusions observed and expected. The largest excess, of {first['a']} and {first['b']}, "
         f"is {_signed(first['excess'])}: {number(first['observed'])} confusions where "
-        f"{tenths(first['expected'])} are expected. Of {counted(len(shown), 'pair')} {more} have "
-        "more confusions than expected.",
+        f"{tenths(first['expected'])} are expected. Of {counted(len(shown), 'pair')} {more} "
+        f"{'has' if more == 1 else 'have'} more confusions than expected.",
         caption="Labels of one branch that are missed where a label of the other is falsely "
         "answered, in both directions, compared with what to expect if errors fell at random. At "
         "the right, how many confusions are in excess. A label in several branches counts in each.",

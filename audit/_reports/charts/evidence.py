@@ -190,7 +190,7 @@ def _counted(evidence: Evidence) -> Iterator[Line]:
         if weighed is None:
             yield _count("observed", evidence["instances"], total)
         else:
-            yield _count("observed, weighed by groups", weighed, None)
+            yield _count("observed, weighted by groups", weighed, None)
         yield from _expected("expected from length", evidence["expected_length"])
         if evidence["explained"] != evidence["expected_length"]:
             yield from _expected("expected with other pairs found", evidence["explained"])

@@ -304,5 +304,7 @@ def _above(phecode: str) -> list[str]:
 FORMATS = (
     HierarchyFormat("ccs", "AHRQ's table of CCS, of one level or several", _is_ccs, _read_ccs),
     HierarchyFormat("ccsr", "AHRQ's table of CCSR", _is_ccsr, _read_ccsr),
-    HierarchyFormat("phecode", "phecodes, with codes of ICD or alone", _is_phecode, _read_phecode),
+    HierarchyFormat(
+        "phecode", "phecodes, with or without codes of ICD", _is_phecode, _read_phecode
+    ),
 )  # fmt: skip

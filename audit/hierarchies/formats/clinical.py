@@ -36,7 +36,7 @@ def _read_codes(path: Path, shape: Shape) -> Hierarchy:
     kinds = [pl.String, pl.String, pl.List(pl.String)]
     if [table.schema.get(name) for name in _COLUMNS] != kinds:
         found = first_cases(f"{name}: {dtype}" for name, dtype in table.schema.items())
-        required = "columns of text code and description, and of lists, parent_codes, are required"
+        required = "text in code and description, and lists in parent_codes, are required"
         raise SchemaError(required, found=found, where=path)
     edges = table.select(_COLUMNS).explode("parent_codes").drop_nulls(["code", "parent_codes"])
     if edges.is_empty():

@@ -152,7 +152,7 @@ def lower_end(
     once = [len(end) == len(pairs) for end in ends]
     alone = [len(ends[0] - ends[1]), len(ends[1] - ends[0])]
     tree = once[0] != once[1]
-    evidence = "each node has one parent then" if tree else "leaves outnumber tops then"
+    evidence = "each node then has one parent" if tree else "leaves then outnumber tops"
     said = [
         Reading(f"{called[low]} are below {called[1 - low]}", evidence, len(pairs), option, "pairs")
         for low, option in ((0, options[1]), (1, options[0]))

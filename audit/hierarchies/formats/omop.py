@@ -237,7 +237,7 @@ def _vocabulary(links: pl.DataFrame, stated: str | None, where: object) -> str:
     counts = dict(within["vocabulary_id"].value_counts(sort=True).iter_rows())
     names = {str(name).lower(): str(name) for name in counts}
     if not counts or (stated and stated.lower() not in names):
-        found = f"it in {first_cases(counts)}" if counts else "it nowhere"
+        found = f'"Is a" only in {first_cases(counts)}' if counts else 'no "Is a"'
         of = f" of {stated}" if stated else ""
         raise InputError(
             f'concept_relationship with "Is a" between valid concepts{of} is required',
@@ -247,10 +247,10 @@ def _vocabulary(links: pl.DataFrame, stated: str | None, where: object) -> str:
         return names[stated.lower()]
     if len(counts) > 1:
         offers = [
-            Reading(f"{name} is", "", n, f"--vocabulary {name}", "relationships")
+            Reading(f"{name} is the hierarchy", "", n, f"--vocabulary {name}", "relationships")
             for name, n in [*counts.items()][:4]
         ]
-        raise asked("it must be stated which vocabulary is the hierarchy", offers, where)
+        raise asked("it must be stated which vocabulary is meant", offers, where)
     return next(iter(names.values()))
 
 

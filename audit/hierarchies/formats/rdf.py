@@ -62,7 +62,7 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
     node = {iri: ids[same.get(iri, iri)] for iri in every}
     rows = [(node[a], node[b]) for a, b in edges if a not in gone]
     one_node = Reading(
-        "classes that are equivalent are one node each", "the file says so of classes by name",
+        "equivalent classes are one node", "the file says so of classes by name",
         len(same), "remove owl:equivalentClass", "classes",
     )  # fmt: skip
     built = hierarchy_of(
@@ -100,14 +100,16 @@ def _kind(graph: Graph, path: Path) -> tuple[str, list[Reading]]:
     nodes = {kind: len({*graph.typed(kind)}) for kind in edges}
     found = [kind for kind in edges if edges[kind]] or [kind for kind in nodes if nodes[kind]]
     said = {
-        kind: Reading(f"{called} are the nodes", "nothing is said to be above the others",
+        kind: Reading(f"{called} are the nodes", "the others have nothing above them",
                       edges[kind] or nodes[kind], f"--hierarchy-format {kind}", "statements")
         for kind, called in _CALLED.items()
     }  # fmt: skip
     if not found:
         raise SchemaError("concepts of SKOS or classes of OWL are required", found="none")
     if len(found) == 2:
-        raise asked("one of the two kinds of nodes of a file must be meant", [*said.values()], path)
+        raise asked(
+            "it must be stated which kind of nodes of the file is meant", [*said.values()], path
+        )
     (kind,) = found
     (other,) = {*_CALLED} - {kind}
     told = replace(said[kind], option=said[other].option)
@@ -168,14 +170,15 @@ def _ids(
     whole = {way: len({*ids.values()} - {""}) == len(every) for way, ids in ways.items()}
     if stated is not None and not whole.get(stated):
         raise SchemaError(
-            "nodes can go by iri, name or notation, as far as each has another one",
-            found=repr(stated), hint=f"each has another {' or '.join(w for w in ways if whole[w])}",
+            "nodes can go by iri, name or notation, if no two have the same one",
+            found=repr(stated),
+            hint=f"no two have the same {' or '.join(w for w in ways if whole[w])}",
         )  # fmt: skip
     is_obo = any(id != iri for iri, id in ways["iri"].items())
     way = stated or ("iri" if is_obo else next(way for way in ways if whole[way]))
     told = Reading(
         f"nodes go by {'their notations' if way == 'notation' else 'the ends of their IRIs'}",
-        "each has another one", len(every), "--hierarchy-child iri", "nodes",
+        "no two have the same one", len(every), "--hierarchy-child iri", "nodes",
     )  # fmt: skip
     return ways[way], [told] if way != "iri" and not stated else []
 

@@ -168,7 +168,9 @@ def _graph(path: Path, tree: Any, shape: Shape) -> tuple[Any, list[Reading]] | N
     usual = [key for key in ends if names.plain(key) in _ENDS or names.is_parent(key)][:2]
     if len(usual) < 2:
         found = f"the keys {first_cases(edges[0])}"
-        raise SchemaError("every edge must have a source and a target, or such", found=found)
+        raise SchemaError(
+            "every edge must name its two ends, such as source and target", found=found
+        )
     said = [shape.parent == key or (shape.child in usual and shape.child != key) for key in usual]
     above = said if any(said) else [names.is_parent(key) for key in usual]
     told = list[Reading]()

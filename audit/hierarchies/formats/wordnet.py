@@ -128,7 +128,7 @@ def _refuse_unknown(relation: str, path: Path) -> None:
             "a relation of WordNet is required",
             found=repr(relation),
             where=path,
-            hint=f"there are: {', '.join(RELATIONS)}",
+            hint=f"the relations are {', '.join(RELATIONS)}",
         )
 
 

@@ -189,7 +189,7 @@ def test_codes_of_a_classification_are_read_by_its_own_rules(tmp_path: Path) -> 
 
 def test_what_is_not_certain_is_asked(tmp_path: Path) -> None:
     folder = written(tmp_path)
-    with pytest.raises(AskedError, match="which vocabulary is the hierarchy"):
+    with pytest.raises(AskedError, match="which vocabulary is meant"):
         audit.load_hierarchy(folder)
     with pytest.raises(AskedError) as found:
         audit.load_labels(folder, icd9cm())

@@ -70,7 +70,7 @@ def test_a_file_that_lacks_nothing_is_judged_as_the_classification_itself() -> N
 
 
 def test_a_policy_of_another_hierarchy_is_refused(toy_hierarchy: Hierarchy) -> None:
-    with pytest.raises(PolicyError, match="must name nodes of the hierarchy"):
+    with pytest.raises(PolicyError, match="must have nodes that rules"):
         policy_for(toy_hierarchy, BASED)
 
 

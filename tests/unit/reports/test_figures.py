@@ -125,7 +125,7 @@ def test_with_groups_a_pair_is_drawn_by_weight(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(pair_figures, "draw", lambda specification: Drawing(1, 1, ""))
     figure = pairs_figure([PAIR | {"observed": 36.0, "effective": 18.0}])
     assert figure is not None
-    assert "weighed" in figure.caption
+    assert "weighted" in figure.caption
     (first,) = drawn
 
     assert (first["observed"], first["expected"]) == (36.0, 12.0)
