@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -60,10 +61,12 @@ _HINT = (
 
 
 def read_classes(path: Classes) -> tuple[str, ...]:
-    """The names, read from a file if it is one, without surrounding blanks."""
+    """The names, read from a file if it is one, without surrounding blanks and their numbers."""
     if not isinstance(path, Path):
         return distinct([name.strip() for name in path], "class", "classes")
     names = [line.strip() for line in read_text(path).rstrip().split("\n")]
+    if _first_number(names) is not None:
+        names = [name.split(None, 1)[1] for name in names]
     if "" in names:
         raise SchemaError(
             "every line must hold the name of one column",
@@ -71,6 +74,23 @@ def read_classes(path: Classes) -> tuple[str, ...]:
             where=f"{path}:{names.index('') + 1}",
         )
     return distinct(names, "class", path)
+
+
+def names_by_number(classes: Classes) -> dict[str, str]:
+    """The name of each number of a class; they count from 0 unless lines are numbered from 1."""
+    names = read_classes(classes)
+    lines = read_text(classes).rstrip().split("\n") if isinstance(classes, Path) else []
+    first = _first_number([line.strip() for line in lines]) or 0
+    return {str(number): name for number, name in enumerate(names, first)}
+
+
+def _first_number(lines: Sequence[str]) -> int | None:
+    """The number of the first line, 0 or 1, where each begins with its own; None if none does."""
+    found = [re.fullmatch(r"(\d+)\s+\S.*", line) for line in lines]
+    numbers = [int(one[1]) for one in found if one]
+    first = numbers[0] if len(numbers) == len(lines) > 1 else None
+    counted = first in (0, 1) and numbers == [*range(first, first + len(lines))]
+    return first if counted else None
 
 
 def classes_for(columns: int, file: Classes | None, where: object) -> tuple[str, ...]:
@@ -99,10 +119,12 @@ def as_many(
     return names
 
 
-def beyond_names(names: Sequence[str], found: str, where: object) -> SchemaError:
+def beyond_names(names: Mapping[str, str], found: str, where: object) -> SchemaError:
     """What to say of numbers of classes that have no name."""
-    required = f"class numbers must be from 0 to {len(names) - 1}, as {len(names)} names are given"
-    return SchemaError(required, found=found, where=where)
+    first, *_, last = [*names, *names]
+    required = f"class numbers must be from {first} to {last}, as {len(names)} names are given"
+    from_one = "if classes count from 1, write its number before each name: 1 NAME"
+    return SchemaError(required, found=found, where=where, hint=from_one * (first == "0"))
 
 
 def distinct(names: Sequence[str], what: str, where: object) -> tuple[str, ...]:

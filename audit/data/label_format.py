@@ -12,7 +12,7 @@ import polars as pl
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.readings import Reading
 from audit.base.schemas import schema
-from audit.data.class_names import Classes, beyond_names, file_of, read_classes
+from audit.data.class_names import Classes, beyond_names, file_of, names_by_number
 from audit.data.known_nodes import KnownNodes
 from audit.data.mapping import REASONS
 from audit.data.records import STRATUM
@@ -278,8 +278,8 @@ def with_class_names(raw: RawLabels, classes: Classes, source: Source) -> RawLab
         return replace(raw, named=True)
     if labels.is_empty() or not labels.str.contains(r"^(?:-1|[0-9]+)$").all():
         return raw
-    names = read_classes(classes)
-    numbers = {"-1": None, **{str(number): name for number, name in enumerate(names)}}
+    names = names_by_number(classes)
+    numbers = {"-1": None, **names}
     outside = labels.filter(~labels.is_in(list(numbers)))
     if not outside.is_empty():
         raise beyond_names(names, first_cases(outside.unique(maintain_order=True)), source)

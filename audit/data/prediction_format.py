@@ -23,7 +23,7 @@ from audit.data.class_names import (
     classes_for,
     distinct,
     file_of,
-    read_classes,
+    names_by_number,
 )
 from audit.data.label_format import RawLabels
 from audit.data.sources import Source
@@ -189,7 +189,7 @@ def with_names(raw: RawPredictions, classes: Classes | None) -> RawPredictions:
     """
     if classes is None:
         return raw
-    written, names = [_NUMBER.fullmatch(name) for name in raw.classes], read_classes(classes)
+    written, names = [_NUMBER.fullmatch(name) for name in raw.classes], names_by_number(classes)
     none = [name for name in raw.classes if re.fullmatch(r"-\d+", name)]
     if none and all(one or name in none for one, name in zip(written, raw.classes, strict=True)):
         rows = int(raw.scores[:, [raw.classes.index(name) for name in none]].sum())
@@ -200,11 +200,11 @@ def with_names(raw: RawPredictions, classes: Classes | None) -> RawPredictions:
             hint='JSON lines say what has no answer: {"id": "7", "labels": []}, and '
             '{"id": "8", "labels": ["NAME"]}',
         )
-    if not all(written) or set(raw.classes) <= set(names):
+    if not all(written) or set(raw.classes) <= set(names.values()):
         return raw
-    numbers = [int(one[1]) for one in written if one]
-    if max(numbers) >= len(names):
-        raise beyond_names(names, str(max(numbers)), raw.name)
+    numbers = [str(int(one[1])) for one in written if one]
+    if beyond := [number for number in numbers if number not in names]:
+        raise beyond_names(names, max(beyond, key=int), raw.name)
     named = distinct([names[number] for number in numbers], "class", raw.name)
     sources = (*raw.sources, *file_of(classes))
     return replace(raw, classes=named, sources=sources, named=True)

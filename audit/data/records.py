@@ -205,13 +205,23 @@ class UnclearColumnsError(SchemaError):
         super().__init__(required, **said)
 
 
+_TEXTS = ("text", "sentence", "content", "comment", "review", "tweet", "utterance", "abstract")
+"""Names of what is labelled itself."""
+
+
+def only_texts(names: Sequence[str], beside: Collection[str], source: Source) -> bool:
+    """Whether the only column that may hold ids is called as what is labelled itself."""
+    return [name.strip().lower() in _TEXTS for name in _ids_among(names, beside, source)] == [True]
+
+
 def _ids_among(names: Sequence[str], beside: Collection[str], source: Source) -> list[str]:
     held = source.schema if source.is_text is False else {}
     free = [n for n in names if n not in beside and not is_opaque(held.get(n))]
     if usual := called(free, ID_NAMES):
         return usual
     others = [name for name in free if not (source.nodes and source.nodes.means(name))]
-    return [name for name in others if name.strip().lower() != INDEX] or others
+    others = [name for name in others if name.strip().lower() != INDEX] or others
+    return [name for name in others if name.strip().lower() not in _TEXTS] or others
 
 
 def is_opaque(dtype: pl.DataType | None) -> bool:
@@ -231,7 +241,7 @@ def id_of_rows(
 ) -> tuple[str | None, tuple[Reading, ...]]:
     """The column of the id where each row is an instance; None: rows are numbered, which is told.
 
-    A column is none that nobody called an id and that repeats, or is named as a node is. As
+    A column is none that nobody called an id and that repeats, or is named as a node, or a text. As
     `id_among`; ``values`` gives those of a column, some rows at a time.
     """
     if is_numbering(named, names):
@@ -239,9 +249,11 @@ def id_of_rows(
     free = _ids_among(names, beside, source)
     if named is not None or len(free) > 1 or called(free, ID_NAMES):
         return id_among(names, named, beside, source), ()
-    if free and not repeats(values(free[0])):
+    text = only_texts(names, beside, source)
+    if free and not text and not repeats(values(free[0])):
         return free[0], ()
     why = f"the values of {free[0]!r} repeat" if free else "no column holds an id"
+    why = f"{free[0]!r} holds what is labelled" if text else why
     rows = sum(map(len, values(names[0])))
     return None, (Reading("rows are instances, numbered from 0", why, rows, "--id COLUMN"),)
 

@@ -17,7 +17,7 @@ import polars as pl
 
 from audit.base.disk import on_disk, working_beside
 from audit.base.errors import InputError, OutputError, first_cases
-from audit.data.class_names import Classes, read_classes
+from audit.data.class_names import Classes, names_by_number
 from audit.data.records import is_json
 from audit.data.sources import File
 from audit.engine.statistics.resampling import unit_keys
@@ -53,7 +53,7 @@ class Copy:
     lines: tuple[str, ...] | None
     roles: Mapping[str, str]
     header: bool
-    classes: tuple[str, ...] = ()
+    classes: Classes | None = None
 
     def edited(self, edits: Iterable[Edit]) -> Copy:
         """The copy with values changed; labels and splits are spelt as elsewhere in the file.
@@ -127,8 +127,7 @@ def copy_of(
     table = records_in(source, kind, columns)
     roles = roles_among(table.columns, kind, columns, source).named
     lines = tuple(line for _, line in source.lines()) if is_json(source) else None
-    names = read_classes(classes) if classes else ()
-    return Copy(source, table, lines, roles, has_header(source, kind, columns), names)
+    return Copy(source, table, lines, roles, has_header(source, kind, columns), classes)
 
 
 @contextmanager
@@ -150,7 +149,7 @@ def _refuse_existing(folder: Path) -> None:
         raise OutputError("a new folder is required", found="something that exists", where=folder)
 
 
-def _spelling(column: pl.Series, role: str, classes: tuple[str, ...]) -> Callable[[Any], Any]:
+def _spelling(column: pl.Series, role: str, classes: Classes | None) -> Callable[[Any], Any]:
     """How a column writes a value: as where it has it first, else plainly."""
     if role not in ("label", "split"):
         return lambda value: value
@@ -159,7 +158,8 @@ def _spelling(column: pl.Series, role: str, classes: tuple[str, ...]) -> Callabl
     plain = {True: number(1), False: number(0)}
     if role == "label" and classes:
         text = with_class_names(text, classes, column.name)
-        meant = enumerate(truths(pl.Series(classes)))
+        names = names_by_number(classes)
+        meant = zip(names, truths(pl.Series([*names.values()])), strict=True)
         plain = {truth: number(place) for place, truth in reversed([*meant])}
     met = pl.DataFrame(
         {"stored": column, "means": truths(text) if role == "label" else splits(text)}

@@ -14,7 +14,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import files_in, name_among, read_table
-from audit.data.class_names import Classes, beyond_names, read_classes
+from audit.data.class_names import Classes, beyond_names, names_by_number
 from audit.data.records import is_json, table_of
 from audit.data.sources import File
 from audit.entailment.dataset import ENTAILS, EVENT, HYPERNYM, NOUN, VERB, VOTES
@@ -212,8 +212,8 @@ def with_class_names(values: pl.Series, classes: Classes | None, where: object) 
     numbers = values.filter(values.str.contains(r"^-?\d+(\.0)?$")).str.strip_suffix(".0")
     counts = dict(sorted(numbers.value_counts().iter_rows()))
     if classes is not None:
-        names = read_classes(classes)
-        known = {"-1": None, **{str(number): name for number, name in enumerate(names)}}
+        names = names_by_number(classes)
+        known = {"-1": None, **names}
         if beyond := [number for number in counts if number not in known]:
             raise beyond_names(names, first_cases(beyond), where)
         return values.str.replace(r"^(-?\d+)\.0$", "$1").replace(known)

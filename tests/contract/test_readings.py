@@ -322,6 +322,18 @@ def system_of(content: str, *codes: str) -> Read:
     return of_hierarchy("cs.json", json.dumps({**held, "concept": entries}))
 
 
+RELATED = """active,sourceId,destinationId,typeId
+1,dog,animal,is a
+1,cat,animal,is a
+0,dog,plant,is a
+1,dog,tail,part_of
+"""
+
+
+def of_renamed(folder: Path, name: str = "active") -> Found:
+    return of_hierarchy("h.csv", RELATED.replace("active", name))(folder)
+
+
 class Told(NamedTuple):
     """A reading by the place that states it, a word of it, how its option is typed, and meant."""
 
@@ -428,6 +440,9 @@ TOLD = [
          of_dump, {"table": "two"}),
     Told("data.sources.tables._qrels", "an id and a label", "write a header",
          of_lines, {"header": "label id n\n"}),
+    Told("data.sources.tables._judged", "without relevance", "write another number",
+         of_either(of_labels, ("a.qrels", "dog 0 a 1\ncat 0 b 0\n"),
+                   ("a.qrels", "dog 0 a 1\ncat 0 b 1\n")), {"otherwise": True}),
     Told("data.sources.documents.document", "keys of the object", "write a JSON line for each",
          of_object, {"lines": True}),
     Told("data.label_formats.wide._told_of_names", "nodes in their names", "name them otherwise",
@@ -516,6 +531,10 @@ TOLD = [
          of_hierarchy("h.txt", "/a/b/d\n/a/c\n"), {"format": "dotted"}),
     Told("hierarchies.formats.edges._told", "without a row", "--dangling drop",
          of_hierarchy("h.csv", "id,parent,title\na,,A\nb,a,B\nc,x,C\n"), {"dangling": "drop"}),
+    Told("hierarchies.formats.edges._edges_of", "other than is_a", "--relations part_of",
+         of_hierarchy("h.csv", RELATED), {"relations": ("part_of",)}),
+    Told("hierarchies.formats.edges._edges_of", "inactive", "rename 'active'",
+         of_renamed, {"name": "was"}),
     Told("hierarchies.formats.paths.of_levels", "are levels", "--hierarchy-levels COL",
          of_hierarchy("h.csv", PLACES), {"levels": ("l2",)}),
     Told("hierarchies.formats.paths._of_paths", "joins", "--hierarchy-levels COL",

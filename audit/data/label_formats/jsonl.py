@@ -37,6 +37,7 @@ from audit.data.records import (
     id_among,
     id_of_rows,
     is_numbering,
+    only_texts,
     pick,
 )
 from audit.data.sources import Frame, Source
@@ -48,7 +49,8 @@ LINES_LOOKED_AT = 1_000
 
 
 def read(source: Source, columns: Columns) -> RawLabels:
-    """Read one list of labels per line; null or an empty list is an instance without labels.
+    """Read one list of labels per line; null or an empty list is an instance without labels, and of
+    an object of 0 and 1, as spaCy writes categories, the keys of 1 are the labels.
 
     Numbers become text as they are written. The id is the named key, else ``id``, ``instance`` or
     ``hadm_id``, else the only key beside the labels that holds a plain value.
@@ -141,7 +143,10 @@ def _chosen(
     beside = {labels, *tables.roles_of(columns, names, source).values(), *within}
     cells = [] if labels in within else _cells(lines, labels)
     sign, _ = sign_between(cells, source.nodes, codes=labels.lower() == "label")
-    if cells and not sign and not is_numbering(columns.id, names):
+    numbered = is_numbering(columns.id, names) or (
+        columns.id is None and only_texts(names, beside, source)
+    )
+    if cells and not sign and not numbered:
         columns = replace(columns, id=id_among(names, columns.id, beside, source))
 
     def values(key: str) -> Iterator[pl.Series]:
@@ -375,12 +380,18 @@ def _labels(
         return None
     if isinstance(labels, str) and plain_text:
         return [one or None for one in map(str.strip, split(labels, sign))]
+    if isinstance(labels, dict) and {*map(str, labels.values())} <= _ON | _OFF:
+        return [name for name, value in labels.items() if str(value) in _ON]
     if not isinstance(labels, list):
         raise SchemaError(f"the key {key!r} must hold a list", found=excerpt(labels), where=where)
     for label in labels:
         if not (label is None or isinstance(label, str)):
             raise SchemaError("a label must be text or a number", found=excerpt(label), where=where)
     return labels
+
+
+_ON, _OFF = {"1", "1.0", "True"}, {"0", "0.0", "False"}
+"""What a label's own key says where an object has one for each."""
 
 
 FORMAT = LabelFormat(

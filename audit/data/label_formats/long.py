@@ -27,6 +27,7 @@ from audit.data.records import (
     id_among,
     is_numbering,
     is_opaque,
+    only_texts,
     parts,
     pick,
 )
@@ -43,7 +44,8 @@ def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
     if not (_is_list(source.schema[label]) or is_numbering(columns.id, names)):
         taken = {label, *tables.roles_of(columns, names, source).values()}
         others = [n for n in names if n not in taken and not is_opaque(source.schema[n])]
-        if columns.id is not None or others or len(names) == 1:
+        texts = columns.id is None and only_texts(names, taken, source)
+        if columns.id is not None or (others and not texts) or len(names) == 1:
             columns = replace(columns, id=id_among(names, columns.id, taken, source))
     return tables.chosen_rows(source, columns, rows, [label])
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from audit.base.errors import SchemaError, first_cases
 from audit.data.arrays import NPY_MAGIC, ZIP_MAGIC, AnyArray, first_of, read_npy, read_npz, texts_of
-from audit.data.class_names import Classes, beyond_names, classes_for, file_of, read_classes
+from audit.data.class_names import Classes, beyond_names, classes_for, file_of, names_by_number
 from audit.data.label_format import (
     Columns,
     LabelFormat,
@@ -110,11 +110,14 @@ def _carried(array: AnyArray, classes: Classes | None, source: Source) -> Carrie
 
 def _numbered(array: AnyArray, classes: Classes | None, source: Source) -> Carried:
     seen = int(array.max()) + 1 if array.size else 0
-    names = read_classes(classes) if classes else classes_for(seen, None, source)
-    outside = np.flatnonzero((array < 0) | (array >= len(names)))
+    if classes is None:
+        classes_for(seen, None, source)
+    names = names_by_number(classes or ())
+    first = int(next(iter(names), 0))
+    outside = np.flatnonzero((array < first) | (array >= first + len(names)))
     if len(outside):
         raise beyond_names(names, first_of(outside, array[outside]), source)
-    return np.arange(len(array)), array.astype(np.int64), names
+    return np.arange(len(array)), array.astype(np.int64) - first, tuple(names.values())
 
 
 def _flagged(array: AnyArray, classes: Classes | None, source: Source) -> Carried:

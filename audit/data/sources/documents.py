@@ -154,6 +154,26 @@ def coco(text: str) -> tuple[pl.DataFrame, tuple[Reading, ...]] | None:
     return pl.DataFrame({name: series(values) for name, values in columns.items()}), ()
 
 
+def datumaro(text: str) -> tuple[pl.DataFrame, tuple[Reading, ...]] | None:
+    """An item of Datumaro a row, with the names of its annotations' labels, each once."""
+    if '"label_id"' not in text or '"items"' not in text:
+        return None
+    held = json.loads(text)
+    known = [one["name"] for one in held["categories"]["label"]["labels"]]
+    numbers = [
+        [one["label_id"] for one in item["annotations"] if one.get("label_id") is not None]
+        for item in held["items"]
+    ]
+    if beyond := {n for own in numbers for n in own if not 0 <= n < len(known)}:
+        raise SchemaError(
+            "each label_id of Datumaro must be the number of a label, from 0",
+            found=f"{first_cases(sorted(beyond))} of {len(known):,} labels",
+        )
+    labels = [[*dict.fromkeys(known[n] for n in own)] for own in numbers]
+    ids = series(item["id"] for item in held["items"])
+    return pl.DataFrame({"id": ids, "labels": series(labels)}), ()
+
+
 _BESIDE = {"annotations", "categories"}
 
 

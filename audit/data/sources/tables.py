@@ -21,7 +21,14 @@ from audit.base.other_files import SHEETS
 from audit.base.readings import Reading
 from audit.base.spreadsheets import stream_of
 from audit.base.text_tables import told_of_titles
-from audit.data.sources.documents import coco, document, label_studio, series, table_of_rows
+from audit.data.sources.documents import (
+    coco,
+    datumaro,
+    document,
+    label_studio,
+    series,
+    table_of_rows,
+)
 from audit.data.sources.in_memory import Frame
 from audit.data.sources.sheets import read_sheets
 from audit.data.sources.source import HEAD
@@ -33,7 +40,8 @@ _MOSTLY = 0.5
 class TableFile(Frame):
     """A file that is read whole; of several tables the only one that holds nodes counts.
 
-    Of a table of ``id`` and ``label`` either may be the other, which nodes decide too.
+    Of a table of ``id`` and ``label`` either may be the other, which nodes decide too; numbers of
+    classes are those of which there are fewer.
 
     Args:
         path: The file.
@@ -83,7 +91,8 @@ class TableFile(Frame):
         (self.frame,) = self._tables.values()
         if [*self.frame.columns] == _EITHER and nodes is not None:
             shares = [_share(self.frame[name], nodes) for name in _EITHER]
-            if shares[0] > shares[1]:
+            classes = named_classes and shares == [0, 0] and _holds_classes(self.frame)
+            if shares[0] > shares[1] or classes:
                 self.frame = _turned(self.frame)
         super().know(nodes, named_classes=named_classes, id=id)
 
@@ -103,6 +112,14 @@ def _share(column: pl.Series, nodes: Any) -> float:
     cells = column.head(HEAD)
     cells = cells.explode() if cells.dtype.is_nested() else cells
     return nodes.share(cells.cast(pl.String).drop_nulls()) or 0.0
+
+
+def _holds_classes(table: pl.DataFrame) -> bool:
+    """Whether the ids of a table are rather numbers of classes than its labels are."""
+    if table.schema["label"] != pl.String or not table["id"].str.contains(r"^\d+$").all():
+        return False
+    fewer = table["id"].n_unique() < table["label"].n_unique()
+    return fewer or not table["label"].str.contains(r"^\d+$").all()
 
 
 def _turned(table: pl.DataFrame) -> pl.DataFrame:
@@ -236,7 +253,7 @@ def _object(path: Path, text: str) -> TableFile | None:
     lines = path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
     if lines and "\n" not in text.strip():
         return None
-    found = ('"images"' in text and coco(text)) or document(text)
+    found = ('"images"' in text and coco(text)) or datumaro(text) or document(text)
     return found and TableFile(path, {path.name: found[0]}, found[1], kind="an object of JSON")
 
 
@@ -255,6 +272,18 @@ def _qrels(path: Path, text: str) -> TableFile | None:
     told = Reading(decision, "all lines have as many words", len(rows), "write a header")
     table = table_of_rows(_EITHER, [[id, label] for label, id, *_ in rows])
     return TableFile(path, {path.name: table}, [told], kind="lines of qrels")
+
+
+def _judged(path: Path, text: str) -> TableFile | None:
+    """TREC's topic, iteration, document and relevance on each line; 0 or less is none."""
+    rows = [line.split() for line in text.split("\n") if line.strip()]
+    if {*map(len, rows)} != {4} or {row[1] for row in rows} - {"0", "Q0"}:
+        return None
+    kept = [(document, topic) for topic, _, document, grade in rows if int(grade) > 0]
+    decision, off = "documents without relevance are not of a topic", len(rows) - len(kept)
+    told = Reading(decision, "the fourth word is 0 or less", off, "write another number", "lines")
+    table = table_of_rows(_EITHER, kept)
+    return TableFile(path, {path.name: table}, [told] if off else [], kind="lines of qrels")
 
 
 _USUAL = {"id", "label", "labels", "topic", "class"}
@@ -315,6 +344,7 @@ _FORMS: tuple[tuple[str, Callable[[Path, str], TableFile | None]], ...] = (
     (r"(--|/\*|(SET|CREATE|INSERT|DROP|BEGIN)\b).*(INSERT INTO|COPY \S)", _dump),
     (r"(?!\{[^\n]*\}\s*\n\s*\{)\{", _object),
     (r"([^\s,;|{\[]+ [^\s,;|]+( 1)?\r?\n){2}", _qrels),
+    (r"(\S+[ \t]+(Q?0)[ \t]+\S+[ \t]+-?\d+\r?\n){2}", _judged),
     (r"\[\s*\{.*\"annotations\"\s*:\s*\[.*\"result\"", _label_studio),
     (rf"{_PREFIX}\S", _fast_text),
     (r"(\d+ \d+ \d+\r?\n)?\d+(,\s*\d+)* \d+:\S", _svm),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
 from shlex import quote
@@ -23,8 +24,10 @@ def matches(path: Path, head: bytes) -> bool:
     """Whether a table has a column of parents, or is two columns of names that are edges."""
     if classifications.is_known(path, head) or clinical.is_codes(path, head):
         return False
-    parents = names.parents_among(tables.columns_of(path, head))
-    return bool(parents) or tables.is_headless(path, head) or _are_pairs(path, head)
+    columns = tables.columns_of(path, head)
+    if names.parents_among(columns) or tables.is_headless(path, head):
+        return True
+    return bool(_ends_of_relations(columns)) or _are_pairs(path, head)
 
 
 _NO_NODES = (*names.TITLES, "description", "count")
@@ -68,6 +71,10 @@ def read(path: Path, shape: Shape) -> Hierarchy:
     A column of `OBSOLETE` says which children are obsolete: those are no nodes, and their parents
     and titles are passed over. ``replaced_by`` and ``consider`` name a successor in each row.
 
+    Of a column of relations beside one of ``is_a`` others are left out unless they are stated, and
+    so is a row that its column ``active`` calls inactive. Where each parent is written as the way
+    to it from the top, it is the last on that way.
+
     A parent that is obsolete is dangling. One without a row of its own, where the rows say which
     nodes have no parent, is a node, which is told; edges to it are dropped with the dangling ones.
     """
@@ -76,6 +83,7 @@ def read(path: Path, shape: Shape) -> Hierarchy:
 
 def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     """The hierarchy of an edge table, as `read` describes it."""
+    frame, left_out = _edges_of(path, frame, shape)
     several = [n for n in frame.columns if names.is_parent(n) and n[-1].isdigit()]
     if len(several) > 1 and not shape.parent:
         others = pl.exclude(several)
@@ -89,14 +97,70 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     lacking = _undeclared(table)
     told = _told(lacking) if shape.dangling == "refuse" else []
     missing = lacking if shape.dangling == "drop" else ()
-    edge_rows, readings = edges.iter_rows(), [*readings, *told]
+    edge_rows, readings = edges.iter_rows(), [*left_out, *readings, *told]
     return hierarchy_of_records(path, edge_rows, records, shape, readings, {*missing})
 
 
 FORMAT = HierarchyFormat(
     "edges", "a table with columns child, parent and optionally title, or named alike",
-    matches, read, frozenset({"child", "parent", "title", "ids"}),
+    matches, read, frozenset({"child", "parent", "title", "ids", "relations"}),
 )  # fmt: skip
+
+
+_RELATIONS = re.compile(
+    r"(relation(ship)?|edge|predicate|property|rel)?(type)?(id)?(?<!^id)(?<!^$)"
+)
+"""Names of columns that say how the ends of an edge are related, as `names.plain` gives them."""
+_IS_A = re.compile(r"isa|(rdfs)?subclassof|childof|hasparent|broader|kindof|116680003")
+"""Relations of a child to its parent, likewise; the last is SNOMED CT's."""
+_ENDS = (("sourceid", "destinationid"), ("source", "target"), ("subject", "object"))
+"""Names of the ends of relations, the child first where the relation is is_a."""
+
+
+def _relations_in(columns: Iterable[str]) -> list[str]:
+    return [name for name in columns if _RELATIONS.fullmatch(names.plain(name))]
+
+
+def _ends_of_relations(columns: Sequence[str]) -> tuple[str, str] | None:
+    """The columns of child and parent of a table that says how its ends are related."""
+    plain = {names.plain(name): name for name in columns}
+    ends = [pair for pair in _ENDS if {*pair} <= plain.keys()]
+    return (plain[ends[0][0]], plain[ends[0][1]]) if ends and _relations_in(columns) else None
+
+
+def _edges_of(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, list[Reading]]:
+    """The rows that are edges in force, and what is told of others."""
+    told = list[Reading]()
+    for name in (one for one in frame.columns if names.plain(one) in _IN_FORCE):
+        values = tables.text_of(frame, name).fill_null("").str.to_lowercase()
+        if {*values} <= {"0", "1", "true", "false"}:
+            kept = values.is_in(["1", "true"])
+            if off := len(frame) - int(kept.sum()):
+                said = f"rows that {name!r} calls inactive are left out"
+                told.append(Reading(said, "they say so", off, f"rename {name!r}"))
+            frame = frame.filter(kept)
+    meant = {names.plain(one) for one in shape.relations}
+    for name in _relations_in(frame.columns):
+        values = tables.text_of(frame, name).fill_null("")
+        plain = {value: names.plain(value) for value in values.unique(maintain_order=True)}
+        others = [one for one in plain if not (_IS_A.fullmatch(plain[one]) or plain[one] in meant)]
+        if len(others) < len(plain):
+            kept = ~values.is_in(others)
+            if others:
+                said = f"relations other than is_a are no edges: {first_cases(others)}"
+                option = f"--relations {quote(others[0])}"
+                off = len(frame) - int(kept.sum())
+                told.append(Reading(said, f"{name!r} says which they are", off, option))
+            return frame.filter(kept), told
+    if shape.relations:
+        raise SchemaError(
+            "a column that says which rows are is_a is required beside --relations",
+            found=f"the columns {first_cases(frame.columns)}", where=path,
+        )  # fmt: skip
+    return frame, told
+
+
+_IN_FORCE = ("active", "isactive")
 
 
 def _columns(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[dict[str, str], list[Reading]]:
@@ -120,6 +184,8 @@ def _columns(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[dict[str, s
         called = (f"values of {ends[0]!r}", f"values of {ends[1]!r}")
         lower, said = names.lower_end(pairs, path, called, (ways[0], ways[1]))
         return {"child": ends[lower], "parent": ends[1 - lower]}, [said]
+    if not found and (related := _ends_of_relations(frame.columns)):
+        found = {"child": related[0], "parent": related[1]}
     others = [name for name in frame.columns if name not in found.values()]
     parents = [name for name in others if names.is_parent(name)]
     if "parent" not in found:
@@ -173,12 +239,27 @@ def _table(path: Path, frame: pl.DataFrame, found: dict[str, str]) -> pl.DataFra
     )
     table = table if "title" in found else table.with_columns(title=pl.lit(""))
     ids = set(table["child"])
+    table = _last_of_ways(table, ids)
     parents = table["parent"].unique()
     split = names.parts_of((one for one in parents if not names.is_nothing(one, ids)), ids)
     if all(parts == [cell] for cell, parts in split.items()) and len(split) == len(parents):
         return table
     lists = pl.Series([split.get(one, [""]) for one in table["parent"]], dtype=pl.List(pl.String))
     return table.with_columns(parent=lists).explode("parent")
+
+
+def _last_of_ways(table: pl.DataFrame, ids: Collection[str]) -> pl.DataFrame:
+    """The table with the last on each way from the top to a parent, where all parents are such."""
+    cells = table.select("child", "parent").unique().rows()
+    for sign in "/.|>":
+        ways = {child: [w.strip() for w in cell.strip(f"{sign} ").split(sign)] if cell else []
+                for child, cell in cells}  # fmt: skip
+        ways = {child: way[:-1] if way[-1:] == [child] else way for child, way in ways.items()}
+        long = [way for way in ways.values() if len(way) > 1]
+        if long and all(way[-1] in ids and ways[way[-1]] == way[:-1] for way in long):
+            last = {child: way[-1] if way else "" for child, way in ways.items()}
+            return table.with_columns(parent=pl.col("child").replace_strict(last))
+    return table
 
 
 def _stated(table: pl.DataFrame) -> Iterable[Mapping[str, Any]]:

@@ -24,14 +24,14 @@ SIGNS = (" > ", " >> ", " » ", " → ", " / ", " | ", "::", "/", "|", "\\")
 _PARENT = re.compile(
     r"parent[a-z]*(id|code|key|uri)s?|(parents?|super(class|category|type|concept|term|group|ordinate|taxon|topic|tag)?|hypernym|broader)"
     r"(e?s|ids?|codes?|keys?|uris?|iris?|names?|node|class|category|concept|term|label|tax[ao]n?|topic|tag)*\d*"
-    r"|isa|subclassof|childof|belongsto"
+    r"|isa|subclassof|childof|belongsto|ancestry"
 )
 _CHILDREN = re.compile(
     r"(child(ren)?|sub(class|categor(y|ie)|type|concept|term|group|node|topic|item|tree)?s?"
     r"|narrower|hyponyms?|kids|leaves|branches|descendants|nodes?|items?|members?)(es|ids?)?"
 )
 _ENDS = re.compile(r".+(id|code|key|uri|iri)")
-_NOTHING = ("", "null", "none", "nan", "n/a", "-", r"\n")
+_NOTHING = ("", "null", "none", "nan", "n/a", "-", "#", r"\n")
 
 
 def plain(name: object) -> str:

@@ -54,6 +54,12 @@ COCO = {
     "annotations": [{"image_id": one, "category_id": [*TREE].index(own)} for one, own in PAIRS * 2],
     "categories": [{"id": n, "name": node} for n, node in enumerate(TREE)],
 }
+DATUMARO = {
+    "infos": {}, "categories": {"label": {"labels": [{"name": one, "parent": ""} for one in TREE]}},
+    "items": [{"id": one, "annotations": [{"type": "caption", "caption": "x"}, *(
+        {"type": "bbox", "label_id": [*TREE].index(label)} for label in own * 2)]}
+        for one, own in OF.items()],
+}  # fmt: skip
 DUMP = "-- dump\nCREATE TABLE `tag` (\n `visit_id` text,\n `word` text,\n KEY (`n`)\n);\n"
 COLUMNS = {"visit_id": [one for one, _ in PAIRS], "word": [label for _, label in PAIRS]}
 ARFF = "@relation r\n@attribute visit_id string\n"
@@ -109,6 +115,16 @@ FORMS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "the second sheet": ("a.xlsx", of_workbook),
     "lines of qrels": (
         "a.qrels", of_text("".join(f"{b} {a} 1\n" for a, b in PAIRS if " " not in b)),
+    ),
+    "judged lines of qrels": (
+        "a.qrels", of_text("dog 0 a2 0\nowl 0 a1 -1\n" + "".join(
+            f"{b} 0 {a} {len(b)}\n" for a, b in PAIRS if " " not in b)),
+    ),
+    "items of Datumaro": ("a.json", of_json(DATUMARO)),
+    "categories of spaCy": (
+        "a.jsonl",
+        of_text("".join(json.dumps({"visit_id": one, "text": "A cat.", "cats": own}) + "\n"
+                        for one, own in flags(1.0, 0.0).items())),
     ),
     "rows of Weka": (
         "a.arff",
@@ -203,3 +219,28 @@ def test_bytes_of_two_encodings_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(CSV.encode() + "a1,né,1\n".encode() + b"a2,n\xe9,1\n")
     with pytest.raises(InputError, match="UTF-8"):
         audit.load_labels(tmp_path / "a.csv", TREE)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_numbers_before_the_names_of_classes_are_theirs(first: int, tmp_path: Path) -> None:
+    numbers = {node: n for n, node in enumerate(TREE, first)}
+    (tmp_path / "classes.txt").write_text("".join(f"{n} {node}\n" for node, n in numbers.items()))
+    (tmp_path / "a.txt").write_text("".join(f"{one} {numbers[b]}\n" for one, b in PAIRS))
+    dataset = audit.load_labels(tmp_path / "a.txt", TREE, classes=tmp_path / "classes.txt")
+    assert carried(dataset) == {one: sorted(own) for one, own in OF.items()}
+    answers = {"id": [*OF], "prediction": [numbers[own[0]] for own in OF.values()]}
+    model = audit.load_predictions(answers, dataset, classes=tmp_path / "classes.txt")
+    assert {*model.hierarchy.nodes} >= {own[0] for own in OF.values()}
+    assert (model.scores.toarray() * dataset.direct.toarray()).sum() == len(OF)
+
+
+def test_texts_that_are_labelled_are_no_ids(tmp_path: Path) -> None:
+    texts = [f"A text, or {n}" for n, _ in enumerate(PAIRS)]
+    rows = {"text": texts, "label": [label for _, label in PAIRS]}
+    lines = "".join(f"{json.dumps(dict(zip(rows, row, strict=True)))}\n"
+                    for row in zip(*rows.values(), strict=True))  # fmt: skip
+    (tmp_path / "a.jsonl").write_text(lines)
+    for data in (rows, tmp_path / "a.jsonl"):
+        dataset = audit.load_labels(data, TREE)
+        assert dataset.instances["instance"].to_list() == [str(n) for n, _ in enumerate(PAIRS)]
+        assert [one.option for one in dataset.readings if "numbered" in one.decision]

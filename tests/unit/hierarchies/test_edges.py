@@ -186,3 +186,30 @@ def test_a_dictionary_of_titles_or_numbers_is_no_hierarchy(header: str, tmp_path
 def test_a_column_that_ends_as_titles_do_holds_them(tmp_path: Path) -> None:
     text = "pt_code,pt_name,parent_code\n10,Heart,\n11,Angina,10\n"
     assert load_hierarchy(written(tmp_path / "h.csv", text)).titles == ("Heart", "Angina")
+
+
+def test_edges_are_those_in_force_of_is_a_alone(tmp_path: Path) -> None:
+    rows = [("1", "dog", "animal", "116680003"), ("1", "animal", "top", "116680003"),
+            ("0", "dog", "plant", "116680003"), ("1", "dog", "tail", "363698007")]  # fmt: skip
+    for ends in ("sourceId\tdestinationId", "subject\tobject", "child\tparent"):
+        text = f"id\tactive\t{ends}\ttypeId\n"
+        text += "".join("\t".join([f"9{n}", *row]) + "\n" for n, row in enumerate(rows))
+        hierarchy = load_hierarchy(written(tmp_path / "h.txt", text))
+        assert hierarchy.edge_frame().rows() == [("animal", "top"), ("dog", "animal")]
+        assert [one.rows for one in hierarchy.readings[:2]] == [1, 1]
+
+
+def test_relations_that_no_column_says_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "h.csv", "child,parent\ndog,animal\n")
+    with pytest.raises(SchemaError, match="beside --relations"):
+        load_hierarchy(path, relations=("part_of",))
+
+
+@pytest.mark.parametrize("own", ["", "{sign}{id}"])
+@pytest.mark.parametrize("sign", ["/", "."])
+def test_a_parent_is_the_last_on_its_way(tmp_path: Path, sign: str, own: str) -> None:
+    ways = {"1": "", "2": "1", "3": f"1{sign}2", "4": f"1{sign}2{sign}3", "5": "1"}
+    cells = {one: f"{way}{own.format(sign=sign, id=one)}".strip(sign) for one, way in ways.items()}
+    text = "taxon_id,ancestry,name\n" + "".join(f"{a},{b},n{a}\n" for a, b in cells.items())
+    edges_of = load_hierarchy(written(tmp_path / "h.csv", text)).edge_frame().rows()
+    assert edges_of == [("2", "1"), ("3", "2"), ("4", "3"), ("5", "1")]
