@@ -39,14 +39,20 @@ DYING = {
 """What a process runs that dies, and what is told of it."""
 
 
-def test_a_process_that_dies_is_told_and_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "source",
+    [
+        *list(DYING)[:2],
+        *(pytest.param(one, marks=pytest.mark.slow) for one in list(DYING)[2:]),
+    ],
+)
+def test_a_process_that_dies_is_told_and_replaced(source: str, tmp_path: Path) -> None:
+    (tmp_path / "vl_convert.py").write_text(source)
+    ended()
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(tmp_path))
-        for source, told in DYING.items():
-            (tmp_path / "vl_convert.py").write_text(source)
-            ended()
-            with pytest.raises(DrawingError, match=told):
-                draw(next(CHARTS))
+        with pytest.raises(DrawingError, match=DYING[source]):
+            draw(next(CHARTS))
         with pytest.raises(RenderError, match="nothing else of the run is lost"):
             html_text(sample_result().shared())
     ended()
