@@ -80,7 +80,7 @@ def asked() -> Iterator[tuple[str, list[str]]]:
             self.wfile.write(b'[{"x": 1}]')
 
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
-        Thread(target=server.serve_forever).start()
+        Thread(target=server.serve_forever, args=(0.01,)).start()
         yield f"http://127.0.0.1:{server.server_port}", paths
         server.shutdown()
 
