@@ -78,6 +78,8 @@ class Hierarchy:
     """Notes on codes that exclude each other; None if the classification has none."""
     companions: Companions | None = None
     """Notes that require a second code; None if the classification has none."""
+    related: tuple[tuple[str, str], ...] = ()
+    """Nodes that its file relates otherwise, such as part and whole; no part of its digest."""
     unlisted: Unlisted | None = None
     """Treatment of labels that its file lacks; None: it has none, labels and titles add nodes."""
     words: Words = FOUND
@@ -234,10 +236,7 @@ class Hierarchy:
         return {}
 
     def describe(self, index: int) -> str:
-        """A node as sentences name it: its title, then its code.
-
-        One without a title is its code, and the nearest titled node above it.
-        """
+        """A node as sentences name it: title, then code; else code and the nearest title above."""
         node, title = self.nodes[index], self.titles[index]
         if title:
             return title_and_code(node, title)

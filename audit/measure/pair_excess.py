@@ -102,7 +102,8 @@ class Excess:
         cuts: Greatest number of labels in each length stratum except the last.
         found: The reported pairs, the strongest first: `audit.measure.reported_pairs.FOUND`.
         as_expected: Number of pairs not reported because they are expected, by index of the
-            association that expects them in `audit.measure.rule_book.associations`.
+            association that expects them in `audit.measure.rule_book.associations`, and last of
+            those that the hierarchy's own file relates.
         branches: The map of branches, columns `audit.measure.pair_excess.BRANCHES`.
         why_not: Why no pair could be tested; empty if some could.
         alike: How much records of a group resemble each other; None without groups.
@@ -163,7 +164,7 @@ def judge_pairs(
         cuts=tuple(strata.cuts.tolist()),
         threshold=judged.threshold,
         found=reported_pairs(reported, hierarchy, known, judged.excesses[lines], q_value[lines]),
-        as_expected=tuple(int((association == i).sum()) for i in range(len(known_pairs))),
+        as_expected=tuple(int((association == i).sum()) for i in range(len(known_pairs) + 1)),
         branches=branch_map(reported, labels, hierarchy.first_branch),
         why_not=_why_not(strata, known),
         alike=None if records.grouped is None else records.grouped.alike,

@@ -9,8 +9,9 @@ from typing import TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, IntArray, row
+from audit.base.dag import BoolArray, IntArray, edge_matrix, row
 from audit.base.errors import PolicyError, first_cases
+from audit.engine.pairs.rows import stored
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Expected
@@ -40,13 +41,15 @@ def first_association(
     """The first association that covers each pair of nodes, in either order.
 
     A node belongs to a side if it, or every label in use at or below it, is at or below a node of
-    that side. Sides of equal associations are matched one by one, then together.
+    that side. Sides of equal associations are matched one by one, then together. Last are nodes
+    that the hierarchy's own file relates, one of them or below it, the other or above it.
 
     Args:
         in_use: Whether each node is a label of some instance, shape (n_nodes,).
 
     Returns:
-        Index of the association of each pair, -1 for none, shape (n_pairs,).
+        Index of the association of each pair, that of the file being one behind the others; -1 for
+        none, shape (n_pairs,).
     """
     found = np.full(len(a), -1, np.int64)
     each = [one.sides for one in known] if len(a) else []
@@ -63,6 +66,13 @@ def first_association(
         left, right = map(part_of, sides)
         fits = (left[a] & right[b]) | (left[b] & right[a])
         found[fits & (found < 0)] = place % len(known)
+    if hierarchy.related:
+        pairs = np.array([list(map(hierarchy.index, pair)) for pair in hierarchy.related])
+        stated = edge_matrix(pairs[:, 0], pairs[:, 1], len(hierarchy))
+        closure = hierarchy.closure
+        implied = csr_array(csr_array(closure[ends] @ stated @ closure)[:, ends])
+        implied.sort_indices()
+        found[(stored(implied, a, b) | stored(implied, b, a)) & (found < 0)] = len(known)
     return found
 
 

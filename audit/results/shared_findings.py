@@ -180,7 +180,7 @@ def shared_finding(
         "severity": finding.judged_severity,
         "nodes": _titled(_nodes_as_shown(finding, [part for part, _ in parts]), titles),
         "statement": filled(
-            finding.statement, evidence | {"mostly": _mostly(evidence, parts, titles)}
+            finding.statement, evidence | {"mostly": _mostly(finding, evidence, parts, titles)}
         ),
         "evidence": evidence,
         "parts": [
@@ -195,16 +195,36 @@ def shared_finding(
 
 
 def _mostly(
+    finding: Finding,
     evidence: Mapping[str, Shown],
     parts: Sequence[tuple[Part, Mapping[str, Shown]]],
     titles: Mapping[str, str | None],
 ) -> str | None:
-    """The node of the first part, where what is shown says that most instances have it."""
-    for part, numbers in parts[:1]:
-        n, of = numbers.get("instances"), evidence.get("instances")
-        if isinstance(n, int) and isinstance(of, int) and len(part.nodes) == 1 and 2 * n > of:
-            return title_and_code(part.nodes[0], titles.get(part.nodes[0]))
-    return None
+    """What makes up most of a finding by what is shown: of a pair, the first pair below it."""
+    lines = [one for one in parts if finding.key or one[0].nodes != finding.nodes]
+    n, *others = [one.get("instances") for _, one in lines] or [None]
+    of = evidence.get("instances")
+    if not isinstance(n, int) or not isinstance(of, int):
+        return None
+    pairs, ties = len(lines[0][0].nodes) > 1, sum(least(other) >= n for other in others)
+    named = [
+        " and ".join(
+            title_and_code(node, titles.get(node))
+            for node in part.nodes
+            if finding.key or node not in finding.nodes
+        )
+        for part, _ in lines[: 1 + ties]
+    ]
+    if n >= of and (pairs or not others):
+        return f"always {named[0]}"
+    if 2 * n > of:
+        return f"mostly {named[0]}"
+    told = pairs and LEAST_TOLD * n >= of and ties < 2
+    return f"most often {' or '.join(named)}" if told else None
+
+
+LEAST_TOLD = 5
+"""The pair that is most often behind a finding is named from this part of it on: a fifth."""
 
 
 def _answered_for(waiver: Waived | None) -> dict[str, dict[str, str] | None]:

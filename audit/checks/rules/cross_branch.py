@@ -273,7 +273,7 @@ def _not_first(measured: Measurements, meeting: Meeting, instances: IntArray) ->
         severity="warning",
         nodes=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b]),
         statement="{instances} of {of} instances ({share}) {instances|has|have} a code of "
-        f"{names}[, mostly {{mostly}},] beside {measured.hierarchy.describe(meeting.b)}, and not "
+        f"{names}[, {{mostly}},] beside {measured.hierarchy.describe(meeting.b)}, and not "
         "first; it should be the only code or the first.",
         evidence=_evidence(measured, meeting, len(misplaced), meeting.instances),
         curator="Check these records: either the code is wrong, or it belongs in first place.",

@@ -123,17 +123,28 @@ def _statement(measured: Measurements, row: Mapping[str, Any], children: int) ->
         for pair in row["explained_by"][:MOST_NAMED]
     )
     by_group = "" if measured.excess.alike is None else " in {groups} {groups|group|groups}"
+    made_of = "" if children else "[ ({mostly})]"
     sentence = (
         f"{{instances}} of {{of}} instances{by_group} {{instances|has|have}} "
-        f"both {both}{labels_apart(measured, row['a'], row['b'])}[, about {{ratio}} times as many "
-        "as the length of records"
+        f"both {both}{labels_apart(measured, row['a'], row['b'])}{made_of}"
+        "[, about {ratio} times as many as the length of records"
         f"{others and f' and the excess of {others}'} {'explain' if others else 'explains'} "
-        "({ratio_low} to {ratio_high}, 95% interval)]."
+        f"({{ratio_low}} to {{ratio_high}}, 95% interval)]{_all_of_one(measured, row)}."
     )
     if not children:
         return sentence
     parent = hierarchy.describe(row["parent"])
     return f"Most children of {parent} occur together ({{pairs}} pairs); the strongest: {sentence}"
+
+
+def _all_of_one(measured: Measurements, row: Mapping[str, Any]) -> str:
+    """That every instance with one of the pair has the other, where that is so and shown."""
+    for end, other in (("a", "b"), ("b", "a")):
+        if row["instances"] == int(measured.support[row[end]]):
+            one, both = (measured.hierarchy.describe(row[place]) for place in (end, other))
+            told = f"{{instances}} of {{support_{end}}} instances with {one} have {both}"
+            return f"[; {told}: the first may imply the second//]"
+    return ""
 
 
 def _evidence(measured: Measurements, row: Mapping[str, Any]) -> dict[str, Quantity]:

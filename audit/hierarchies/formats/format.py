@@ -137,6 +137,7 @@ def hierarchy_of(
     dangling: Dangling = "refuse",
     members: Ids | None = None,
     readings: Sequence[Reading] = (),
+    related: Iterable[EdgeRow] = (),
 ) -> Hierarchy:
     """Build the hierarchy of a file, named after the file; ids are read without blanks around.
 
@@ -145,7 +146,8 @@ def hierarchy_of(
 
     Raises what `Hierarchy.build` raises. ``members`` says what becomes of a node that is its own
     parent, where names are all that is known: by ``names`` the edge is left out, and the group may
-    be a label itself; by ``paths`` the member is a node of its own. None: it is a cycle.
+    be a label itself; by ``paths`` the member is a node of its own. None: it is a cycle. Of
+    ``related`` those are kept that are nodes.
     """
     table = pl.DataFrame(list(edges), schema=EDGE_SCHEMA, orient="row")
     named = pl.DataFrame(list(nodes), schema=NODE_SCHEMA, orient="row")
@@ -159,7 +161,8 @@ def hierarchy_of(
     name = file.name if file.stem in WITH_POLICY else file.stem
     built = Hierarchy.build(table, named, name=name, coding=coding, dangling=dangling)
     dropped = replace(built.dropped, members=tuple(own if members == "names" else ()))
-    return replace(built, dropped=dropped, readings=tuple(readings))
+    kept = tuple(sorted({pair for pair in related if pair[0] in built and pair[1] in built}))
+    return replace(built, dropped=dropped, readings=tuple(readings), related=kept)
 
 
 def _apart(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,9 @@ def read(path: Path, shape: Shape) -> Hierarchy:
     """Read the terms that are not obsolete; each is assignable.
 
     Obsolete ids and alternative ids are no nodes; `retired_ids` says what took their place. The
-    ``relations`` of the shape are relationship types that are edges too, such as ``part_of``; a
-    parent that is no term, or is obsolete, is dangling.
+    ``relations`` of the shape are relationship types that are edges too, such as ``part_of``; other
+    relationships explain why terms go together. A parent that is no term, or is obsolete, is
+    dangling.
     """
     every = _terms(path)
     terms = [term for term in every if not term.obsolete]
@@ -55,6 +56,12 @@ def read(path: Path, shape: Shape) -> Hierarchy:
             [(term.id, titles.get(term.id), True) for term in terms],
             coding=_retired(every),
             dangling=shape.dangling,
+            related=[
+                (one.child, one.id)
+                for term in terms
+                for relation, one in term.relationships()
+                if relation not in shape.relations and _relates(relation)
+            ],
         )
     except DanglingError as error:
         lines = {(parent.child, parent.id): parent.where for parent in reversed(parents)}
@@ -133,6 +140,11 @@ class _Term:
         return is_a + [parent for relation, parent in self.relationships() if relation in relations]
 
 
+def _relates(relation: str) -> bool:
+    """Whether a relationship says that its two terms go together, and not that they never do."""
+    return not relation.startswith(("never", "lacks", "disjoint"))
+
+
 _WORD = re.compile(r"(?:\\.|[^ \t\\{])+")
 _COMMENT = re.compile(r"[ \t]!.*")
 _MODIFIERS = re.compile(r'(?<!\\)\{[^"{}]*=(?:"(?:\\.|[^"\\])*"|[^"}])*\}[ \t]*$')
@@ -199,7 +211,8 @@ def read_graphs(path: Path, shape: Shape) -> Hierarchy:
     classes = ("CLASS",) if any(one.get("type") for one in stated) else (None,)
     nodes = [_node(one) for one in stated if one.get("type") in classes]
     edges = [_edge(one) for one in _records(graphs, "edges")]
-    chosen = _chosen(shape.relations, stated, {predicate for _, predicate, _ in edges})
+    labels = _labels(stated)
+    chosen = _chosen(shape.relations, labels, {predicate for _, predicate, _ in edges})
     titles = titles_of((one.id, one.title) for one in nodes if not one.deprecated)
     gone = [node for node in nodes if node.deprecated and node.id not in titles]
     merged = [(old, one.id) for one in nodes for old in one.alternative]
@@ -214,6 +227,11 @@ def read_graphs(path: Path, shape: Shape) -> Hierarchy:
             dict.fromkeys(merged),
         ),
         dangling=shape.dangling,
+        related=[
+            (sub, obj)
+            for sub, predicate, obj in edges
+            if predicate not in chosen and _relates(labels.get(predicate) or predicate)
+        ],
     )
 
 
@@ -316,15 +334,17 @@ def short(iri: str) -> str:
     return f"{known[1]}:{known[2]}" if known else iri
 
 
-def _chosen(
-    relations: tuple[str, ...], stated: Iterable[dict[str, Any]], used: set[str]
-) -> set[str]:
-    """The predicates of edges: ``is_a``, and those that the relations name by id or by label."""
-    labels = {
+def _labels(stated: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """The label of each predicate that has a node of its own, written as in OBO."""
+    return {
         short(one["id"]): str(one.get("lbl", "")).replace(" ", "_")
         for one in stated
         if one.get("type") == "PROPERTY" and _is_text(one.get("id"))
     }
+
+
+def _chosen(relations: tuple[str, ...], labels: Mapping[str, str], used: set[str]) -> set[str]:
+    """The predicates of edges: ``is_a``, and those that the relations name by id or by label."""
     names = {name: labels.get(name) or name for name in used - {_IS_A}}
     refuse_unused(relations, {*names, *names.values()}, "edges")
     return {_IS_A, *(one for one, label in names.items() if {one, label} & set(relations))}

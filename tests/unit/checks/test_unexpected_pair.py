@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.stats import gamma
 from audit.checks.rules.unexpected_pair import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
+from audit.measure.rule_book import first_association
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Expected
 from audit.policy.statements import Threshold
@@ -171,6 +173,35 @@ def test_what_the_policy_expects_is_taken_out_and_counted(rng: np.random.Generat
     assert check.denominator == checked(rows).denominator
 
 
+@pytest.mark.parametrize(
+    ("related", "known"),
+    [("A11 B11", True), ("A1 B11", True), ("B11 A11", True), ("A11 B1", False), ("C11 B11", False)],
+)
+def test_what_the_hierarchy_s_file_relates_is_taken_out_and_counted(
+    related: str, known: bool, rng: np.random.Generator
+) -> None:
+    """What is below a part goes with its whole, and nothing is said of what is below that."""
+    part, whole = related.split()
+    file = replace(BODY, related=((part, whole),))
+    found = CHECK.run(
+        measured(planted(rng, independent(rng), 90, ["A11"], ["B11"]), hierarchy=file)
+    )
+
+    assert told(found) == ([] if known else [("A11", "B11")])
+    assert ("; 1 found but left out" in found.denominator_unit) is known
+
+
+def test_what_is_above_a_whole_goes_with_its_part_too() -> None:
+    file = replace(BODY, related=(("A1", "B11"),))
+    a, b = (
+        np.array([file.index(node) for node in nodes])
+        for nodes in (["A11"] * 3, ["B11", "B1", "B12"])
+    )
+    in_use = np.ones(len(file), np.bool_)
+
+    assert first_association(file, (), in_use, a, b).tolist() == [0, 0, -1]
+
+
 def test_what_a_rule_asks_for_is_taken_out_and_counted(rng: np.random.Generator) -> None:
     rows = planted(rng, independent(rng), 90, ["A11"], ["B11"])
     rows = planted(rng, rows, 90, ["A21"], ["C11"])
@@ -299,6 +330,21 @@ def test_the_sentence_says_what_is_expected() -> None:
         f"50 of 1,000 instances have both asthma and attack, about {ratio:.0f} times as many as "
         f"the length of records explains ({low:.2f} to {high:.2f}, 95% interval)."
     )
+
+
+def test_that_one_of_a_pair_never_stands_without_the_other_is_said(
+    rng: np.random.Generator,
+) -> None:
+    rows = planted(rng, independent(rng), 90, ["A11"], ["B11"])
+    alone = {name: [one for one in labels if one != "B11"] for name, labels in rows.items()}
+    always = {name: labels if "A11" in labels else alone[name] for name, labels in rows.items()}
+    (finding,) = CHECK.run(measured(always)).findings
+    n = finding.touched
+
+    assert shared_finding(finding, 1, {})["statement"].endswith(
+        f"; {n} of {n} instances with B11 have A11: the first may imply the second."
+    )
+    assert "imply" not in shared_finding(finding, n + 1, {})["statement"]
 
 
 def test_a_small_cell_hides_all_that_follows_from_it() -> None:

@@ -67,6 +67,12 @@ def test_comments_and_trailing_modifiers_are_stripped_from_names(tmp_path: Path)
     assert hierarchy.titles == ("thing {not a modifier}", "N-{[x]} living! {odd}", "")
 
 
+def test_other_relationships_of_terms_are_kept_as_such(tmp_path: Path) -> None:
+    path = written(tmp_path / "toy.obo", ONTOLOGY)
+    assert load_hierarchy(path).related == (("T:2", "T:3"), ("T:3", "T:2"))
+    assert load_hierarchy(path, relations=("part_of",)).related == (("T:3", "T:2"),)
+
+
 def test_relations_add_edges(tmp_path: Path) -> None:
     path = written(tmp_path / "toy.obo", ONTOLOGY)
 

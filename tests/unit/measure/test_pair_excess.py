@@ -81,8 +81,8 @@ def test_expected_pairs_are_left_out_and_explain_as_before() -> None:
     others = judged(repeated(TOGETHER), Policy(expected=known))
 
     assert named(others) == [("cough", "failure")]
-    assert others.as_expected == (1, 0)
-    assert every.as_expected == ()
+    assert others.as_expected == (1, 0, 0)
+    assert every.as_expected == (0,)
     assert others.found["rank"].to_list() == [1]
     told = every.found.filter(pl.col("rank") == 2).select("explained", "p_value", "q_value")
     assert others.found.select("explained", "p_value", "q_value").equals(told)

@@ -90,6 +90,32 @@ def test_a_denominator_tells_no_count_that_a_finding_withholds() -> None:
     assert shared_denominator(check, told, TOTALS, 11, Known()) == ">10"
 
 
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([("c d", 40)], "always c and d"),
+        ([("a b", 40), ("a d", 21)], "mostly d"),
+        ([("a b", 40), ("c b", 9), ("a d", 8)], "most often c"),
+        ([("a b", 40), ("a d", 9), ("c d", 9)], "most often d or c and d"),
+        ([("a b", 40), ("a d", 9), ("c b", 9), ("c d", 9)], None),
+        ([("a b", 40), ("c b", 7)], None),
+        ([("c", 40)], "always c"),
+        ([("c", 40), ("d", 3)], "mostly c"),
+        ([("c", 15), ("d", 14)], None),
+    ],
+)
+def test_what_makes_up_most_of_a_finding_is_named(
+    lines: list[tuple[str, int]], said: str | None
+) -> None:
+    parts = tuple(Part(tuple(nodes.split()), {"instances": count(n)}) for nodes, n in lines)
+    pair = replace(
+        FOUND, nodes=("a", "b"), key=(), parts=parts, statement="{instances}[, {mostly}]."
+    )
+    told = shared_finding(pair, 1, {})["statement"]
+
+    assert told == (f"40, {said}." if said else "40.")
+
+
 def lines_of(finding: Finding) -> dict[Any, Any]:
     """The numbers that a finding tells of itself and its lines."""
     return dict(numbers_of(finding, shared_finding(finding, 11, {}), ()))
