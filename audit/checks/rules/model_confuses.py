@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csc_array
 
+from audit.base import dag
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
 from audit.checks.shared.exchanged_pairs import (
@@ -78,17 +79,16 @@ def _findings(measured: Measurements) -> Iterator[Finding]:
             continue
         whole = _leaning(measured, leaning, every, [pairs[row] for row in leaning.rows])
         yield whole
-        for row in leaning.rows:
-            pairs[row] = replace(pairs[row], folded_into=(whole.id,))
+        for place in leaning.rows:
+            pairs[place] = replace(pairs[place], folded_into=(whole.id,))
     yield from pairs
 
 
 def _with_answer(measured: Measurements, answer: Mapping[str, Any], pair: Finding) -> Finding:
     """A pair of which most exchanges give one answer, and how often that is given falsely."""
-    named = measured.hierarchy.describe(answer["node"])
     return replace(
         pair,
-        statement=f"{pair.statement} {_falsely(named)}.",
+        statement=f"{pair.statement} {_falsely(measured, answer['node'])}.",
         evidence={
             **pair.evidence,
             "falsely_given": coarse(answer["falsely"], answer["answers"]),
@@ -97,12 +97,16 @@ def _with_answer(measured: Measurements, answer: Mapping[str, Any], pair: Findin
     )
 
 
-def _falsely(named: str) -> str:
-    """How often an answer is given where it is no label, and the reverse."""
+def _falsely(measured: Measurements, answer: int) -> str:
+    """How often an answer is given where no label implies it, and the reverse."""
+    hierarchy, used = measured.hierarchy, measured.direct_support > 0
+    below, above = (dag.row(near, answer) for near in (hierarchy.below, hierarchy.closure))
+    own = "this label" + " or one below it" * bool(used[below[below != answer]].any())
+    other = "another one" + ", not above this" * bool(used[above[above != answer]].any())
     return (
-        f"The model answers {named} on {{falsely_given}} instances without this label where it "
-        "misses another one, neither above nor below this[; on {given_missed} with it it gives "
-        "another answer instead]"
+        f"The model answers {hierarchy.describe(answer)} on {{falsely_given}} instances without "
+        f"{own} where it misses {other}[; on {{given_missed}} with it it gives another answer "
+        "instead]"
     )
 
 
@@ -135,7 +139,7 @@ def _leaning(
 ) -> Finding:
     """One finding on an answer, with its pairs as parts, the one of largest excess first."""
     answer, n = leaning.answer, len(measured.model.predictions) if measured.model else 0
-    node, named = measured.hierarchy.nodes[answer["node"]], measured.hierarchy.describe
+    node = measured.hierarchy.nodes[answer["node"]]
     most = dict(zip(_MOST, _most_in_place(measured, answer["node"], every), strict=False))
     told = (f"{label} ({{{name}}})" for name, (label, _) in most.items())
     falsely = answer["falsely"]
@@ -144,7 +148,7 @@ def _leaning(
         severity="note",
         nodes=(node,),
         key=(node, LEANING),
-        statement=f"{_falsely(named(answer['node']))}[; most often missed there: "
+        statement=f"{_falsely(measured, answer['node'])}[; most often missed there: "
         f"{', '.join(told)}]. Either labels lack it, or the model gives it too readily.",
         evidence={
             "falsely_given": coarse(falsely, answer["answers"]),

@@ -133,10 +133,10 @@ class Given:
     """How often each label is given falsely in place of others, and missed for others.
 
     Args:
-        falsely: 1 where a label is false on an instance that misses another one, neither above nor
-            below it; shape (n_instances, n_nodes).
-        missed: 1 where a label is missed on an instance with another false one, neither above nor
-            below it; same shape.
+        falsely: 1 where a label is false on an instance that misses another one, not above it, and
+            has no label below it; shape (n_instances, n_nodes).
+        missed: 1 where a label is missed on an instance with another false one, not above it, and
+            no answer is below it; same shape.
         more: Number of groups with more of the first than of the second, shape (n_nodes,).
         fewer: Number of groups with fewer, same shape.
     """
@@ -167,7 +167,8 @@ def count_given(
     Time and memory grow with the sum over instances of missed times false labels.
     """
     missed, false = mistakes(labels, decided)
-    falsely, instead = _apart(false, missed, closure), _apart(missed, false, closure)
+    falsely = _apart(false, missed, labels, closure)
+    instead = _apart(missed, false, decided, closure)
     if group_of is None:
         return Given(falsely, instead, support(falsely), support(instead))
     n = len(group_of)
@@ -178,12 +179,12 @@ def count_given(
     return Given(falsely, instead, more, fewer)
 
 
-def _apart(own: Sparse, other: Sparse, closure: Sparse) -> Sparse:
-    """1 where a label stands beside another label of the same row neither above nor below it."""
+def _apart(own: Sparse, other: Sparse, every: Sparse, closure: Sparse) -> Sparse:
+    """1 where a label is beside one of ``other``, not above it, and is above none of ``every``."""
     rows, columns = row_numbers(own), own.indices.astype(np.int64)
-    below = counts_at(csr_array(other @ closure), rows, columns)
+    implied = counts_at(csr_array(every @ closure), rows, columns)
     above = np.asarray(other[rows].multiply(closure[columns]).sum(axis=1)).ravel()
-    return chosen(own, np.diff(other.indptr)[rows] > below + above)
+    return chosen(own, (implied == 0) & (np.diff(other.indptr)[rows] > above))
 
 
 def _terms(missed: Sparse, false: Sparse) -> tuple[Sparse, Sparse]:

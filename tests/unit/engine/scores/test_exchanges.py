@@ -165,7 +165,8 @@ def test_what_is_given_in_place_of_others_equals_plain_python(
     def beside(own: Sets, other: Sets, node: int) -> list[bool]:
         return [
             node in mine - theirs
-            and any(not above[x, node] and not above[node, x] for x in theirs - mine)
+            and not any(above[x, node] for x in theirs)
+            and any(not above[node, x] for x in theirs - mine)
             for mine, theirs in zip(own, other, strict=True)
         ]
 
