@@ -146,7 +146,8 @@ def policy_as_applied(
 
 def _rule_as_applied(rule: Companion) -> dict[str, Any]:
     lists = {"if": rule.asking, "needs": rule.needed, "unless": rule.excusing}
-    return rule.model_dump(mode="json") | {key: list(nodes) for key, nodes in lists.items()}
+    said = rule.model_dump(mode="json", exclude={"if_title", "needs_title"})
+    return said | {key: list(nodes) for key, nodes in lists.items()}
 
 
 def _person_as_applied(person: Person) -> dict[str, Any]:

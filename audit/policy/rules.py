@@ -86,6 +86,8 @@ class Companion(Frozen):
         unless: Nodes beside which nothing is asked for.
         position: Where the companion stands among an instance's labels: before the first one that
             asks, after it, or anywhere.
+        if_title: What the nodes that ask are, where they are many; empty: the first is named.
+        needs_title: The same of what they ask for.
         valid_from: The first day on which the rule holds; None: it always did.
         valid_to: The last day on which it holds; None: it still does.
         source: What the rule says and where it stands, as the report prints it.
@@ -96,6 +98,8 @@ class Companion(Frozen):
     needs: str | Nodes
     unless: str | Annotated[tuple[str, ...], Field(strict=False)] = ()
     position: Literal["any", "before", "after"] = "any"
+    if_title: str = ""
+    needs_title: str = ""
     valid_from: date | None = None
     valid_to: date | None = None
     source: str = Field(min_length=1)

@@ -116,7 +116,7 @@ def _on_their_day(measured: Measurements, rule: Companion) -> tuple[BoolArray, B
 
 def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
     missing, misplaced = group.missing, _misplaced(measured, group)
-    asking, needed = (named(measured.hierarchy, nodes) for nodes in group.rule.sides)
+    asking, needed = _sides(measured, group.rule)
     if len(missing):
         yield _finding(
             measured,
@@ -127,7 +127,7 @@ def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
             of=len(group.asked),
             lacks=needed,
             statement=f"{{instances}} of {{of}} instances with {asking} ({{share}}) "
-            f"{{instances|lacks|lack}} {needed}.",
+            f"{{instances|lacks|lack}} {needed}. The rule:",
             curator="Look at a sample of these records: add the code that the rule requires, or "
             "correct the one that needs it. Where the record says why it is absent, waive "
             "the finding.",
@@ -144,11 +144,19 @@ def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
             of=len(group.given),
             lacks=f"{needed}: it comes only {only}",
             statement=f"{{instances}} of {{of}} instances with both {asking} and {needed} "
-            f"({{share}}) {{instances|lists|list}} the latter only {only} the former.",
+            f"({{share}}) {{instances|lists|list}} the latter only {only} the former; the rule:",
             curator="Find out whether the order of the labels is that of the record; where it is, "
             "put the two codes in the order that the rule requires.",
             data_user="Do not read the order of these labels as cause before consequence.",
         )
+
+
+def _sides(measured: Measurements, rule: Companion) -> tuple[str, str]:
+    """What asks and what is asked for, in words."""
+    titles = (rule.if_title, rule.needs_title)
+    both = zip(rule.sides, titles, strict=True)
+    asking, needed = (named(measured.hierarchy, nodes, title) for nodes, title in both)
+    return asking, needed
 
 
 def _finding(
@@ -171,10 +179,10 @@ def _finding(
         check=_NAME,
         severity=severity,
         nodes=(*asking, *(rule.needed if len(rule.needed) == 1 else ())),
-        statement=f"{statement} The rule: {rule.source.rstrip('.')}.{_since(group)}",
+        statement=f"{statement} {rule.source.rstrip('.')}.{_since(group)}",
         evidence={
             **share_evidence(touched, of, measured.n_instances, among=(measured.n_instances,)),
-            "code": Quantity(named(measured.hierarchy, rule.asking)),
+            "code": Quantity(_sides(measured, rule)[0]),
             "lacks": Quantity(lacks),
         },
         curator=curator,

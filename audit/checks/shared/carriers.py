@@ -69,19 +69,18 @@ def carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
     return np.unique(np.concatenate([np.empty(0, np.int64), *each]))
 
 
-def named(hierarchy: Hierarchy, nodes: Sequence[str]) -> str:
+def named(hierarchy: Hierarchy, nodes: Sequence[str], title: str = "") -> str:
     """The nodes of a side of a rule; of many the first, and the number of others.
 
-    Codes behind the first stand without their titles.
+    Codes behind the first, and behind a title of all of them, stand without their own.
     """
     few = nodes if len(nodes) <= MOST_NAMED else nodes[: MOST_NAMED - 1]
     others = len(nodes) - len(few)
-    names = [
-        node if place and hierarchy.integrity else hierarchy.describe(hierarchy.index(node))
-        for place, node in enumerate(few)
-    ]
+    full = 0 if title else 1 if hierarchy.integrity else len(few)
+    names = [*(hierarchy.describe(hierarchy.index(node)) for node in few[:full]), *few[full:]]
     *first, last = [*names, *([f"{others} others"] if others else [])]
-    return f"{', '.join(first)} or {last}" if first else last
+    listed = f"{', '.join(first)} or {last}" if first else last
+    return f"{title} ({listed})" if title else listed
 
 
 def label_part(

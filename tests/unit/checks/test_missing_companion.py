@@ -85,6 +85,14 @@ def test_a_rule_is_one_finding_with_the_labels_that_ask() -> None:
     )
 
 
+def test_a_rule_s_own_titles_stand_for_lists_of_nodes() -> None:
+    many = rule(["a1", "a2"], ["b1", "b2", "c", "d"], if_title="an a", needs_title="some b")
+    (finding,) = checked({"x": ["a1"]}, many).findings
+
+    assert "with an a (a1 or a2) ({share})" in finding.statement
+    assert "{instances|lacks|lack} some b (b1, b2 or 2 others)." in finding.statement
+
+
 @pytest.mark.parametrize(
     ("labels", "missing"),
     [
