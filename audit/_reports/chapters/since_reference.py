@@ -36,7 +36,12 @@ from audit._reports.words.words import (
     ratio,
 )
 
-CHANGE: Mapping[str, str] = {"new": "New", "worse": "Worse", "gone": "Gone", "known": "Known"}
+CHANGE: Mapping[str, str] = {
+    "new": "Listed now",
+    "worse": "Worse",
+    "gone": "No longer listed",
+    "known": "Known",
+}
 """Words for the changes of findings, in table order."""
 EFFECTS: Mapping[str | None, tuple[str, str]] = {
     "share": ("shares", "Findings of either run that are measured by a share"),
@@ -206,7 +211,7 @@ DECIDED: Mapping[str, str] = {
 _BECOMING = {
     "gone": ("pass", "gone"),
     "there": ("expected", "still there"),
-    "new": ("limit", "new"),
+    "new": ("limit", "listed now"),
 }
 """Role and words of what becomes of findings, in the order of a bar."""
 
@@ -279,9 +284,9 @@ def _mended_sentences(entry: Mapping[str, Any], asked: Rows) -> Iterator[str]:
     if others > 0:
         yield f"{counted(others, 'further finding')} {'is' if others == 1 else 'are'} gone too."
     yield (
-        f"{counted(made, 'finding')} {'is' if made == 1 else 'are'} new."
+        f"{counted(made, 'finding')} {'was' if made == 1 else 'were'} not listed before."
         if made
-        else "None is new."
+        else "All were listed before."
     )
 
 

@@ -37,7 +37,7 @@ def test_a_gone_finding_is_told_with_its_number(shared: dict[str, Any]) -> None:
     chapter = since_reference(shared)
     assert chapter is not None
     (ratios,) = [table for table in chapter.findings if table.id == "since-ratios-table"]
-    (row,) = [row for row in ratios.rows if row[1] == "Gone"]
+    (row,) = [row for row in ratios.rows if row[1] == "No longer listed"]
     assert row[-2:] == ("×2.50", "–")
 
 
@@ -56,7 +56,7 @@ def test_the_chapter_counts_what_it_tells(shared: dict[str, Any]) -> None:
     chapter = since_reference(shared)
     assert chapter is not None
     asked = [check for check in shared["since_reference"]["checks"] if check["new"] is not None]
-    assert f"{sum(check['gone'] for check in asked)} gone" in chapter.sentences[1]
+    assert f"{sum(check['gone'] for check in asked)} no longer listed" in chapter.sentences[1]
     assert f"{len(asked)} checks that both runs applied" in chapter.sentences[1]
 
 
