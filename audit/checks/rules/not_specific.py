@@ -86,6 +86,8 @@ def _in_the_lists(measured: Measurements, integrity: Integrity) -> Iterator[Find
     headings = not_dated(measured, _headings(measured, integrity))
     for table in sorted(measured.hierarchy.complete_tables):
         labels = headings.filter(pl.col("code_set") == table)
+        years = integrity.years
+        once = None if years is None else sum(label in years for label in labels["label"])
         yield from finding_of_labels(
             measured,
             labels,
@@ -94,14 +96,32 @@ def _in_the_lists(measured: Measurements, integrity: Integrity) -> Iterator[Find
             severity="note",
             statement="{rows} of {of} rows ({share}) {rows|has|have} a heading as code: {labels} "
             f"codes that {integrity.editions.get(table, f'the list of {table}')} divides into "
-            "more specific ones; {labels|it|they} may have been valid when coded."
+            f"more specific ones; {_once_complete(once, len(labels))}."
             f"{not_dated_sentence(measured)}",
-            curator="Check when these records were coded; where the more specific codes existed "
-            "already, the label was cut or left open.",
+            curator="Say in the release notes which editions the codes are of. Where the more "
+            "specific codes existed already when a record was coded, the label was cut or left "
+            "open.",
             data_user=_DATA_USER,
             in_ledger=False,
-            more=among_not_dated(measured, labels),
+            more={
+                **among_not_dated(measured, labels),
+                **({} if once is None else {"once_valid": Quantity(once)}),
+            },
         )
+
+
+def _once_complete(once: int | None, labels: int) -> str:
+    """How many of some headings were complete codes in an earlier edition, where one tells."""
+    if once is None:
+        return "{labels|it|they} may have been valid when coded"
+    if once == labels:
+        return "{labels|it was a complete code|all were complete codes} in an earlier edition"
+    if not once:
+        return "{labels|it was a complete code|they were complete codes} in no known edition"
+    return (
+        "{once_valid} of them {once_valid|was a complete code|were complete codes} in an earlier "
+        "edition"
+    )
 
 
 def _headings(measured: Measurements, integrity: Integrity) -> pl.DataFrame:

@@ -286,6 +286,8 @@ _UNREVIEWED = (
     "residual_nodes or specific_nodes of the policy."
 )
 
+_USUAL = 'no instance has a more specific label below it, so "other" may be the usual case here.'
+
 
 def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list[int]) -> Finding:
     node = counted["parent"]
@@ -293,14 +295,16 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
     k, n, at_parent = (int(counted[name]) for name in ("k", "n", "at_parent"))
     share, low = float(counted["share"]), float(counted["low"])
     drawn = {"shrunk_share": float(counted["shrunk"]), "low": low, "high": float(counted["high"])}
-    words = sorted({measured.residual[i].word for i in _used(measured, parent)} - {""})
+    used = [measured.residual[i] for i in _used(measured, parent)]
+    words = sorted({found.word for found in used} - {""})
+    usual = k == n and not any(found.leaves_open for found in used)
     return Finding(
         check=_NAME,
-        severity="note" if words else "warning",
+        severity="note" if words or usual else "warning",
         nodes=(node,),
         statement=f"{measured.hierarchy.describe(parent)}: {{instances}} of {{of}} instances "
         '({share}) {instances|has|have} nothing more specific than "other" or "unspecified"[, '
-        "mostly {mostly}]; the limit is {limit}." + _UNREVIEWED * bool(words),
+        f"{{mostly}}]; {_USUAL if usual else 'the limit is {limit}.'}" + _UNREVIEWED * bool(words),
         evidence={
             "instances": count(k, n),
             "of": count(n, measured.n_instances),
@@ -322,6 +326,7 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
         beyond=times_limit(low, measured.policy.residual_share.value),
         parts=_parts(measured, parent, n),
         folded_into=tuple(finding_id(_NAME, measured.hierarchy.nodes[i]) for i in explained_by),
+        asks=usual,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -52,19 +54,38 @@ def _siblings(measured: Measurements) -> Sparse:
     """1 where the column is a specific sibling of an unspecified node, shape (n_nodes, n_nodes).
 
     On a graph a sibling may also be above the node or below it: then it says nothing beside it.
-    Pairs that the policy expects, or a rule requires, are left out.
+    Pairs that the policy expects, or a rule requires, are left out, and so are categories of a
+    range of codes whose titles share no word.
     """
     hierarchy, pairs = measured.hierarchy, list[tuple[int, int]]()
+    integrity = hierarchy.integrity
     for node in _open(measured):
         related = {node, *row(hierarchy.below, node).tolist(), *row(hierarchy.closure, node)}
         for parent in row(hierarchy.edges, node).tolist():
             beside = row(hierarchy.child_matrix, parent).tolist()
-            pairs += [(node, s) for s in beside if s not in related and s not in measured.residual]
+            pairs += [
+                (node, sibling)
+                for sibling in beside
+                if sibling not in related and sibling not in measured.residual
+                if integrity is None
+                or integrity.table_of(hierarchy.nodes[parent])
+                or _of_one_kind(hierarchy.titles[node], hierarchy.titles[sibling])
+            ]
     where = np.array(sorted(set(pairs)), np.int64).reshape(-1, 2).T
     known, in_use = associations(hierarchy, measured.policy), measured.direct_support > 0
     where = where[:, first_association(hierarchy, known, in_use, *where) < 0]
     ones = np.ones(where.shape[1], np.int64)
     return csr_array((ones, (where[0], where[1])), shape=(len(hierarchy), len(hierarchy)))
+
+
+_GENERIC = {"disorder", "disease", "condition", "other", "unspecified", "elsewhere", "classified"}
+
+
+def _of_one_kind(title: str, other: str) -> bool:
+    """Whether two titles share a word that names something; codes of a range may be of any kind."""
+    named = (re.findall(r"[a-z]{5,}", one.lower()) for one in (title, other))
+    first, second = ({word.removesuffix("s") for word in words} - _GENERIC for words in named)
+    return not first.isdisjoint(second)
 
 
 def _both(measured: Measurements, siblings: Sparse) -> Sparse:
@@ -84,7 +105,8 @@ def _finding(measured: Measurements, siblings: Sparse, of: int) -> tuple[Finding
             severity="note",
             nodes=parts[0].nodes,
             statement="{instances} of {of} instances with an unspecified label ({share}) "
-            "{instances|has|have} a specific sibling of it too, in {pairs} different pairs.",
+            "{instances|has|have} a specific sibling of it too, in {pairs} different pairs[, "
+            "{mostly}].",
             evidence={
                 **share_evidence(touched, of, total, among=(total,)),
                 "pairs": Quantity(len(pairs)),

@@ -25,7 +25,8 @@ from audit.results.findings import Finding
 _NAME = "wrong_table"
 
 _MOST = 0.5
-"""Share of a table's misplaced rows above which the table is reported instead of its rows."""
+"""Share of a table's misplaced rows above which the table is reported instead of its rows, and of
+its malformed ones from which misplaced rows are no slips."""
 
 
 def run(measured: Measurements) -> Outcome:
@@ -89,8 +90,14 @@ def _whole(
 def _rows(
     measured: Measurements, table: str, misplaced: pl.DataFrame, read: int
 ) -> tuple[Finding, ...]:
-    """A finding on rows, aside where `malformed_code` reports all of them already."""
-    refused = refused_for(measured, "malformed_code")["line"]
+    """A finding on rows, aside where `malformed_code` reports all of them already.
+
+    None where they are the fewer of what that check reports of the table: then they may be slips.
+    """
+    malformed = refused_for(measured, "malformed_code").filter(pl.col("table") == table)
+    told = bool(misplaced["line"].is_in(malformed["line"].implode()).all())
+    if told and int(misplaced["rows"].sum()) < _MOST * int(malformed["rows"].sum()):
+        return ()
     found = finding_of_labels(
         measured,
         lines(measured, misplaced, "elsewhere"),
@@ -106,7 +113,6 @@ def _rows(
         in_ledger=False,
         of=read,
     )
-    told = bool(misplaced["line"].is_in(refused.implode()).all())
     return tuple(replace(one, aside=told) for one in found)
 
 

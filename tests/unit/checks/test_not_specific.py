@@ -21,6 +21,7 @@ from audit.policy.statements import Spell, Threshold
 from audit.results.findings import Finding
 from audit.results.reference_changes import SHALLOWER
 from audit.results.result import AuditResult
+from audit.results.shared_findings import shared_finding
 from audit.runs.audit import run_audit
 from fixtures.coded import SPELLS, icd9cm, measured, on_days
 from fixtures.labelled import labelled, tree
@@ -38,10 +39,26 @@ def test_a_label_at_a_heading_is_a_note() -> None:
     assert (finding.id, finding.severity) == ("not_specific:diagnoses", "note")
     assert (found.denominator, found.denominator_unit) == (7, "rows")
     assert {name: q.value for name, q in finding.evidence.items()} == {
-        "rows": 4, "of": 7, "share": 4 / 7, "labels": 3,
+        "rows": 4, "of": 7, "share": 4 / 7, "labels": 3, "once_valid": 3,
     }  # fmt: skip
     assert [part.nodes for part in finding.parts] == [("041.4",), ("276.5",), ("585",)]
     assert "codes that version 32 (FY2015) divides into more specific ones" in finding.statement
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (["0414"], "it was a complete code in an earlier edition."),
+        (["0414", "2765"], "all were complete codes in an earlier edition."),
+        (["0414", "427"], "1 of them was a complete code in an earlier edition."),
+        (["276", "427"], "they were complete codes in no known edition."),
+    ],
+)
+def test_it_says_whether_a_heading_was_a_code_of_an_earlier_edition(
+    labels: list[str], said: str
+) -> None:
+    found = CHECK.run(measured({"diagnoses": {"a": labels}}))
+    assert shared_finding(found.findings[0], 1, {})["statement"].endswith(f"; {said}")
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +194,9 @@ def test_a_heading_is_judged_on_its_day() -> None:
         "note",
         {"585", "250.9"},
     )
-    assert values(listed) == {"rows": 2, "of": 6, "share": 2 / 6, "labels": 2, "not_dated": 2}
+    assert values(listed) == {
+        "rows": 2, "of": 6, "share": 2 / 6, "labels": 2, "not_dated": 2, "once_valid": 1,
+    }  # fmt: skip
     assert (found.denominator, found.status) == (6, "warn")
 
 

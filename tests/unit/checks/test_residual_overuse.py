@@ -78,6 +78,17 @@ def test_what_only_a_word_makes_a_catch_all_is_a_note_until_it_is_reviewed() -> 
     assert not found(specific_nodes=("a", "b")).findings
 
 
+def test_an_other_that_no_specific_label_stands_beside_may_be_the_usual_case() -> None:
+    """So said of "other", not of "unspecified", and where no instance has a specific label."""
+    (usual,) = checked([(38, ["other_lung"]), (60, ["attack"])]).findings
+    (open_,) = checked([(38, ["other_belly"]), (60, ["attack"])]).findings
+
+    assert (usual.severity, usual.asks, open_.severity, open_.asks) == (
+        "note", True, "warning", False,
+    )  # fmt: skip
+    assert "no instance has a more specific label below it" in usual.statement
+
+
 def test_the_denominator_is_the_parents_with_enough_instances() -> None:
     found = checked([(38, ["other_lung"]), (2, ["asthma"]), (29, ["attack"])])
 

@@ -75,6 +75,14 @@ def test_other_and_unspecified_leaves_open_too() -> None:
     assert [part.nodes for part in finding.parts] == [("272.4", "272.0")]
 
 
+def test_categories_of_a_range_are_of_one_kind_where_their_titles_share_a_word() -> None:
+    """A depressive disorder is no kind of anxiety; a pneumonia is one of pneumonia."""
+    found = CHECK.run(coded({"diagnoses": {"a": ["311", "30000"], "b": ["486", "4820"]}}))
+    (finding,) = found.findings
+
+    assert [part.nodes for part in finding.parts] == [("486", "482")]
+
+
 def test_the_codes_of_icd9cm() -> None:
     labels = {
         "a": ["2859", "2851"],

@@ -71,6 +71,15 @@ def test_most_rows_of_a_table_are_one_error_about_the_table() -> None:
     assert values(finding) == {"rows": 2, "of": 3, "share": 2 / 3, "labels": 2}
 
 
+def test_the_fewer_of_the_malformed_labels_may_be_slips() -> None:
+    """3893 is refused among diagnoses, as are labels that are a code of no table."""
+    slips = ["99999", "99998"]
+    (finding,) = checked({"diagnoses": {"a": ["3893", slips[0], "4019", "25000"]}}).findings
+
+    assert finding.aside
+    assert not checked({"diagnoses": {"a": ["3893", *slips, "4019", "25000"]}}).findings
+
+
 def test_exactly_half_of_a_table_is_not_most() -> None:
     (finding,) = checked({"diagnoses": {"a": ["3893", "4019"]}}).findings
 

@@ -114,10 +114,11 @@ def _finding(measured: Measurements, found: Copies, long: int) -> Finding:
         severity="note",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
         statement=f"{{instances}} of {{of}} instances with {LEAST_LABELS} or more different labels "
-        f"({{share}}) {{instances|shares|share}} all labels with more instances{whose} than differ "
-        "from them by one label ({equal} share all with some): {copies} repeat others beyond "
-        "those, {near} pairs differ by one label[ (copies are {copied_share} of both, at least "
-        "{low_share} at 95%)]. They are copies, templates that nobody edits, or alike by nature.",
+        f"({{share}}) {{instances|has|have}} exactly the labels of others{whose}, and hardly any "
+        "differ from them by one label: {copies} are repeats, {near} pairs differ by one[ (repeats "
+        "are {copied_share} of both, at least {low_share} at 95%)]. They are copies, templates "
+        "that nobody edits, or alike by nature. Of {equal} with equals the others have as many "
+        "that differ by one label.",
         evidence={
             **share_evidence(touched, long, among=(measured.n_instances,)),
             "equal": count(int(found.equal.sum()), long),
