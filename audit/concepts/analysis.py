@@ -33,7 +33,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
-from audit.results.parts import AnalysisPart
+from audit.results.parts import AnalysisPart, Headline
 from audit.results.shared_tables import SharedTable, columns
 
 SHARED: Mapping[str, SharedTable] = {
@@ -73,6 +73,13 @@ SHARED: Mapping[str, SharedTable] = {
     ),
 }
 """What is shared of every table, by its name; `measurements` says what the columns are."""
+_OF = (("dimension", "dimension"), ("seen", "seen"))
+HEADLINES = (
+    Headline("parts", "accuracy", "instances", (), "pairs_told", where={"test": ["is_grounded"]}),
+    Headline("parts", "accuracy", "instances", _OF, "concepts_read",
+             where={"test": ["is_token_of_type"]}),
+)  # fmt: skip
+"""How often minimal pairs are told apart, and concepts read on unseen classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +173,7 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             frames=dict(_frames(found, measured.hierarchy)),
             rules=SHARED,
             restricted={"points": found.points},
+            headlines=HEADLINES,
         )
 
     def _facets(self, hierarchy: Hierarchy, labels: Collection[str]) -> Facets:

@@ -21,7 +21,7 @@ from audit.data.records import Records
 from audit.entailment.answer_columns import by_number, refuse_foreign
 from audit.entailment.checks import dataset_checks, graph_checks, vote_checks
 from audit.entailment.corrections import corrections, write_corrected
-from audit.entailment.dataset import EntailmentDataset
+from audit.entailment.dataset import ALL, EntailmentDataset
 from audit.entailment.generations import read_generations, read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
 from audit.entailment.predictions import (
@@ -36,7 +36,7 @@ from audit.hierarchies.formats.wordnet import read_wordnet
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
-from audit.results.parts import AnalysisPart
+from audit.results.parts import AnalysisPart, Headline
 from audit.results.result import AuditResult
 from audit.results.shared_tables import SharedTable, columns
 
@@ -130,6 +130,13 @@ SHARED: Mapping[str, SharedTable] = {
 """What is shared of every table, by what measured it and its name there, where its columns are
 documented.
 """
+_OF = tuple((name, name) for name in ("model", "trained_on", "relation", "split"))
+HEADLINES = (
+    Headline("quality_totals", "share", "tuples", _OF[2:3], "valid", where={"split": [ALL]}),
+    Headline("detection_measured", "value", "n", _OF, "answered_right",
+             where={"kind": ["model"], "measure": ["accuracy"]}),
+)  # fmt: skip
+"""The share of valid tuples, and of the tuples that a model answers rightly, of each relation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,6 +242,7 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
             frames={name: frame for name, frame in tables.items() if name in SHARED},
             rules=SHARED,
             restricted=restricted,
+            headlines=HEADLINES,
             called="tuples",
         )
 

@@ -118,10 +118,13 @@ def cut(metric: Metric) -> str:
 
 
 def others(metric: Metric) -> tuple[str, ...]:
-    """A metric's parameters other than its cut, in words."""
+    """A metric's parameters other than its cut, in words; those of analyses by their names."""
+    known = {*_OTHERS, *(name for _, *ends in _CUTS for name in ends)}
+    further = {name: f"{name.replace('_', ' ')} {{}}" for name in metric["parameters"]}
+    forms = _OTHERS | {name: form for name, form in further.items() if name not in known}
     return tuple(
         form.format(_plain(metric["parameters"][name]))
-        for name, form in _OTHERS.items()
+        for name, form in forms.items()
         if _has(metric["parameters"], name)
     )
 
