@@ -9,10 +9,12 @@ import sys
 import threading
 from contextlib import suppress
 from functools import cache, lru_cache
+from importlib.util import find_spec
 from tempfile import TemporaryFile
 from typing import Any
 from xml.etree import ElementTree
 
+from audit._reports.charts.palette import LIGHT
 from audit._reports.pdf.typesetting import child_environment, how_ended
 from audit._reports.words.parts import Drawing
 
@@ -28,6 +30,15 @@ ATTRIBUTES = {
     "stroke-linecap", "opacity", "text-anchor", "font-family", "font-size", "font-weight",
 }  # fmt: skip
 """Attributes that they have."""
+
+
+NOT_DRAWN = Drawing(
+    width=660,
+    height=28,
+    markup=f'<text x="0" y="18" font-size="13" fill="{LIGHT["muted"]}">No picture: pip install '
+    "vl-convert-python, then audit report RUN</text>",
+)
+"""What stands for every drawing where the package that draws is left out."""
 
 
 class DrawingError(Exception):
@@ -47,6 +58,8 @@ def draw(specification: dict[str, Any]) -> Drawing:
 
 @lru_cache(maxsize=64)
 def _drawn(specification: str) -> Drawing:
+    if find_spec("vl_convert") is None:
+        return NOT_DRAWN
     try:
         answer = _drawer().answer(specification)
     except DrawingError:
