@@ -527,8 +527,7 @@ def _rest() -> Iterator[str]:
     yield "## Published numbers\n"
     yield _text(
         "Every figure and table of the five papers, and numbers of published files of evidence: "
-        "each is *equal* here, or takes one *command*, given the data, or cannot be met (*no*). "
-        "What is not here is not imitated."
+        "each is *equal* here, or takes one *command*, given the data, or cannot be met (*no*)."
     )
     published = pl.read_csv(PUBLISHED, infer_schema=False).fill_null("")
     for (paper,), rows in published.group_by("paper", maintain_order=True):
