@@ -18,4 +18,5 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 default_role = "py:obj"
 autodoc_typehints = "signature"
+maximum_signature_line_length = 80
 autodoc_member_order = "bysource"
