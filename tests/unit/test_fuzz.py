@@ -9,15 +9,15 @@ import pytest
 from fixtures import structured
 from fixtures.fuzzed import READERS, Reader
 
-INPUTS = {"counts": 60, "evidence": 60, "runs": 40, "forced runs": 20}
-"""How many files a reader is given, where these are not 150: `scripts/fuzz.py` gives thousands."""
+INPUTS = {"counts": 30, "evidence": 30, "runs": 20, "forced runs": 10}
+"""How many files a reader is given, where these are not 60: `scripts/fuzz.py` gives thousands."""
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_no_reader_stumbles(
     reader: Reader, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    inputs = range(INPUTS.get(reader.name, 150))
+    inputs = range(INPUTS.get(reader.name, 60))
     became = structured.became(reader, inputs, 1, tmp_path, structured.plain)
 
     assert {*became} <= {"read", "refused"}
@@ -28,7 +28,7 @@ def test_no_reader_stumbles(
 def test_no_reader_stumbles_over_values_with_a_meaning(
     reader: Reader, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert {*structured.became(reader, range(150), 0, tmp_path)} == {"read", "refused"}
+    assert {*structured.became(reader, range(60), 0, tmp_path)} == {"read", "refused"}
     assert capfd.readouterr().err == ""
 
 
