@@ -14,7 +14,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import polars as pl
 
-AUDIT = [sys.executable, "-c", "from audit.cli.app import app; app()"]
+AUDIT = [sys.executable, "-m", "hierarchy_audit"]
 
 
 def main() -> None:
