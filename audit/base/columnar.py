@@ -23,10 +23,12 @@ _AT_ONCE = 4_096
 
 def parquet_schema(path: Path) -> dict[str, pl.DataType]:
     """Names and types of the columns of a Parquet file; raises InputError if it is none."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     with _reading(path):
-        return dict(polars_of(without_metadata(pq.read_schema(path).empty_table())).schema)
+        empty = pa.Table.from_batches([], pq.read_schema(path))  # `empty_table` imports pandas
+        return dict(polars_of(without_metadata(empty)).schema)
 
 
 def rows_of_parquet(path: Path) -> int:

@@ -9,8 +9,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import narwhals as nw
-
 from audit.base.databases import is_base
 from audit.base.errors import FormatError, InputError, first_cases
 from audit.base.files import first_bytes, read_text, refuse_pickle
@@ -132,12 +130,6 @@ def load_hierarchy(
         FormatError: If not exactly one format matches the file.
         HierarchyError: On a cycle, or a dangling edge that is not to be dropped.
         InputError: If the file cannot be read, or what it means must be stated.
-
-    >>> import audit
-    >>> audit.load_hierarchy({"pet": {"cat": {}, "dog": {}}}).children("pet")
-    ('cat', 'dog')
-    >>> audit.load_hierarchy("icd9cm").parents("401.9")
-    ('401',)
     """
     shape = Shape(
         relations=relations, dangling=dangling or "refuse", child=child, parent=parent,
@@ -206,6 +198,8 @@ def files_of(path: Path) -> list[Path]:
 
 def _of_object(source: Any, shape: Shape) -> Hierarchy:
     """A hierarchy from an object of Python."""
+    import narwhals as nw
+
     if isinstance(source, Mapping | list):
         with reading_of(_GIVEN):
             return tree.of_object(_GIVEN, source, shape)
