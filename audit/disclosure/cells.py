@@ -44,6 +44,11 @@ class Cell:
         return self.meets + self.misses
 
     @property
+    def sides(self) -> list[Cell]:
+        """The cells of each label set that the cell meets; it is part of each."""
+        return [Cell((side,)) for side in self.meets]
+
+    @property
     def by_label(self) -> bool:
         """Whether the cell can only be counted from individual labels."""
         return self.of_labels or self.differing

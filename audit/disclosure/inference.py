@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import block_diag, csr_array, vstack
 
 from audit.disclosure.cells import Cell, LabelSet, Release, carried
 from audit.disclosure.digits import Range
@@ -30,6 +30,8 @@ NEAR = 24
 """Number of label sets considered for one program, the nearest first."""
 SETS = 60
 """Number of label sets considered if each label is a kind of its own."""
+TOGETHER = 256
+"""Number of kinds of instance up to which programs are tried as one."""
 MANY = 1_000
 """Number of kinds of instance above which a program with a few of them is tried first."""
 SLACK = 1e-6
@@ -48,6 +50,14 @@ Left: TypeAlias = Callable[[Cell], Range]
 """The least and the greatest value that is left to a published count."""
 Form: TypeAlias = tuple[tuple[int, Cell | None], ...]
 """A signed sum of cells; None stands for all labelled instances."""
+
+
+def parts_of(chain: Chain) -> Iterator[Part]:
+    """All instances, those of each release of a chain, and those that came since."""
+    yield (1,) * (len(chain) + 1)
+    for place in range(1, len(chain) + 1):
+        own = (1,) * place + (0,) * (len(chain) + 1 - place)
+        yield from (own, tuple(1 - one for one in own))
 
 
 @dataclass(eq=False)
@@ -261,6 +271,32 @@ class Inference:
         """Kinds with a label of each set and none of both, where every label is seen."""
         held, beside, shared = (self._labels_in(s) for s in (first, second, first & second))
         return np.asarray((held > 0) & (beside > 0) & (shared == 0), np.int8)
+
+
+def reached(
+    programs: Sequence[tuple[Form, Inference]], part: Part, sign: int, wanted: int, left: Left
+) -> set[int]:
+    """Numbers of small programs in which a form reaches ``wanted``, as `Inference.reaches` says.
+
+    Those of at most `TOGETHER` kinds are solved as parts of one program that have nothing in
+    common; alone, they take six times as long. Where one has no solution, none is told to reach it.
+    """
+    from scipy.optimize import LinearConstraint, milp
+
+    small = [n for n, (_, program) in enumerate(programs) if len(program.labelled) <= TOGETHER]
+    if not small:
+        return set()
+    some = [programs[n] for n in small]
+    goals = [sign * program._sum(form, part).astype(np.float64) for form, program in some]
+    ends = [program._ends(left) for _, program in some]
+    low, high = (np.concatenate(each) for each in zip(*ends, strict=True))
+    lines = block_diag([csr_array(program._lines[1]) for _, program in some], format="csr")
+    solved = milp(np.concatenate(goals), constraints=LinearConstraint(lines, low, high))
+    if not solved.success:
+        return set()
+    points = np.split(solved.x, np.cumsum([len(goal) for goal in goals])[:-1])
+    found = zip(small, goals, points, strict=True)
+    return {n for n, goal, point in found if goal @ point <= sign * wanted + SLACK}
 
 
 def counts_seen(

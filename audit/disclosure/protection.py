@@ -24,6 +24,8 @@ from audit.disclosure.inference import (
     Inference,
     Left,
     Part,
+    parts_of,
+    reached,
     seen_whole,
 )
 from audit.disclosure.known import Known, chains_within
@@ -34,6 +36,8 @@ from audit.disclosure.whole import WholeInference
 
 Step: TypeAlias = tuple[bool, bool, int, Cell, str]
 """A count and how it is withheld, after what is lost: of a node, a bound before, how many."""
+AT_ONCE = 16
+"""Number of programs that are tried as one."""
 FEW = 3
 """Largest number of children without a published count whose parent's count can disclose one."""
 
@@ -158,19 +162,31 @@ class _Protection:
 
         Where no releases that contain each other have all these counts, each is taken alone.
         """
-        for part in _parts(len(chain)):
-            for form in self._small_forms(self._forms, part, chain):
-                if not self._protect(form, part, chain) and len(chain) > 1:
+        for part in parts_of(chain):
+            for form, inference in self._narrow(part, chain):
+                if not self._free(inference, form, part) and len(chain) > 1:
                     for one in chain:
-                        for own in _parts(1):
+                        for own in parts_of((one,)):
                             if is_small(self._value(form, own, (one,)), self.min_cell):
-                                self._protect(form, own, (one,))
+                                self._free(self._around(form, (one,)), form, own)
+
+    def _narrow(self, part: Part, chain: Chain) -> Iterator[tuple[Form, Inference]]:
+        """Small forms that may not reach both ends: what is withheld later only widens others."""
+        small = self._small_forms(self._forms, part, chain)
+        for start in range(0, len(small), AT_ONCE):
+            some = [(form, self._around(form, chain)) for form in small[start : start + AT_ONCE]]
+            least = reached(some, part, 1, 1, self._left)
+            wide = least & reached(some, part, -1, self.min_cell - 1, self._left)
+            yield from (one for place, one in enumerate(some) if place not in wide)
+
+    def _around(self, form: Form, chain: Chain) -> Inference:
+        return Inference.of(form, self.release, self._published, chain)
 
     def _protect_whole(self, chain: Chain) -> None:
         """Protect the same, and labels told apart from others, by one program over all labels."""
         whole = WholeInference.of_all(self.release, self._forms, self._published, chain)
         if whole is not None and whole.completed(self._left):
-            for part in _parts(len(chain)):
+            for part in parts_of(chain):
                 for form in self._small_forms((*self._forms, *whole.alone), part, chain):
                     self._free(whole, form, part)
 
@@ -178,7 +194,7 @@ class _Protection:
         """Counts that a cell is part of: published ones, and those that it is written with."""
         if cell.of_labels:
             return ()
-        sides = _sides(cell) if len(cell.label_sets) > 1 else []
+        sides = cell.sides if len(cell.label_sets) > 1 else []
         published = (self.counts[side] for side in sides if side in self.counts)
         return self.release.labelled, *published, *self.beside.get(cell, ())
 
@@ -191,7 +207,7 @@ class _Protection:
         implied = shown - 1 if isinstance(shown, int) else int(shown[1:]) if shown[0] == ">" else 0
         if implied == self.release.labelled - self.min_cell:
             return
-        for side in _sides(cell) if len(cell.label_sets) > 1 else []:
+        for side in cell.sides if len(cell.label_sets) > 1 else []:
             bound = self.shown.get(side)
             if isinstance(bound, str) and bound[0] == ">" and int(bound[1:]) < implied:
                 self.shown[side] = f">{implied}"
@@ -268,7 +284,7 @@ class _Protection:
         if cell.by_label:
             return
         yield (1, None), (-1, cell)
-        sides = _sides(cell)
+        sides = cell.sides
         if len(cell.label_sets) > 1:
             for side in sides:
                 if side in self._published:
@@ -316,10 +332,6 @@ class _Protection:
             return self._published[cell]
         ((scope, node),) = cell.meets
         return (self.release.direct if scope == "at" else self.release.supports).get(node, 0)
-
-    def _protect(self, form: Form, part: Part, chain: Chain) -> bool:
-        """Withhold what narrows a form in its neighbourhood, as `_free` does."""
-        return self._free(Inference.of(form, self.release, self._published, chain), form, part)
 
     def _free(self, inference: Inference, form: Form, part: Part) -> bool:
         """Withhold what narrows a form; False where no releases have all these counts."""
@@ -383,16 +395,3 @@ def _without_shares(
     withheld = (share for share in shares if any(isinstance(shown[cell], str) for cell in share))
     hidden = {cell for share in withheld for cell in share}
     return {cell: value for cell, value in shown.items() if cell not in hidden}
-
-
-def _parts(earlier: int) -> Iterator[Part]:
-    """All instances, those of each release of a chain, and those that came since."""
-    yield (1,) * (earlier + 1)
-    for place in range(1, earlier + 1):
-        own = (1,) * place + (0,) * (earlier + 1 - place)
-        yield from (own, tuple(1 - one for one in own))
-
-
-def _sides(cell: Cell) -> list[Cell]:
-    """The cells of each label set that a cell meets; it is part of each."""
-    return [Cell((side,)) for side in cell.meets]
