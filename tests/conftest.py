@@ -90,13 +90,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """What is collected stays to the end; to look for garbage among it takes seconds each time."""
+    """What is collected stays to the end; to look for garbage among it takes seconds each time.
+
+    Nor is it looked for each time that seven hundred things are made.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.collect()
         gc.freeze()
+        gc.set_threshold(20_000, 20, 50)
         gc.enable()
 
 

@@ -39,6 +39,10 @@ def show(result: AuditResult | Mapping[str, Any]) -> Shown:
 
     Raises:
         RenderError: If the report cannot be rendered.
+
+    >>> import audit, reports
+    >>> labels = audit.load_labels([["cat"], ["dog"]], {"pet": {"cat": {}, "dog": {}}})
+    >>> page = reports.show(audit.run_audit(labels))
     """
     from audit._reports.chapters.report import shared_view
     from audit._reports.html import Shown, html_text
@@ -61,6 +65,12 @@ def write_comparison(
 
     Raises:
         RenderError: If it cannot be rendered.
+
+    >>> import audit, reports
+    >>> tree = {"pet": {"cat": {}, "dog": {}}}
+    >>> old, new = (audit.run_audit(audit.load_labels(labels, tree)) for labels in (
+    ...     [["cat"], ["dog"]], [["cat"], ["cat", "dog"]]))
+    >>> reports.write_comparison(audit.compare_runs(old, new), "comparison.html")
     """
     from audit._reports.comparison.comparison import comparison_html
 
@@ -77,6 +87,14 @@ def write_history(history: Mapping[str, Any], path: str | Path) -> None:
 
     Raises:
         RenderError: If it cannot be rendered.
+
+    >>> import audit, reports
+    >>> from audit.runs.history import history_of
+    >>> from audit.runs.shared_runs import read_shared_runs
+    >>> tree, releases = {"pet": {"cat": {}, "dog": {}}}, ([["cat"]], [["cat"], ["dog"]])
+    >>> runs = [audit.write_run(audit.run_audit(audit.load_labels(labels, tree)), f"run-{n}")
+    ...         for n, labels in enumerate(releases)]
+    >>> reports.write_history(history_of(read_shared_runs(runs), as_named=True), "history.html")
     """
     from audit._reports.comparison.history import history_html
 
@@ -95,6 +113,10 @@ def write_html(
 
     Raises:
         RenderError: If the report cannot be rendered.
+
+    >>> import audit, reports
+    >>> labels = audit.load_labels([["cat"], ["dog"]], {"pet": {"cat": {}, "dog": {}}})
+    >>> reports.write_html(audit.run_audit(labels), "report.html")
     """
     from audit._reports.chapters.report import shared_view
     from audit._reports.html import html_text
@@ -114,6 +136,14 @@ def write_instance(view: Mapping[str, Any], path: str | Path) -> None:
 
     Raises:
         RenderError: If it cannot be rendered.
+
+    >>> import audit, reports
+    >>> from audit.data.weighted_dag import InstanceTree
+    >>> from audit.runs.instances import instance_view
+    >>> tree = audit.load_hierarchy({"pet": {"cat": {}, "dog": {}}})
+    >>> labels, scores = (audit.WeightedDag(tree, one) for one in ({"cat": 1}, {"dog": 0.75}))
+    >>> view = instance_view(InstanceTree(labels, scores), "a", least=0.01)
+    >>> reports.write_instance(view, "a.html")
     """
     from audit._reports.instance import instance_html
 
@@ -135,6 +165,10 @@ def write_pdf(
         RenderError: If Pango is missing (the message says how to install it), or if the report
             cannot be rendered.
         InputError: If ``SOURCE_DATE_EPOCH`` is not a valid timestamp.
+
+    >>> import audit, reports
+    >>> labels = audit.load_labels([["cat"], ["dog"]], {"pet": {"cat": {}, "dog": {}}})
+    >>> reports.write_pdf(audit.run_audit(labels), "report.pdf")
     """
     from audit._reports.chapters.report import shared_view
     from audit._reports.pdf.pdf import pdf_bytes

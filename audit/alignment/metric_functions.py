@@ -319,16 +319,16 @@ def concept_confusion(
 ) -> pl.DataFrame:
     """How evenly scores are split between two nodes, in bits, on average over instances.
 
-    *Abstraction Alignment*, equation 4. Errors are those of `uncertainty_alignment`.
+    *Abstraction Alignment*, equation 4. Errors and other arguments: as in `uncertainty_alignment`.
 
     Args:
         y_score: Scores; of labels alone the share of instances that carry both.
-        hierarchy, classes: As in `accuracy`.
-        threshold: Least aggregated score of a node that takes part.
+        threshold: Least aggregated score of a node that takes part; below it the entropy is 0.
 
     Returns:
-        ``a, b, support_a, support_b, joint, rate, confusion, relation, lca``: every pair that an
-        instance carries, ancestors included.
+        Every pair that an instance carries, ancestors included: ``a, b`` (nodes), ``support_a,
+        support_b`` and ``joint`` (instances on which one, or both, reach the threshold), ``rate``
+        (joint over all), ``confusion`` in [0, 1], ``relation``, ``lca`` (lowest common ancestor).
 
     >>> concept_confusion([{"a1": 0.5, "b1": 0.5}], hierarchy={"a1": "a", "b1": "b"})["rate"].max()
     1.0

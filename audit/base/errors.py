@@ -42,6 +42,15 @@ class AuditError(Exception):
         found: What was found instead, with the first cases and their total.
         where: The location, as ``path`` or ``path:line``.
         hint: What to do about it.
+
+    >>> import audit
+    >>> try:
+    ...     audit.load_labels([["cat"], ["cow"]], {"pet": {"cat": {}, "dog": {}}}, label="animal")
+    ... except audit.AuditError as error:
+    ...     print(error)
+    data frame: a column named 'animal' is required
+    Found: the columns 'id', 'labels'
+    Hint: name another with --label
     """
 
     exit_status = 2

@@ -24,7 +24,7 @@ from audit.data.code_sets import table_stated, with_codes, with_versions
 from audit.data.formats import read_labels
 from audit.data.known_nodes import KnownNodes
 from audit.data.label_format import INSTANCES, Columns, Layout, RawLabels, raw_labels
-from audit.data.mapping import Ledger, placed_labels, refused_rows
+from audit.data.mapping import Ledger, mappings_of, placed_labels, refusals_of, refused_rows
 from audit.data.records import pick
 from audit.data.row_rules import EVERY, RowRules
 from audit.data.sources import Source, source_of
@@ -37,7 +37,14 @@ from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelDataset:
-    """Labels of instances as nodes of a hierarchy; instances in code-point order of their ids."""
+    """Labels of instances as nodes of a hierarchy; instances in code-point order of their ids.
+
+    >>> import audit
+    >>> labels = audit.load_labels([["cat", "dog"], ["cat"]], {"pet": {"cat": {}, "dog": {}}})
+    >>> labels.direct.toarray()
+    array([[1, 1, 0],
+           [1, 0, 0]])
+    """
 
     hierarchy: Hierarchy
     """The hierarchy, with a node for every label that was kept, including nodes that were added."""
@@ -57,11 +64,13 @@ class LabelDataset:
     """``instance`` (index), ``split, labels`` (as written): one row per place (a record or split),
     for instances that occur in several places."""
     ledger: Ledger
+    """Numbers of rows that were mapped, and refused by reason, and of instances."""
     order: IntArray
     """Index of each instance, in the order in which the data mention them first."""
     unnamed: pl.DataFrame
     """Possible strata that the user did not name; same rows as `instances`."""
     format: str = "rows"
+    """Name of the format that the labels were read in; ``rows`` for a frame in that shape."""
     sources: tuple[Path, ...] = ()
     """The files that the labels were read from."""
     digest: str = ""
@@ -238,6 +247,14 @@ def load_labels(
         InputError: If the data cannot be read, have not one format or code set, or no instance, or
             ``classes`` are given and labels have names; SchemaError if columns are missing or
             differ between files, labels are numbers, or an instance has two values of a stratum.
+
+    >>> import audit
+    >>> table = {"id": ["a", "a", "b"], "label": ["cat", "cow", "dog"]}
+    >>> labels = audit.load_labels(table, {"pet": {"cat": {}, "dog": {}}})
+    >>> labels
+    LabelDataset(2 instances, 2 of 3 rows mapped to given)
+    >>> labels.ledger.refused
+    {'unknown_code': 1}
     """
     known = _loaded(hierarchy, Words(tuple(missing), tuple(strip), (), vocabulary), codes)
     named = (id, label, group, split, classes_of(classes), tuple(strata), KnownNodes(known))
@@ -289,7 +306,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
     mapped = rows.filter(pl.col("reason").is_null())
     assertions = _indexed(mapped, instances, hierarchy)
     _refuse_many_labels(assertions, instances, len(hierarchy), raw.sources)
-    mappings, refusals = _mappings(mapped), _refusals(rows)
+    mappings, refusals = mappings_of(mapped), refusals_of(rows)
     return LabelDataset(
         hierarchy=hierarchy,
         instances=instances,
@@ -363,23 +380,6 @@ def _written(
     pairs = of_instances.select(pair.sort().unique(maintain_order=True)).to_series()
     ends = {"instance": pairs // many, "line": pairs % many}
     return pl.DataFrame(ends, schema=of_instances.schema)
-
-
-def _refusals(rows: pl.DataFrame) -> pl.DataFrame:
-    return (
-        rows.filter(pl.col("reason").is_not_null())
-        .group_by("reason", "label", "table")
-        .agg(pl.len().alias("rows"), pl.col("instance").drop_nulls().n_unique().alias("instances"))
-        .sort("reason", "label", "table", nulls_last=True)
-    )
-
-
-def _mappings(mapped: pl.DataFrame) -> pl.DataFrame:
-    return (
-        mapped.group_by("label", "table", "node", "added")
-        .agg(pl.len().alias("rows"), pl.col("instance").n_unique().alias("instances"))
-        .sort("label", "table", nulls_last=True)
-    )
 
 
 def _ledger(

@@ -53,6 +53,25 @@ class Ledger:
     groups: int | None
 
 
+def refusals_of(rows: pl.DataFrame) -> pl.DataFrame:
+    """A row for each refused label, as `LabelDataset.refusals`."""
+    return (
+        rows.filter(pl.col("reason").is_not_null())
+        .group_by("reason", "label", "table")
+        .agg(pl.len().alias("rows"), pl.col("instance").drop_nulls().n_unique().alias("instances"))
+        .sort("reason", "label", "table", nulls_last=True)
+    )
+
+
+def mappings_of(mapped: pl.DataFrame) -> pl.DataFrame:
+    """A row for each mapped label, as `LabelDataset.mappings`."""
+    return (
+        mapped.group_by("label", "table", "node", "added")
+        .agg(pl.len().alias("rows"), pl.col("instance").n_unique().alias("instances"))
+        .sort("label", "table", nulls_last=True)
+    )
+
+
 def refused_rows(refusals: pl.DataFrame) -> Mapping[str, int]:
     """Number of refused rows by reason, as `REASONS` orders them, from ``reason, rows``."""
     refused = dict(refusals.group_by("reason").agg(pl.col("rows").sum()).iter_rows())

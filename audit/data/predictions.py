@@ -60,7 +60,14 @@ class PredictionLedger:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Predictions:
-    """Scores of instances for nodes, with instances in the dataset's order."""
+    """Scores of instances for nodes, with instances in the dataset's order.
+
+    >>> import audit
+    >>> labels = audit.load_labels({"id": ["a"], "label": ["cat"]}, {"pet": {"cat": {}, "dog": {}}})
+    >>> scores = {"id": ["a", "a"], "label": ["cat", "dog"], "score": [0.5, 0.25]}
+    >>> audit.load_predictions(scores, labels).scores.toarray()
+    array([[0.5 , 0.25, 0.  ]])
+    """
 
     hierarchy: Hierarchy
     """The dataset's hierarchy, with a node for every class that was added as labels are."""
@@ -79,6 +86,7 @@ class Predictions:
     left_out: IntArray
     """Indices in the dataset of the instances with a score above 0 for an unknown class."""
     ledger: PredictionLedger
+    """Numbers of the file's classes and instances that have a place in the dataset, or none."""
     sources: tuple[Path, ...] = ()
     """The files that were read."""
     readings: tuple[Reading, ...] = ()
@@ -169,6 +177,12 @@ def load_predictions(
         InputError: If the file cannot be read, ``dataset`` is none, or ``classes`` are given and
             predictions have names; or as in `map_predictions`.
         SchemaError: If ``classes`` names nothing, or as in `map_predictions`.
+
+    >>> import audit
+    >>> labels = audit.load_labels({"id": ["a"], "label": ["cat"]}, {"pet": {"cat": {}, "dog": {}}})
+    >>> scores = {"id": ["a", "a"], "label": ["cat", "dog"], "score": [0.9, 0.2]}
+    >>> audit.load_predictions(scores, labels)
+    Predictions(1 instance, scores, 2 of 2 classes mapped to given)
     """
     if not isinstance(dataset, LabelDataset):
         raise InputError(

@@ -105,6 +105,13 @@ class WeightedDag:
 
     Raises:
         SchemaError: If an id is not a node, or a value is negative.
+
+    >>> import audit
+    >>> tree = audit.load_hierarchy({"pet": {"cat": {}, "dog": {}}})
+    >>> audit.WeightedDag(tree, {"cat": 0.7, "dog": 0.2})
+    pet  0.9
+    ├─ cat  0.7
+    └─ dog  0.2
     """
 
     hierarchy: Hierarchy

@@ -45,9 +45,17 @@ class Hierarchy:
 
     Node order is the code-point order of ids, everywhere. Build one with `Hierarchy.build`,
     `audit.load_hierarchy` or `Hierarchy.from_networkx`.
+
+    >>> import audit
+    >>> tree = audit.load_hierarchy({"animal": {"pet": {"cat": {}, "dog": {}}, "fox": {}}})
+    >>> tree
+    Hierarchy('given': 5 nodes, 3 leaves, 2 branches, depth 2)
+    >>> tree.ancestors("cat"), tree.descendants("pet")
+    (('animal', 'pet'), ('cat', 'dog'))
     """
 
     name: str
+    """What reports call it."""
     nodes: tuple[str, ...]
     """Ids in code-point order."""
     titles: tuple[str, ...]
@@ -184,13 +192,8 @@ class Hierarchy:
         )
         all_edges = pl.concat([self.edge_frame(), edges.select("child", "parent")])
         built = Hierarchy.build(all_edges, merged, name=self.name)
-        return replace(
-            self,
-            nodes=built.nodes,
-            titles=built.titles,
-            edges=built.edges,
-            assignable=built.assignable,
-        )
+        own = {name: getattr(built, name) for name in ("nodes", "titles", "edges", "assignable")}
+        return replace(self, **own)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -201,8 +204,7 @@ class Hierarchy:
     def index(self, node: str) -> int:
         """Position of a node in node order; raises SchemaError for an unknown one."""
         if node not in self._index:
-            required = f"a node of the hierarchy {self.name} is required"
-            raise SchemaError(required, found=repr(node))
+            raise SchemaError(f"a node of the hierarchy {self.name} is required", found=repr(node))
         return self._index[node]
 
     def parents(self, node: str) -> tuple[str, ...]:
@@ -336,8 +338,7 @@ class Hierarchy:
     def node_frame(self) -> pl.DataFrame:
         """Table with ``node, title, depth, height, level, branch, branches, assignable``.
 
-        It has one row a node. ``branch`` is the first of ``branches`` in node order; null for the
-        root.
+        A row a node. ``branch`` is the first of ``branches`` in node order; null for the root.
         """
         names, above = pl.Series(self.nodes)[self.branches], self.closure[:, self.branches]
         starts, found = pl.Series(above.indptr, dtype=pl.Int64), names[above.indices]

@@ -130,6 +130,12 @@ def load_hierarchy(
         FormatError: If not exactly one format matches the file.
         HierarchyError: On a cycle, or a dangling edge that is not to be dropped.
         InputError: If the file cannot be read, or what it means must be stated.
+
+    >>> import audit
+    >>> audit.load_hierarchy({"pet": {"cat": {}, "dog": {}}}).children("pet")
+    ('cat', 'dog')
+    >>> audit.load_hierarchy("icd9cm").parents("401.9")
+    ('401',)
     """
     shape = Shape(
         relations=relations, dangling=dangling or "refuse", child=child, parent=parent,

@@ -121,6 +121,11 @@ class Policy(Frozen):
             levels from the leaves.
         subgraphs: Named parts of the hierarchy; a model's preference is measured between every two.
         queries: Further kinds of a model's behaviour, each with a count of its instances.
+
+    >>> import audit
+    >>> policy = audit.Policy(min_cell=5, severities={"cross_branch": "note"})
+    >>> policy.min_cell, policy.residual_share.value
+    (5, 0.5)
     """
 
     name: str = "default"

@@ -31,6 +31,10 @@ def load_policy(path: str | Path) -> Policy:
         PolicyError: On invalid TOML, an unknown key, a wrong type or a value outside its range; the
             message names the key.
         InputError: If the table of code dates cannot be read, or is not as required.
+
+    >>> import audit
+    >>> audit.load_policy("icd9cm").name
+    'icd9cm'
     """
     path = Path(path)
     if is_built_in(path):

@@ -98,6 +98,13 @@ class Finding:
         asks: Whether it only asks whoever knows the field if anything is wrong: it stands above
             those aside and below all others of its severity.
         about: The nodes whose instances it counts, where they are fewer than ``nodes``.
+
+    >>> import audit
+    >>> labels = audit.load_labels([["cat"], ["dog", "dog"]], {"pet": {"cat": {}, "dog": {}}})
+    >>> checks = audit.run_audit(labels).checks
+    >>> finding = next(one for check in checks for one in check.findings)
+    >>> finding.id, finding.severity, finding.nodes, finding.evidence["instances"].value
+    ('duplicate_label:labels', 'note', ('dog',), 1)
     """
 
     check: str
@@ -228,6 +235,12 @@ class CheckResult:
         not_applicable: Why the check could not be applied; empty if it was.
         crashed: The error that stopped it; empty if there was none.
         columns: The table of its findings; empty for a sentence with its share and count.
+
+    >>> import audit
+    >>> labels = audit.load_labels([["cat"], ["dog", "dog"]], {"pet": {"cat": {}, "dog": {}}})
+    >>> check = next(c for c in audit.run_audit(labels).checks if c.name == "duplicate_label")
+    >>> check.status, len(check.findings), check.denominator, check.denominator_unit
+    ('note', 1, 2, 'instances with labels')
     """
 
     name: str

@@ -159,41 +159,58 @@ class Record:
     """Everything one audit measured and found, unsuppressed."""
 
     identity: Mapping[str, Any]
+    """Names and digests of what was audited: ``data, hierarchy, policy, tool``, the ``reference``,
+    and the ``normaliser`` that turned labels into nodes, None if labels are nodes."""
     ledger: Mapping[str, Any]
+    """Numbers of rows (``rows_read, rows_mapped``, ``refused`` by reason), of ``instances`` and
+    ``groups`` (None without), labels per instance, and what was read of ``predictions``, if any."""
     policy: Mapping[str, Any]
     """The policy as applied, with ``min_cell``, ``max_findings``, thresholds and branch rules."""
     checks: tuple[CheckResult, ...]
+    """The result of every check, in report order, those that do not apply included."""
     nodes: pl.DataFrame
+    """A row a node, in code-point order of ids: ``node, title``, where it stands (``depth, height,
+    level, branch, branches``), ``assignable``, instances labelled with it (``direct``) and with it
+    or a node below (``support``), sums over groups, ``residual`` (the kind of catch-all) and
+    ``residual_rule``; docs/formats.md describes them as ``nodes.parquet``."""
     edges: pl.DataFrame
+    """``child, parent`` (ids): a row an edge of the hierarchy."""
     pair_table: PairTable
+    """Counts of pairs as they are kept; ``pairs`` gives them with all that follows from them."""
     residuals: pl.DataFrame
+    """A row a parent and kind of catch-all (``all, other, unspecified``): of the ``n`` instances
+    with a label below the parent, ``k`` have none but catch-alls there; ``share`` is k / n,
+    ``shrunk`` drawn toward other parents' with its interval ``low, high``, ``at_parent`` the
+    instances labelled at the parent itself, ``groups`` and ``n_effective`` null without groups."""
     parts: tuple[ResultPart, ...] = ()
     """What else was measured: of a model, of drift, and by analyses."""
     cases: pl.LazyFrame | None = None
     """``finding`` (id) and ``instance``: one row per instance behind each finding, in report order;
-        never shared. None if the data were only counted."""
+    never shared. None if the data were only counted."""
     proposals: pl.LazyFrame | None = None
     """``finding`` (id), and what would mend it, a row a change, with the columns of `PROPOSED` of
-        `audit.checks.shared.proposals` and ids for indices; never shared. None like ``cases``."""
+    `audit.checks.shared.proposals` and ids for indices; never shared. None like ``cases``."""
     instances: pl.LazyFrame | None = None
     """``instance, node, label, score, group``: the values of each instance before aggregation;
-        never shared. None unless the run was read from a folder that keeps them."""
+    never shared. None unless the run was read from a folder that keeps them."""
     refused: pl.LazyFrame | None = None
     """``instance, node``: labels as written that no node stands for; never shared. None like
-        ``instances``."""
+    ``instances``."""
     strata: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=STRATA))
     """``most_labels``: greatest number of labels in each length stratum of the pair scan, except
-    the
-        last."""
+    the last."""
     branch_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=BRANCH_PAIRS))
-    """The map of branches: reported pairs between two branches (within one if ``a = b``), their
-        instances in excess, and the observed and expected label pairs."""
+    """The map of branches ``a, b``: number of pairs ``found`` between them (within one if a = b),
+    their instances in ``excess`` of expectation, and the observed and expected pairs of labels
+    (``label_pairs, label_pairs_expected``)."""
     readings: tuple[Mapping[str, Any], ...] = ()
     """``decision, evidence, rows, unit, option`` of what the data were taken to mean."""
     known: Known = field(default_factory=Known)
     """What readers know from other shared views of the same data that this one is protected with,
     and from those of earlier releases."""
     waivers: tuple[Mapping[str, Any], ...] = ()
+    """The policy's waivers, each with who answers for it and why, the day it ``expires``, whether
+    that is over (``expired``), and the number of findings that it covers (``used``)."""
     counted_with: Mapping[str, Any] = field(default_factory=dict)
     """The complete policy that the run was counted with, as JSON; empty for the default policy."""
     inputs: tuple[Mapping[str, str], ...] = field(default=())

@@ -19,6 +19,18 @@ class AuditResult(Record):
     """Everything one audit measured and found.
 
     ``shared()`` returns the view that may be published; the tables themselves are not suppressed.
+    `audit.run_audit` and `audit.read_run` give one.
+
+    >>> import audit
+    >>> labels = audit.load_labels([["cat"], ["dog", "dog"]], {"pet": {"cat": {}, "dog": {}}})
+    >>> result = audit.run_audit(labels)
+    >>> result.status, result.size
+    ('note', 2)
+    >>> result.worst()["sentence"].to_list()
+    ['1 of 2 instances with labels (50.0%) has a label more than once: 1 repeated row of 1 label, \
+which count once.']
+    >>> result.nodes.select("node", "direct", "support").rows()
+    [('cat', 1, 1), ('dog', 1, 1), ('pet', 0, 2)]
     """
 
     def shared(self) -> dict[str, Any]:

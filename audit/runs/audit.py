@@ -109,6 +109,11 @@ def run_audit(
     Raises:
         InputError: If another run is of other data, two models cannot be compared, most rows are
             refused, a device is lacking, counts do not do; PolicyError if the policy does not.
+
+    >>> import audit
+    >>> labels = audit.load_labels([["cat"], ["dog", "dog"]], {"pet": {"cat": {}, "dog": {}}})
+    >>> audit.run_audit(labels).worst().select("check", "nodes", "instances", "share").rows()
+    [('duplicate_label', ['dog'], 1, 0.5)]
     """
     models, analyses = models_of(predictions), (*analyses, *added_analyses())
     data = _placed(data, models, analyses)

@@ -248,6 +248,12 @@ def write_run(result: AuditResult, out: str | Path, *, overwrite: bool = False) 
 
     Raises:
         OutputError: If ``out`` exists and is not a run, or is a run and ``overwrite`` is False.
+
+    >>> import audit
+    >>> labels = audit.load_labels([["cat"], ["dog"]], {"pet": {"cat": {}, "dog": {}}})
+    >>> run = audit.write_run(audit.run_audit(labels), "run")
+    >>> sorted(path.name for path in run.iterdir())
+    ['manifest.json', 'restricted', 'result.json']
     """
     out, started = Path(out), datetime.now(UTC)
     with writing_run(out, overwrite=overwrite) as folder:

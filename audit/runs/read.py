@@ -64,6 +64,12 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
     Raises:
         InputError: If the folder is not a run, has another schema version, has changed since it was
             sealed, or cannot be read.
+
+    >>> import audit
+    >>> labels = audit.load_labels([["cat"], ["dog"]], {"pet": {"cat": {}, "dog": {}}})
+    >>> run = audit.write_run(audit.run_audit(labels), "run")
+    >>> audit.read_run(run).nodes["support"].to_list()
+    [1, 1, 2]
     """
     folder = Path(folder)
     refuse_no_run(folder)

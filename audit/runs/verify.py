@@ -47,12 +47,10 @@ from audit.runs.settings import Judging, Settings
 Render: TypeAlias = Callable[[str, Mapping[str, Any], Mapping[str, Any], datetime | None], bytes]
 """Gives a report again: of a name, of what ``result.json`` and the manifest say, of a moment."""
 Outcome: TypeAlias = Literal["holds", "does not hold", "not checked"]
-
 HOLDS: Outcome = "holds"
 FAILS: Outcome = "does not hold"
 UNCHECKED: Outcome = "not checked"
 _OTHER_ROWS = "the query gives other rows"
-
 AGREE = "nodes, pairs, residual use and findings agree with each other"
 _ACTING = "has what no report has:"
 ATTACHMENT = RESULT
@@ -84,24 +82,27 @@ def verify_run(
 ) -> tuple[Verdict, ...]:
     """Verify a run: seal, files, schema, consistency of its parts, and recomputation.
 
-    A part is compared with others only if its file is unchanged since sealing. Takes the time of
-    hashing and reading the run; recomputation takes that of the audit.
+    Parts are compared where their files are as sealed. Recomputation takes as long as the audit.
 
     Args:
         folder: Folder of the run, of a comparison or of a history.
         recompute: Whether to recompute the audit from its inputs with the recorded settings.
         data: Current path of the dataset, or address of its database; None for the recorded one.
         allow_network: Whether inputs at addresses are read there, to recompute the audit.
-        key: Key that the run was sealed with; if it did not seal it, nothing else holds. Without a
-            key, keyed digests are not checked.
+        key: Key that sealed the run, else nothing holds; without one, no keyed digest is checked.
         render: What renders reports again, to compare them; None: they are only read back.
 
     Returns:
-        A verdict for each of the steps, in their order; for a comparison the first three alone, for
-        a history, which has no restricted files, the first two.
+        A verdict for each step, in order; of a comparison the first three, of a history two.
 
     Raises:
         InputError: If the folder is none of them, or has another schema version.
+
+    >>> import audit
+    >>> labels = audit.load_labels([["cat"], ["dog"]], {"pet": {"cat": {}, "dog": {}}})
+    >>> run = audit.write_run(audit.run_audit(labels), "run")
+    >>> [one.name for one in audit.verify_run(run) if one.outcome == "holds"]
+    ['manifest', 'files', 'schema', 'tables', 'counts']
     """
     network, render = (allow_network, render) if recompute else (None, None)
     run = SealedRun(Path(folder))
@@ -160,8 +161,8 @@ def _files(run: SealedRun) -> Verdict:
         return Verdict("files", UNCHECKED, "no intact manifest lists them")
     if faults := run.faults(restricted=False):
         return Verdict("files", FAILS, "; ".join(faults))
-    listed = len(run.manifest.outputs)
-    return Verdict("files", HOLDS, f"{listed} files with their digests, and no other")
+    detail = f"{len(run.manifest.outputs)} files with their digests, and no other"
+    return Verdict("files", HOLDS, detail)
 
 
 def of_restricted(run: SealedRun, key: SealKey | None) -> Verdict:
@@ -365,15 +366,14 @@ def _recomputed(
     if other := [one.query for one in queries if one.sha256 not in (None, made.get(one.query))]:
         return Verdict("recomputation", FAILS, f"{_OTHER_ROWS}: {first_cases(other)}")
     if given != run.content(RESULT):
-        detail = f"gives another {RESULT}: {_differing_parts(run, given)}"
-        return Verdict("recomputation", FAILS, detail)
+        apart = _differing_parts(run, given)
+        return Verdict("recomputation", FAILS, f"gives another {RESULT}: {apart}")
     return Verdict("recomputation", HOLDS, f"the inputs give the bytes of {RESULT}")
 
 
 def _keyed_as_before(run: SealedRun, result: AuditResult) -> AuditResult:
     """A result with the keyed digest that the run has, where no key is given to make it."""
-    kept = run.shared["identity"]["data"]["hmac_sha256"]
-    data = {**result.identity["data"], "hmac_sha256": kept}
+    data = result.identity["data"] | {"hmac_sha256": run.shared["identity"]["data"]["hmac_sha256"]}
     return replace(result, identity={**result.identity, "data": data})
 
 

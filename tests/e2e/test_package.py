@@ -116,6 +116,18 @@ def test_the_source_distribution_holds_its_tests_and_their_data(built: Path) -> 
     assert {"CITATION.cff", "SECURITY.md", "scripts/build_hooks.py"} <= names
 
 
+def test_the_source_distribution_leaves_evidence_out(built: Path) -> None:
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        packed = {Path(name).stem for name in archive.getnames() if "/docs/" in name}
+    contents = (ROOT / "docs" / "index.md").read_text("utf-8")
+    evidence = re.findall(r"^(\w+)$", contents.partition(":caption: Evidence")[2], re.MULTILINE)
+
+    assert {"truth", "fidelity", "trust"} < {*evidence}
+    assert "index" in packed
+    assert packed.isdisjoint({*evidence, "security", "truth_pairs"})
+
+
 def test_a_script_of_the_same_name_is_named(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "audit.py").write_text("", "utf-8")
     status, _, error = audit(installed, tmp_path, "list", "checks", before=str(tmp_path))

@@ -42,27 +42,66 @@ class Comparison:
     """Changes from one run to another, and their possible causes.
 
     ``shared()`` returns the view that may be published; the tables themselves are not suppressed.
+    `audit.compare_runs` gives one.
+
+    >>> import audit
+    >>> tree = {"pet": {"cat": {}, "dog": {}}}
+    >>> runs = [audit.run_audit(audit.load_labels(labels, tree)) for labels in (
+    ...     [["cat"]] * 90 + [["dog"]] * 10, [["cat"]] * 10 + [["dog"]] * 90)]
+    >>> comparison = audit.compare_runs(*runs)
+    >>> comparison
+    Comparison(2 nodes)
+    >>> comparison.nodes.select("node", "rate_old", "rate_new", "changed").rows()
+    [('cat', 0.9, 0.1, True), ('dog', 0.1, 0.9, True), ('pet', 1.0, 1.0, False)]
     """
 
     old: AuditResult
+    """The earlier run, as it was given."""
     new: AuditResult
+    """The later run."""
     causes: tuple[Cause, ...]
+    """What may make the runs differ (data, hierarchy, policy, version and so on), in a fixed order,
+    each with its value in either run and whether it changed."""
     edits: pl.DataFrame
     """All edits of the hierarchy, from `audit.runs.compare.edits.hierarchy_edits`."""
     node_changes: NodeChanges
+    """What ``nodes`` shows, and the number of nodes that were tested together."""
     pair_changes: PairChanges
+    """What ``pairs`` shows, and the number of pairs that were tested together."""
     checks: tuple[CheckChange, ...]
+    """Every check of either run: its statuses, and which findings are new, gone, worse, better."""
     model: ModelChanges | None = None
     """What differs between the models; None if neither run has predictions."""
 
     @property
     def nodes(self) -> pl.DataFrame:
-        """Changes of all common nodes in use; see `NodeChanges`."""
+        """Changes of all nodes that both hierarchies have and a run uses, a row a node.
+
+        ``node, title, depth, branch``; ``support_old, support_new`` (instances) and ``rate_old,
+        rate_new`` (their shares of all instances); ``restated_low, restated_high`` bound how many
+        of OLD would carry the node under NEW's hierarchy: ``rate_old`` is of this number, and it
+        and what follows are null where the two differ. ``difference`` is new less old, with its 95
+        % interval ``low, high``; ``odds_ratio`` new over old; ``p_value`` of the node alone,
+        ``q_value`` after Benjamini and Hochberg over all tested; ``changed`` says whether it counts
+        as a change. With groups these are of the means of the groups' shares, ``mean_old,
+        mean_new``, null without. ``folded_into`` is the node whose change explains this one. A
+        change that stands has a ``kind``: ``node``, ``branch`` or ``exchange``; an exchange has its
+        ``parent``, and the share of instances that ``moved``; its nodes are ``exchanged``.
+        """
         return self.node_changes.table
 
     @property
     def pairs(self) -> pl.DataFrame:
-        """Changes of all tested pairs; see `PairChanges`."""
+        """Changes of all tested pairs, a row a pair.
+
+        ``a, b`` (nodes) and ``relation``; ``joint_old, joint_new`` are the instances with both
+        that have no label below both, ``support_a_old`` and so on those of either node.
+        ``mean_old`` to ``q_value`` and ``changed`` are as in ``nodes``. ``lift_change`` is the lift
+        in NEW over that in OLD; ``nodes_p_value, nodes_q_value`` test whether it is 1, so that the
+        pair changed by more than its nodes did. ``folded_a, folded_b`` is the pair whose change
+        explains this one. Of changed pairs alone, ``ratio_old, ratio_new`` are the joint instances
+        over those that the length of records lets expect, and ``relation`` is given.
+        """
         return self.pair_changes.table
 
     @property

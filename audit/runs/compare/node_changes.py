@@ -20,14 +20,7 @@ _RATE = FALSE_DISCOVERY_RATE.value
 class NodeChanges:
     """Changes of all common nodes in use, and the number that could be tested.
 
-    ``table`` has the columns ``node, title, depth, branch, support_old, support_new, restated_low,
-    restated_high, rate_old, rate_new, mean_old, mean_new, difference, low, high, odds_ratio,
-    p_value, q_value, changed, folded_into, exchanged, kind, parent, moved``. The ``restated``
-    columns bound the number of instances of OLD that would carry the node under NEW's hierarchy;
-    ``rate_old`` is computed from it. Later columns are null if the two bounds differ. With groups
-    the means are those of the groups' shares, and what follows is of these; else they are null. A
-    change that stands has a ``kind``: ``node``, ``branch`` or ``exchange``; an exchange its
-    ``parent``, and the share of the instances that was ``moved``; its nodes are ``exchanged``.
+    ``table`` is described by `audit.Comparison.nodes`; ``family`` is that number.
     """
 
     table: pl.DataFrame

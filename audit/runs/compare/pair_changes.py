@@ -35,13 +35,7 @@ _Number = TypeVar("_Number", np.int64, np.float64)
 class PairChanges:
     """Changes of all tested pairs.
 
-    ``table`` has the columns ``a, b, relation, joint_old, joint_new, support_a_old, support_b_old,
-    support_a_new, support_b_new, mean_old, mean_new, difference, low, high, odds_ratio, p_value,
-    q_value, lift_change, nodes_p_value, nodes_q_value, ratio_old, ratio_new, changed, folded_a,
-    folded_b``. ``joint_entailed`` is subtracted from the joint counts. With
-    groups the means are those of the groups' shares, and what follows is of these; else they are
-    null. ``relation`` and the
-    ratios to the expectation from record length are given for changed pairs only.
+    ``table`` is described by `audit.Comparison.pairs`; ``family`` is their number.
     """
 
     table: pl.DataFrame

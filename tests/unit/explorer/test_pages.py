@@ -339,7 +339,7 @@ def test_instances_are_shown_only_where_asked_for(folder: Path) -> None:
 def test_a_finding_of_ones_own_without_columns_counts_or_nodes_is_shown_everywhere(
     tmp_path: Path,
 ) -> None:
-    sample = results.rich_result()
+    sample = results.sample_result()
     told = Finding("own", "warning", (), "Something is odd.", {}, "Look at it.", "Nothing.")
     own = CheckResult("own", "Is anything odd?", 3, "rows", (told, replace(told, key=("again",))))
     result = replace(sample, checks=(*sample.checks, own))

@@ -39,14 +39,20 @@ DYING = {
 """What a process runs that dies, and what is told of it."""
 
 
-def test_a_process_that_dies_is_told_and_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "source",
+    [
+        *list(DYING)[:2],
+        *(pytest.param(one, marks=pytest.mark.slow) for one in list(DYING)[2:]),
+    ],
+)
+def test_a_process_that_dies_is_told_and_replaced(source: str, tmp_path: Path) -> None:
+    (tmp_path / "vl_convert.py").write_text(source)
+    ended()
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(tmp_path))
-        for source, told in DYING.items():
-            (tmp_path / "vl_convert.py").write_text(source)
-            ended()
-            with pytest.raises(DrawingError, match=told):
-                draw(next(CHARTS))
+        with pytest.raises(DrawingError, match=DYING[source]):
+            draw(next(CHARTS))
         with pytest.raises(RenderError, match="nothing else of the run is lost"):
             html_text(sample_result().shared())
     ended()
@@ -74,7 +80,7 @@ def asked() -> Iterator[tuple[str, list[str]]]:
             self.wfile.write(b'[{"x": 1}]')
 
     with HTTPServer(("127.0.0.1", 0), Answer) as server:
-        Thread(target=server.serve_forever).start()
+        Thread(target=server.serve_forever, args=(0.01,)).start()
         yield f"http://127.0.0.1:{server.server_port}", paths
         server.shutdown()
 
