@@ -105,6 +105,8 @@ def is_further(name: str) -> bool:
 _FAR, _FAR_NUMBERS, _FAR_UNNAMED = 0.5, 0.75, 0.9
 """Share of nodes, of that of labels, below which other cells are something else: any, numbers, and
 numbers that are not named as labels beside some that are."""
+_LEVELS = 3
+"""Least number of different nodes in the column of the lowest level."""
 _HEADED = 0.9
 """Least share of cells that are nodes, headings among them, of diagnoses without their places."""
 
@@ -202,6 +204,8 @@ class TableColumns:
         best = self.best
         if best is None or self.share(best) < LEAST_SHARE:
             return self._titled([one for one in self._alone if not says(one, PREDICTED)])
+        if (lowest := self.lowest(best)) is not None:
+            return lowest
         if self._lacks_zeros(best) or self._is_torn(best):
             return None
         near = self.beside(best)
@@ -227,6 +231,28 @@ class TableColumns:
         rows = [*zip(*map(self.source.first_cells, alike), strict=True)]
         levels = sum(map(nodes.hold_one_above, rows)) > len(rows) / 2
         return alike if near and not levels else []
+
+    def lowest(self, best: str) -> str | None:
+        """The column of the lowest of several levels, of which each row holds one above too."""
+        nodes = self.source.nodes
+        if nodes is None or nodes.coded:
+            return None
+        alone = [n for n in self._alone if not (says(n, PREDICTED) or says(n, ADMITTING))]
+        levels = self.members(best) if best in self.families else alone
+        levels = [name for name in levels if self.share(name) >= _HEADED]
+        last = max(levels, key=lambda n: (len({*self.values[n]}), self.share(n)), default="")
+        above = self.above(last, levels)
+        named = f"{last[:-1]}[{last[-1:]}]" if self.grouped(last) else last
+        return named if above and len({*self.values[last]}) >= _LEVELS else None
+
+    def above(self, label: str, names: Iterable[str]) -> list[str]:
+        """Columns, none of them blank, of whose cells each is a node above its row's label."""
+        members = self.members(label)
+        nodes, own = self.source.nodes, self.values[members[0]] if len(members) == 1 else []
+        if nodes is None or not own:
+            return []
+        pairs = {n: {*zip(self.values[n], own, strict=True)} for n in names if self.values[n]}
+        return [n for n in pairs if pairs[n] and all(nodes.is_above(*pair) for pair in pairs[n])]
 
     def _without_repeated(self, own: Sequence[str], best: str) -> list[str]:
         """Columns without those whose nodes the others have in each row."""

@@ -10,7 +10,7 @@ from shlex import quote
 
 import polars as pl
 
-from audit.base.errors import AuditError
+from audit.base.errors import AuditError, first_cases
 from audit.base.readings import AskedError, Reading
 from audit.data.column_roles import (
     ADMITTING,
@@ -113,8 +113,7 @@ class InstanceColumns(TableColumns):
         """
         found = self._candidates(label)
         unique = [name for name in found if self.differs(name)]
-        index = [name for name in unique if self.is_index(name)]
-        if index:
+        if index := [name for name in unique if self.is_index(name)]:
             return index[0]
         fine = (name for name in found if kind_of(name) < OTHER or self._is_fine(name))
         shared = [name for name in fine if name not in unique]
@@ -313,8 +312,7 @@ def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: boo
     if source.nodes is None or len(source.schema) < 2:
         return ""
     some = InstanceColumns(_some_of(source), named)
-    commands = [*islice(some.commands(groups), _TRIED)]
-    reading = (one for one in commands if _reads(some, one, tried))
+    reading = (one for one in islice(some.commands(groups), _TRIED) if _reads(some, one, tried))
     if (first := next(reading, None)) is not None:
         other = next((one for one in reading if some.differ(first, one)), None)
         said = " or: ".join(_options(source, one) for one in (first, other) if one is not None)
@@ -369,21 +367,24 @@ def _told(
     id_, label, group = columns.id or "", columns.label or "", columns.group
     numbered = id_ == NUMBERED and id_ not in source.schema
     rows = sum(map(len, values_of(source)(next(iter(source.schema)) if numbered else id_)))
-    nodes = source.nodes.name if source.nodes else ""
     if named.label is None:
-        said = f"{label!r} holds the labels"
-        some = "nearly all" if found.share(label) >= _NEARLY else "most"
-        why = f"{some} of its cells are nodes of {nodes}, few of any other column's"
-        yield Reading(said, why, rows, "--label COLUMN")
+        why = "nearly all" if found.share(label) >= _NEARLY else "most"
+        nodes = source.nodes.name if source.nodes else ""
+        why += f" of its cells are nodes of {nodes}, few of any other column's"
+        yield Reading(f"{label!r} holds the labels", why, rows, "--label COLUMN")
         for one in (name for name in found.within(label) if name not in (id_, group)):
             said, why = f"{one!r} is left out", "each of its cells is one of its row's labels too"
             why = "its name says that it was thought at first" if says(one, ADMITTING) else why
             other = f"{label},{one}" if found.each(label) and label not in source.schema else one
             yield Reading(said, why, rows, f"--label {quote(other)}")
+        if above := found.above(label, found.names):
+            why, every = "each of their cells is a node above its row's label", [*above, label]
+            option = f"--label {quote(','.join(every))}"
+            yield Reading(f"{first_cases(above)} are left out", why, rows, option)
     for pattern, own in {} if columns.codes is named.codes else columns.codes.items():
-        sort = str(own).split("-")[0]
-        why = "any other way to read them is less likely"
-        yield Reading(f"{pattern!r} holds {sort}", why, rows, f"--codes '{pattern}=as-written'")
+        said, why = str(own).split("-")[0], "any other way to read them is less likely"
+        option = f"--codes '{pattern}=as-written'"
+        yield Reading(f"{pattern!r} holds {said}", why, rows, option)
     if named.id is None and numbered:
         why = "no column is named as ids are, or has another value in each row"
         yield Reading("rows are instances, numbered from 0", why, rows, "--id COLUMN")

@@ -14,7 +14,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import HOLDING
 from audit.hierarchies.icd.column_readings import column_readings
 from audit.hierarchies.label_words import Words, is_plain
-from audit.hierarchies.titles import nodes_by_title, nodes_without_dots, title_key
+from audit.hierarchies.titles import node_spelt, nodes_by_title, title_key
 
 SEPARATORS = (";", "|", ",", " ")
 """Signs that may stand between two labels of one cell, the most telling first."""
@@ -76,13 +76,13 @@ class KnownNodes:
         return self._hierarchy.integrity is not None
 
     def weight(self, text: str) -> float:
-        """1 for a node as it is written, but for dots, dashes that fill a code up and decimals of
-        an id; less for a heading of codes; else 0."""
+        """1 for a node as it is written, but for its spelling, dashes that fill a code up and
+        decimals of an id; less for a heading of codes; else 0."""
         if text not in self._weights:
             bare = text.strip()
             core = bare.rstrip("-").rstrip("Xx") if self.coded else whole(bare)
-            undotted = float(bare in nodes_without_dots(self._hierarchy))
-            self._weights[text] = self._weight(bare) or (core and self._weight(core)) or undotted
+            spelt = float(node_spelt(bare, self._hierarchy) is not None)
+            self._weights[text] = self._weight(bare) or (core and self._weight(core)) or spelt
         return self._weights[text]
 
     def _weight(self, text: str) -> float:
@@ -127,6 +127,11 @@ class KnownNodes:
             else nodes_by_title(self._hierarchy).get(title_key(text))
         )
 
+    def is_above(self, upper: str, lower: str) -> bool:
+        """Whether a text is a node above that of another."""
+        above, below = self._node(upper.strip()), self._node(lower.strip())
+        return None not in (above, below) and above in self._hierarchy.ancestors(str(below))
+
     def holds_one(self, text: str) -> bool:
         """Whether a text is a node, or there is one before its title or in brackets behind it."""
         before = _BEFORE_TITLE.fullmatch(text.strip())
@@ -150,7 +155,7 @@ class KnownNodes:
         blank, or words for no code. Where ``headings`` are codes too, one counts as any other."""
         filled = [*filter(self._is_filled, cells)]
         weights = [self._held(cell) for cell in filled]
-        if filled and not sum(weights) and (before := _beginning(filled)):
+        if filled and not sum(weights) and (before := beginning(filled)):
             weights = [self._held(cell.strip().removeprefix(before)) for cell in filled]
         held = [weight > 0 for weight in weights] if headings else weights
         return sum(held) / len(held) if held else None
@@ -170,7 +175,7 @@ class KnownNodes:
         return bool(cell.strip()) and (self.weight(cell) > 0 or not _WORDS.mean_nothing(cell))
 
 
-def _beginning(cells: Sequence[str]) -> str:
+def beginning(cells: Sequence[str]) -> str:
     """The letters that all of several cells begin with, none of which is a code as it stands."""
     different = {cell.strip() for cell in cells}
     several = len(different) >= _SEVERAL and not any(map(is_plain, different))

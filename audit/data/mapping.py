@@ -13,10 +13,11 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.base.readings import Reading
 from audit.data.code_sets import AS_WRITTEN, read_as_codes, refuse_both_versions, table_stated
+from audit.data.known_nodes import beginning
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.label_words import MARKS, bare, is_plain, read_words
-from audit.hierarchies.titles import nodes_by_title, nodes_without_dots, title_key
+from audit.hierarchies.titles import node_spelt, nodes_by_title, title_key
 
 REASONS = (
     "unknown_code",
@@ -139,8 +140,8 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 
 
 def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, tuple[Reading, ...]]:
-    """Labels that are nodes without their dots, or titles of nodes, if most that are no nodes are
-    some; as `read_texts`."""
+    """Labels that are nodes but for their spelling, or titles of nodes, if most that are no nodes
+    are some; as `read_texts`."""
     found = pl.DataFrame(schema=dict.fromkeys(("label", "table", "text", "set"), pl.String))
     coded, strip = hierarchy.integrity is not None, hierarchy.words.strip
     odd = [
@@ -151,16 +152,19 @@ def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, t
     odd = [row for row in odd if not hierarchy.words.mean_nothing(row[3])]
     if None in hierarchy.codes.values():
         return found, ()
-    plain = nodes_without_dots(hierarchy)
-    without = [(*row, plain[row[3]]) for row in odd if row[3] in plain]
-    touched = sum(row[2] for row in without)
+    every = [row[3] for row in odd]
+    before = "" if strip or len(odd) < len(labels) else beginning(every)
+    spelt = [(*row, one) for row in odd if (one := _spelt(row[3], before, hierarchy))]
+    touched = sum(row[2] for row in spelt)
     if 2 * touched > sum(row[2] for row in odd):
-        rows = [(label, table, node, table) for label, table, *_, node in without]
-        undotted = Reading(
-            "labels that are no nodes are nodes without their dots",
+        rows = [(label, table, one[0], table) for label, table, *_, one in spelt]
+        ways = sorted({one[1] for *_, one in spelt if one[1]})
+        ways += [f"behind {before!r}"] if before else []
+        respelt = Reading(
+            f"labels that are no nodes are nodes {' and '.join(ways)}",
             "most of them are one node so", touched, f"--codes {AS_WRITTEN}",
         )  # fmt: skip
-        return pl.DataFrame(rows, found.schema, orient="row"), (undotted,)
+        return pl.DataFrame(rows, found.schema, orient="row"), (respelt,)
     if not any(_WORD.search(row[3]) for row in odd):
         return found, ()
     nodes = nodes_by_title(hierarchy)
@@ -184,6 +188,12 @@ def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, t
     )  # fmt: skip
     rows = [(label, table, node, table) for label, table, *_, node in (*titled, *marked)]
     return pl.DataFrame(rows, found.schema, orient="row"), (told, *([unmarked] if wrapped else []))
+
+
+def _spelt(text: str, before: str, hierarchy: Hierarchy) -> tuple[str, str] | None:
+    """The node of a text behind what all labels begin with, and how it is spelt."""
+    core = text.removeprefix(before)
+    return (core, "") if before and core in hierarchy else node_spelt(core, hierarchy)
 
 
 def _placed(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[Hierarchy, pl.DataFrame]:

@@ -126,6 +126,33 @@ def nodes_without_dots(hierarchy: Hierarchy) -> Mapping[str, str]:
 _CODE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[0-9A-Za-z.]+")
 
 
+@lru_cache(maxsize=1)
+def nodes_by_end(hierarchy: Hierarchy) -> Mapping[str, str]:
+    """The node of each text that ends one address, behind its last sign, and no other node."""
+    ends = [(found[1], n) for n in hierarchy.nodes if (found := _ADDRESS.fullmatch(n))]
+    times = Counter(end for end, _ in ends)
+    return {end: node for end, node in ends if times[end] == 1 and end not in hierarchy}
+
+
+_ADDRESS = re.compile(r"https?://\S*[/#:]([^/#:\s]+)")
+
+
+def node_spelt(text: str, hierarchy: Hierarchy) -> tuple[str, str] | None:
+    """The node of a text that is one but for its spelling, and how it is spelt; None of others.
+
+    Slashes in decimals of libraries only say where these may be cut: ``813/.54`` is 813.54.
+    """
+    if (node := nodes_without_dots(hierarchy).get(text)) is not None:
+        return node, "without their dots"
+    if (node := nodes_by_end(hierarchy).get(text)) is not None:
+        return node, "by the ends of their addresses"
+    whole = text.replace("/", "") if _DECIMALS.fullmatch(text) else text
+    return (whole, "with slashes in them") if whole != text and whole in hierarchy else None
+
+
+_DECIMALS = re.compile(r"\d{3}(?=[\d./]*/)/?\.[\d/]+")
+
+
 def _meant(hierarchy: Hierarchy, *nodes: str | None) -> str | None:
     """The only assignable one of nodes with one title; None stands for several before."""
     may = [node for node in nodes if node is None or hierarchy.assignable[hierarchy.index(node)]]

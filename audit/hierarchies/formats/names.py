@@ -31,7 +31,17 @@ _CHILDREN = re.compile(
     r"|narrower|hyponyms?|kids|leaves|branches|descendants|nodes?|items?|members?)(es|ids?)?"
 )
 _ENDS = re.compile(r".+(id|code|key|uri|iri)")
-_NOTHING = ("", "null", "none", "nan", "n/a", "-", "#", r"\n")
+_NOTHING = (
+    "",
+    "null",
+    "none",
+    "nan",
+    "n/a",
+    "-",
+    "#",
+    r"\n",
+    "http://www.w3.org/2002/07/owl#thing",
+)
 
 
 def plain(name: object) -> str:

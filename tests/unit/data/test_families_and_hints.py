@@ -451,11 +451,10 @@ def test_a_hint_names_both_of_two_ways_to_read_a_table(tmp_path: Path) -> None:
             audit.load_labels(written(columns, tmp_path), ANIMALS)
 
 
-def test_levels_of_one_path_are_no_two_ways_to_read_a_table(tmp_path: Path) -> None:
+def test_of_levels_of_one_path_the_lowest_is_read(tmp_path: Path) -> None:
     own = {"x1": of("dog", "oak", "cat", "rose"), "kind": of("animal", "plant", "animal", "plant")}
     table = {"image": NUMBERS, **own}
-    with pytest.raises(InputError, match="--id image --label 'x1,kind'"):
-        audit.load_labels(written(table, tmp_path), ANIMALS)
+    assert taken(audit.load_labels(written(table, tmp_path), ANIMALS))["--label"] == "x1"
 
 
 def test_the_second_answer_of_a_model_is_no_label(tmp_path: Path) -> None:

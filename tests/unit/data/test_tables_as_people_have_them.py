@@ -390,3 +390,49 @@ def test_labels_before_numbered_features_are_read(sizes: str, tmp_path: Path) ->
     )
     assert read.assertions["instance"].to_list() == [0, 0, 2]
     assert (len(read), read.ledger.rows_mapped) == (3, 3)
+
+
+SPELT = {
+    "ends of addresses": ("http://a.org/atc/{}", "{}", ("A10BA02", "A10BB01", "C07AB02")),
+    "a letter before all": ("{}", "D{}", ("I10.9", "E11.2", "J18.9", "D50.9", "D64.9")),
+    "a letter, no dots": ("{}", "D{}", ("I109", "E112", "J189", "D509", "D649")),
+    "slashes of libraries": ("{}", "{}", ("813/.54", "823/.91", "512.5/3", "516")),
+}
+
+
+@pytest.mark.parametrize("way", SPELT)
+def test_labels_that_are_nodes_but_for_their_spelling_are_read_and_told(way: str) -> None:
+    node, label, codes = SPELT[way]
+    names = [node.format(one.replace("/", "")) for one in codes]
+    if "no dots" in way:
+        names = [f"{one[:3]}.{one[3:]}" for one in names]
+    rows = {"visit_id": range(len(codes)), "code": [label.format(one) for one in codes]}
+    dataset = audit.load_labels(rows, dict.fromkeys(names, "top"))
+    held = dict(dataset.mappings.select("label", "node").iter_rows())
+    assert held == dict(zip(rows["code"], names, strict=True))
+    assert [one.option for one in dataset.readings if "are nodes" in one.decision] == [
+        "--codes as-written"
+    ]
+
+
+def test_a_letter_that_is_part_of_some_codes_stays() -> None:
+    codes = ["D50", "D51", "D52", "D53", "DX9"]
+    dataset = audit.load_labels(
+        {"id": range(5), "label": codes}, dict.fromkeys([*codes[:4], "X9"], "top")
+    )
+    assert dataset.ledger.refused == {"unknown_code": 1}
+
+
+LEVELS = {"sec": [*"AABBA"], "cla": ["A1", "A1", "B1", "B2", "A2"],
+          "grp": ["A1x", "A1y", "B1x", "B2x", "A2x"]}  # fmt: skip
+ABOVE = {**dict(zip(LEVELS["grp"], LEVELS["cla"], strict=True)),
+         **dict(zip(LEVELS["cla"], LEVELS["sec"], strict=True))}  # fmt: skip
+
+
+@pytest.mark.parametrize("names", [("sec", "cla", "grp"), ("l1", "l2", "l3"), ("grp", "x", "a")])
+def test_of_levels_in_a_row_the_lowest_is_the_label(names: tuple[str, ...]) -> None:
+    cells = [*LEVELS.values()] if names[0] != "grp" else [*LEVELS.values()][::-1]
+    rows = {"visit_id": [*"vwxyz"], **dict(zip(names, cells, strict=True))}
+    dataset = audit.load_labels(rows, ABOVE)
+    assert sorted(dataset.mappings["node"]) == sorted(LEVELS["grp"])
+    assert [one for one in dataset.readings if "are left out" in one.decision]
