@@ -15,6 +15,7 @@ from audit.base.errors import InputError
 from audit.base.plain_copies import plain_copy
 from audit.base.reading import see
 from audit.base.remote import address_of, local
+from audit.data.sources.annotations import pictures_of
 from audit.data.sources.fhir import fhir_of
 from audit.data.sources.file import CopiedFile, File, Folder
 from audit.data.sources.hub import hub_of
@@ -131,13 +132,14 @@ def _at(path: Path) -> Source:
         see(*folder.files)
         if is_saved_dataset(path):
             return SavedDataset(path)
-        return meds_of(path) or omop_of(Tables(path)) or fhir_of(path) or hub_of(path) or folder
+        found = meds_of(path) or omop_of(Tables(path)) or fhir_of(path)
+        return found or hub_of(path) or pictures_of(path) or folder
     if not path.is_file():
         return File(path)
     see(path)
     if (resources := fhir_of(path)) is not None:
         return resources
-    if (made := table_file(path)) is not None:
+    if (made := table_file(path) or pictures_of(path)) is not None:
         return made
     copy, told = plain_copy(path)
     return File(path) if copy == path else CopiedFile(path, copy, told)

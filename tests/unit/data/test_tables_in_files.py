@@ -244,3 +244,42 @@ def test_texts_that_are_labelled_are_no_ids(tmp_path: Path) -> None:
         dataset = audit.load_labels(data, TREE)
         assert dataset.instances["instance"].to_list() == [str(n) for n, _ in enumerate(PAIRS)]
         assert [one.option for one in dataset.readings if "numbered" in one.decision]
+
+
+def of_label_me(one: str, own: list[str]) -> str:
+    return json.dumps({"shapes": [{"label": label, "points": []} for label in own * 2],
+                       "flags": {"x": False}, "imagePath": f"{one}.png"})  # fmt: skip
+
+
+def of_voc(one: str, own: list[str]) -> str:
+    objects = "".join(f"<object><name>{label}</name><part><name>x</name></part></object>"
+                      for label in own * 2)  # fmt: skip
+    return f"<annotation><filename>p.jpg</filename>{objects}</annotation>"
+
+
+@pytest.mark.parametrize(("ending", "write"), [("json", of_label_me), ("xml", of_voc)])
+def test_a_file_for_each_picture_is_an_instance(
+    ending: str, write: Callable[[str, list[str]], str], tmp_path: Path
+) -> None:
+    for one, own in OF.items():
+        (tmp_path / f"{one}.{ending}").write_text(write(one, own))
+    assert carried(audit.load_labels(tmp_path, TREE)) == {a: sorted(own) for a, own in OF.items()}
+
+
+CVAT = '<?xml version="1.0"?>\n<annotations><!-- x --><meta><label><name>dog</name></label></meta>'
+
+
+def test_pictures_of_cvat_are_instances_and_what_defines_entities_is_refused(
+    tmp_path: Path,
+) -> None:
+    shapes = {one: "".join(f'<box label="{label}" xtl="1"><attribute name="a">x</attribute></box>'
+                           for label in own) for one, own in OF.items()}  # fmt: skip
+    images = "".join(f'<image id="{n}" name="{one}">{own}<tag label="{OF[one][0]}"/></image>'
+                     for n, (one, own) in enumerate(shapes.items()))  # fmt: skip
+    path = tmp_path / "a.xml"
+    path.write_text(f"{CVAT}{images}</annotations>")
+    assert carried(audit.load_labels(path, TREE)) == {one: sorted(own) for one, own in OF.items()}
+    path.write_text(CVAT.replace("<annotations>", '<!DOCTYPE a [<!ENTITY b "c">]><annotations>')
+                    + f"{images}</annotations>")  # fmt: skip
+    with pytest.raises(InputError, match="Found: XML"):
+        audit.load_labels(path, TREE)
