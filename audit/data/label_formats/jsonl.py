@@ -143,10 +143,8 @@ def _chosen(
     beside = {labels, *tables.roles_of(columns, names, source).values(), *within}
     cells = [] if labels in within else _cells(lines, labels)
     sign, _ = sign_between(cells, source.nodes, codes=labels.lower() == "label")
-    numbered = is_numbering(columns.id, names) or (
-        columns.id is None and only_texts(names, beside, source)
-    )
-    if cells and not sign and not numbered:
+    texts = columns.id is None and only_texts(names, beside, source)
+    if cells and not (sign or texts or is_numbering(columns.id, names)):
         columns = replace(columns, id=id_among(names, columns.id, beside, source))
 
     def values(key: str) -> Iterator[pl.Series]:
@@ -391,7 +389,6 @@ def _labels(
 
 
 _ON, _OFF = {"1", "1.0", "True"}, {"0", "0.0", "False"}
-"""What a label's own key says where an object has one for each."""
 
 
 FORMAT = LabelFormat(
