@@ -34,12 +34,8 @@ AT_WORK = {
     "design effect of groups": ("copied records, null", 2),
 }
 """Guards, each with a world and the number of a release that has false findings without it."""
-QUICK = (
-    "several labels, a model too sure",
-    "one label, wrong ones",
-    "several labels, missing ones",
-)
-"""Worlds of scores whose releases `make test` draws too."""
+QUICK = "several labels, a model too sure"
+"""World of scores whose releases `make test` draws too."""
 
 
 @pytest.mark.slow
@@ -105,7 +101,7 @@ def test_each_guard_of_the_rule_on_answers_is_at_work(guard: Guard) -> None:
 @pytest.mark.parametrize(
     "world",
     [
-        pytest.param(one, id=one.name, marks=[] if one.name in QUICK else pytest.mark.slow)
+        pytest.param(one, id=one.name, marks=[] if one.name == QUICK else pytest.mark.slow)
         for one in SUSPECT_WORLDS
     ],
 )
