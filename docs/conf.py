@@ -10,6 +10,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 html_show_sourcelink = False
 html_copy_source = False
+html_show_copyright = False
 html_title = f"audit {release}"
 exclude_patterns = ["example_plugin/**"]
 if not Path(__file__).with_name("truth.md").exists():  # a source distribution holds no evidence
