@@ -79,8 +79,7 @@ def test_slow_ones_and_all_examples_and_what_did_not_pass_are_left_to_test_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passed = tmp_path / "passed.json"
-    some = ran("test", tmp_path)
-    ran("test", tmp_path, f"--note-passed={passed}", "--numprocesses=2")
+    some = ran("test", tmp_path, f"--note-passed={passed}")
     monkeypatch.setenv("EXTRAS", "installed")
     rest = ran("test-all", tmp_path, f"--but-passed={passed}")
 
