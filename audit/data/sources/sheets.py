@@ -103,7 +103,7 @@ def _sheets(book: Any) -> list[tuple[str, pl.DataFrame, int]]:
     return found
 
 
-def _limit_memory(room: int) -> None:
+def limit_memory(room: int) -> None:
     """Let this process take so many bytes beside those that it has."""
     with suppress(ImportError, OSError, ValueError):
         import resource
@@ -115,5 +115,5 @@ def _limit_memory(room: int) -> None:
 
 
 if __name__ == "__main__":
-    _limit_memory(int(sys.argv[3]))
+    limit_memory(int(sys.argv[3]))
     write_sheets(Path(sys.argv[1]), Path(sys.argv[2]))
