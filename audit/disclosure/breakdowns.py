@@ -7,9 +7,10 @@ instance can be in several lines.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations, pairwise, product
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -155,16 +156,17 @@ def shown_within(
     show: Show,
     min_cell: int,
     totals: Sequence[BoolArray] = (),
-    earlier: Iterable[Before] = (),
+    earlier: Sequence[Before] = (),
+    at_most: Sequence[tuple[BoolArray, int]] = (),
 ) -> Told:
     """Counts of sets that may lie within each other, as they are shown together.
 
     Each small count, and of few instances of a set outside another one that has nearly all of
     them, can be anything from 1 to ``min_cell - 1`` by all that is shown, also for whoever knows
-    which sets meet; or as near to it as withholding can bring it. A small difference from an
-    earlier release can be anything from 0, where that may be part of this one; else it is not told
-    exactly. The smallest exact count that a linear program leans on is withheld; in the end the
-    largest are shown again that nothing needs.
+    which sets meet; or as near to it as withholding can bring it. So can a small count of an
+    earlier release, and a small difference of two releases anything from 0, where each may be part
+    of the next; else it is not told exactly. The smallest exact count that a linear program leans
+    on is withheld; in the end the largest are shown again that nothing needs.
 
     Args:
         has: Which cells each set holds, shape (n_cells,).
@@ -172,16 +174,19 @@ def shown_within(
         show: Gives the counts as they are shown where some are withheld.
         min_cell: Smallest count that may be shown.
         totals: Sets whose counts are known, beside all.
-        earlier: The same sets in earlier releases.
+        earlier: The same sets in earlier releases, the oldest first.
+        at_most: Sets of which it is known that they count at most so many.
     """
     counts = {value: int(sizes @ own) for value, own in has.items()}
-    known = [(row, float(sizes @ row)) for row in (np.ones(len(sizes), np.bool_), *totals)]
-    alone = _Reader(has, counts, known)
-    ends = 1, min_cell - 1
-    small = _small(has, sizes, min_cell) if len({column for column, _ in has}) > 1 else ()
-    targets = [_Target(alone, row, ends) for row in small]
-    for one in earlier:
-        targets += _came(_Reader(has, counts, known, one), min_cell)
+    sums = ((row, int(sizes @ row)) for row in (np.ones(len(sizes), np.bool_), *totals))
+    known = [*((row, n, n) for row, n in sums), *((row, 0, n) for row, n in at_most)]
+    small = [*_small(has, sizes, min_cell)] if len({column for column, _ in has}) > 1 else ()
+    of_some = {(), *((one,) for one in range(len(earlier))), (*range(len(earlier)),)}
+    targets = list[_Target]()
+    for places in sorted(of_some, key=len):
+        reader = _Reader(has, counts, known, [earlier[place] for place in places])
+        targets += [_Target(reader, row, (1, min_cell - 1), (0, len(places))) for row in small]
+        targets += _of_releases(reader, min_cell)
     told = [value for value, n in show(()).items() if isinstance(n, int)]
     certain = {target.value: target for target in targets if target.value in told}
     withheld, before, shown = dict(certain), -1, show(certain)
@@ -218,76 +223,83 @@ def _small(has: Mapping[Value, BoolArray], sizes: IntArray, min_cell: int) -> It
                 yield outside
 
 
-def _came(reader: _Reader, min_cell: int) -> Iterator[_Target]:
-    """Counts that differ by a small cell from an earlier release."""
-    for value, came in reader.came.items():
-        if is_small(abs(came), min_cell):
-            ends = (0, min_cell - 1) if came > 0 else (1 - min_cell, 0)
-            told = reader.then is not None and isinstance(reader.then.shown.get(value), int)
-            yield _Target(reader, reader.has[value], ends, value if told else None)
+def _of_releases(reader: _Reader, min_cell: int) -> Iterator[_Target]:
+    """Small counts of earlier releases, and small differences of two releases."""
+    last = len(reader.then)
+    releases = [*(one.counts for one in reader.then), reader.counts]
+    for place, value in product(range(last), reader.has):
+        if is_small(releases[place].get(value, 0), min_cell):
+            yield _Target(reader, reader.has[value], (1, min_cell - 1), (0, place))
+    for (before, then), (place, now) in combinations(enumerate(releases), 2):
+        for value in filter(then.__contains__, filter(now.__contains__, reader.has)):
+            came = now[value] - then[value]
+            if is_small(abs(came), min_cell):
+                ends = (0, min_cell - 1) if came > 0 else (1 - min_cell, 0)
+                told = place == last and isinstance(reader.then[before].shown.get(value), int)
+                since = before + 1, place
+                yield _Target(reader, reader.has[value], ends, since, value if told else None)
 
 
 @dataclass(frozen=True, eq=False)
 class _Reader:
-    """Whoever knows counts of sets, and perhaps of an earlier release.
+    """Whoever knows counts of sets, and perhaps of earlier releases.
 
     Args:
-        known: Sets whose counts are known anyway, and these.
-        then: The earlier release; then each cell has what it had there, and what came to it since.
+        known: Sets of which the least and the most is known anyway.
+        then: Earlier releases; each cell has what it had in the first, and what came with each.
         told: What was told last.
     """
 
     has: Mapping[Value, BoolArray]
     counts: Mapping[Value, int]
-    known: Sequence[tuple[BoolArray, float]]
-    then: Before | None = None
+    known: Sequence[tuple[BoolArray, float, float]]
+    then: Sequence[Before]
     told: list[_Lines] = field(default_factory=list)
 
-    @property
-    def came(self) -> dict[Value, int]:
-        """By how many each count has grown."""
-        then = self.then.counts if self.then else {}
-        return {value: n - then[value] for value, n in self.counts.items() if value in then}
+    @cached_property
+    def sums(self) -> list[BoolArray]:
+        """Sets whose counts are known anyway."""
+        return [row for row, low, high in self.known if low == high]
 
     @cached_property
     def _contained(self) -> bool:
-        """Whether the release may contain the earlier one."""
-        grown = min(self.came.values(), default=0) >= 0
-        return self.then is None or (grown and all(one in self.has for one in self.then.counts))
+        """Whether each release may contain the one before."""
+        releases = [*(one.counts for one in self.then), self.counts]
+        return all(
+            value in self.has and n <= now.get(value, n)
+            for then, now in pairwise(releases)
+            for value, n in then.items()
+        )
 
-    def row(self, cells: BoolArray) -> FloatArray:
-        """The instances of cells, those that came and those before."""
-        return np.hstack([cells.astype(float)] * (1 if self.then is None else 2))
+    def row(self, cells: BoolArray, first: int = 0, last: int | None = None) -> FloatArray:
+        """The instances of cells that came with each release from one to another, or with all."""
+        came = np.arange(len(self.then) + 1)[:, None]
+        end = len(self.then) if last is None else last
+        return np.asarray(((first <= came) & (came <= end)) * cells.astype(float)).ravel()
 
-    def reach(
-        self, target: BoolArray, ends: tuple[int, int], shown: Told
-    ) -> list[tuple[float, list[Value]]]:
-        """By how much each end of a small number falls short, and the exact values that make it.
-
-        The number is of those that came, if there is an earlier release.
-        """
+    def reach(self, target: _Target, shown: Told) -> list[tuple[float, list[Value]]]:
+        """By how much each end of a small number falls short, and the exact values that make it."""
         if not self.told or self.told[-1].shown is not shown:
             points = [point for one in self.told for point in one.points]
             self.told[:] = [_Lines(self, shown, points)]
         lines = self.told[-1]
-        found = lines.least(target, ends) if self._contained else None
-        return lines.spanned(target, ends) if found is None else found
+        found = lines.least(target) if self._contained else None
+        return lines.spanned(target) if found is None else found
 
     @cached_property
     def before(self) -> list[tuple[FloatArray, float, float]]:
-        """What the earlier release tells of the cells."""
-        if self.then is None:
-            return []
-        sets = [(self.has[one], *_range(n)) for one, n in self.then.shown.items() if n is not None]
-        if self.then.total is not None:
-            all_ = np.ones(len(next(iter(self.has.values()))), np.bool_)
-            sets.append((all_, self.then.total, self.then.total))
-        return [(np.hstack([row, 0 * row]).astype(float), low, high) for row, low, high in sets]
+        """What earlier releases tell of the cells."""
+        all_, told = np.ones(len(next(iter(self.has.values()))), np.bool_), []
+        for place, one in enumerate(self.then):
+            numbers = [(self.has[value], n) for value, n in one.shown.items() if value in self.has]
+            numbers += [(all_, one.total)]
+            told += [(self.row(row, last=place), *_range(n)) for row, n in numbers if n is not None]
+        return told
 
     @cached_property
     def sets_before(self) -> frozenset[bytes]:
-        """The sets that the earlier release tells exactly."""
-        then = self.then.shown.items() if self.then else ()
+        """The sets that the only earlier release tells exactly."""
+        then = self.then[0].shown.items() if len(self.then) == 1 else ()
         return frozenset(
             self.has[one].tobytes() for one, n in then if one in self.has and isinstance(n, int)
         )
@@ -304,7 +316,9 @@ class _Lines:
     def __post_init__(self) -> None:
         reader = self.reader
         self.exact = [value for value in reader.has if isinstance(self.shown[value], int)]
-        lines = [(reader.row(row), n, n) for row, n in reader.known]
+        lines: list[tuple[FloatArray, float, float]] = [
+            (reader.row(row), low, high) for row, low, high in reader.known
+        ]
         lines += [(reader.row(reader.has[v]), *_range(self.shown[v])) for v in self.exact]
         bounds = ((reader.has[one], n) for one, n in self.shown.items() if isinstance(n, str))
         lines += [(reader.row(row), *_range(n)) for row, n in bounds]
@@ -315,17 +329,14 @@ class _Lines:
         fits = ((sums > self.low - _NEAR) & (sums < self.high + _NEAR)).all(axis=1)
         self.points = [point for point, is_ in zip(self.points, fits, strict=True) if is_]
 
-    def least(
-        self, target: BoolArray, ends: tuple[int, int]
-    ) -> list[tuple[float, list[Value]]] | None:
+    def least(self, target: _Target) -> list[tuple[float, list[Value]]] | None:
         """`_Reader.reach` by linear programs; None where no releases have all these counts."""
         from scipy.optimize import linprog
 
-        start = len(self.reader.known)
-        goal = self.reader.row(target)
-        goal[: -len(target)] = 0.0
+        start = len(self.reader.sums)
+        goal = self.reader.row(target.row, *target.since)
         gaps = list[tuple[float, list[Value]]]()
-        for sign, end in ((1.0, ends[0]), (-1.0, -ends[1])):
+        for sign, end in ((1.0, target.ends[0]), (-1.0, -target.ends[1])):
             if any(sign * (goal @ point) <= end + _NEAR for point in self.points):
                 gaps.append((0.0, []))
                 continue
@@ -349,38 +360,40 @@ class _Lines:
         ends = np.concatenate([self.high[above], -self.low[~equal]])
         return csc_array(bounds), ends, csc_array(self.rows[equal]), self.low[equal]
 
-    def spanned(self, target: BoolArray, ends: tuple[int, int]) -> list[tuple[float, list[Value]]]:
-        """Whether sets that both releases tell add up to another one, whatever they count."""
+    def spanned(self, target: _Target) -> list[tuple[float, list[Value]]]:
+        """Whether sets that two releases tell add up to another one, whatever they count."""
         told, rows, basis = self._both
-        goal = target.astype(float)
-        if np.abs(goal - (goal @ basis.T) @ basis).max() > _NEAR:
+        goal = target.row.astype(float)
+        if target.since != (1, 1) or np.abs(goal - (goal @ basis.T) @ basis).max() > _NEAR:
             return [(0.0, []), (0.0, [])]
-        weights = np.linalg.lstsq(rows.T, goal, rcond=None)[0][len(self.reader.known) :]
+        weights = np.linalg.lstsq(rows.T, goal, rcond=None)[0][len(self.reader.sums) :]
         needed = [one for one, n in zip(told, weights.tolist(), strict=True) if abs(n) > _NEAR]
-        return [(float(ends[1] - ends[0]), needed), (0.0, [])]
+        return [(float(target.ends[1] - target.ends[0]), needed), (0.0, [])]
 
     @cached_property
     def _both(self) -> tuple[list[Value], FloatArray, FloatArray]:
         """Values that both releases tell, the sets that are known, and a basis of these."""
         reader = self.reader
         told = [one for one in self.exact if reader.has[one].tobytes() in reader.sets_before]
-        sets = [*(row for row, _ in reader.known), *(reader.has[one] for one in told)]
+        sets = [*reader.sums, *(reader.has[one] for one in told)]
         rows = np.array(sets, float)
         _, sizes, basis = np.linalg.svd(rows, full_matrices=False)
         return told, rows, basis[sizes > _NEAR]
 
 
 class _Target(NamedTuple):
-    """What a reader is not to learn exactly: a set of cells, the least and the most of it that must
-    stay possible, and the count that tells it by itself, if there is one."""
+    """What a reader is not to learn exactly: instances of a set of cells, the least and the most of
+    them that must stay possible, the first and the last release that they came with, and the count
+    that tells them by itself, if there is one."""
 
     reader: _Reader
     row: BoolArray
     ends: tuple[int, int]
+    since: tuple[int, int]
     value: Value | None = None
 
     def reach(self, shown: Told) -> list[tuple[float, list[Value]]]:
-        return self.reader.reach(self.row, self.ends, shown)
+        return self.reader.reach(self, shown)
 
 
 _IMPOSSIBLE = 2

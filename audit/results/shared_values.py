@@ -98,6 +98,7 @@ def shown_by_values(
     """
     told: dict[Value, Shown] = {}
     labels: Told = {}
+    earlier = sorted(earlier, key=lambda one: int(one["instances"]))
     for (parent,), cells in part.cells.partition_by("parent", as_dict=True).items():
         own = [
             one for one in findings if (one.key[2] if one.check == SHIFTS[1] else None) == parent
@@ -105,7 +106,8 @@ def shown_by_values(
         values = {} if drift is None or parent else dict(_values(cells, drift))
         told |= _together(own, cells, values, min_cell, earlier)
         if values:
-            labels = _labels(cells, values, told, min_cell, earlier)
+            depths = [one for one in own if isinstance(told[one.id, "instances"], int)]
+            labels = _labels(cells, values, told, depths, min_cell, earlier)
     changed = frozenset[tuple[str, str]]() if drift is None else _changed(drift, earlier, min_cell)
     return ByValues(told, labels, changed)
 
@@ -138,10 +140,10 @@ def _together(
     children = {node for one in findings if one.check == SHIFTS[1] for node in one.nodes}
     totals = [(cells["child"] == node).to_numpy() for node in sorted(children)]
     totals += [] if children else [cells["labelled"].to_numpy()]
-    before = (
+    before = [
         _then(one, "instances", values, counted, one["instances"] if not children else None)
         for one in earlier
-    )
+    ]
     return shown_within({**values, **has}, sizes, show, min_cell, totals, before)
 
 
@@ -149,18 +151,26 @@ def _labels(
     cells: pl.DataFrame,
     values: Mapping[Value, BoolArray],
     told: Told,
+    depths: Iterable[Finding],
     min_cell: int,
     earlier: Sequence[Remembered],
 ) -> Told:
-    """Labels of the instances of each value; withheld where these are."""
-    sizes = cells["labels"].to_numpy()
+    """Labels of the instances of each value; withheld where these are.
+
+    If no instance has two, these are the labelled ones, which findings on depth may tell, and at
+    most as many as instances.
+    """
+    sizes, labelled = cells["labels"].to_numpy(), cells["labelled"].to_numpy()
+    single = sizes.sum() == cells["instances"].filter(labelled).sum()
+    counts = [(values[v], n) for v in values if isinstance(n := told[v], int)] if single else []
+    known = [_held(cells, one, "instances") for one in depths] if single else []
     hidden = {value for value in values if not isinstance(told[value], int)}
 
     def show(withheld: Collection[Value]) -> Told:
         return values_shown(values, sizes, min_cell, {*hidden, *withheld})
 
-    before = (_then(one, "labels", values, (), one["labels"]) for one in earlier)
-    return shown_within(values, sizes, show, min_cell, earlier=before)
+    before = [_then(one, "labels", values, (), one["labels"]) for one in earlier]
+    return shown_within(values, sizes, show, min_cell, [~labelled, *known], before, counts)
 
 
 def _then(

@@ -1,11 +1,12 @@
 """Values of columns that lie within each other: what all counts together tell of small ones.
 
-Told are two releases, of which the later one may contain the earlier one.
+Told are releases, of which a later one may contain the earlier one.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from audit.disclosure import Before, Shown, Value, shown_within, values_shown
 from fixtures.attack import range_of
 
+CHAINS = [(seed, 3) for seed in (1, 2, 4, 5, 7, 8)]
 Cells = dict[tuple[str | None, ...], int]
 
 
@@ -84,35 +86,44 @@ def later(cells: Cells, m: int, seed: int) -> Cells:
     }
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_no_small_difference_of_two_releases_is_told(seed: int) -> None:
-    """It can be all that is small, as far as totals and small counts allow, where none is gone."""
+@pytest.mark.parametrize(("seed", "n"), [*((seed, 2) for seed in range(12)), *CHAINS])
+def test_no_small_difference_of_two_releases_is_told(seed: int, n: int) -> None:
+    """It can be all that is small, as far as totals and small counts allow, where none is gone.
+
+    Differences are those of all releases of a chain, by what all of them tell.
+    """
     cells, m = drawn(seed)
-    new = later(cells, m, seed)
-    then, now = np.array([*cells.values()]), np.array([*new.values()])
-    sets, before = sets_of(cells), shown(cells, m)
-    counts = {value: int(row @ then) for value, row in sets.items()}
-    view: dict[Value, Shown] = shown(new, m, [Before(counts, before, int(then.sum()))])
-    small: dict[Value, Shown] = {value: n for value, n in view.items() if n == f"<{m}"}
-    one, none = np.eye(len(cells)), np.zeros(len(cells))
-    all_, contained = np.ones(len(cells)), bool((now >= then).all())
-    rows = [(np.hstack([row, none]), low, high) for row, low, high in told(cells, m)]
-    rows += [(np.hstack([own, none]), 0, np.inf) for own in one]
-    rows += [(np.hstack([none if contained else own, own]), 0, np.inf) for own in one]
-    rows += [(np.hstack([all_, all_]), now.sum(), now.sum())]
+    releases, views, before = [cells], list[dict[Value, Shown]](), list[Before]()
+    while len(releases) < n:
+        releases.append(later(releases[-1], m, seed + 100 * (len(releases) - 1)))
+    sets, all_, one = sets_of(cells), np.ones(len(cells)), np.eye(len(cells))
+    sizes = [np.array([*release.values()]) for release in releases]
+    contained = all(bool((b >= a).all()) for a, b in pairwise(sizes))
+
+    def row(own: Any, first: int, last: int) -> Any:
+        return np.hstack([own * (first <= place <= last) for place in range(n)])
+
+    rows = []
+    for place, release in enumerate(releases):
+        views.append(shown(release, m, before))
+        counts = {value: int(own @ sizes[place]) for value, own in sets.items()}
+        total = int(sizes[place].sum())
+        before.append(Before(counts, views[-1], total))
+        rows += [(row(own, 0 if not contained else place, place), 0, np.inf) for own in one]
+        rows.append((row(all_, 0, place), total, total))
+        if place < n - 1:
+            rows += [(row(sets[v], 0, place), *left(k)) for v, k in views[-1].items()]
+    small = {value: k for value, k in views[-1].items() if k == f"<{m}"}
     narrow = []
-    for value, row in sets.items():
-        came = int(row @ (now - then))
+    for (value, own), (then, now) in product(sets.items(), combinations(range(n), 2)):
+        came = int(own @ (sizes[now] - sizes[then]))
         if not 0 < abs(came) < m:
             continue
-        target = np.hstack([none, row])
-        ends = [
-            range_of(
-                target, [*rows, *((np.hstack([sets[v]] * 2), *left(n)) for v, n in its.items())]
-            )
-            for its in (view, small)
-        ]
-        (low, high), (least, most) = ends
+        target = row(own, then + 1, now)
+        (low, high), (least, most) = (
+            range_of(target, [*rows, *((row(sets[v], 0, n), *left(k)) for v, k in its.items())])
+            for its in (views[-1], small)
+        )
         if contained and (low > max(0, least) + 1e-6 or high < min(m - 1, most) - 1e-6):
             narrow.append(f"{value}: {came} in {low} to {high}, {least} to {most} by totals")
         if high - low < 1e-6 < most - least:
