@@ -103,7 +103,7 @@ def icd() -> Measurements:
 @cache
 def damaged() -> Measurements:
     """Codes that lost a zero, stand in the wrong table, are retired, of another version, first."""
-    labels = ["42", "3893", "25094", "J189", "0414", "4111", "389", "0389", "4019"]
+    labels = ["42", "25094", "3893", "J189", "0414", "4111", "389", "0389", "4019"]
     rows = {f"i{n:02}": ["E8120", *labels[n % 8 :]] for n in range(40)}
     procedures = {f"i{n:02}": ["3606", "3601", "360"] for n in range(20)}
     tables = {"diagnoses": rows, "procedures": procedures, "diagnoses-10": {"i00": ["I10"]}}

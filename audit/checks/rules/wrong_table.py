@@ -26,7 +26,7 @@ _NAME = "wrong_table"
 
 _MOST = 0.5
 """Share of a table's misplaced rows above which the table is reported instead of its rows, and of
-its malformed ones from which misplaced rows are no slips."""
+those shaped like codes that no edition has from which misplaced rows are no slips."""
 
 
 def run(measured: Measurements) -> Outcome:
@@ -92,11 +92,17 @@ def _rows(
 ) -> tuple[Finding, ...]:
     """A finding on rows, aside where `malformed_code` reports all of them already.
 
-    None where they are the fewer of what that check reports of the table: then they may be slips.
+    None where they are the fewer of those that it reports as shaped like a code of the table, and
+    that no edition has: then they may be slips.
     """
-    malformed = refused_for(measured, "malformed_code").filter(pl.col("table") == table)
+    integrity, malformed = integrity_of(measured), refused_for(measured, "malformed_code")
     told = bool(misplaced["line"].is_in(malformed["line"].implode()).all())
-    if told and int(misplaced["rows"].sum()) < _MOST * int(malformed["rows"].sum()):
+    slips = sum(
+        rows
+        for label, rows in malformed.filter(table=table).select("label", "rows").iter_rows()
+        if integrity and integrity.readings(label, table)
+    )
+    if told and int(misplaced["rows"].sum()) < _MOST * slips:
         return ()
     found = finding_of_labels(
         measured,
