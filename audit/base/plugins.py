@@ -134,7 +134,7 @@ def _found(name: str) -> Distribution:
         raise PluginError(
             f"a plugin that is installed is required where {name!r} is named",
             found="a package that adds nothing" if found else "no package of that name",
-            hint=f"those installed: {known}; docs/plugins.md says how one is made",
+            hint=f"installed are: {known}; docs/plugins.md says how one is made",
         )
     return found
 

@@ -91,7 +91,9 @@ def server(shared: Shared) -> Server[Any]:
     async def called(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
         given = asked.arguments or {}
         if asked.name not in TOOLS or not given.keys() <= _parameters(asked.name):
-            return _answer("The tools and their arguments are those that are listed.", wrong=True)
+            return _answer(
+                "Only the listed tools and their listed arguments can be called.", wrong=True
+            )
         answer = TOOLS[asked.name](shared, **given)
         return _answer(json.dumps(answer, ensure_ascii=False), answer)
 

@@ -136,7 +136,7 @@ class _Kept:
                 f"the head {head!r} must read the vectors of the last layer {last!r}",
                 found=f"{len(self.read):,} calls with {read:,} features in {self.batches:,} passes,"
                 f" and {vectors[-1].shape[1]:,} features of the layer",
-                hint="name the layer whose output goes into the head as the last one",
+                hint="name the layer that the head reads as the last one",
             )
 
 

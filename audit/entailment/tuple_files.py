@@ -219,7 +219,7 @@ def with_class_names(values: pl.Series, classes: Classes | None, where: object) 
         return values.str.replace(r"^(-?\d+)\.0$", "$1").replace(known)
     if not counts.keys() <= {"0", "1"}:
         raise InputError(
-            "numbers that say valid or invalid are 1 and 0; others are those of classes",
+            "numbers that say valid or invalid are 1 and 0; other numbers are classes",
             found=", ".join(f"{number} ({rows:,} rows)" for number, rows in counts.items()),
             where=where,
             hint="--classes FILE names them, a name a line; in SNLI and MNLI these are entailment,"

@@ -142,7 +142,7 @@ def read_words(
     nothing = dict.fromkeys(i for i, text in odd.items() if words.mean_nothing(text))
     names = first_cases(sorted({odd[i] for i in nothing}))
     option = "" if words.missing else "--missing WORD"
-    read(nothing, f"labels stand for no code: {names}", "no node is called so", option)
+    read(nothing, f"labels stand for no code: {names}", "no node has such a name", option)
     if words.strip:
         return texts, tuple(told)
     tables = [table for _, table, _ in rows]

@@ -214,7 +214,7 @@ def _audit_counts(
     queried = {**source.queried, "sha256": digest} if source.queried else None
     source.close()
     if before and queried and queried["sha256"] in before.files:
-        raise _counted_already("the same rows as those of a query that it counted")
+        raise _counted_already("rows of a query that it has counted")
     result = run_audit(
         count,
         policy,

@@ -183,7 +183,7 @@ def refuse_models(named: Sequence[object]) -> None:
     if len(named) > 2:
         raise InputError(
             "the predictions of one model are required, or of two that are compared",
-            found=f"those of {len(named):,}",
+            found=f"the predictions of {len(named):,}",
             hint="audit two at a time; audit compare has further ones beside each other",
         )
     if len(set(named)) < len(named):

@@ -45,7 +45,7 @@ CONFUSIONS = (
     Column("confusion_high", "To", "precise"),
 )
 ALL = "all"
-RELATIONS = {APART: "neither above the other", ALL: "all, with those above each other", **RELATION}
+RELATIONS = {APART: "neither above the other", ALL: "all, also one above the other", **RELATION}
 """Which pairs are ranked: those above each other, which are always confused, on request."""
 RELATED = {
     "ancestor": "are one above the other",

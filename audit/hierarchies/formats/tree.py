@@ -335,7 +335,7 @@ def _several(places: Sequence[_Place], shape: Shape) -> list[Reading]:
     if not several or shape.ids:
         return []
     decision = "a name below several others is one node"
-    evidence = f"nothing but its name tells what it is, as of {several[0]!r}"
+    evidence = f"only its name says what it is, as of {several[0]!r}"
     return [Reading(decision, evidence, len(several), "--hierarchy-ids paths", "names")]
 
 

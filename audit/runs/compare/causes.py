@@ -109,7 +109,7 @@ def _hierarchy(edits: pl.DataFrame, restated: int) -> str:
     if restated:
         sentences.append(
             f"Nodes with other nodes below them than before: {restated:,}; their counts in OLD are "
-            "restated under NEW's hierarchy as far as the tables can tell."
+            "restated under NEW's hierarchy as far as the tables allow."
         )
     return " ".join(sentences)
 

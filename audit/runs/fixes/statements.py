@@ -203,7 +203,7 @@ class _Changed:
             if not free:
                 told = first_cases(str(key[0]) for key, _ in groups)
                 required = "changes that exchange no labels in a circle are required"
-                raise InputError(required, found=f"those of {told}")
+                raise InputError(required, found=f"such changes of {told}")
             for one in free:
                 yield one[1], groups.pop(one)
 

@@ -118,7 +118,7 @@ def array_edits(data: bytes, layout: Layout, ledger: Ledger) -> list[Edit]:
     lacking = [new for new in plan.cells.values() if array.ndim == 1 and new not in names]
     if lacking or plan.further:
         raise InputError(
-            "one class for each instance, of those that have numbers, is required",
+            "one class with a number is required for each instance",
             found=first_cases([*lacking, *(label for _, label in plan.further)]) or "none",
             hint="an array of class numbers holds one for each row; of 0 and 1 it holds any",
         )

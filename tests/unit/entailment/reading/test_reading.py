@@ -104,7 +104,7 @@ def test_numbers_of_classes_are_refused_with_what_they_are(
     labels: tuple[Any, ...], role: str, tmp_path: Path
 ) -> None:
     rows = [{"label": "1", "worker_1": "1"} | {role: str(label)} for label in labels]
-    with pytest.raises(InputError, match=r"1 and 0; others are those of classes") as raised:
+    with pytest.raises(InputError, match=r"1 and 0; other numbers are classes") as raised:
         read_rows(tmp_path, *rows, columns=VOTES)
     told = re.findall(r"(-?\d) \(1 rows\)", raised.value.found)
     assert sorted(map(int, told)) == sorted(int(float(label)) for label in labels)

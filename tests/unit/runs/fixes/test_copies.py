@@ -292,7 +292,7 @@ def test_an_array_of_class_numbers_has_one_for_each_row(tmp_path: Path) -> None:
     copy = copied(tmp_path, known, [Change("1", "replace", "b1", "a1")])
 
     assert np.load(copy).tolist() == [0, 0, 1]
-    with pytest.raises(InputError, match="one class for each instance"):
+    with pytest.raises(InputError, match="for each instance"):
         copied(tmp_path, known, [Change("1", "remove", "b1")], "other")
 
 
