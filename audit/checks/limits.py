@@ -209,7 +209,7 @@ def refuse_reference(
         raise PolicyError(
             "ratchet = true needs an earlier run to compare with",
             found="no reference",
-            hint="name the earlier run with --reference, or say ratchet = false",
+            hint="name the earlier run with --reference, or state ratchet = false",
         )
     for reference in () if same_hierarchy else found:
         (ours, nodes), (theirs, others) = _named(audited), _named(reference)

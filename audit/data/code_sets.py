@@ -253,11 +253,9 @@ def _refuse_unclear(
         options.setdefault(option, Reading(said, "", one.rows if one.sets else rows, option))
     if not found[0].sets:
         option = f"--codes {AS_WRITTEN}"
-        options.setdefault(
-            option, Reading("each label is the code that it reads", "", rows, option)
-        )
+        options.setdefault(option, Reading("each label is the code as written", "", rows, option))
     if len(options) > 1:
-        raise asked("it must be clear which codes the labels are", [*options.values()], where)
+        raise asked("it must be stated which codes the labels are", [*options.values()], where)
 
 
 def _option(one: ColumnReading, hierarchy: Hierarchy) -> str:
@@ -297,7 +295,7 @@ def _told(reading: ColumnReading, codes: pl.DataFrame, hierarchy: Hierarchy) -> 
         plain = reading.plain and not several and len(others) == 1
         yield Reading(
             f"labels are {reading.said}",
-            "any other way to read them is at least 1,000 times less likely",
+            "every other reading is at least 1,000 times less likely",
             rows,
             f"--codes {others[0] if plain else AS_WRITTEN}",
         )

@@ -374,7 +374,7 @@ def _told(
         yield Reading(f"{label!r} holds the labels", why, rows, "--label COLUMN")
         for one in (name for name in found.within(label) if name not in (id_, group)):
             said, why = f"{one!r} is left out", "each of its cells is one of its row's labels too"
-            why = "its name says that it was thought at first" if says(one, ADMITTING) else why
+            why = "its name says that it was a first guess" if says(one, ADMITTING) else why
             other = f"{label},{one}" if found.each(label) and label not in source.schema else one
             yield Reading(said, why, rows, f"--label {quote(other)}")
         if above := found.above(label, found.names):

@@ -59,8 +59,8 @@ def _bared(
     same, distinct = {*bare} & {*others}, (len({*bare}), len({*others}))
     if not {*ids}.isdisjoint(labels) or distinct != (len(ids), len(labels)) or not same:
         return [*ids], [*labels], ()
-    decision = "ids go together without folders and endings of files"
-    why = f"none are the same as they stand, as {ids[0]!r} and {labels[0]!r}"
+    decision = "ids are compared without folders and endings of files"
+    why = f"no ids are equal as written, such as {ids[0]!r} and {labels[0]!r}"
     return bare, others, (Reading(decision, why, len(same), "--by-order", "instances"),)
 
 
@@ -74,7 +74,7 @@ def _first(ids: Sequence[str]) -> int | None:
 def _partly(alike: bool, n: int, of: int) -> tuple[Reading, ...]:
     decision = "only instances with the same id in labels and predictions are joined"
     option = "--by-order" if alike else "--id"
-    stated = Reading(decision, "other ids stand on one side alone", n, option, "instances")
+    stated = Reading(decision, "other ids are in only one of the two", n, option, "instances")
     return (stated,) if n < of else ()
 
 
@@ -88,10 +88,10 @@ def _unclear(
         for side, ids in sides.items()
     ]
     order = Reading("both are in the same order", "", len(labels), "--by-order")
-    ids = "ids are the row numbers of the others, from 0" if lacking else "equal ids go together"
+    ids = "ids are the row numbers of the others, from 0" if lacking else "equal ids are joined"
     possible = [order] * (len(labels) == len(raw.instances))
     possible += [Reading(ids, "", n, "--by-id")] * (n > 0)
-    required = f"it must be clear which prediction is of which label: {' and '.join(told)}"
+    required = f"it must be stated which prediction belongs to which label: {' and '.join(told)}"
     return asked(required, possible, raw.name)
 
 

@@ -51,7 +51,7 @@ class RowRules:
     def __post_init__(self) -> None:
         for stated in self.where:
             if not re.match(r"[^=!]+!?=", stated):
-                raise InputError("rows are told by COLUMN=VALUE or COLUMN!=VALUE", found=stated)
+                raise InputError("rows are chosen by COLUMN=VALUE or COLUMN!=VALUE", found=stated)
 
     @property
     def _conditions(self) -> dict[str, list[tuple[str, str]]]:

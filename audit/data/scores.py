@@ -346,7 +346,7 @@ def _highest(scores: FloatArray | Sparse) -> FloatArray:
 
 
 def _coarse(raw: RawPredictions, rounded: float, near: int, far: int) -> InputError:
-    required = "it must be clear whether each row has one answer: scores are rounded so that rows "
+    required = "it must be stated whether each row has one answer: scores are rounded so that rows "
     one, several = Reading(_ONE_ANSWER, "", near, _ONE), Reading(_ANY_ANSWERS, "", far, _SEVERAL)
     return asked(f"{required}may sum to one within {rounded:.2g}", (one, several), raw.name)
 

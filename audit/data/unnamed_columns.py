@@ -231,7 +231,7 @@ def _system(
         return (), []
     said = f"codes whose {name!r} is {first_cases(kept)} are read, no others"
     touched, option = sum(rows[one] for one in others), f"--where {quote(name + '=*')}"
-    told = Reading(said, "hardly any others are nodes", touched, option)
+    told = Reading(said, "hardly any other codes are nodes", touched, option)
     return tuple(f"{name}={value}" for value in kept), [told]
 
 
@@ -251,10 +251,10 @@ def refuse_totals(
     if id_ is None or named or not _TOTAL.fullmatch(value.casefold()):
         return
     if not any(str(one or "").strip() for one in labels()):
-        totals = Reading(f"{value!r} is a line of totals", "", 1, "take the last line away")
+        totals = Reading(f"{value!r} is a line of totals", "", 1, "remove the last line")
         keep = f"--id {quote(id_)} --where {quote(f'{id_}=*')}"
         kept = Reading("it is an instance without labels", "", 1, keep)
-        raise asked("what the last row says must be known", [totals, kept], source)
+        raise asked("it must be stated what the last row is", [totals, kept], source)
 
 
 def few_ids(
@@ -270,7 +270,7 @@ def few_ids(
     if not is_coarse(len(values), rows):
         return ()
     said = f"{instance!r} is the id, so that all rows are {len(values)} instances"
-    return (Reading(said, "it is named or called so", rows, "--id COLUMN"),)
+    return (Reading(said, "its name or an option says so", rows, "--id COLUMN"),)
 
 
 def _ids_of(source: Source, instance: str) -> Iterator[pl.Series]:
@@ -339,9 +339,9 @@ def _told(
     verdicts = never and all(value in never or _YES.fullmatch(value.casefold()) for value in values)
     values = first_cases(absent)
     if verdicts or _SAYS_IT.search(_plain(name)):
-        left_out = Reading(f"labels with {values} in {name!r} are not carried", "", rows[0], leave)
-        kept = Reading("all labels are carried", "", rows[1], f"--where {quote(name + '=*')}")
-        raise asked(f"what {name!r} says of labels must be known", [left_out, kept], source)
-    decision = f"labels are carried whatever {name!r} says"
-    evidence = f"only its name could tell what {values} means"
+        left_out = Reading(f"labels with {values} in {name!r} do not count", "", rows[0], leave)
+        kept = Reading("all labels count", "", rows[1], f"--where {quote(name + '=*')}")
+        raise asked(f"it must be stated what {name!r} says of labels", [left_out, kept], source)
+    decision = f"labels count whatever {name!r} says"
+    evidence = f"only its name could say what {values} means"
     return [Reading(decision, evidence, rows[0], leave)] * (within or bool(never))

@@ -611,7 +611,7 @@ ASKED: list[Asked] = [
      [("--where 'negated!=1'", {"where": ["negated!=1"]}),
       ("--where 'negated=*'", {"where": ["negated=*"]})]),
     ("data.unnamed_columns.refuse_totals", of_totals,
-     [("take the last line away", {"end": ""}),
+     [("remove the last line", {"end": ""}),
       ("--id id --where 'id=*'", {"id": "id", "where": ["id=*"]})]),
     ("data.code_sets._refuse_unclear", of_codes("4019"),
      [(f"--codes {one}", {"codes": one}) for one in ("diagnoses", "procedures")]),

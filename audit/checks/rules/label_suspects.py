@@ -48,7 +48,7 @@ _TOLD = {
     "overlap": "it has a node below it in common with the label given",
     "same branch": "in the same branch as the label given",
     "other branch": "in another branch than the label given",
-    MISSING: "no label given is above it",
+    MISSING: "no label given lies above it",
     NO_OTHER: "no other node has such a score",
 }
 
@@ -125,7 +125,7 @@ def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
         curator="Look at these instances in the order of `audit fixes`: the label is wrong, or the "
         "model is. Scores must be of instances that the model did not learn from, as from "
         "cross-validation; else wrong labels are hidden.",
-        data_user="Count on labels of this node being wrong, or missing, about as often as the "
+        data_user="Expect labels of this node to be wrong, or missing, about as often as the "
         "suspects exceed those expected.",
         touched=k,
         strength=max(k - told.expected, 0.0) / k,

@@ -82,7 +82,7 @@ def _two_titles(measured: Measurements) -> tuple[Finding, ...]:
         "codes became one that lost their zeros; {rows} of {of} rows ({share}) "
         "{rows|carries|carry} {labels|it|one of them}.",
         curator="Give a dictionary in which each code has one title, with its codes as text, and "
-        "look whether the data lost zeros on the same way.",
+        "check whether the data lost zeros in the same way.",
         data_user="Do not trust these codes: rows of two diseases may be counted as one.",
         in_ledger=False,
     )

@@ -166,7 +166,7 @@ def _stratum_finding(measured: Measurements, within: pl.DataFrame) -> Iterator[F
         },
         curator="If the groups are places with habits of their own, such as sites or wards, name "
         "their column by --strata and not by --group; if they are persons, keep them.",
-        data_user="Do not take it that no other pairs stand out before the audit knows what the "
+        data_user="Do not assume that no other pairs stand out before the audit knows what the "
         "groups are.",
         touched=touched,
         strength=1 - pairs / len(within),

@@ -141,9 +141,9 @@ def _mend(measured: Measurements, rule: PersonRule) -> str:
     person = measured.policy.person
     column = _column(person, rule) if person else ""
     if rule.sex is None:
-        return f"Fill {column!r} in where an age is known; ages above {GREATEST_AGE} count as none."
+        return f"Fill in {column!r} where an age is known; ages above {GREATEST_AGE} count as none."
     return (
-        f"Fill {column!r} in where the sex is known, and name in the policy each value of it that "
+        f"Fill in {column!r} where the sex is known, and name in the policy each value of it that "
         "means female or male."
     )
 

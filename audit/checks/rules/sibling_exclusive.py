@@ -126,7 +126,7 @@ def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
     group = _group_of(measured, finding)
     labels = np.flatnonzero(group.side >= 0)
     found = carried_as(measured, _against(measured, group), labels)
-    said = "the record carries another label that excludes it; one of them is to go"
+    said = "the record carries another label that excludes it; one of them must be removed"
     return proposals(found, "review", "review", said)
 
 

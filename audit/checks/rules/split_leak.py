@@ -164,7 +164,7 @@ def _group_finding(measured: Measurements, shared: pl.DataFrame) -> Finding:
             **share_evidence(instances, total),
         },
         curator="Split by group, so that all instances of a group are in one split.",
-        data_user="Split anew by group: a model can recognise the group instead of the label.",
+        data_user="Split again by group: a model can recognise the group instead of the label.",
         touched=instances,
         parts=_by_splits(measured, shared, "group"),
         key=_GROUP,

@@ -88,8 +88,8 @@ def _hung(measured: Measurements) -> tuple[Finding, ...]:
         "{nodes_added|below|each below} the node that its digits name.",
         curator="Look the codes up in the edition that was valid when they were assigned, and name "
         "the hierarchy that has them.",
-        data_user="Trust the nodes above these codes more than the codes. Numbers of branches that "
-        "were counted without them are not comparable.",
+        data_user="Trust the nodes above these codes more than the codes. Counts of branches "
+        "without these codes are not comparable.",
         in_ledger=False,
         of=looked_at(measured).rows,
         more={"nodes_added": Quantity(labels["label"].n_unique())},

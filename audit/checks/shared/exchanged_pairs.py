@@ -45,13 +45,13 @@ def why_no_exchange(measured: Measurements) -> str:
             "which neither lies above the other"
         )
     if _used(support(model.gold) + support(model.decided)) == 2:
-        return "two labels are in use, and every exchange is one of the two"
+        return "two labels are in use, and every confusion is one of these two"
     found = model.exchanges
     if (mistaken := _used(found.missed + found.false)) < LEAST_LABELS:
         return (
             f"the check has no power here: the mistakes are among {mistaken} labels, and of fewer "
             f"than {LEAST_LABELS} the number of mistakes on each settles how often any two are "
-            "exchanged"
+            "confused"
         )
     return ""
 

@@ -175,7 +175,7 @@ class Fhir(Events):
         for rows in self.rows():
             for system, label in rows.select("system", "label").drop_nulls().iter_rows():
                 nodes[system] += bool(self.nodes and self.nodes.weight(label))
-        required, said = "it must be stated which codings are labels", "those of {} are"
+        required, said = "it must be stated which codings are labels", "codings of {} are labels"
         raise which(required, counts, nodes, lambda one: f"--system {quote(one)}", self, said)
 
     def kept(self) -> Iterator[pl.DataFrame]:

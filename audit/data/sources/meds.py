@@ -122,7 +122,7 @@ class Meds(Events):
             rows[family] += count
             texts = (code, code.removeprefix(family))
             nodes[family] += count * bool(self.nodes and any(map(self.nodes.weight, texts)))
-        required, said = "it must be stated which codes are labels", "those that begin with {} are"
+        required, said = "it must be stated which codes are labels", "codes of {} are labels"
         return which(required, rows, nodes, lambda one: f"--codes {quote(one + '*')}", self, said)
 
     def said(self, columns: Named) -> tuple[Reading, ...]:
@@ -130,7 +130,7 @@ class Meds(Events):
         kept, others = self.counted.filter(codes), self.counted.filter(~codes)
         told = []
         if left := int(others["rows"].sum()):
-            why, option = "--codes names those that are", "--codes '*'"
+            why, option = "--codes names the codes that are labels", "--codes '*'"
             told += [Reading("events of other codes are no labels", why, left, option)]
         if columns.id is None and (loose := int(kept["loose"].sum())):
             why = f"they have no {self.visit}" if self.visit else "no column names visits"

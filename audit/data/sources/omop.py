@@ -150,7 +150,7 @@ class Omop(Events):
             for name, code, n in self.counted.select(columns).drop_nulls().iter_rows():
                 held[name] += n * bool(self.nodes and self.nodes.weight(code))
             nodes |= held
-        required, said = "it must be stated which vocabulary labels are of", "it is {}"
+        required, said = "it must be stated which vocabulary is meant", "labels are of {}"
         raise which(required, counts, nodes, lambda one: f"--vocabulary {one}", self, said)
 
     def side(self, label: str | None) -> str:
@@ -161,10 +161,10 @@ class Omop(Events):
         rows = {s: int(self.counted.filter(fits)["rows"].sum()) for s, fits in own.items()}
         having = [side for side in _SIDES if rows[side]]
         if len(having) > 1 and not self.counted.filter(_apart(self.vocabulary)).is_empty():
-            said = {"standard": "those that codes were mapped to", "source": "those of the source"}
-            offers = [Reading(f"{said[s]} are", "", rows[s], f"--label {s}") for s in having]
+            said = {"standard": "concepts that codes were mapped to", "source": "source concepts"}
+            offers = [Reading(f"{said[s]} are labels", "", rows[s], f"--label {s}") for s in having]
             raise asked(
-                f"it must be stated which concepts of {self.vocabulary} count", offers, self
+                f"it must be stated which concepts of {self.vocabulary} are labels", offers, self
             )
         return having[0]
 

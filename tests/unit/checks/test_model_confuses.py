@@ -249,7 +249,7 @@ def test_where_nothing_can_be_exchanged_there_is_no_power(said: Said) -> None:
 def test_two_labels_do_not_apply() -> None:
     found = checked([*right(50, LEAVES[:2]), *stray(30, LEAVES[:2])])
 
-    assert found.not_applicable == "two labels are in use, and every exchange is one of the two"
+    assert found.not_applicable == "two labels are in use, and every confusion is one of these two"
 
 
 def test_three_mistaken_labels_have_no_power() -> None:

@@ -261,7 +261,7 @@ def test_a_column_that_says_whether_a_label_is_carried_is_asked_about(tmp_path: 
     images = [f"image{row // 3}" for row in range(ROWS)]
     columns = {"ImageID": images, "LabelCode": codes(1), "Confidence": of("1", "1", "0", "1")}
     path = written(columns, tmp_path)
-    with pytest.raises(InputError, match="what 'Confidence' says of labels must be known"):
+    with pytest.raises(InputError, match="it must be stated what 'Confidence' says of labels"):
         audit.load_labels(path, "icd9cm")
     read = audit.load_labels(path, "icd9cm", where=["Confidence=*"])
     assert taken(read) == {"--id": "ImageID", "--label": "LabelCode"}

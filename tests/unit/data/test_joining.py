@@ -75,7 +75,7 @@ def test_row_numbers_from_0_beside_others_from_1_are_asked(
     of_labels: list[str], of_predictions: list[str]
 ) -> None:
     dataset = labels(of_labels)
-    with pytest.raises(InputError, match=r"--by-order if .*; --by-id if equal ids go together"):
+    with pytest.raises(InputError, match=r"--by-order if .*; --by-id if equal ids are joined"):
         predictions(of_predictions, dataset)
     assert right(predictions(of_predictions, dataset, "by_order"), dataset) == 12
     by_id = predictions(of_predictions, dataset, "by_id")
@@ -102,7 +102,7 @@ def test_ids_that_differ_by_folders_and_endings_alone_are_joined(
     joined = predictions(others, dataset)
     assert len(joined) == 12
     assert [told.decision for told in joined.readings] == [
-        "ids go together without folders and endings of files"
+        "ids are compared without folders and endings of files"
     ]
 
 
@@ -136,5 +136,5 @@ def test_another_column_of_ids_decides_otherwise(tmp_path: Path) -> None:
     path.write_text("id,image,label\n" + "".join(f"{','.join(row)}\n" for row in rows))
     (stated,) = predictions(None, audit.load_labels(path, TREE)).readings
     assert stated.option == "--id"
-    with pytest.raises(InputError, match="it must be clear"):
+    with pytest.raises(InputError, match="it must be stated"):
         predictions(None, audit.load_labels(path, TREE, id="image"))

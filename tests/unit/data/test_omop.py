@@ -198,7 +198,7 @@ def test_what_is_not_certain_is_asked(tmp_path: Path) -> None:
     rows = occurrences(1, "condition")
     rows[0] |= {"condition_source_concept_id": 4, "condition_concept_id": 3}
     write(folder / "condition_occurrence", rows, "csv")
-    with pytest.raises(AskedError, match="which concepts of SNOMED count"):
+    with pytest.raises(AskedError, match="which concepts of SNOMED are labels"):
         both(folder, "SNOMED")
     of = audit.load_labels(folder, icd9cm(), vocabulary="SNOMED", label="source")
     assert (

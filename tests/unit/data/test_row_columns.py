@@ -51,7 +51,7 @@ def test_a_column_that_says_it_by_name_and_values_is_asked(column: str) -> None:
     values, absent = SAYING[column]
     rows = table(column, values)
     with pytest.raises(
-        InputError, match=rf"not carried \({absent} row.*all labels.*\(4 rows"
+        InputError, match=rf"do not count \({absent} row.*all labels.*\(4 rows"
     ) as told:
         load_labels(rows, EDGES)
 
