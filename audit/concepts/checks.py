@@ -66,8 +66,8 @@ def outcome(measured: Measurements, findings: tuple[Finding, ...], lacking: str 
 AREA, MADE_UP = "Area under the curve", Column("Made-up concepts read", "made_up", of="draws")
 """What several of the checks have columns of."""
 _BESIDE = (
-    "there is no power here for {}, of which no control is read",
-    "{} are too few to call them absent if they were",
+    "the tests have no power for {}, of which no control is read",
+    "{} have too few instances to be called absent",
 )
 """What nodes are that can be neither found nor said to be read."""
 
@@ -118,8 +118,8 @@ def _absent(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         check=_ABSENT,
         severity="warning",
         nodes=(row["node"],),
-        statement=f"On the layer {tested.layer}, a linear probe orders instances below "
-        f"{described(measured, row['node'])} against others {_hardly(row['readable'])}, where it "
+        statement=f"On the layer {tested.layer}, a linear probe separates instances below "
+        f"{described(measured, row['node'])} from others {_hardly(row['readable'])}, though it "
         f"reads {_control(row, tested.parameters)}.",
         evidence={
             "instances": coarse(*n),
