@@ -287,7 +287,7 @@ def _told(
         said, why = "the text is in Windows-1252", "it is no UTF-8, and says nothing else"
         told.append(Reading(said, why, rows, "iconv -f ENCODING -t utf-8", "lines"))
     if dialect is not None:
-        why = "all of the first lines have as many cells so"
+        why = "all of the first lines then have as many cells"
         option = "write it with commas between cells"
         told.append(Reading(dialect.said, why, text.count("\n") - 1, option, "lines"))
     if below:

@@ -270,7 +270,7 @@ def _unclear(
         len(rows), f"take {mark!r} off line {line}",
     )  # fmt: skip
     header = Reading(
-        f"the line behind it does, {', '.join(rows[0])[:60]}", "it is no note", len(rows) - 1,
+        f"the line behind it does, {', '.join(rows[0])[:60]}", "it is not a note", len(rows) - 1,
         f"write a line of {mark!r} alone behind line {line}",
     )  # fmt: skip
     return asked("it must be known which line names the columns", [told, header])

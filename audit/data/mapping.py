@@ -162,7 +162,7 @@ def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, t
         ways += [f"behind {before!r}"] if before else []
         respelt = Reading(
             f"labels that are no nodes are nodes {' and '.join(ways)}",
-            "most of them are one node so", touched, f"--codes {AS_WRITTEN}",
+            "most of them then are one node", touched, f"--codes {AS_WRITTEN}",
         )  # fmt: skip
         return pl.DataFrame(rows, found.schema, orient="row"), (respelt,)
     if not any(_WORD.search(row[3]) for row in odd):

@@ -83,7 +83,7 @@ def _choose(layout: _Layout, source: Source, columns: Columns, rows: Source) -> 
         rules = replace(rules, where=(*rules.where, *(f"{column}!={one}" for one in patterns)))
         decision = f"annotations with {first_cases(patterns)} in {column!r} are left out"
         said = Reading(
-            decision, "they say what is not so", left, f"--where {quote(f'{column}=*')}",
+            decision, "they say what does not hold", left, f"--where {quote(f'{column}=*')}",
             "annotations",
         )  # fmt: skip
         told += [said] if left else []

@@ -189,7 +189,7 @@ def _require_numbers(columns: pl.DataFrame, numbers: pl.DataFrame, source: Sourc
                 where=source,
                 hint=_BLANKS
                 if columns[name].gather(wrong).is_null().all()
-                else "every column except the id is read as a class; leave out those that are not",
+                else "every column except the id is read as a class; leave out the others",
             )
 
 

@@ -137,7 +137,7 @@ def coco(text: str) -> tuple[pl.DataFrame, tuple[Reading, ...]] | None:
     if not boxes:
         raise SchemaError(
             "a file of COCO with annotations is required", found="images without any",
-            hint="those of instances have some, such as instances_val2017.json",
+            hint="files of instances have some, such as instances_val2017.json",
         )  # fmt: skip
     names = {one["id"]: one.get("name", one["id"]) for one in held.get("categories", [])}
     own: dict[Any, dict[str, None]] = {image["id"]: {} for image in held["images"]}

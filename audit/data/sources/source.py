@@ -75,7 +75,7 @@ class Source:
         told = (*self.told, *told_of_titles(titles, titles))
         if not (self.is_text and (self.preamble.header or "").startswith(_UNNAMED)):
             return told
-        decision, why = "the first row names no columns", "a cell of it is a node, as those below"
+        decision, why = "the first row names no columns", "a cell of it is a node, as below"
         return (*told, Reading(decision, why, 1, "write a name for each column above it"))
 
     def know(
