@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.disk import on_disk, replacing, working_beside
+from audit.base.disk import on_disk, working_beside, written_whole
 from audit.base.errors import InputError, OutputError, first_cases
 from audit.base.files import is_gzip, open_bytes, sha256_of
 from audit.base.plurals import counted
@@ -74,7 +74,7 @@ def write_copy(
         OutputError: If something is at ``out``, or it cannot be written.
     """
     dataset, ledger, log = Path(settings.dataset), Ledger(changes), log_of(out)
-    _refuse_occupied(out, log)
+    _refuse_occupied(out)
     with working_beside(out) as folder, on_disk(out):
         copy = folder / (dataset.name if dataset.is_file() else out.name)
         _copied(dataset, copy)
@@ -85,15 +85,22 @@ def write_copy(
         _refuse_unmade(ledger)
         _refuse_other_labels(labels, changes, replace(settings, dataset=str(copy)))
         made = {name: one for name, one in undo.items() if one is not None}
-        told = _log(run, dataset, copy, changes, made)
-        with replacing(log, overwrite=False) as begun:
-            begun.write_bytes(to_json_bytes(told))
-        try:
-            copy.rename(out)
-        except OSError:
-            log.unlink()
-            raise
+        _placed(copy, out, to_json_bytes(_log(run, dataset, copy, changes, made)))
     return Applied(out, log, tuple(changes), tuple(made))
+
+
+def _placed(begun: Path, out: Path, told: bytes) -> None:
+    """Give a copy its name, with a log; the same log without a copy is of a killed command."""
+    log = log_of(out)
+    if not (log.is_file() and log.read_bytes() == told):
+        _refuse_occupied(log)
+        with written_whole(log) as file:
+            file.write_bytes(told)
+    try:
+        begun.rename(out)
+    except OSError:
+        log.unlink()
+        raise
 
 
 def write_statements(
@@ -108,15 +115,16 @@ def write_statements(
     """
     ledger, log = Ledger(changes), log_of(out)
     assert labels.layout is not None, "without a layout nothing is written"
-    _refuse_occupied(out, log)
+    _refuse_occupied(out)
     source = table_of(settings)
     forward, back = (one.encode() for one in statements(source, labels.layout, ledger))
     _refuse_unmade(ledger)
     undo = {"before": _sha256(back), "after": _sha256(forward), "whole": _as_text(back)}
-    told = _log(run, Path(source.name), out, changes, {out.name: undo})
-    with replacing(log, overwrite=False) as begun, replacing(out, overwrite=False) as script:
-        begun.write_bytes(to_json_bytes(told))
+    told = to_json_bytes(_log(run, Path(source.name), out, changes, {out.name: undo}))
+    with working_beside(out) as folder, on_disk(out):
+        script = folder / out.name
         script.write_bytes(forward)
+        _placed(script, out, told)
     return Applied(out, log, tuple(changes), (out.name,))
 
 
@@ -124,14 +132,11 @@ def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _refuse_occupied(*places: Path) -> None:
-    for place in places:
-        if place.exists():
-            raise OutputError(
-                "a corrected copy is written to a new place",
-                found="something is there",
-                where=place,
-            )
+def _refuse_occupied(place: Path) -> None:
+    if place.exists():
+        raise OutputError(
+            "a corrected copy is written to a new place", found="something is there", where=place
+        )
 
 
 def _copied(dataset: Path, copy: Path) -> None:
