@@ -220,7 +220,7 @@ def plain_copy(path: Path, *, rows: bool = True) -> tuple[Path, tuple[Reading, .
             text = None if encoding is None else read_bytes(path).decode(encoding)
         except UnicodeDecodeError:
             return path, ()
-        end = _end(path, head) if text is None and table else (text or "")[-SNIFFED_BYTES:]
+        end = _end(path) if text is None and table else (text or "")[-SNIFFED_BYTES:]
         first = (text or head.decode("utf-8-sig", "replace"))[:SNIFFED_BYTES]
         lines = [line.rstrip("\r") for line in first.split("\n")]
         dialect = (
@@ -260,7 +260,7 @@ def encoding_of(path: Path, head: bytes) -> str | None:
     return None
 
 
-def _end(path: Path, head: bytes) -> str:
+def _end(path: Path) -> str:
     if is_gzip(path):
         return ""
     with path.open("rb") as stream:

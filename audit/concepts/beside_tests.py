@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -15,7 +15,7 @@ from audit.concepts.ablation import Ablation, balanced_weights, inlp, leace
 from audit.concepts.classes import Described, Split, scaling_of
 from audit.concepts.measurements import LAYERS
 from audit.concepts.probes import LinearProbe, fit_kernel, fit_linear, in_parallel, mean_auc
-from audit.concepts.representations import Encode, Representations
+from audit.concepts.representations import Representations
 from audit.concepts.unseen_classes import Scene, unseen_rows
 from audit.concepts.verdicts import INLP, LEACE, PREDICT, RETRAINED, TRANSFER
 from audit.engine.statistics.intervals import wilson
@@ -24,7 +24,7 @@ NO_BASELINE = "none: the tested layer is the first, and no untrained network was
 MOST_OUTPUTS = 1024
 
 
-def random_layer(inputs: int, outputs: int, seed: int) -> Encode:
+def random_layer(inputs: int, outputs: int, seed: int) -> Callable[[FloatArray], FloatArray]:
     """An untrained layer: normal weights of variance 1 / inputs, and a rectifier."""
     drawn = np.random.default_rng(seed).normal(size=(inputs, outputs)) / np.sqrt(inputs)
 

@@ -5,52 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import SchemaError, first_cases
+from audit.base.schemas import schema
 from audit.data.arrays import AnyArray, first_of
 from audit.data.class_names import distinct
 
-
-class Encode(Protocol):
-    """X -> Z: representations of inputs, shape (n, inputs) to (n, features)."""
-
-    def __call__(self, x: FloatArray, /) -> FloatArray:
-        """Representations, a row per input."""
-
-
-class Predict(Protocol):
-    """Z -> Y: what the model answers, named by the concepts of the answer."""
-
-    def __call__(self, z: FloatArray, /) -> IntArray:
-        """The concept of each answer in each dimension, (n, dimensions); below 0 without one."""
-
-
-class HasConcept(Protocol):
-    """Z x concept -> bool, for all concepts of a dimension at once: exactly one of them holds."""
-
-    def __call__(self, z: FloatArray, /) -> IntArray:
-        """The concept that each representation has, shape (n,)."""
-
-
-class Ablate(Protocol):
-    """Z x dimension -> Z: representations without the information on one dimension."""
-
-    def __call__(self, z: FloatArray, /) -> FloatArray:
-        """Representations after the ablation, shape as given."""
-
-
-INSTANCES: dict[str, pl.DataType] = {
-    "id": pl.String(),
-    "labels": pl.List(pl.String()),
-    "prediction": pl.String(),
-    "pair": pl.String(),
-}
+INSTANCES = schema(
+    ("id", pl.String()), ("labels", pl.List(pl.String())), ("prediction pair", pl.String())
+)
 """Columns of `Representations.instances`; the last two are null where nothing was given."""
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,7 +15,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.concepts.ablation import balanced_weights, inlp, leace
 from audit.concepts.classes import Described, Split, folds, slices
 from audit.concepts.probes import LinearProbe, fit_linear, in_parallel, mean_auc
-from audit.concepts.representations import Ablate, HasConcept, Predict, Representations
+from audit.concepts.representations import Representations
 from audit.concepts.verdicts import (
     CAUSAL,
     GROUNDED,
@@ -32,6 +32,13 @@ from audit.concepts.verdicts import (
     Part,
     count_answers,
 )
+
+Predict: TypeAlias = Callable[[FloatArray], IntArray]
+"""Z -> Y: the concept of each answer in each dimension, (n, dimensions); below 0 without one."""
+HasConcept: TypeAlias = Callable[[FloatArray], IntArray]
+"""Z x concept -> bool, for all concepts of a dimension at once: the one that holds, shape (n,)."""
+Ablate: TypeAlias = Callable[[FloatArray], FloatArray]
+"""Z x dimension -> Z: representations without the information on one dimension."""
 
 
 @dataclass(frozen=True, eq=False)

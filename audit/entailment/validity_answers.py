@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,20 +18,15 @@ from audit.hierarchies.formats.wordnet import WordNet
 MODEL, BASELINE = "model", "baseline"
 """Kinds of what answers."""
 
-_ABOUT = schema(("kind model trained_on relation split", pl.String))
+_ABOUT = "kind model trained_on relation split"
 
-MEASURED: dict[str, Any] = {
-    **_ABOUT,
-    "measure": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "expected": pl.Float64,
-    "n": pl.Int64,
-    "groups": pl.Int64,
-    "positive_share": pl.Float64,
-    "absent": pl.String,
-}
+MEASURED = schema(
+    (f"{_ABOUT} measure", pl.String),
+    ("value low high expected", pl.Float64),
+    ("n groups", pl.Int64),
+    ("positive_share", pl.Float64),
+    ("absent", pl.String),
+)
 """One row per model or baseline (``kind``), relation (or "All", where there are several) and
 measure. ``split`` is "test", or "all" where the data have no test set. ``measure`` is ``accuracy``,
 ``accuracy_strict`` (an unparsable answer counts as wrong; only where there is one), ``macro_f1``,
@@ -55,16 +49,12 @@ DIFFERENCES = schema(
 it is tested on. ``difference`` is the model's value less the other's; ``low`` and ``high`` bound
 its 95 % interval, by the same bootstrap of both."""
 
-RELIABILITY: dict[str, Any] = {
-    **_ABOUT,
-    "from": pl.Float64,
-    "to": pl.Float64,
-    "n": pl.Int64,
-    "mean_score": pl.Float64,
-    "valid_share": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
+RELIABILITY = schema(
+    (_ABOUT, pl.String),
+    ("from to", pl.Float64),
+    ("n", pl.Int64),
+    ("mean_score valid_share low high", pl.Float64),
+)
 """One row per model with scores, relation and bin of its scores that is not empty, ten bins of one
 width: ``n`` tuples with scores from ``from`` to below ``to`` (1 is in the last), their mean score,
 and the share that is valid with its 95 % interval (Wilson's at the effective number of tuples)."""
@@ -136,14 +126,11 @@ class Answers:
         return {"kind": self.kind, "model": self.model, "trained_on": self.trained_on}
 
 
-def whole_answers(
-    kind: str, name: str, predicted: BoolArray, score: FloatArray | None = None
-) -> Answers:
-    """Answers to every tuple."""
+def _whole(name: str, predicted: BoolArray, score: FloatArray) -> Answers:
+    """Answers of a baseline to every tuple."""
     n = len(predicted)
-    scores = np.full(n, np.nan) if score is None else score
     nothing = np.zeros(n, np.bool_)
-    return Answers(kind, name, None, predicted, ~nothing, scores, nothing)
+    return Answers(BASELINE, name, None, predicted, ~nothing, score, nothing)
 
 
 def answers_of(questions: Questions, frame: pl.DataFrame, threshold: float) -> Iterator[Answers]:
@@ -206,7 +193,7 @@ def baselines(
 
 
 def _scored(name: str, score: FloatArray) -> Answers:
-    return whole_answers(BASELINE, name, score >= 0.5, score)
+    return _whole(name, score >= 0.5, score)
 
 
 def _majority(learned: pl.DataFrame, questions: Questions) -> FloatArray:
@@ -263,7 +250,7 @@ def _words_in_common(questions: Questions) -> Iterator[Answers]:
     of_concept = pl.col("concept").list.unique()
     shared = of_concept.list.set_intersection("instance").list.len()
     share = words.select((shared / of_concept.list.len()).fill_nan(0.0)).to_series().to_numpy()
-    yield whole_answers(BASELINE, CONTAINMENT, share == 1, share)
+    yield _whole(CONTAINMENT, share == 1, share)
     last = pl.col("concept").list.last() == pl.col("instance").list.last()
     same: BoolArray = words.select(last.fill_null(False)).to_series().to_numpy()
     yield _scored(HEAD_WORD, same.astype(np.float64))

@@ -145,6 +145,7 @@ def measure_explanations(
     give_back_freed_memory()
     progress("comparing nodes")
     kept = _compared_rows(attributions, only)
+    examples = evidence_examples(attributions, kept, node_of)
     values = _values(kept, node_of, alignment, agreement, plausibility, faithful)
     return ExplanationMeasurements(
         attributions=attributions,
@@ -161,7 +162,8 @@ def measure_explanations(
         values=values,
         branches=by_node(values, hierarchy),
         nodes=node_results(kept, node_of, hierarchy, alignment, plausibility, faithful, agreement),
-        **_of_evidence(evidence_examples(attributions, kept, node_of), hierarchy),
+        examples=examples,
+        evidence=compare_evidence(examples, hierarchy),
     )
 
 
@@ -183,10 +185,6 @@ def _compared(
         if attributions.evidence is not None:
             plausibility = measure_plausibility(attributions, seed=seed)
         return agreeing.result(), alignment, plausibility
-
-
-def _of_evidence(examples: pl.DataFrame, hierarchy: Hierarchy) -> dict[str, pl.DataFrame]:
-    return {"examples": examples, "evidence": compare_evidence(examples, hierarchy)}
 
 
 def _of_oracles(

@@ -49,12 +49,9 @@ def disagreements(result: AuditResult) -> Iterator[str]:
 
 
 def _too_many_labels(result: AuditResult) -> Iterator[str]:
-    wrong = (pl.col("direct") > pl.col("support")) | (pl.col("support") > _instances(result))
+    instances = int(result.ledger["instances"])
+    wrong = (pl.col("direct") > pl.col("support")) | (pl.col("support") > instances)
     yield from result.nodes.filter(wrong)["node"]
-
-
-def _instances(result: AuditResult) -> int:
-    return int(result.ledger["instances"])
 
 
 def _above_a_parent(result: AuditResult) -> Iterator[str]:

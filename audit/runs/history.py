@@ -94,7 +94,7 @@ def history_of(
         "min_cell": least,
         "tool": dict(ordered[-1].shared["identity"]["tool"]),
         "hierarchy": ordered[-1].shared["identity"]["hierarchy"]["name"],
-        "title": _title(ordered),
+        "title": next((run.title for run in reversed(ordered) if run.title), ""),
         "runs": [_run(run, place) for place, run in enumerate(ordered, 1)],
         "steps": list(_steps(ordered)),
         "checks": list(_checks(ordered)),
@@ -138,10 +138,6 @@ def _shown(run: SharedRun) -> Iterator[tuple[str, str | None]]:
     figures = run.shared["overview"]
     for row in (*figures["tree"], *figures["branches"]):
         yield row["node"], row["title"]
-
-
-def _title(runs: Sequence[SharedRun]) -> str:
-    return next((run.title for run in reversed(runs) if run.title), "")
 
 
 def _run(run: SharedRun, place: int) -> _Row:

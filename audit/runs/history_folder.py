@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.files import sha256_as_read
+from audit.base.schemas import schema
 from audit.base.spreadsheets import defused
 from audit.results.result import to_json_bytes
 from audit.runs.folder import HISTORY, HISTORY_VERSION
@@ -19,34 +20,19 @@ from audit.runs.manifest import RESULT, write_manifest
 
 HTML = "history.html"
 
-_COLUMNS: Mapping[str, Mapping[str, pl.DataType]] = {
-    "checks": {
-        "run": pl.Int64(),
-        "name": pl.String(),
-        "started": pl.String(),
-        "check": pl.String(),
-        "status": pl.String(),
-        **dict.fromkeys(("error", "warning", "note", "waived", "folded", "not_shown"), pl.Int64()),
-    },
-    "metrics": {
-        "run": pl.Int64(),
-        "name": pl.String(),
-        "started": pl.String(),
-        "metric": pl.String(),
-        "scope": pl.String(),
-        "parameters": pl.String(),
-        **dict.fromkeys(("value", "low", "high"), pl.Float64()),
-        "n": pl.String(),
-    },
-    "findings": {
-        "run": pl.Int64(),
-        "name": pl.String(),
-        "started": pl.String(),
-        "check": pl.String(),
-        "id": pl.String(),
-        "severity": pl.String(),
-        "since_last": pl.String(),
-    },
+_COLUMNS: Mapping[str, Mapping[str, Any]] = {
+    "checks": schema(
+        ("run", pl.Int64),
+        ("name started check status", pl.String),
+        ("error warning note waived folded not_shown", pl.Int64),
+    ),
+    "metrics": schema(
+        ("run", pl.Int64),
+        ("name started metric scope parameters", pl.String),
+        ("value low high", pl.Float64),
+        ("n", pl.String),
+    ),
+    "findings": schema(("run", pl.Int64), ("name started check id severity since_last", pl.String)),
 }
 """Columns of each table; a row stands for one run."""
 

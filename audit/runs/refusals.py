@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.errors import InputError, PolicyError, first_cases
 from audit.base.plurals import counted
+from audit.checks.rules.sex_age_conflict import refuse_unread_people
 from audit.counting.counts import PairCount
 from audit.data.dataset import LabelDataset
 from audit.data.known_nodes import alphanumeric
@@ -18,7 +19,6 @@ from audit.data.mapping import place
 from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import BUILT_IN
-from audit.measure.people import refuse_unread_people
 from audit.measure.validity import days_of
 from audit.policy.policy import KEYS_OF_COLUMNS, Policy
 

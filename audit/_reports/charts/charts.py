@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from audit._reports.charts.palette import LIGHT, SCALE
 from audit._reports.charts.parts import (
@@ -183,14 +183,15 @@ def matrix_spec(rows: Rows, labels: Sequence[str], largest: int = 44) -> dict[st
     order = [str(place + 1) for place in range(len(labels))]
     named = [{"row": place, "label": label} for place, label in zip(order, labels, strict=True)]
     band = {"domain": order, "paddingInner": 0.06, "paddingOuter": 0}
+    top = bare_axis(None, orient="top", labelAngle=0, grid=False)
     cells = Layer(rows).encode(
-        x=channel("column:N", scale=band, sort=None, axis=_top_axis()),
+        x=channel("column:N", scale=band, sort=None, axis=top),
         y=channel("row:N", scale=band, sort=None, axis=None),
     )
     names = Layer(named).encode(y=channel("row:N", scale=band, sort=None, axis=None))
     layers = [
         cells.mark("rect").encode(color=channel("role:N", scale=_roles(), legend=None)),
-        *_shaded_text(cells, size=10, align="center"),
+        *_shaded_text(cells),
         names.mark("text", align="right", dx=-10, color=LIGHT["ink"]).encode(
             x={"value": 0}, text="label:N"
         ),
@@ -200,14 +201,13 @@ def matrix_spec(rows: Rows, labels: Sequence[str], largest: int = 44) -> dict[st
     return specification(layers, size, size, padding)
 
 
-def _shaded_text(base: Layer, *, size: int, align: Literal["left", "center"]) -> list[Layer]:
-    """Labels in the colour that reads on the shade below them."""
+def _shaded_text(base: Layer) -> list[Layer]:
+    """Texts in the colour that reads on the shade below them."""
     dark = "datum.role == 'scale-3' || datum.role == 'scale-4'"
-    field = "label:N" if align == "left" else "text:N"
     return [
         base.where(test)
-        .mark("text", fontSize=size, align=align, baseline="middle", color=LIGHT[role])
-        .encode(text=field)
+        .mark("text", fontSize=10, align="center", baseline="middle", color=LIGHT[role])
+        .encode(text="text:N")
         for role, test in (("on-low", f"!({dark})"), ("on-high", dark))
     ]
 
@@ -215,7 +215,3 @@ def _shaded_text(base: Layer, *, size: int, align: Literal["left", "center"]) ->
 def _roles() -> Json:
     roles = ("scale-none", *SCALE)
     return {"domain": list(roles), "range": [LIGHT[role] for role in roles]}
-
-
-def _top_axis() -> Json:
-    return bare_axis(None, orient="top", labelAngle=0, grid=False)

@@ -245,7 +245,8 @@ def agreement_spec(curves: Sequence[Rows], places: Sequence[str]) -> dict[str, A
         curves: Per curve its rows ``k, value, low, high, chance``; the row whose ``k`` is `PEAKS`
             stands apart, as a mark with an interval. At most as many curves as `SERIES`.
     """
-    x = channel("k:O", sort=None, scale={"domain": list(places)}, axis=_chosen())
+    chosen = bare_axis("tokens that each method chooses", labelAngle=0, grid=False)
+    x = channel("k:O", sort=None, scale={"domain": list(places)}, axis=chosen)
     ticks = {**axis("agreement", "~g"), "titleX": -44}
     y, beside = (channel(f"{name}:Q", scale=_UNIT, axis=ticks) for name in ("value", "chance"))
     ring: Json = {"fill": LIGHT["gap"], "size": 60, "strokeWidth": 1.6}
@@ -267,10 +268,6 @@ def agreement_spec(curves: Sequence[Rows], places: Sequence[str]) -> dict[str, A
         ]
     padding = {"left": 64, "right": 20, "top": 8, "bottom": 44}
     return specification(layers, WIDTH - 84, 250, padding)
-
-
-def _chosen() -> Json:
-    return bare_axis("tokens that each method chooses", labelAngle=0, grid=False)
 
 
 def _curve(rows: Rows, place: int, x: Json, y: Json, width: float) -> list[Layer]:

@@ -107,14 +107,10 @@ def icicle_drawing(
     bars = [_bar(cell, roles[cell.row["node"]], width, tall) for cell in drawn]
     if address is not None:
         bars = [
-            _with_link(bar, address(cell.row["node"]))
+            f'<a href="{escape(address(cell.row["node"]))}">{bar}</a>'
             for bar, cell in zip(bars, drawn, strict=True)
         ]
     return Drawing(WIDTH, tall, "".join(bars))
-
-
-def _with_link(bar: str, to: str) -> str:
-    return f'<a href="{escape(to)}">{bar}</a>'
 
 
 def _bar(cell: Cell, role: str, width: int, tall: int) -> str:

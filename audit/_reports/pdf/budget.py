@@ -306,11 +306,7 @@ def _within(table: Table, height: float, *, fine: bool = False) -> Table:
         if room < 0 and taken:
             break
         taken += 1
-    return _first_rows(table, taken)
-
-
-def _first_rows(table: Table, rows: int) -> Table:
-    return replace(table, rows=table.rows[:rows], left_out=len(table.rows[rows:]))
+    return replace(table, rows=table.rows[:taken], left_out=len(table.rows[taken:]))
 
 
 def _height(table: Table, *, fine: bool) -> float:

@@ -54,7 +54,7 @@ def make_accessible(pdf: Any) -> None:
     its items; drawings without alternative text, which only decorate, become artifacts; and
     pictures, which are the glyphs of some fonts, are shown without interpolation.
     """
-    for element in list(_elements(pdf)):
+    for element in [one for one in pdf.objects if _kind(one) == "/StructElem"]:
         if element["S"] in ("/Span", "/NonStruct") and _holds_annotation(pdf, element):
             element["S"] = "/Link"
         elif element["S"] == "/L":
@@ -89,10 +89,6 @@ def unshown(fonts: Iterable[Any]) -> list[int]:
         texts = "".join(font.to_unicode.values())
         lacking |= {ord(one) for one in texts if unicodedata.category(one) == "Co"}
     return sorted(lacking)
-
-
-def _elements(pdf: Any) -> Iterator[Any]:
-    return (one for one in pdf.objects if _kind(one) == "/StructElem")
 
 
 def _pictures(pdf: Any) -> Iterator[Any]:

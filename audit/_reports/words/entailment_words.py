@@ -20,9 +20,8 @@ class Wording(NamedTuple):
     meaning: str
 
 
-ACCURACY, STRICT, MACRO_F1, ROC_AUC = "accuracy", "accuracy_strict", "macro_f1", "roc_auc"
-AVERAGE_PRECISION, APS, TRAPEZOID = "average_precision", "aps", "aps_trapezoid"
-BRIER, CALIBRATION = "brier", "calibration_error"
+ACCURACY, MACRO_F1, ROC_AUC = "accuracy", "macro_f1", "roc_auc"
+CALIBRATION = "calibration_error"
 
 DETECTION: Mapping[str, Wording] = records(_STATED["detection"], Wording)
 """Measures of whether valid tuples are distinguished from invalid ones, in report order."""

@@ -27,9 +27,7 @@ MOST_VALUES = 2_000
 """Largest value up to which entropies are looked up in a table; less than compiled loops pack."""
 
 
-def entropy_deficits(
-    values: Sparse, progress: Progress = silent, *, compiled: bool | None = None
-) -> Sparse:
+def entropy_deficits(values: Sparse, progress: Progress) -> Sparse:
     """One bit minus the entropy, summed over instances; the upper triangle of (n_nodes, n_nodes).
 
     Two equal values are one bit and lack nothing, so only pairs of unequal values are visited, each
@@ -38,12 +36,8 @@ def entropy_deficits(
     Args:
         values: Aggregated values, shape (n_instances, n_nodes), positive where stored,
             canonical CSR.
-        compiled: Whether numba's loops add; None: if it is installed and worth it. The sums have
-            the same bytes either way.
     """
-    if compiled is None:
-        compiled = worth_compiling(values)
-    entropy = entropies_of(values) if compiled else None
+    entropy = entropies_of(values) if worth_compiling(values) else None
     if entropy is None:
         total = _by_products(values, progress)
     else:

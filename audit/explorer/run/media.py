@@ -71,7 +71,8 @@ def _attributions(path: Path) -> Iterator[tuple[str | None, list[Any]]]:
     for where, row in streamed_rows(
         path, (*ATTRIBUTION_COLUMNS, *ATTRIBUTION_DEFAULTS, "borrowed")
     ):
-        tokens, scores = _list(row.get("tokens")), _scores(row.get("scores"))
+        tokens = _list(row.get("tokens"))
+        scores = [_number(one) for one in _list(row.get("scores"))]
         sound = all(isinstance(token, str) for token in tokens) and all(map(math.isfinite, scores))
         borrowed = str(row.get("borrowed")).lower() in ("true", "1")
         if tokens and len(tokens) == len(scores) and sound and not borrowed:
@@ -83,11 +84,6 @@ def _attributions(path: Path) -> Iterator[tuple[str | None, list[Any]]]:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _scores(value: Any) -> list[float]:
-    """The numbers of a list; one that is not a number is NaN in it."""
-    return [_number(one) for one in _list(value)]
 
 
 def _number(value: Any) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -89,7 +89,6 @@ KINDS: Mapping[Values, Kind] = {
     "number": "precise",
     "flag": "flag",
 }
-_PartView: TypeAlias = Callable[[str, Site, Request], Response]
 RISING = ":rising"
 """What the name of an order ends with if the smallest come first."""
 

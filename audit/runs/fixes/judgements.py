@@ -203,7 +203,7 @@ def _of(finding: str, given: pl.DataFrame, cases: int) -> Confirmed:
     return Confirmed(finding, cases or n, n, wrong, unsure, share, concerned)
 
 
-def concerned_interval(k: int, n: int, cases: int, level: float = LEVEL) -> tuple[int, int]:
+def concerned_interval(k: int, n: int, cases: int) -> tuple[int, int]:
     """Exact interval of how many of ``cases`` are wrong, where ``k`` of ``n`` drawn of them are.
 
     The draw is without replacement, so that a complete one leaves no doubt.
@@ -213,7 +213,7 @@ def concerned_interval(k: int, n: int, cases: int, level: float = LEVEL) -> tupl
     """
     from scipy.stats import hypergeom
 
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     possible = np.arange(k, cases - (n - k) + 1)
     at_least = hypergeom.sf(k - 1, cases, possible, n)
     at_most = hypergeom.cdf(k, cases, possible, n)

@@ -87,7 +87,7 @@ def _figure(test: str, rows: Rows, behind: Table, limit: float, margin: float) -
         drawing=draw(spec),
         alt=f"Dot plot of {counted(len(drawn), 'accuracy', 'accuracies')}, of which {passed} "
         f"{'passes' if passed == 1 else 'pass'}: {first_of([_sentence(row) for row in drawn])}.",
-        caption=_caption(test, limit, margin) + more_in_table(len(every) - len(lines), "line"),
+        caption=_caption(test, margin) + more_in_table(len(every) - len(lines), "line"),
         key=(
             Key("observed", f"accuracy, with its {_level(test)} interval", "dot"),
             Key("expected", "chance", "tick"),
@@ -109,7 +109,7 @@ def _level(test: str) -> str:
     return "95%" if test in (GROUNDED, TOKEN) else "95% or, where chance is required, 90%"
 
 
-def _caption(test: str, limit: float, margin: float) -> str:
+def _caption(test: str, margin: float) -> str:
     if test == GROUNDED:
         return (
             "The share of instances in minimal pairs that are answered rightly. A model that "

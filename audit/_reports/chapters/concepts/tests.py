@@ -10,6 +10,7 @@ from audit._reports.words.concept_words import (
     CAUSAL,
     GROUNDED,
     MODULAR,
+    REST,
     SEEN,
     SLICES_SEEN,
     TESTS,
@@ -62,10 +63,7 @@ def tested_in_words(shared: Mapping[str, Any]) -> str:
     verdicts = [
         row["verdict"]
         for row in shared["concepts"]["tests"]
-        if row["seen"] in (None, "N-1 slices")
-        and row["ablation"] in (None, "inlp")
-        and row["probe"] != "retrained"
-        and row["verdict"] != "not_applicable"
+        if row["seen"] in (None, REST) and of_the_paper(row) and row["verdict"] != "not_applicable"
     ]
     if not verdicts:
         return ""

@@ -212,7 +212,7 @@ def _example(row: Row) -> Example:
     views = {"People": marks, **dict(zip(row["methods"], row["scores"], strict=True))}
     return Example(
         id=row["id"],
-        label=_label(row),
+        label=Node(row["target"], row.get("title") or ""),
         model=row["model"],
         value=_aligned(row),
         lines=tuple(
@@ -220,10 +220,6 @@ def _example(row: Row) -> Example:
             for name, sizes in views.items()
         ),
     )
-
-
-def _label(row: Row) -> Node:
-    return Node(row["target"], row.get("title") or "")
 
 
 def _aligned(row: Row) -> str:
