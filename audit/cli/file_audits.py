@@ -154,7 +154,6 @@ def concepts(
 
 def _make_world(size: Literal["small", "full"], out: Path) -> None:
     """Make a world of a size in a folder, and write what it says of each statement."""
-    from audit.base.disk import written_whole
     from audit.concepts.world.networks import SIZES, kept, make_world
     from audit.concepts.world.page import page
     from audit.runs.manifest import MANIFEST

@@ -28,7 +28,6 @@ from audit.cli.options import Severity
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from audit.base.progress import Progress
     from audit.results.result import AuditResult
 
 
@@ -214,9 +213,6 @@ def shown_progress() -> Iterator[Progress]:
         yield logged
         return
     from rich.console import Console
-    from rich.progress import Progress as Live
-
-    from audit.cli.output import following, progress_columns
 
     console = Console(stderr=True)
     with Live(*progress_columns(), console=console, transient=True) as live:

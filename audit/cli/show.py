@@ -55,7 +55,6 @@ def show(
 
 
 def _print_tree(tree: InstanceTree, instance: str, least: float) -> None:
-
     columns, encoding = get_terminal_size().columns, getattr(sys.stdout, "encoding", None)
     drawn = instance_lines(tree, least, columns=columns, encoding=encoding or "utf-8")
     heading = "Labels" if tree.predictions is None else "Labels and predictions"

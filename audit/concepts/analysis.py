@@ -102,11 +102,7 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
 
     @classmethod
     def read(cls, settings: Testing, progress: Progress) -> Self:
-        """Read representations, facets and a baseline.
-
-        Raises:
-            InputError: If there are none, or nothing says what the concepts of labels are.
-        """
+        """Read representations, facets and a baseline."""
         if settings.representations is None:
             raise InputError(
                 "a file of representations is required",

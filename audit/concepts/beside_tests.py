@@ -37,11 +37,7 @@ def random_layer(inputs: int, outputs: int, seed: int) -> Callable[[FloatArray],
 def baseline_of(
     representations: Representations, layer: str, baseline: Representations | None, seed: int
 ) -> tuple[str, FloatArray | None]:
-    """What a random network makes of the instances, and what it is.
-
-    Raises:
-        InputError: If a baseline is of other instances.
-    """
+    """What a random network makes of the instances, and what it is."""
     if baseline is not None:
         own, given = representations.instances["id"], baseline.instances["id"]
         if not own.equals(given):

@@ -101,11 +101,7 @@ class _Kept:
     batches: int = 0
 
     def end_batch(self, labels: list[list[str]]) -> None:
-        """Count a batch and keep its labels.
-
-        Raises:
-            InputError: If a layer was not called once, or gives more or fewer features than before.
-        """
+        """Count a batch and keep its labels."""
         self.batches += 1
         self.labels += labels
         for name, vectors in self.layers.items():

@@ -139,11 +139,7 @@ def _at_depth(hierarchy: Hierarchy, depth: int) -> pl.DataFrame | None:
 
 
 def join_facets(first: Facets, *others: Facets) -> Facets:
-    """The dimensions of several tables, one after the other.
-
-    Raises:
-        SchemaError: If two tables have a dimension of one name.
-    """
+    """The dimensions of several tables, one after the other."""
     every = (first, *others)
     names = [name for one in every for name in one.kinds]
     repeated = sorted({name for name in names if names.count(name) > 1})

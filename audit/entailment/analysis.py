@@ -167,12 +167,7 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
 
     @classmethod
     def read(cls, settings: Entailing, progress: Progress) -> Self:
-        """Read tuples, and what comes with them.
-
-        Raises:
-            InputError: If METEOR is to be measured without a WordNet, there are ratings of nothing,
-                or a model names no tuple that there is.
-        """
+        """Read tuples, and what comes with them."""
         if settings.meteor and settings.wordnet is None:
             raise InputError("METEOR needs a WordNet", found="none", hint="--wordnet FOLDER")
         if settings.ratings is not None and not settings.generations:

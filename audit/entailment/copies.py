@@ -56,11 +56,7 @@ class Copy:
     classes: Classes | None = None
 
     def edited(self, edits: Iterable[Edit]) -> Copy:
-        """The copy with values changed; labels and splits are spelt as elsewhere in the file.
-
-        Raises:
-            InputError: If the file has no column for a role.
-        """
+        """The copy with values changed; labels and splits are spelt as elsewhere in the file."""
         by_role: dict[str, dict[int, Any]] = {}
         for record, role, value in edits:
             by_role.setdefault(role, {})[record] = value
@@ -86,11 +82,7 @@ class Copy:
         return replace(self, table=self.table[list(records)], lines=lines)
 
     def followed_by(self, others: Iterable[Copy]) -> Copy:
-        """The copy with records of other files after its own.
-
-        Raises:
-            InputError: If another one has other columns, or another format.
-        """
+        """The copy with records of other files after its own."""
         made = self
         for other in others:
             same = made.table.schema == other.table.schema or made.table.is_empty()
@@ -132,11 +124,7 @@ def copy_of(
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder that becomes ``folder`` when the block ends without an error.
-
-    Raises:
-        OutputError: If something is there already, or cannot be written.
-    """
+    """Yield a temporary folder that becomes ``folder`` when the block ends without an error."""
     _refuse_existing(folder)
     with working_beside(folder.resolve()) as begun, on_disk(folder):
         yield begun

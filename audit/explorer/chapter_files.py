@@ -69,11 +69,7 @@ class ChapterFiles:
 def with_files(
     site: Site, request: Request, record: Record, *, in_full: bool = False, **asked: str
 ) -> Record:
-    """A record of a page, such as a report, whose pictures and tables lead to their files.
-
-    Raises:
-        FileAsked: If the address of the request asks for one of these files.
-    """
+    """A record of a page, such as a report, whose pictures and tables lead to their files."""
     files = ChapterFiles(request.url.path, asked)
     shown: Record = files.led(record)
     wanted = parameters(request)

@@ -233,11 +233,7 @@ class Site:
         orders: Mapping[str, str] | None = None,
         order: str = "",
     ) -> Sheet:
-        """A table of a page.
-
-        Raises:
-            FileAsked: If the address asks for the whole table as CSV.
-        """
+        """A table of a page."""
         asked = parameters(request)
         if asked.get("csv", id) != id:
             return Sheet(id, caption, columns, Page(), span_of({}), request.url.path)

@@ -100,11 +100,7 @@ class Measurements:
 
     @property
     def loaded(self) -> Instances:
-        """The individual instances.
-
-        Raises:
-            ValueError: If the data were only counted.
-        """
+        """The individual instances."""
         return _required(
             self.instances, "the instances themselves are required, and only counts are there"
         )

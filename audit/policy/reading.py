@@ -158,11 +158,7 @@ class _Table:
 
 
 def text_with(text: str, waiver: Waiver) -> str:
-    """A policy file in which a waiver of one finding stands, in place of an earlier one of it.
-
-    Raises:
-        InputError: If the text states its waivers otherwise than as tables ``[[waivers]]``.
-    """
+    """A policy file in which a waiver of one finding stands, in place of an earlier one of it."""
     line_end = "\r\n" if "\r\n" in text else "\n"
     written = line_end.join(["[[waivers]]", *_lines(waiver)])
     stated = _waivers(text)

@@ -222,11 +222,7 @@ def records_behind(result: AuditResult, cases: pl.LazyFrame) -> Iterator[pl.Data
 
 
 def write_csv(records: Iterable[pl.DataFrame], file: Path, *, overwrite: bool) -> None:
-    """Write `records_behind` as CSV, atomically.
-
-    Raises:
-        OutputError: If ``file`` exists and is not a file, or is one and ``overwrite`` is False.
-    """
+    """Write `records_behind` as CSV, atomically."""
     with replacing(file, overwrite=overwrite) as begun, begun.open("wb") as opened:
         first = True
         for one in records:

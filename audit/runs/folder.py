@@ -161,12 +161,7 @@ def is_sealed(folder: Path, kind: FolderKind) -> bool:
 
 @contextmanager
 def rewriting_run(run: Path) -> Iterator[Path]:
-    """As `writing_run`, for replacing an existing run, which is unchanged until the block ends.
-
-    Raises:
-        InputError: If there is no run.
-        OutputError: If another audit is writing to it.
-    """
+    """As `writing_run`, for replacing an existing run, which is unchanged until the block ends."""
     refuse_no_run(run)
     with writing_run(run, overwrite=True) as folder:
         yield folder

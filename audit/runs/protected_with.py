@@ -30,11 +30,7 @@ def refuse_other_data(runs: Sequence[AuditResult], data: str, hierarchy: str) ->
 
 
 def protected_beside(result: AuditResult, runs: Sequence[AuditResult]) -> AuditResult:
-    """A result that its shared view protects together with those of other runs.
-
-    Raises:
-        InputError: If a run read the data in another way, or has other residual nodes.
-    """
+    """A result that its shared view protects together with those of other runs."""
     if not runs:
         return result
     for run in runs:

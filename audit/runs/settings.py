@@ -321,11 +321,7 @@ class Settings(HierarchyShape):
     analyses: Annotated[Mapping[str, Stored], _OfAnalyses()] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Take the data for the hierarchy, where none is named and they hold one.
-
-        Raises:
-            InputError: If none is named otherwise.
-        """
+        """Take the data for the hierarchy, where none is named and they hold one."""
         if self.hierarchy:
             return
         from audit.hierarchies.reading import holds_hierarchy

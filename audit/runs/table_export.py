@@ -185,12 +185,7 @@ def _confusion(result: AuditResult, graph: _Graph) -> dict[str, float]:
 
 @contextmanager
 def new_export(folder: Path, *, overwrite: bool, names: Callable[[str], bool]) -> Iterator[Path]:
-    """Yield a folder that takes the place of ``folder`` whole when the block ends.
-
-    Raises:
-        OutputError: If the folder holds something else, or an export without ``overwrite``; if it
-            cannot be written.
-    """
+    """Yield a folder that takes the place of ``folder`` whole when the block ends."""
     inside = list(folder.iterdir()) if folder.is_dir() else []
     others = [entry.name for entry in inside if not (entry.is_file() and names(entry.name))]
     if folder.exists() and (not folder.is_dir() or others or (inside and not overwrite)):

@@ -205,12 +205,7 @@ def limit_memory(size: int) -> None:
 
 
 def typeset(weasyprint: Any, task: dict[str, Any]) -> bytes:
-    """Typeset the document; returns the bytes of the file.
-
-    Raises:
-        RefusedError: If it has too many pages, and is not painted then; or if it is to say that
-            it conforms, and has characters that forbid it.
-    """
+    """Typeset the document; returns the bytes of the file."""
     moment = datetime.fromtimestamp(task["moment"], UTC)
     attachment = weasyprint.Attachment(
         string=task["attached"].encode("utf-8"),

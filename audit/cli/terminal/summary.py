@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from audit._reports.chapters.concepts.tests import of_the_paper
 from audit._reports.chapters.verdict import beyond, first
 from audit._reports.words.parts import First, ModelVerdict
 from audit.base.plurals import counted, roughly
@@ -229,11 +230,7 @@ def concept_tests(concepts: Mapping[str, Any] | None) -> Iterator[RenderableType
     """The paper's tests of each dimension, all slices but one seen; on minimal pairs, if any."""
     if concepts is None:
         return
-    rows = [
-        row
-        for row in concepts["tests"]
-        if row["ablation"] in (None, "inlp") and row["probe"] != "retrained"
-    ]
+    rows = [row for row in concepts["tests"] if of_the_paper(row)]
     verdicts = {
         (row["dimension"], row["test"]): row["verdict"]
         for row in rows

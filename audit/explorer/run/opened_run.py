@@ -208,12 +208,7 @@ def open_run(
     media: Path | None = None,
     unsealed: bool = False,
 ) -> OpenedRun:
-    """A run to look at; without its restricted folder, its shared view alone.
-
-    Raises:
-        InputError: As `audit.read_run`; if instances are asked for that the run does not keep; as
-            `MediaFile`.
-    """
+    """A run to look at; without its restricted folder, its shared view alone."""
     refuse_no_run(folder)
     kept = (folder / RESTRICTED / INSTANCES).is_file()
     if show_instances and not kept:
@@ -253,11 +248,7 @@ def _partners(folder: Path, result: AuditResult) -> Mapping[Source, Partners]:
 def open_shared(
     folder: Path, name: str, *, day: date | None = None, unsealed: bool = False
 ) -> OpenedRun:
-    """What may be shared of a run, whatever else is there; arguments as in `open_run`.
-
-    Raises:
-        InputError: If the folder is no run, or what is shared has changed since it was sealed.
-    """
+    """What may be shared of a run, whatever else is there; arguments as in `open_run`."""
     refuse_no_run(folder)
     refuse_faults(folder, () if unsealed else SealedRun(folder).faults(restricted=False))
     return OpenedRun(name, str(folder), read_shared(folder), day, _judged_with(folder))

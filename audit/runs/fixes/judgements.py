@@ -154,11 +154,7 @@ class Confirmed:
 
 
 def confirmed(run: AuditResult, sheet: pl.DataFrame, path: Path) -> list[Confirmed]:
-    """What a sheet that came back confirms of each finding, then of the controls.
-
-    Raises:
-        InputError: If it is of another run, lacks a column, has other rows or verdicts than it may.
-    """
+    """What a sheet that came back confirms of each finding, then of the controls."""
     lacking = [name for name in COLUMNS if name not in sheet.columns and name != "note"]
     if lacking:
         raise _refused("a sheet of `audit sample` is required", f"no {first_cases(lacking)}", path)

@@ -19,12 +19,7 @@ _Key: TypeAlias = tuple[str, str, str]
 
 
 def mended_by(log: Path, references: Sequence[AuditResult], data: Sequence[Path]) -> Mended:
-    """What a log tells of the changes that made a copy.
-
-    Raises:
-        InputError: If there is no reference, or the log is none, one of another run, of other data,
-            or of changes that the reference does not propose.
-    """
+    """What a log tells of the changes that made a copy."""
     if not references:
         raise _refused(log, "--changes needs --reference RUN, of the data before", "none")
     told, reference = read_log(log), references[0]

@@ -221,12 +221,7 @@ def read_cells(path: Path) -> pl.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """What a sheet decides of the proposals of a run.
-
-    Raises:
-        InputError: If it is a sheet of another run, has a row that is no proposal of this one, two
-            decisions on one, or one that cannot be carried out.
-    """
+    """What a sheet decides of the proposals of a run."""
 
     proposals: Proposals
     sheet: pl.DataFrame

@@ -102,11 +102,7 @@ class _Columns:
 
 
 def array_edits(data: bytes, layout: Layout, ledger: Ledger) -> list[Edit]:
-    """What the changes of a ledger make of a file of class numbers, or of 0 and 1.
-
-    Raises:
-        InputError: If an instance would have no class, or one that has no number.
-    """
+    """What the changes of a ledger make of a file of class numbers, or of 0 and 1."""
     stream = io.BytesIO(data)
     array = np.load(stream, allow_pickle=False)
     start, names = len(data) - array.nbytes, layout.labels

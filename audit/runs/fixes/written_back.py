@@ -36,12 +36,7 @@ _AS_TABLE = (
 
 
 def settings_of(run: Path, data: str | None = None) -> Settings:
-    """The settings of a run whose inputs are as they were, and whose data can be written back.
-
-    Raises:
-        InputError: If the run records no settings, a file is gone or changed since, or the data
-            are of a kind that cannot be written back.
-    """
+    """The settings of a run whose inputs are as they were, and whose data can be written back."""
     sealed = SealedRun(run)
     settings = None if sealed.manifest is None else sealed.manifest.settings
     if settings is None:
@@ -97,11 +92,7 @@ def table_of(settings: Settings) -> Query:
 
 
 def read_again(settings: Settings) -> LabelDataset:
-    """The data of a run.
-
-    Raises:
-        InputError: If labels of their format cannot be changed one by one.
-    """
+    """The data of a run."""
     with _as_then(settings):
         labels, _ = read_data(replace(settings, predictions=()), stated_policy(settings))
         if labels.layout is None or not (
