@@ -77,7 +77,7 @@ def words_in(texts: pl.Series) -> pl.Series:
 
 
 def special_tokens(named: str | Collection[str]) -> frozenset[str]:
-    """The tokens of a named list (``all``, ``none``, or a key of `SPECIAL_TOKENS`), or those given."""
+    """The tokens of a named list (``all``, ``none``, a key of `SPECIAL_TOKENS`), or those given."""
     if not isinstance(named, str):
         return frozenset(named)
     lists = {"all": ALL_SPECIAL, "none": frozenset[str](), **SPECIAL_TOKENS}
