@@ -40,9 +40,12 @@ class Lists(Generic[Value]):
         """The list that each value belongs to."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
-    def take(self, indices: IntArray) -> Lists[Value]:
-        """The lists at these places, in this order; a place may recur."""
-        lengths = self.lengths[indices]
+    def take(self, indices: IntArray, cut_to: IntArray | None = None) -> Lists[Value]:
+        """The lists at these places, in this order; a place may recur.
+
+        Each may be cut to a length that it has at least.
+        """
+        lengths = self.lengths[indices] if cut_to is None else cut_to
         starts = np.concatenate([[0], np.cumsum(lengths)])
         places = np.arange(starts[-1]) + np.repeat(self.starts[indices] - starts[:-1], lengths)
         return Lists(self.values[places], starts)

@@ -14,7 +14,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.checks.check import first_unmet
 from audit.data.scores import MOST_TOLERANCE
 from audit.engine.pairs.rows import row_numbers, row_sums
-from audit.engine.scores.label_quality import Suspects, of_one_answer, of_several_answers
+from audit.engine.scores.label_quality import Suspects, first_of, of_one_answer, of_several_answers
 from audit.engine.statistics.resampling import unit_keys
 from audit.hierarchies.relations import relate
 from audit.measure.measure import Measurements, once
@@ -179,7 +179,7 @@ def _nearest_answer(measured: Measurements, given: Suspects) -> list[pl.Series]:
     place, other, score = _beside(given.rows, further)
     relation, _ = relate(measured.hierarchy, given.nodes[place], other)
     order = np.lexsort((other, -score, relation, place))
-    nearest = _first_of(place, other, order, len(given.rows))
+    nearest = first_of(place, other, order, len(given.rows))
     kinds = np.full(len(nearest), NO_OTHER, object)
     there = nearest >= 0
     kinds[there] = _kinds(measured, given.nodes[there], nearest[there])
@@ -193,16 +193,8 @@ def _nearest_above(measured: Measurements, lacking: Suspects) -> list[pl.Series]
     kept = _is_below(hierarchy.closure, lacking.nodes[place], label)
     place, label = place[kept], label[kept]
     order = np.lexsort((label, -hierarchy.depth[label], place))
-    nearest = _first_of(place, label, order, len(lacking.rows))
+    nearest = first_of(place, label, order, len(lacking.rows))
     return _other(nearest, [TOO_GENERAL if one >= 0 else MISSING for one in nearest.tolist()])
-
-
-def _first_of(place: IntArray, node: IntArray, order: IntArray, n: int) -> IntArray:
-    """The node that is the first of each place in an order, -1 where there is none."""
-    places, at = np.unique(place[order], return_index=True)
-    first = np.full(n, -1, np.int64)
-    first[places] = node[order][at]
-    return first
 
 
 def _other(nodes: IntArray, kinds: list[str]) -> list[pl.Series]:

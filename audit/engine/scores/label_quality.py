@@ -67,10 +67,10 @@ def of_one_answer(label: IntArray, scores: Sparse, keys: UIntArray) -> Suspects:
     own = _sums(row, np.where(mine, score, 0), n)
     highest = np.maximum.reduceat(score, ends[:-1])
     other = np.maximum.reduceat(np.where(mine, 0, score), ends[:-1])
-    answer = _first(row, column, score == highest[row], n)
+    answer = first_of(row, column, score == highest[row], n)
     confident = score >= _means(label, own, n_nodes)[column] - CLOSE
     several = np.bincount(row[confident], minlength=n) > 1
-    guess = np.where(several, answer, _first(row, column, confident, n))
+    guess = np.where(several, answer, first_of(row, column, confident, n))
     found = np.flatnonzero((guess >= 0) & (guess != label) & (own + CLOSE < other))
 
     chosen = fitted_rows(scores, keys)
@@ -94,8 +94,8 @@ def _sums(place: NDArray[Any], values: FloatArray, n: int) -> FloatArray:
     return np.bincount(place, values, n).astype(np.float64, copy=False)
 
 
-def _first(row: IntArray, column: NDArray[Any], chosen: BoolArray, n: int) -> IntArray:
-    """The first chosen column of each row, -1 where there is none."""
+def first_of(row: IntArray, column: NDArray[Any], chosen: BoolArray | IntArray, n: int) -> IntArray:
+    """The first column of each of n rows among those chosen, in their order; -1 without one."""
     rows, at = np.unique(row[chosen], return_index=True)
     first = np.full(n, -1, np.int64)
     first[rows] = column[chosen][at]

@@ -19,7 +19,6 @@ from audit.explanations.importance.oracles import (
     HumanOracle,
     Informed,
     SoftOracle,
-    beginnings,
     codes,
     examples_of,
     human_oracle,
@@ -234,7 +233,7 @@ def oracle_agreement(
             for name in np.unique(method):
                 pairs = soft.only((method == name) & (one.item[soft.row] >= 0))
                 marks = _marks(one, pairs.row)
-                scores = beginnings(attributions.scores, pairs.informed, marks.lengths)
+                scores = attributions.scores.take(pairs.informed, marks.lengths)
                 size = Lists(np.abs(scores.values), scores.starts)
                 lines.append({"method": name, "oracle": one.name, "other": "soft"})
                 lines[-1] |= _correlations(

@@ -18,7 +18,7 @@ import polars as pl
 from audit.base.dag import BoolArray, IntArray
 from audit.base.errors import InputError, first_cases
 from audit.explanations.attributions import Attributions, Evidence
-from audit.explanations.lists import Lists, Value, sums
+from audit.explanations.lists import Lists, sums
 
 Subset = Literal["all", "right", "wrong", "common"]
 
@@ -206,17 +206,10 @@ def soft_oracle(attributions: Attributions, informed: Informed) -> SoftOracle:
     )
 
 
-def beginnings(lists: Lists[Value], places: IntArray, lengths: IntArray) -> Lists[Value]:
-    """The lists at these places, each cut to a length that it has at least."""
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    values = np.arange(starts[-1]) + np.repeat(lists.starts[places] - starts[:-1], lengths)
-    return Lists(lists.values[values], starts)
-
-
 def soft_scores(attributions: Attributions, oracle: SoftOracle) -> Lists[np.float64]:
     """Absolute scores of the informed row of each pair, cut to the tokens of the judged row."""
     lengths = attributions.scores.lengths[oracle.row]
-    cut = beginnings(attributions.scores, oracle.informed, lengths)
+    cut = attributions.scores.take(oracle.informed, lengths)
     return Lists(np.abs(cut.values), cut.starts)
 
 
@@ -225,6 +218,6 @@ def _begins(words: Lists[np.int64], short: IntArray, long: IntArray) -> BoolArra
     texts, lengths = pairs_of(short, long), words.lengths
     begins = lengths[texts.left] <= lengths[texts.right]
     mine = words.take(texts.left[begins])
-    theirs = beginnings(words, texts.right[begins], mine.lengths)
+    theirs = words.take(texts.right[begins], mine.lengths)
     begins[begins] = sums(Lists(mine.values != theirs.values, mine.starts)) == 0
     return np.asarray(begins[texts.of_row])
