@@ -68,9 +68,7 @@ def inlp(z: FloatArray, concept: IntArray) -> Iterator[Ablation]:
         yield Ablation(np.zeros(z.shape[1]), basis.T, basis)
 
 
-def leace(
-    z: FloatArray, concept: IntArray, weight: FloatArray | None = None, *, device: str | None = None
-) -> Ablation:
+def leace(z: FloatArray, concept: IntArray, weight: FloatArray | None = None) -> Ablation:
     """Least-squares concept erasure: the smallest change after which no linear probe reads.
 
     After it the covariance of every feature with every concept is zero, so that the best linear
@@ -81,9 +79,8 @@ def leace(
         z: Shape (n, features).
         concept: Shape (n,).
         weight: Positive weights of instances, shape (n,); all equal if None.
-        device: A device of torch that sums covariances; NumPy does if None.
     """
-    mean, spread, shared = _covariances(z, concept, weight, device)
+    mean, spread, shared = _covariances(z, concept, weight)
     variances, axes = eigh(spread)
     kept = variances > SPREAD_TOLERANCE * max(variances[-1], np.finfo(float).tiny)
     axes, deviations = axes[:, kept], np.sqrt(variances[kept])
@@ -103,7 +100,7 @@ def balanced_weights(concept: IntArray) -> FloatArray:
 
 
 def _covariances(
-    z: FloatArray, concept: IntArray, weight: FloatArray | None, device: str | None
+    z: FloatArray, concept: IntArray, weight: FloatArray | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean, covariance, and covariance with the marks of concepts."""
     share = np.ones(len(z)) if weight is None else weight
@@ -111,12 +108,5 @@ def _covariances(
     marks = (concept[:, None] == np.unique(concept)).astype(np.float64)
     mean = share @ z
     marks = (marks - share @ marks) * share[:, None]
-    if device is None:
-        centred = z - mean
-        return mean, centred.T @ (centred * share[:, None]), centred.T @ marks
-    import torch
-
-    there = torch.as_tensor(z - mean, device=device)
-    weights, far = torch.as_tensor(share, device=device), torch.as_tensor(marks, device=device)
-    spread = (there.T @ (there * weights[:, None])).cpu().numpy()
-    return mean, spread, (there.T @ far).cpu().numpy()
+    centred = z - mean
+    return mean, centred.T @ (centred * share[:, None]), centred.T @ marks

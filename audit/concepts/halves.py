@@ -127,16 +127,15 @@ class Half:
             return np.asarray(sums / count - (rows.sum(axis=0) - sums) / (len(rows) - count))
 
 
-def shrunk(covariance: FloatArray, rows: int, size: float | None = None) -> tuple[float, Any]:
+def shrunk(covariance: FloatArray, rows: int) -> tuple[float, Any]:
     """How far a covariance is drawn toward a sphere, and the Cholesky factor of what comes of it.
 
     Args:
-        covariance: Shape (features, features).
-        size: Mean variance of the sphere; that of the covariance if None.
+        covariance: Shape (features, features); its mean variance is that of the sphere.
     """
     features = len(covariance)
     toward = features / (features + rows)
-    mean = (float(np.trace(covariance)) / features or 1.0) if size is None else size
+    mean = float(np.trace(covariance)) / features or 1.0
     return toward, cho_factor((1 - toward) * covariance + toward * mean * np.eye(features))
 
 

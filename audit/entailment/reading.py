@@ -56,7 +56,6 @@ def read_entailment(
     paths: Path | str | Sequence[Path | str],
     kind: str = "tuples",
     columns: Mapping[str, str] | None = None,
-    split_files: Mapping[str, Path | str] | None = None,
     *,
     labelled: bool = True,
     classes: GivenClasses = None,
@@ -77,7 +76,6 @@ def read_entailment(
             In both, head and instance are the first, tail and concept the second.
         columns: Names of columns by what they hold, where they differ. ``votes`` names a column for
             each annotator, by names or patterns joined by commas; or, with ``votes_valid``, counts.
-        split_files: Further files by the name of their split.
         labelled: Whether tuples need a label; else all are valid where no column has labels.
         classes: Names of classes that labels and votes number from 0, or a file of them, one a
             line; -1 is no label.
@@ -93,13 +91,14 @@ def read_entailment(
     named_kind = kind_named(kind)
     form = named_kind if labelled else replace(named_kind, unlabelled=True)
     given = [paths] if isinstance(paths, (str, Path)) else list(paths)
-    files = files_of([Path(path) for path in given]) if given or not split_files else []
-    named: list[tuple[Path, str | None]] = [
-        (path, split_named(path.stem.split(".")[0]) if len(files) > 1 else None) for path in files
+    sources = tuple(files_of([Path(path) for path in given]))
+    splits = [
+        split_named(path.stem.split(".")[0]) if len(sources) > 1 else None for path in sources
     ]
-    named += [(Path(path), name) for name, path in (split_files or {}).items()]
-    parts = [_records(File(path), form, columns or {}, split) for path, split in named]
-    sources = tuple(path for path, _ in named)
+    parts = [
+        _records(File(path), form, columns or {}, split)
+        for path, split in zip(sources, splits, strict=True)
+    ]
     _refuse_some_ids(parts, sources)
     records = _named(pl.concat(parts, how="diagonal"), classes, ", ".join(map(str, sources)))
     return replace(_dataset(records, sources), readings=_readings(records, classes))

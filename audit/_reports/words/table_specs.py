@@ -191,9 +191,9 @@ def chances(heading: str, field: str) -> Spec:
     return written(heading, lambda row: chance(row, field))
 
 
-def intervals(heading: str = "95% interval", low: str = "low", high: str = "high") -> Spec:
-    """The same of intervals."""
-    return written(heading, lambda row: interval(row, low, high))
+def intervals() -> Spec:
+    """The same of 95 % intervals."""
+    return written("95% interval", interval)
 
 
 def interval_below(column: Spec, low: str = "low", high: str = "high") -> Spec:

@@ -15,16 +15,20 @@ COUNTING = "counting pairs of scores"
 """Name of the step that is reported as progress."""
 
 
-def safe_factors(values: FloatArray, threshold: float, decades: int = 300) -> int:
+DECADES = 300
+"""Largest power of ten, positive or negative, that a product may have in double precision."""
+
+
+def safe_factors(values: FloatArray, threshold: float) -> int:
     """How many sums of two values can be multiplied so that the product stays in range.
 
-    The range is from 10^-decades to 10^decades.
+    The range is from 10^-`DECADES` to 10^`DECADES`.
     """
     if not len(values):
         return 1
     least, largest = max(float(values.min()), threshold), 2 * float(values.max())
     furthest = max(abs(np.log10(least)), abs(np.log10(largest)), 1.0)
-    return max(int(decades / furthest), 1)
+    return max(int(DECADES / furthest), 1)
 
 
 def met_of(node: int, joint: IntArray, entropy: FloatArray) -> Met:

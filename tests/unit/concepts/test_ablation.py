@@ -204,15 +204,6 @@ def test_leace_is_that_of_its_authors(drawn: tuple[Array, Concepts]) -> None:
     np.testing.assert_allclose(projection(ours), eraser.P.numpy(), rtol=0, atol=1.7e-13)
 
 
-def test_leace_in_torch_is_leace_in_numpy() -> None:
-    pytest.importorskip("torch")
-    z, concept = world(1, 3, 6)
-    weight = np.random.default_rng(0).uniform(0.5, 2, len(z))
-
-    here, there = leace(z, concept, weight), leace(z, concept, weight, device="cpu")
-    np.testing.assert_allclose(projection(here), projection(there), atol=1e-10)
-
-
 def test_a_space_without_spread_has_nothing_to_remove() -> None:
     z = np.ones((6, 3))
 

@@ -59,11 +59,10 @@ def test_a_file_a_split_reads_as_one_file_with_a_column(suffix: str, tmp_path: P
     files = write_splits(wide(world), tmp_path / "splits", suffix)
 
     of_files, of_folder = read_entailment(files), read_entailment(tmp_path / "splits")
-    named = read_entailment([], split_files={path.stem: path for path in files})
 
     columns = ["id", "split", "head", "valid"]
     expected = world.tuples.select(columns).sort("id")
-    for read in (of_files, of_folder, named):
+    for read in (of_files, of_folder):
         assert_frame_equal(read.tuples.select(columns).sort("id"), expected)
 
 
