@@ -134,11 +134,8 @@ def measure_explanations(
     Raises:
         InputError: If `compare_models` refuses, or lacks evidence; if rows of ``random`` differ.
     """
-    if (
-        (reference_model or sizes or elsewhere is not None)
-        and attributions.evidence is None
-        and not informed
-    ):
+    comparing = reference_model or sizes or elsewhere is not None
+    if comparing and attributions.evidence is None and not informed:
         raise InputError("models are compared by evidence", found="no evidence")
     progress("comparing scores with evidence and with each other")
     agreement, alignment, plausibility = _compared(attributions, informed, draws, compat, seed)

@@ -191,7 +191,7 @@ def test_models_come_first_and_closed_forms_beside_their_baselines(report: Repor
     told = [name if on is None else f"{name}, trained on {on}" for name, on in MODELS]
     assert sorted(names[: len(MODELS)]) == sorted(told)
     assert names[len(MODELS) :][:4] == [
-        "Majority", "Majority, by its closed form", "Random", "Random, by its closed form",
+        "Majority", "Majority, in closed form", "Random", "Random, in closed form",
     ]  # fmt: skip
     figure = figure_of(report, "entailment-models")
     placed = re.findall(
