@@ -98,7 +98,7 @@ class Recount:
     def given(self, answer: str) -> tuple[set[str], set[str]]:
         """Records where a label is given falsely in place of others, and missed for others.
 
-        A label above or below it is no other.
+        A label above or below it is no other, and one below it implies it.
         """
         above = self.release.above
         found: tuple[set[str], set[str]] = set(), set()
@@ -108,7 +108,8 @@ class Recount:
                 beside = (
                     x for x in other - own if answer not in above[x] and x not in above[answer]
                 )
-                if answer in own - other and any(beside):
+                implied = any(answer in above[x] for x in other)
+                if answer in own - other and not implied and any(beside):
                     into.add(record)
         return found
 
@@ -264,7 +265,7 @@ def _number(x: float) -> str:
 
 def _times(k: float, expected: float) -> Iterator[str]:
     low, high = (float(gamma.ppf(at, k + 0.5)) / (expected + 0.5) for at in (0.025, 0.975))
-    yield f"about {_number((k + 0.5) / (expected + 0.5))} times as many as the length of records"
+    yield f"about {_number((k + 0.5) / (expected + 0.5))} times as many as expected from how many"
     yield f"({_number(low)} to {_number(high)}, 95% interval)"
 
 
@@ -504,8 +505,8 @@ def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
     if finding["id"].endswith(":answer"):
         (answer,) = _named(finding)
         falsely, missed = (len(records) for records in recount.given(answer))
-        yield f"on {falsely:,} instances without this label where it misses another one"
-        yield f"on {missed:,} with it it gives another answer instead"
+        yield f"on {falsely:,} instances whose labels"
+        yield f"on {missed:,} whose labels"
         for label in recount.exchanges.nodes:
             told = f"{recount.release.describe(label)} ({recount.exchanges.of(label, answer)[0]:,})"
             if told in finding["statement"]:
@@ -515,7 +516,7 @@ def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
     forth, back, expected = recount.exchanges.of(a, b)
     one = len(recount.carried_alone(a, b))
     yield f"{_of(forth + back, one)} instances with one of the two ({_share(forth + back, one)})"
-    yield f"{_number(expected)} would be if its mistakes met by chance"
+    yield f"{_number(expected)} would be if the model made its mistakes at random"
     yield f"the second on {forth}, the second for the first on {back}"
 
 

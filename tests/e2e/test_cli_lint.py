@@ -134,7 +134,7 @@ def test_a_broken_file_is_one_message_and_status_2(
     ("arguments", "message"),
     [
         (("nowhere.csv",), "a built-in hierarchy or a hierarchy file is required"),
-        (("icd9cm", "--relations", "part_of"), "relations can be stated only of obo"),
+        (("icd9cm", "--relations", "part_of"), "relations can be stated only of edges, obo"),
         (("icd9cm", "--titles", "nowhere.csv"), "nowhere.csv"),
         (("icd9cm", "--limit", "nonsense=1"), "a limit is one of"),
     ],

@@ -108,8 +108,8 @@ def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
         severity="note",
         nodes=(name,),
         key=(name, MISSING) if told.lacks else (),
-        statement=f"{hierarchy.describe(told.node)}: {said}[; {{expected_suspects}} would if "
-        "labels followed the scores].",
+        statement=f"{hierarchy.describe(told.node)}: {said}[; {{expected_suspects}} would by "
+        "the uncertainty of the scores alone].",
         evidence={
             "instances": count(k, n - labelled if told.lacks else labelled),
             of: count(labelled, n),

@@ -100,13 +100,17 @@ def _with_answer(measured: Measurements, answer: Mapping[str, Any], pair: Findin
 def _falsely(measured: Measurements, answer: int) -> str:
     """How often an answer is given where no label implies it, and the reverse."""
     hierarchy, used = measured.hierarchy, measured.direct_support > 0
-    below, above = (dag.row(near, answer) for near in (hierarchy.below, hierarchy.closure))
-    own = "this label" + " or one below it" * bool(used[below[below != answer]].any())
-    other = "another one" + ", not above this" * bool(used[above[above != answer]].any())
+    below = dag.row(hierarchy.below, answer)
+    alone = not used[below[below != answer]].any()
+    without, with_it = (
+        ("do not include it", "include it")
+        if alone
+        else ("include neither it nor one below it", "include one of these")
+    )
     return (
-        f"The model answers {hierarchy.describe(answer)} on {{falsely_given}} instances without "
-        f"{own} where it misses {other}[; on {{given_missed}} with it it gives another answer "
-        "instead]"
+        f"The model answers {hierarchy.describe(answer)} on {{falsely_given}} instances whose "
+        f"labels {without}, and misses one of their labels there[; on {{given_missed}} whose "
+        f"labels {with_it}, it gives another answer instead]"
     )
 
 
@@ -148,7 +152,7 @@ def _leaning(
         severity="note",
         nodes=(node,),
         key=(node, LEANING),
-        statement=f"{_falsely(measured, answer['node'])}[; most often missed there: "
+        statement=f"{_falsely(measured, answer['node'])}[; most often missed: "
         f"{', '.join(told)}]. Either labels lack it, or the model gives it too readily.",
         evidence={
             "falsely_given": coarse(falsely, answer["answers"]),
@@ -202,8 +206,9 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         nodes=(hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]]),
         statement=f"{first} and {second} ({_RELATION[RELATIONS[row['relation']]]}): {{instances}} "
         "of {of} instances with one of the two ({share}) {instances|is|are} mistaken for the other"
-        "[; {expected_exchanges} would be if its mistakes met by chance].[ The first is taken for "
-        "the second on {first_as_second}, the second for the first on {second_as_first}.]",
+        "[; {expected_exchanges} would be if the model made its mistakes at random].[ The first is "
+        "taken for the second on {first_as_second}, the second for the first on "
+        "{second_as_first}.]",
         evidence={
             **exchange_evidence(row, measured.n_instances),
             "family": Quantity(family),

@@ -34,6 +34,7 @@ from audit.results.reference_changes import SHALLOWER
 _NAME = "not_specific"
 UNINFORMATIVE = "uninformative"
 """Key of the finding on such instances."""
+_NEVER_COMPLETE = "Look up what these records say, and complete the codes: they were cut."
 _DATA_USER = "Use these labels as headings: it is not known which code below them was meant."
 
 
@@ -98,7 +99,9 @@ def _in_the_lists(measured: Measurements, integrity: Integrity) -> Iterator[Find
             f"codes that {integrity.editions.get(table, f'the list of {table}')} divides into "
             f"more specific ones; {_once_complete(once, len(labels))}."
             f"{not_dated_sentence(measured)}",
-            curator="Say in the release notes which editions the codes are of. Where the more "
+            curator=_NEVER_COMPLETE
+            if once == 0
+            else "Say in the release notes which editions the codes are of. Where the more "
             "specific codes existed already when a record was coded, the label was cut or left "
             "open.",
             data_user=_DATA_USER,
@@ -215,8 +218,7 @@ def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, .
             severity="note",
             nodes=tuple(ids[node] for node in used[:TOP_PARTS].tolist()),
             statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
-            f"no label but {_names(measured, used)}, which {{instances|leaves|leave}} more open "
-            "than they say.",
+            f"no label but {_names(measured, used)}, which {{instances|says|say}} little.",
             evidence=share_evidence(touched, labelled),
             curator="Find out what such a label means (often that nothing is known), and say so "
             "in the release notes; or leave the instance without a label.",

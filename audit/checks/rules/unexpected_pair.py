@@ -127,8 +127,8 @@ def _statement(measured: Measurements, row: Mapping[str, Any], children: int) ->
     sentence = (
         f"{{instances}} of {{of}} instances{by_group} {{instances|has|have}} "
         f"both {both}{labels_apart(measured, row['a'], row['b'])}{made_of}"
-        "[, about {ratio} times as many as the length of records"
-        f"{others and f' and the excess of {others}'} {'explain' if others else 'explains'} "
+        "[, about {ratio} times as many as expected from how many labels each record has"
+        f"{others and f' and from the excess of {others}'} "
         f"({{ratio_low}} to {{ratio_high}}, 95% interval)]{_all_of_one(measured, row)}."
     )
     if not children:

@@ -72,11 +72,11 @@ def carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
 def named(hierarchy: Hierarchy, nodes: Sequence[str], title: str = "") -> str:
     """The nodes of a side of a rule; of many the first, and the number of others.
 
-    Codes behind the first, and behind a title of all of them, stand without their own.
+    Of more than two codes those behind the first, and all behind a title, stand without their own.
     """
     few = nodes if len(nodes) <= MOST_NAMED else nodes[: MOST_NAMED - 1]
     others = len(nodes) - len(few)
-    full = 0 if title else 1 if hierarchy.integrity else len(few)
+    full = 0 if title else 1 if hierarchy.integrity and len(nodes) > 2 else len(few)
     names = [*(hierarchy.describe(hierarchy.index(node)) for node in few[:full]), *few[full:]]
     *first, last = [*names, *([f"{others} others"] if others else [])]
     listed = f"{', '.join(first)} or {last}" if first else last

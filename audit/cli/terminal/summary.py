@@ -171,7 +171,12 @@ def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3].rstrip()}..."
+    """A text of whole sentences, where it has too many; of whole words, where one is too long."""
+    if len(text) <= LONGEST:
+        return text
+    start = text[: LONGEST - 3]
+    sentences = start.rfind(". ") + 1
+    return start[:sentences] if sentences else f"{start[: start.rfind(' ')]}..."
 
 
 def _explained(explanations: Mapping[str, Any] | None) -> Iterator[RenderableType]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, repeat
 from pathlib import Path
 
@@ -48,7 +48,8 @@ def read_levels(path: Path, shape: Shape) -> Hierarchy:
     Levels are the columns that are stated, else those that differ in one running number, else those
     side by side of which each has more values than the one before, and nearly each value one value
     before it. A column that has another value in each row is the node itself. ``X LABEL`` and the
-    like hold the titles of ``X``. Empty levels are passed over.
+    like hold the titles of ``X``. Empty levels are passed over. Where each row fills one level, it
+    stands below the last one of each level above.
     """
     return of_levels(path, tables.table_of(path, shape), shape)
 
@@ -70,20 +71,37 @@ def of_levels(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     titled = [_title_of(frame, name, shape.title) for name in columns]
     cells = [tables.text_of(frame, name).fill_null("") for name in columns]
     labels = [iter(tables.text_of(frame, n).fill_null("")) if n else repeat("") for n in titled]
+    written = [*zip(*cells, strict=True)]
+    filled = {tuple(map(bool, row)) for row in written}
+    one_each = len(filled) > 1 and {*map(sum, filled)} == {1} and bool(written[0][0])
     rows, titles = list[tuple[Names, None]](), dict[Names, str]()
-    for row in zip(*cells, strict=True):
+    for own, row in zip(written, _below_the_last(written) if one_each else written, strict=True):
         said = [next(label) for label in labels]
         there = [number for number, name in enumerate(row) if name]
         place = tuple(row[number] for number in there)
-        titles |= {place[:n]: said[number] for n, number in enumerate(there, 1) if said[number]}
+        titles |= {
+            place[:n]: said[number]
+            for n, number in enumerate(there, 1)
+            if said[number] and own[number]
+        }
         rows += [(place, None)] if place else []
+    evidence = "each row fills one" if one_each else "each has fewer values than the next"
     told = Reading(
-        f"the columns {', '.join(columns)} are levels from the top down",
-        "each has fewer values than the next", len(frame), "--hierarchy-levels COL",
+        f"the columns {', '.join(columns)} are levels from the top down"
+        + ", a row below the last one of each level above" * one_each,
+        evidence, len(frame), "--hierarchy-levels COL",
     )  # fmt: skip
-    return hierarchy_of_paths(
-        path, rows, shape.ids or "names", titles=titles, readings=() if stated else (told,)
-    )
+    readings = (told,) if one_each or not stated else ()
+    return hierarchy_of_paths(path, rows, shape.ids or "names", titles=titles, readings=readings)
+
+
+def _below_the_last(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Each row of an outline, behind the names of the levels above it in the rows before."""
+    above: tuple[str, ...] = ()
+    for row in rows:
+        level = next(number for number, name in enumerate(row) if name)
+        above = (*above[:level], *[""] * (level - len(above)), row[level])
+        yield (*above, *[""] * (len(row) - len(above)))
 
 
 def _of_paths(path: Path, frame: pl.DataFrame, column: str, shape: Shape) -> Hierarchy:

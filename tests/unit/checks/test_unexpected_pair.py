@@ -328,7 +328,7 @@ def test_the_sentence_says_what_is_expected() -> None:
 
     assert shared["statement"] == (
         f"50 of 1,000 instances have both asthma and attack, about {ratio:.0f} times as many as "
-        f"the length of records explains ({low:.2f} to {high:.2f}, 95% interval)."
+        f"expected from how many labels each record has ({low:.2f} to {high:.2f}, 95% interval)."
     )
 
 

@@ -219,7 +219,7 @@ def test_nested_dimensions_are_read_on_unseen_labels_and_never_removed() -> None
     for test in ("is_modular", "is_causal"):
         rows = tests.filter(test=test)
         assert set(rows["verdict"]) == {"not_applicable"}
-        assert all("lies in the node above" in reason for reason in rows["reason"])
+        assert all("lie below those of the other" in reason for reason in rows["reason"])
     token = tests.filter(test="is_token_of_type")
     assert token.filter(dimension="depth 1")["verdict"].to_list() == ["fail", "fail"]
     assert set(token.filter(dimension="depth 2")["verdict"]) == {"not_applicable"}

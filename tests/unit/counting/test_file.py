@@ -178,7 +178,7 @@ def test_what_is_said_of_a_table_need_not_be_text(tmp_path: Path) -> None:
         ("a.csv.gz", b"\x1f\x8b\x08\x00garbage", "whole"),
         ("a.parquet", b"PAR1 nonsense", "Parquet"),
         ("a.jsonl", b'{"instance": "a", "label": ["dog"]}\n{"inst\n', ":2"),
-        ("a.jsonl", b'{"instance": "a", "label": {"of": 1}}\n', "hold a list"),
+        ("a.jsonl", b'{"instance": "a", "label": {"of": 2}}\n', "hold a list"),
         ("a.pkl", b"\x80\x04.", "pickled"),
     ],
 )

@@ -286,6 +286,28 @@ def test_objects_of_pandas_polars_and_networkx() -> None:
         load_hierarchy(3)
 
 
+def test_a_row_of_an_outline_lies_below_the_last_of_each_level_above() -> None:
+    rows = [
+        ("A", "", ""),
+        ("", "B", ""),
+        ("", "", "c"),
+        ("", "", "d"),
+        ("E", "", ""),
+        ("", "", "f"),
+    ]
+    table = pl.DataFrame(rows, schema=["major", "minor", "own"], orient="row")
+    table = table.with_columns(title=pl.Series(list("123456")))
+    read = load_hierarchy(table, levels=("major", "minor", "own"), title="title")
+
+    assert {*edges(read)} == {
+        ("A", "(root)"), ("B", "A"), ("c", "B"), ("d", "B"), ("E", "(root)"), ("f", "E"),
+    }  # fmt: skip
+    assert dict(zip(read.nodes, read.titles, strict=True)) | {"(root)": ""} == {
+        **dict(zip("ABcdEf", "123456", strict=True)), "(root)": "",
+    }  # fmt: skip
+    assert [reading.rows for reading in read.readings] == [6]
+
+
 def test_a_graph_of_obonet_counts_is_a_and_what_is_named() -> None:
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
     graph.add_node("GO:1", name="process")

@@ -73,7 +73,7 @@ def test_what_a_column_says(column: Spec, cell: Cell, missing: Cell) -> None:
 @pytest.mark.parametrize(
     "column",
     [decimals("", "ratio"), differences("", "ratio"), shares("", "share"), chances("", "q"),
-     intervals(""), interval_below(shares("")), interval_beside(decimals("", "share"))],
+     intervals(), interval_below(shares("")), interval_beside(decimals("", "share"))],
 )  # fmt: skip
 @pytest.mark.parametrize(("count", "text"), [(1200, "–"), ("<11", "withheld"), (None, "withheld")])
 def test_a_number_without_value_is_withheld_if_its_count_is_small(
@@ -126,7 +126,6 @@ def test_the_total_is_said_by_the_same_columns() -> None:
     [texts, numbers, decimals, differences, shares, chances, codes,
      lambda heading, field: interval_below(shares(heading), field),
      lambda heading, field: interval_beside(shares(heading), "low", field),
-     lambda heading, field: intervals(heading, field),
      lambda heading, field: badges(heading, field, STATUS)],
 )  # fmt: skip
 def test_a_field_that_rows_lack_is_an_error_that_names_column_and_table(kind: Any) -> None:

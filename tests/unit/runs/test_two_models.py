@@ -148,7 +148,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     apart = replace(first, rows=np.arange(10, 15), instances=second.instances[10:15])
     for models, found in (
         ([first, first], "twice"),
-        ([first, second, apart], "those of 3"),
+        ([first, second, apart], "the predictions of 3"),
         ([first, apart], "only 'i0000', .*, and only 'i0010'"),
         ([first, "scores.csv"], "builtins.str"),
     ):
