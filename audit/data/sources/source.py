@@ -75,7 +75,7 @@ class Source:
         told = (*self.told, *told_of_titles(titles, titles))
         if not (self.is_text and (self.preamble.header or "").startswith(_UNNAMED)):
             return told
-        decision, why = "the first row names no columns", "a cell of it is a node, as below"
+        decision, why = "the first row names no columns", "its cells are such as those below"
         return (*told, Reading(decision, why, 1, "write a name for each column above it"))
 
     def know(
@@ -168,8 +168,8 @@ class Source:
     def _headed(self, found: Preamble) -> Preamble:
         """What stands before the rows, with names of columns where the first line is a row.
 
-        It is one where a cell of it is a node, as most of those below are; but not where an id and
-        labels stand on each side of a tab.
+        It is one where a cell of it is a node, as most of those below are, or two words of it stand
+        in their columns again; but not where an id and labels stand on each side of a tab.
         """
         lines = [line for line in found.of_lines(self._first_lines) if line.strip()][:HEAD]
         sign = separator_in("".join(lines[:1]))
@@ -178,12 +178,16 @@ class Source:
             return found
         first, *below = rows
         alike = [row for row in below if len(row) == len(first)]
-        for n, cell in enumerate(first if alike else ()):
+        again = node = 0
+        for n, cell in enumerate(first if alike and not called(first, _NAMES) else ()):
             held = sum(nodes.weight(row[n]) > 0 for row in alike)
-            if nodes.weight(cell) and 2 * held > len(alike) and not called(first, _NAMES):
-                names = (f"{_UNNAMED}{chr(ord('A') + place)}" for place in range(len(first)))
-                return replace(found, header=sign.join(names))
-        return found
+            node += nodes.weight(cell) > 0 and 2 * held > len(alike)
+            word = any(map(str.isalpha, cell))
+            again += word and any(row[n] == cell for row in alike if row != first)
+        if not node and again < 2:
+            return found
+        names = (f"{_UNNAMED}{chr(ord('A') + place)}" for place in range(len(first)))
+        return replace(found, header=sign.join(names))
 
     @cached_property
     def head_lines(self) -> list[str]:

@@ -436,3 +436,18 @@ def test_of_levels_in_a_row_the_lowest_is_the_label(names: tuple[str, ...]) -> N
     dataset = audit.load_labels(rows, ABOVE)
     assert sorted(dataset.mappings["node"]) == sorted(LEVELS["grp"])
     assert [one for one in dataset.readings if "are left out" in one.decision]
+
+
+@pytest.mark.parametrize(("first", "rows"), [("p1,SMART,ax(one)", 4), ("id,kind,node", 3)])
+def test_a_row_whose_words_stand_below_in_their_columns_names_none(
+    tmp_path: Path, first: str, rows: int
+) -> None:
+    table = f"{first}\np1,SMART,ax(two)\np2,Pfam,owl(one)\np3,SMART,ax(two)\n"
+    id, _, label = first.split(",") if rows == 3 else ("column A", "", "column C")
+    hierarchy = audit.load_hierarchy({"ax": ["top"], "owl": ["top"], "top": []})
+    read = audit.load_labels(
+        written(tmp_path, "t.csv", table), hierarchy, id=id, label=label, strip=[r"/\(.*/"]
+    )
+
+    assert read.ledger.rows_mapped == rows
+    assert any("names no columns" in reading.decision for reading in read.readings) == (rows == 4)
