@@ -67,7 +67,7 @@ def _each_answer_alone(p_value: FloatArray, family: int) -> FloatArray:
     return p_value if every else benjamini_hochberg(p_value, family)
 
 
-def _whatever_is_related(own: Sparse, other: Sparse, _: Sparse) -> Sparse:
+def _whatever_is_related(own: Sparse, other: Sparse, *_: Sparse) -> Sparse:
     return chosen(own, np.diff(other.indptr)[row_numbers(own)] > 0)
 
 

@@ -18,7 +18,7 @@ from scipy.stats import gamma
 
 from fixtures import brute_force_scan as pair_scan
 from validation.depth_recount import loss_of_depth
-from validation.plain_releases import Release
+from validation.plain_releases import Release, of_one_kind
 
 LONGEST_FIT = 10_000
 
@@ -434,6 +434,10 @@ def _beside(recount: Recount, finding: Mapping[str, Any], policy: Mapping[str, A
             if parent in release.parents.get(specific, ())
             and specific not in residual
             and specific not in release.above[vague]
+            and (
+                "-" not in parent
+                or of_one_kind(release.titles.get(vague, ""), release.titles.get(specific, ""))
+            )
         }
         pairs |= own
         k += bool(own)
@@ -476,9 +480,9 @@ def _copied(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
     k, n = sum(x in copied for x in own.values()), sum(len(x) >= 5 for x in own.values())
     yield f"{_of(k, n)} instances with 5 or more different labels ({_share(k, n)})"
     equal = sum(len(x) >= 5 and records[x] > 1 for x in own.values())
-    yield f"({equal:,} share all with some)"
-    yield f"{d:,} repeat others beyond those, {i:,} pairs differ by one label"
-    yield f"copies are {_share(d, d + i)} of both, at least {_wilson(d, d + i):.1%} at 95%"
+    yield f"{equal:,} have the labels of another at all"
+    yield f"{d:,} are repeats, {i:,} pairs differ by one"
+    yield f"repeats are {_share(d, d + i)} of both, at least {_wilson(d, d + i):.1%} at 95%"
 
 
 def _wilson(k: int, n: int) -> float:

@@ -210,3 +210,19 @@ RELEASES: dict[str, Callable[[Path], Release]] = {
     "20 Newsgroups": _news,
 }
 """Readers by name."""
+
+
+_OF_ANY = ["disorder", "disease", "condition", "other", "unspecified", "elsewhere", "classified"]
+
+
+def of_one_kind(title: str, other: str) -> bool:
+    """Whether two titles share a word of five letters that names something, in any number."""
+    words = (
+        {
+            word[:-1] if word.endswith("s") else word
+            for word in "".join(sign if sign.isalpha() else " " for sign in one.lower()).split()
+            if len(word) > 4
+        }
+        for one in (title, other)
+    )
+    return bool(set.intersection(*words) - set(_OF_ANY))

@@ -262,6 +262,12 @@ JUDGEMENTS: dict[str, tuple[str, str]] = {
         "than the answer wrong.",
     ),
     "unexpected_pair:GO%3A0002376:GO%3A0006950": (_YES, "Defence is a response to stress."),
+    "unexpected_pair:GO%3A0009058:GO%3A0044281": (
+        _PARTLY, "What is made is often a small molecule: two sides of one process.",
+    ),
+    "unexpected_pair:GO%3A0005773:GO%3A0005886": (
+        _PARTLY, "Proteins of both membranes: true, and two facts rather than one.",
+    ),
     "unexpected_pair:GO%3A0016887:GO%3A0022857": (_YES, "Pumps are driven by ATP."),
     "copied_records:sets": (
         _PARTLY,

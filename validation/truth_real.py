@@ -13,7 +13,7 @@ import audit
 from audit.checks.check import TOP_PARTS
 from audit.results.findings import SEVERITIES, Finding
 from audit.results.result import AuditResult
-from validation.plain_releases import Labels, clips, genes, mimic_labels
+from validation.plain_releases import Labels, clips, genes, mimic_labels, of_one_kind
 
 TOP = 20
 """Findings of a release that are examined."""
@@ -125,6 +125,7 @@ class _Recount:
         self._parents: dict[str, list[str]] = {}
         for child, parent in result.edges.select("child", "parent").iter_rows():
             self._parents.setdefault(child, []).append(parent)
+        self._titles = dict(result.nodes.select("node", "title").iter_rows())
         self._residual = set(result.nodes.drop_nulls("residual")["node"])
         self._open = set(
             result.nodes.filter(
@@ -225,14 +226,20 @@ class _Recount:
 
     def _beside(self, labels: set[str], vague: str) -> bool:
         """Whether a label leaves open what another one, a specific sibling of it or below, says."""
-        parents = set(self._parents.get(vague, ()))
         return vague in self._open and any(
             one not in self._residual
-            and parents & set(self._parents.get(one, ()))
+            and self._siblings(vague, one)
             and not self._expected(vague, one)
             for label in labels - {vague}
             for one in self._above(label) - self._above(vague)
         )
+
+    def _siblings(self, a: str, b: str) -> bool:
+        """Whether two nodes have one parent; categories of a range must also be of one kind."""
+        parents = set(self._parents.get(a, ())) & set(self._parents.get(b, ()))
+        if all("-" in parent for parent in parents):
+            return bool(parents) and of_one_kind(self._titles[a] or "", self._titles[b] or "")
+        return bool(parents)
 
     def _expected(self, a: str, b: str) -> bool:
         """Whether the policy says that two nodes come together."""
@@ -247,10 +254,9 @@ class _Recount:
         return bool(below) and below <= self._residual
 
     def _given(self, node: str, labels: set[str], answer: set[str]) -> bool:
-        """Whether it is a false answer, and a label neither above nor below it is missed."""
-        missed = (x for x in labels - answer if node not in self._above(x))
-        beside = any(x not in self._above(node) for x in missed)
-        return node in answer - labels and beside
+        """Whether it is an answer that no label implies, and a label not above it is missed."""
+        beside = labels - answer - self._above(node)
+        return node in answer and not self._below(labels, node) and bool(beside)
 
     def _exchanged(self, nodes: tuple[str, ...], labels: set[str], answer: set[str]) -> bool:
         a, b = nodes

@@ -162,7 +162,7 @@ def test_answers_none_of_which_a_tuple_has_are_refused(
     made = audit("entailment", tuples, option, path, "--no-pdf", "--out", folder / "foreign")
 
     assert made.exit_code == 2, made.output
-    assert "of 'foreign' none that a tuple has: 'nobody'" in made.output
+    assert "of 'foreign', ids that no tuple has: 'nobody'" in made.output
 
 
 @pytest.mark.parametrize(

@@ -395,7 +395,7 @@ MISTAKES: dict[str, tuple[Given, str]] = {
         lambda r: [*scores(SOFTMAX)(r), "--predictions", r.folder / "." / "bad.npy"],
         "bad.npy twice",
     ),
-    "three models": (lambda r: ["--predictions", r.scores] * 3, "those of 3"),
+    "three models": (lambda r: ["--predictions", r.scores] * 3, "the predictions of 3"),
     "two models, counted": (
         lambda r: [*scores(SOFTMAX)(r), "--predictions", r.scores, "--memory", "1GB"],
         "Hint: leave these out",

@@ -182,7 +182,7 @@ class Source:
         for n, cell in enumerate(first if alike and not called(first, _NAMES) else ()):
             held = sum(nodes.weight(row[n]) > 0 for row in alike)
             node += nodes.weight(cell) > 0 and 2 * held > len(alike)
-            word = any(map(str.isalpha, cell))
+            word = any(map(str.isalpha, cell)) and not first[0].startswith(("{", "["))
             again += word and any(row[n] == cell for row in alike if row != first)
         if not node and again < 2:
             return found
