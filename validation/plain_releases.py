@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -218,11 +219,7 @@ _OF_ANY = ["disorder", "disease", "condition", "other", "unspecified", "elsewher
 def of_one_kind(title: str, other: str) -> bool:
     """Whether two titles share a word of five letters that names something, in any number."""
     words = (
-        {
-            word[:-1] if word.endswith("s") else word
-            for word in "".join(sign if sign.isalpha() else " " for sign in one.lower()).split()
-            if len(word) > 4
-        }
+        {word.removesuffix("s") for word in re.findall(r"[a-z]{5,}", one.lower())}
         for one in (title, other)
     )
     return bool(set.intersection(*words) - set(_OF_ANY))

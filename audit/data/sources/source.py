@@ -178,13 +178,15 @@ class Source:
             return found
         first, *below = rows
         alike = [row for row in below if len(row) == len(first)]
-        again = node = 0
-        for n, cell in enumerate(first if alike and not called(first, _NAMES) else ()):
+        if not alike or called(first, _NAMES):
+            return found
+        is_json, again, has_node = first[0].startswith(("{", "[")), 0, False
+        for n, cell in enumerate(first):
             held = sum(nodes.weight(row[n]) > 0 for row in alike)
-            node += nodes.weight(cell) > 0 and 2 * held > len(alike)
-            word = any(map(str.isalpha, cell)) and not first[0].startswith(("{", "["))
-            again += word and any(row[n] == cell for row in alike if row != first)
-        if not node and again < 2:
+            has_node |= nodes.weight(cell) > 0 and 2 * held > len(alike)
+            stands = any(row[n] == cell for row in alike if row != first)
+            again += stands and any(map(str.isalpha, cell))
+        if not has_node and (is_json or again < 2):
             return found
         names = (f"{_UNNAMED}{chr(ord('A') + place)}" for place in range(len(first)))
         return replace(found, header=sign.join(names))
