@@ -34,9 +34,9 @@ def _networks(results: Mapping[SizeName, Networks]) -> Iterator[str]:
     yield "# Concepts: the paper's world\n"
     yield (
         "What *Unit Testing for Concepts in Neural Networks* says of its encoders, and what"
-        " `audit concepts` finds of the two kinds that learned from its images alone: the small"
+        " `audit concepts` finds of two kinds that learned from its images alone: the small"
         " CNN, and a small ResNet in place of the paper's large one. Made by `audit concepts"
-        " --world paper --size small --out FOLDER`; each network has its representations in the"
+        " --world paper --size small --out FOLDER`; each network has representations in the"
         " folder, for `audit concepts FOLDER/small/CNN-0.npz --facets FOLDER/small/facets.csv"
         " --baseline FOLDER/small/CNN-0-untrained.npz`.\n"
     )
@@ -60,10 +60,9 @@ def _networks(results: Mapping[SizeName, Networks]) -> Iterator[str]:
         ),
     )  # fmt: skip
     yield (
-        "\n`full` has the paper's numbers of images and takes 20 hours of processor time. With 15"
-        " processes at once on one H200 and 16 cores, a network with colours took 48 s (CNN) and"
-        " 103 s (ResNet), and a ResNet without them, with its five splits, 432 s. Networks trained"
-        " on another machine differ in the second digit.\n"
+        "\n`full` has the paper's numbers of images and takes 20 hours of processor time, or half an"
+        " hour with one H200 and 16 cores. Networks trained on another machine differ in the second"
+        " digit.\n"
     )
 
 
@@ -83,10 +82,9 @@ def _statements(results: Mapping[SizeName, Networks]) -> Iterator[str]:
         ),
     )
     yield (
-        "\nFigures are the mean over networks, and the least and greatest where these differ; after"
-        " them stands for how many networks the statement holds, by limits that the paper does not"
-        " state (`audit/concepts/world/statements.py`). [Truth](truth.md) and [tests of concepts]"
-        "(concept_tests.md) have encoders of which the truth is known.\n"
+        "\nFigures are means over networks, with the least and greatest where these differ; then for"
+        " how many networks the statement holds, by limits that the paper does not state"
+        " (`audit/concepts/world/statements.py`).\n"
     )
 
 
@@ -126,7 +124,7 @@ def _means(each: Sequence[Mapping[str, float]]) -> str:
 
 
 def _spread(values: Sequence[float]) -> str:
-    middle, least, most = (f"{one:.2f}" for one in (mean(values), min(values), max(values)))
+    middle, least, most = (f"{one:z.2f}" for one in (mean(values), min(values), max(values)))
     return middle if least == most else f"{middle} ({least} to {most})"
 
 
