@@ -60,9 +60,9 @@ def _networks(results: Mapping[SizeName, Networks]) -> Iterator[str]:
         ),
     )  # fmt: skip
     yield (
-        "\n`full` has the paper's numbers of images and takes 20 hours of processor time, or half an"
-        " hour with one H200 and 16 cores. Networks trained on another machine differ in the second"
-        " digit.\n"
+        "\n`full` has the paper's numbers of images and takes 20 hours of processor time, or half"
+        " an hour with one H200 and 16 cores. Networks trained on another machine differ in the"
+        " second digit.\n"
     )
 
 
@@ -82,8 +82,8 @@ def _statements(results: Mapping[SizeName, Networks]) -> Iterator[str]:
         ),
     )
     yield (
-        "\nFigures are means over networks, with the least and greatest where these differ; then for"
-        " how many networks the statement holds, by limits that the paper does not state"
+        "\nFigures are means over networks, with the least and greatest where these differ; then"
+        " for how many networks the statement holds, by limits that the paper does not state"
         " (`audit/concepts/world/statements.py`).\n"
     )
 
