@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.base.dag import FloatArray, IntArray
 from audit.disclosure.quantity import Shown, is_small, shown_parts
 
 _Range = tuple[float, float]
@@ -121,28 +121,28 @@ def _range(shown: Shown) -> _Range:
     return (int(shown[1:]) + 1 if isinstance(shown, str) else 0), math.inf
 
 
-Value: TypeAlias = tuple[int | str, str]
-"""A column, by its place or name, and one of its values; or a finding, by its id, and one of its
-counts."""
+Value: TypeAlias = tuple[Any, ...]
+"""A column, by its place or name, one of its values, and perhaps what of it is counted; or a
+finding, by its id, and one of its counts."""
 Told: TypeAlias = Mapping[Value, Shown]
 Show: TypeAlias = Callable[[Collection[Value]], Told]
 """Gives counts as they are shown where some of them are withheld."""
 
 
 class Before(NamedTuple):
-    """Counts of an earlier release, as they are and as it shows them, and of all its instances."""
+    """Counts of an earlier release, as they are and as it shows them, and sums known anyway."""
 
     counts: Mapping[Value, int]
     shown: Told
-    total: int | None = None
+    totals: Sequence[tuple[FloatArray, int]] = ()
 
 
 def values_shown(
-    has: Mapping[Value, BoolArray], sizes: IntArray, min_cell: int, withheld: Collection[Value]
+    has: Mapping[Value, FloatArray], sizes: IntArray, min_cell: int, withheld: Collection[Value]
 ) -> dict[Value, Shown]:
     """The values of each column as lines of their sum, some of them withheld."""
     shown = dict[Value, Shown]()
-    for column in {column for column, _ in has}:
+    for column in {value[0] for value in has}:
         own = [value for value in has if value[0] == column]
         places = [place for place, value in enumerate(own) if value in withheld]
         parts = [int(sizes @ has[value]) for value in own]
@@ -151,13 +151,12 @@ def values_shown(
 
 
 def shown_within(
-    has: Mapping[Value, BoolArray],
+    has: Mapping[Value, FloatArray],
     sizes: IntArray,
     show: Show,
     min_cell: int,
-    totals: Sequence[BoolArray] = (),
+    totals: Sequence[FloatArray] = (),
     earlier: Sequence[Before] = (),
-    at_most: Sequence[tuple[BoolArray, int]] = (),
 ) -> Told:
     """Counts of sets that may lie within each other, as they are shown together.
 
@@ -169,18 +168,16 @@ def shown_within(
     on is withheld; in the end the largest are shown again that nothing needs.
 
     Args:
-        has: Which cells each set holds, shape (n_cells,).
+        has: How much each set counts of an instance of each cell, shape (n_cells,).
         sizes: Instances of each cell, shape (n_cells,).
         show: Gives the counts as they are shown where some are withheld.
         min_cell: Smallest count that may be shown.
         totals: Sets whose counts are known, beside all.
         earlier: The same sets in earlier releases, the oldest first.
-        at_most: Sets of which it is known that they count at most so many.
     """
     counts = {value: int(sizes @ own) for value, own in has.items()}
-    sums = ((row, int(sizes @ row)) for row in (np.ones(len(sizes), np.bool_), *totals))
-    known = [*((row, n, n) for row, n in sums), *((row, 0, n) for row, n in at_most)]
-    small = [*_small(has, sizes, min_cell)] if len({column for column, _ in has}) > 1 else ()
+    known = [(row, float(sizes @ row)) for row in (np.ones(len(sizes)), *totals)]
+    small = [*_small(has, sizes, min_cell)] if len({value[0] for value in has}) > 1 else ()
     of_some = {(), *((one,) for one in range(len(earlier))), (*range(len(earlier)),)}
     targets = list[_Target]()
     for places in sorted(of_some, key=len):
@@ -211,16 +208,16 @@ def shown_within(
     return shown
 
 
-def _small(has: Mapping[Value, BoolArray], sizes: IntArray, min_cell: int) -> Iterator[BoolArray]:
+def _small(has: Mapping[Value, FloatArray], sizes: IntArray, min_cell: int) -> Iterator[FloatArray]:
     """Cells of each value of few instances, and of those that few of one have outside another."""
-    for own in has.values():
-        if is_small(int(sizes @ own), min_cell):
-            yield own
-    for (one, _), own in has.items():
-        for (other, _), theirs in has.items():
-            outside = own & ~theirs
-            if one != other and own[theirs].any() and is_small(int(sizes @ outside), min_cell):
-                yield outside
+    yield from (own for own in has.values() if is_small(int(sizes @ own), min_cell))
+    sets = [(of[0], own) for of, own in has.items() if own.max(initial=0) <= 1]
+    rows = np.array([own for _, own in sets]).reshape(-1, len(sizes))
+    both = (rows * sizes) @ rows.T
+    few = np.diag(both)[:, None] - both
+    for one, other in np.argwhere((few > 0) & (few < min_cell) & (both > 0)).tolist():
+        if sets[one][0] != sets[other][0]:
+            yield rows[one] * (1 - rows[other])
 
 
 def _of_releases(reader: _Reader, min_cell: int) -> Iterator[_Target]:
@@ -245,21 +242,16 @@ class _Reader:
     """Whoever knows counts of sets, and perhaps of earlier releases.
 
     Args:
-        known: Sets of which the least and the most is known anyway.
+        known: Sets whose counts are known anyway, and these.
         then: Earlier releases; each cell has what it had in the first, and what came with each.
         told: What was told last.
     """
 
-    has: Mapping[Value, BoolArray]
+    has: Mapping[Value, FloatArray]
     counts: Mapping[Value, int]
-    known: Sequence[tuple[BoolArray, float, float]]
+    known: Sequence[tuple[FloatArray, float]]
     then: Sequence[Before]
     told: list[_Lines] = field(default_factory=list)
-
-    @cached_property
-    def sums(self) -> list[BoolArray]:
-        """Sets whose counts are known anyway."""
-        return [row for row, low, high in self.known if low == high]
 
     @cached_property
     def _contained(self) -> bool:
@@ -271,11 +263,11 @@ class _Reader:
             for value, n in then.items()
         )
 
-    def row(self, cells: BoolArray, first: int = 0, last: int | None = None) -> FloatArray:
+    def row(self, cells: FloatArray, first: int = 0, last: int | None = None) -> FloatArray:
         """The instances of cells that came with each release from one to another, or with all."""
         came = np.arange(len(self.then) + 1)[:, None]
         end = len(self.then) if last is None else last
-        return np.asarray(((first <= came) & (came <= end)) * cells.astype(float)).ravel()
+        return np.asarray(((first <= came) & (came <= end)) * cells).ravel()
 
     def reach(self, target: _Target, shown: Told) -> list[tuple[float, list[Value]]]:
         """By how much each end of a small number falls short, and the exact values that make it."""
@@ -289,11 +281,14 @@ class _Reader:
     @cached_property
     def before(self) -> list[tuple[FloatArray, float, float]]:
         """What earlier releases tell of the cells."""
-        all_, told = np.ones(len(next(iter(self.has.values()))), np.bool_), []
+        told = []
         for place, one in enumerate(self.then):
             numbers = [(self.has[value], n) for value, n in one.shown.items() if value in self.has]
-            numbers += [(all_, one.total)]
-            told += [(self.row(row, last=place), *_range(n)) for row, n in numbers if n is not None]
+            told += [
+                (self.row(row, last=place), *_range(n))
+                for row, n in (*numbers, *one.totals)
+                if n is not None
+            ]
         return told
 
     @cached_property
@@ -317,7 +312,7 @@ class _Lines:
         reader = self.reader
         self.exact = [value for value in reader.has if isinstance(self.shown[value], int)]
         lines: list[tuple[FloatArray, float, float]] = [
-            (reader.row(row), low, high) for row, low, high in reader.known
+            (reader.row(row), n, n) for row, n in reader.known
         ]
         lines += [(reader.row(reader.has[v]), *_range(self.shown[v])) for v in self.exact]
         bounds = ((reader.has[one], n) for one, n in self.shown.items() if isinstance(n, str))
@@ -333,7 +328,7 @@ class _Lines:
         """`_Reader.reach` by linear programs; None where no releases have all these counts."""
         from scipy.optimize import linprog
 
-        start = len(self.reader.sums)
+        start = len(self.reader.known)
         goal = self.reader.row(target.row, *target.since)
         gaps = list[tuple[float, list[Value]]]()
         for sign, end in ((1.0, target.ends[0]), (-1.0, -target.ends[1])):
@@ -363,10 +358,10 @@ class _Lines:
     def spanned(self, target: _Target) -> list[tuple[float, list[Value]]]:
         """Whether sets that two releases tell add up to another one, whatever they count."""
         told, rows, basis = self._both
-        goal = target.row.astype(float)
+        goal = target.row
         if target.since != (1, 1) or np.abs(goal - (goal @ basis.T) @ basis).max() > _NEAR:
             return [(0.0, []), (0.0, [])]
-        weights = np.linalg.lstsq(rows.T, goal, rcond=None)[0][len(self.reader.sums) :]
+        weights = np.linalg.lstsq(rows.T, goal, rcond=None)[0][len(self.reader.known) :]
         needed = [one for one, n in zip(told, weights.tolist(), strict=True) if abs(n) > _NEAR]
         return [(float(target.ends[1] - target.ends[0]), needed), (0.0, [])]
 
@@ -375,7 +370,7 @@ class _Lines:
         """Values that both releases tell, the sets that are known, and a basis of these."""
         reader = self.reader
         told = [one for one in self.exact if reader.has[one].tobytes() in reader.sets_before]
-        sets = [*reader.sums, *(reader.has[one] for one in told)]
+        sets = [*(row for row, _ in reader.known), *(reader.has[one] for one in told)]
         rows = np.array(sets, float)
         _, sizes, basis = np.linalg.svd(rows, full_matrices=False)
         return told, rows, basis[sizes > _NEAR]
@@ -387,7 +382,7 @@ class _Target(NamedTuple):
     that tells them by itself, if there is one."""
 
     reader: _Reader
-    row: BoolArray
+    row: FloatArray
     ends: tuple[int, int]
     since: tuple[int, int]
     value: Value | None = None

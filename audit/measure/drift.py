@@ -17,7 +17,7 @@ from audit.engine.statistics.intervals import newcombe
 from audit.engine.statistics.two_rates import GroupSums, difference_p_value, effective_counts
 from audit.measure.measure import Measurements
 from audit.results.findings import CheckResult
-from audit.results.parts import ValueCells
+from audit.results.parts import DriftPart, ValueCells
 from audit.results.shared_values import SHIFTS
 
 DRIFT_VALUES = schema(("column value", pl.String), ("instances labels", pl.Int64))
@@ -125,33 +125,74 @@ def drift_tables(measured: Measurements) -> DriftTables:
     return by_value, _judged(measured, tested)
 
 
-def value_cells(measured: Measurements, checks: Iterable[CheckResult]) -> Iterator[ValueCells]:
+MOST_CELLS = 10_000
+"""Number of cells up to which all counts of values are protected in one program."""
+
+
+def value_cells(
+    measured: Measurements, checks: Iterable[CheckResult], drift: DriftPart | None
+) -> Iterator[ValueCells]:
     """What drift and findings of `SHIFTS` count, by the values of all of their columns."""
     shifts = [one for check in checks if check.name in SHIFTS for one in check.findings]
     columns = [*dict.fromkeys((*measured.policy.drift, *(one.key[0] for one in shifts)))]
     if not columns:
         return
     parents = sorted({one.key[2] for one in shifts if one.check == SHIFTS[1]})
-    loaded, hierarchy = measured.loaded, measured.hierarchy
-    labels = np.diff(loaded.dataset.direct.indptr).astype(np.int64)
-    frame = loaded.dataset.instances.select(
-        parent=pl.lit(None, pl.String),
-        child=pl.lit(None, pl.String),
-        labelled=pl.Series(labels > 0),
-        labels=pl.Series(labels),
+    named = [] if drift is None else drift.nodes.filter("differs")["node"].to_list()
+    frame = measured.loaded.dataset.instances.select(
+        place=pl.int_range(pl.len()),
+        labels=pl.Series(np.diff(measured.loaded.dataset.direct.indptr).astype(np.int64)),
         values=pl.concat_list(pl.col(columns).cast(pl.String)),
     )
-    below = (
-        frame[row(loaded.carriers, child)].with_columns(
-            parent=pl.lit(parent), child=pl.lit(hierarchy.nodes[child])
-        )
+    each = [_cells(measured, frame, None, parents, named)]
+    if len(each[0]) > MOST_CELLS:
+        unknown = pl.lit(None, pl.List(pl.String))
+        each = [_cells(measured, frame, None).with_columns(nodes=unknown)]
+        each += [_cells(measured, frame, parent, [parent]) for parent in parents]
+    yield ValueCells(pl.concat(each).with_columns(columns=pl.lit(columns, pl.List(pl.String))))
+
+
+_CARRIED = pl.DataFrame(schema=schema(("place", pl.Int64), ("node parent", pl.String)))
+
+
+def _cells(
+    measured: Measurements,
+    frame: pl.DataFrame,
+    below: str | None,
+    parents: Iterable[str] = (),
+    named: Iterable[str] = (),
+) -> pl.DataFrame:
+    """Instances, all or those below a parent, by values, labels and nodes.
+
+    Nodes are those that are named, and children of parents; parents stand once for each child.
+    """
+    hierarchy = measured.hierarchy
+    tree: list[tuple[int, str | None]] = [
+        (child, parent)
         for parent in parents
         for child in row(hierarchy.child_matrix, hierarchy.index(parent)).tolist()
+    ]
+    tree += [(hierarchy.index(node), None) for node in {*named}]
+    carried = (
+        pl.DataFrame({"place": row(measured.loaded.carriers, node).astype(np.int64)}).with_columns(
+            node=pl.lit(hierarchy.nodes[node]), parent=pl.lit(parent, pl.String)
+        )
+        for node, parent in tree
     )
-    by = [name for name in frame.columns if name != "labels"]
-    sums = pl.len().cast(pl.Int64).alias("instances"), pl.col("labels").sum()
-    each = pl.concat(one.group_by(by).agg(*sums) for one in (frame, *below))
-    yield ValueCells(each.sort(by).with_columns(columns=pl.lit(columns, pl.List(pl.String))))
+    lists = (
+        pl.concat([_CARRIED, *carried])
+        .group_by("place")
+        .agg(nodes=pl.col("node").unique().sort(), parents=pl.col("parent").drop_nulls().sort())
+    )
+    by = "values", "labels", "nodes", "parents"
+    return (
+        frame.join(lists, on="place", how="inner" if below else "left")
+        .with_columns(pl.col("nodes", "parents").fill_null([]))
+        .group_by(by)
+        .agg(instances=pl.len().cast(pl.Int64))
+        .sort(by)
+        .with_columns(parent=pl.lit(below, pl.String))
+    )
 
 
 _LATER = ("low", "high", "q_value", "differs")

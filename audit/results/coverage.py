@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.disclosure import is_small, shown_parts
+from audit.disclosure import Told, is_small, shown_parts
 from audit.results.parts import DriftPart
-from audit.results.shared_values import NOTHING, ByValues
+from audit.results.shared_values import LABELS, NODES_A_VALUE, WITH, differing
 
 Coverage: TypeAlias = dict[str, Any]
 
@@ -16,8 +17,6 @@ MOST_USED = 20
 """Number of nodes in the share of the most used nodes."""
 BRANCHES = 20
 """Largest number of branches shown: those with the most assignable nodes."""
-NODES_A_VALUE = 5
-"""Number of nodes shown for each value of a drift column."""
 
 
 def coverage(
@@ -25,7 +24,7 @@ def coverage(
     drift: DriftPart | None,
     *,
     min_cell: int,
-    told: ByValues = NOTHING,
+    told: Told = MappingProxyType({}),
 ) -> Coverage:
     """Nodes in use by branch, depth of labels, the tail and drift, suppressed for sharing.
 
@@ -96,21 +95,18 @@ def _tail(nodes: pl.DataFrame, min_cell: int) -> dict[str, Any]:
 
 
 def _drift(
-    nodes: pl.DataFrame, drift: DriftPart, min_cell: int, told: ByValues
+    nodes: pl.DataFrame, drift: DriftPart, min_cell: int, told: Told
 ) -> list[dict[str, Any]]:
-    judged = drift.nodes
+    judged, those = drift.nodes, differing(drift, min_cell)
     titles = dict(nodes.select("node", "title").iter_rows())
-    withheld = pl.col("smallest").is_between(1, min_cell - 1)
-    size = pl.when(~withheld).then(pl.col("difference").abs()).otherwise(-1.0)
-    differing = judged.filter("differs").sort([size, "node"], descending=[True, False])
     rows = list[dict[str, Any]]()
     for (column,), own in drift.values.group_by("column", maintain_order=True):
         for row in own.iter_rows(named=True):
-            instances, labels = (one[column, row["value"]] for one in (told.counts, told.labels))
-            there = differing.filter(column=column, value=row["value"])
+            value = column, row["value"]
+            instances, labels = told[value], told[*value, LABELS]
+            there = those.filter(column=column, value=row["value"])
             there = there if isinstance(instances, int) else there.sort("node")
             compared = not judged.filter(column=column, value=row["value"]).is_empty()
-            known = isinstance(instances, int)
             rows.append(
                 {
                     "column": column,
@@ -121,7 +117,7 @@ def _drift(
                     else None,
                     "differing": len(there) if compared else None,
                     "nodes": [
-                        _node(line, titles, known and told.tells(line, min_cell))
+                        _node(line, titles, told.get((*value, WITH, line["node"])) is not None)
                         for line in there.head(NODES_A_VALUE).iter_rows(named=True)
                     ],
                 }

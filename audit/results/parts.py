@@ -58,9 +58,9 @@ class ValueCells:
     """What drift and findings on values of columns count, by all that these count.
 
     Args:
-        cells: ``parent, child`` (null where instances are counted, else what lies below a parent,
-            once for each child), ``labelled``, ``columns``, their ``values``, ``instances``,
-            ``labels``.
+        cells: ``instances`` with so many ``labels``, the ``values`` of ``columns``, the ``nodes``
+            that some count is of, and their ``parents``, once for each child. Where these are too
+            many cells, nodes are null, and further cells are of what lies below a ``parent``.
     """
 
     cells: pl.DataFrame

@@ -1,16 +1,20 @@
-"""Findings on values of columns in the shared view: values that lie within each other."""
+"""What is told of the values of columns: counts of drift and of findings, protected together."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self, TypeAlias
+from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
 
-from audit.base.dag import BoolArray
+from audit.base.dag import FloatArray, IntArray
 from audit.disclosure import (
     Before,
+    Quantity,
     Shown,
     Told,
     Value,
@@ -25,6 +29,10 @@ from audit.results.reference_changes import Remembered
 
 SHIFTS = ("depth_shift", "sibling_shift")
 """Checks whose findings count instances of a value, and what lies below a parent in it."""
+LABELS, WITH, ELSEWHERE = "labels", "with", "elsewhere"
+"""What is counted of a value: its labels; its instances that carry a node; all others that do."""
+NODES_A_VALUE = 5
+"""Number of nodes shown for each value of a drift column."""
 _COUNTS: Mapping[str, Mapping[str, tuple[bool, int | None]]] = {
     "depth_shift": {"instances": (True, None)},
     "sibling_shift": {
@@ -37,35 +45,6 @@ _COUNTS: Mapping[str, Mapping[str, tuple[bool, int | None]]] = {
     },
 }
 """Of each count whether it is of the value or of all others, and of which of the nodes."""
-
-
-class ByValues(NamedTuple):
-    """What is shown of the values of columns.
-
-    Args:
-        counts: Instances by column and value, and counts of findings by id and name.
-        labels: Labels of these instances, by column and value.
-        changed: Columns and nodes whose counts differ by a small cell from an earlier release.
-    """
-
-    counts: Told
-    labels: Told
-    changed: Collection[tuple[str, str]]
-
-    @property
-    def told(self) -> dict[tuple[str | int, ...], Shown]:
-        """All of them."""
-        both = {"counts": self.counts, "labels": self.labels}
-        return {(of, *value): n for of, told in both.items() for value, n in told.items()}
-
-    def tells(self, tested: Mapping[str, Any], min_cell: int) -> bool:
-        """Whether the shares of a tested node of a known value may be shown."""
-        changed = (tested["column"], tested["node"]) in self.changed
-        return not changed and not is_small(tested["smallest"], min_cell)
-
-
-NOTHING = ByValues({}, {}, ())
-"""What is shown without any such column."""
 
 
 def kept_values(shown: Sequence[Mapping[str, Any]], drift: DriftPart | None) -> dict[str, Any]:
@@ -85,115 +64,232 @@ def kept_values(shown: Sequence[Mapping[str, Any]], drift: DriftPart | None) -> 
 _TESTED = ("column", "value", "node", "instances", "of", "elsewhere", "of_elsewhere")
 
 
+def differing(drift: DriftPart, min_cell: int) -> pl.DataFrame:
+    """The nodes that differ, those first whose shares differ most, as far as these may be told."""
+    withheld = pl.col("smallest").is_between(1, min_cell - 1)
+    size = pl.when(~withheld).then(pl.col("difference").abs()).otherwise(-1.0)
+    return drift.nodes.filter("differs").sort([size, "node"], descending=[True, False])
+
+
 def shown_by_values(
     findings: Sequence[Finding],
     part: ValueCells,
     drift: DriftPart | None,
     min_cell: int,
     earlier: Sequence[Remembered] = (),
-) -> ByValues:
+) -> Told:
     """Counts of findings and of drift, as they are shown together, and beside earlier releases.
 
-    Those of instances are protected in one program, those below a parent in one of each.
+    One program protects all of them. Where instances differ in too much for one, those of values
+    have one and those below each parent; where one of values is withheld, no count of nodes is
+    told.
+
+    Returns:
+        By column and value, where more than instances is meant with `LABELS`, or with `WITH` or
+            `ELSEWHERE` and a node; by id of a finding and name.
     """
-    told: dict[Value, Shown] = {}
-    labels: Told = {}
     earlier = sorted(earlier, key=lambda one: int(one["instances"]))
+    lines = {} if drift is None else _lines(drift, min_cell, earlier)
+    counted = {_Counted.of(one.check, one.id, one.nodes): one.evidence for one in findings}
+    told = dict[Value, Shown]()
+    whole = not part.cells["nodes"].null_count()
     for (parent,), cells in part.cells.partition_by("parent", as_dict=True).items():
-        own = [
-            one for one in findings if (one.key[2] if one.check == SHIFTS[1] else None) == parent
-        ]
-        values = {} if drift is None or parent else dict(_values(cells, drift))
-        told |= _together(own, cells, values, min_cell, earlier)
-        if values:
-            depths = [one for one in own if isinstance(told[one.id, "instances"], int)]
-            labels = _labels(cells, values, told, depths, min_cell, earlier)
-    changed = frozenset[tuple[str, str]]() if drift is None else _changed(drift, earlier, min_cell)
-    return ByValues(told, labels, changed)
+        own = {one: its for one, its in counted.items() if whole or one.parent == parent}
+        values = [] if drift is None or parent else drift.values.select("column", "value").rows()
+        asked = _Asked(_Cells(cells), own, values, lines if whole else {}, min_cell, earlier)
+        told |= asked.shown()
+    below = {one.id for one in counted if one.parent}
+    if whole:
+        return told
+    if all(isinstance(n, int) for of, n in told.items() if of[0] not in below):
+        return told | lines
+    floor = f">{min_cell - 1}"
+    return {of: floor if of[0] in below and isinstance(n, int) else n for of, n in told.items()}
 
 
-def _together(
-    findings: Sequence[Finding],
-    cells: pl.DataFrame,
-    values: Mapping[Value, BoolArray],
-    min_cell: int,
-    earlier: Sequence[Remembered],
-) -> Told:
-    sizes = cells["instances"].to_numpy()
-    counted: dict[Value, Finding] = {
-        (one.id, name): one for one in findings for name in _COUNTS[one.check]
-    }
-    has: dict[Value, BoolArray] = {
-        place: _held(cells, one, place[1]) for place, one in counted.items()
-    }
-    alone: dict[Value, Shown] = {
-        place: shown_count(int(quantity.value or 0), quantity.totals, min_cell)
-        for place, one in counted.items()
-        for quantity in (one.evidence[place[1]],)
-    }
+class _Counted(NamedTuple):
+    """A finding whose counts are told: of a value, and for some of two nodes below a parent."""
 
-    def show(withheld: Collection[Value]) -> Told:
-        floor = f">{min_cell - 1}"
-        told: dict[Value, Shown] = dict(values_shown(values, sizes, min_cell, withheld))
-        return told | {at: floor if at in withheld else one for at, one in alone.items()}
+    id: str
+    check: str
+    column: str
+    value: str
+    parent: str | None
+    nodes: tuple[str, ...]
 
-    children = {node for one in findings if one.check == SHIFTS[1] for node in one.nodes}
-    totals = [(cells["child"] == node).to_numpy() for node in sorted(children)]
-    totals += [] if children else [cells["labelled"].to_numpy()]
-    before = [
-        _then(one, "instances", values, counted, one["instances"] if not children else None)
-        for one in earlier
-    ]
-    return shown_within({**values, **has}, sizes, show, min_cell, totals, before)
+    @classmethod
+    def of(cls, check: str, id_: str, nodes: tuple[str, ...]) -> Self:
+        """A finding of this release, or of an earlier one."""
+        column, value, last = map(unquote, id_.split(":")[1:])
+        return cls(id_, check, column, value, last if check == SHIFTS[1] else None, nodes)
 
 
-def _labels(
-    cells: pl.DataFrame,
-    values: Mapping[Value, BoolArray],
-    told: Told,
-    depths: Iterable[Finding],
-    min_cell: int,
-    earlier: Sequence[Remembered],
-) -> Told:
-    """Labels of the instances of each value; withheld where these are.
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cells of a program, and which of them a number counts, with how much of an instance."""
 
-    If no instance has two, these are the labelled ones, which findings on depth may tell, and at
-    most as many as instances.
+    frame: pl.DataFrame
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        return self.frame["instances"].to_numpy()
+
+    @cached_property
+    def labels(self) -> FloatArray:
+        return self.frame["labels"].to_numpy().astype(np.float64)
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """The nodes, and parents, that some cell is counted by."""
+        lists = (self.frame[name].drop_nulls().explode() for name in ("nodes", "parents"))
+        return frozenset(name for one in lists for name in one.drop_nulls().to_list())
+
+    def counts_node(self, column: str, *names: str) -> bool:
+        """Whether cells are told apart by a column, and by nodes and parents."""
+        return column in self.columns and self.named.issuperset(names)
+
+    @cached_property
+    def columns(self) -> list[str]:
+        return list(self.frame["columns"][0])
+
+    def within(self, column: str, value: str | None = None, *, here: bool = True) -> FloatArray:
+        """Instances of a value, or of all others; without one, those of any."""
+        found = self.frame["values"].list.get(self.columns.index(column))
+        held = found.is_not_null() if value is None else (found == value) == here
+        return held.fill_null(False).to_numpy().astype(np.float64)
+
+    def carrying(self, node: str) -> FloatArray:
+        return self.frame["nodes"].list.contains(node).to_numpy().astype(np.float64)
+
+    def row(self, of: Value) -> FloatArray:
+        """What drift counts."""
+        column, value, *rest = of
+        held = self.within(column, value, here=rest[:1] != [ELSEWHERE])
+        return held * (self.carrying(rest[1]) if rest[1:] else self.labels if rest else 1.0)
+
+    def counts(self, one: _Counted, name: str) -> FloatArray:
+        """What a finding counts; what lies below a parent once for each child of it."""
+        here, node = _COUNTS[one.check][name]
+        held = self.within(one.column, one.value, here=here)
+        if one.parent is None:
+            return held * (self.labels > 0)
+        if node is not None:
+            return held * self.carrying(one.nodes[node])
+        return held * self.frame["parents"].list.count_matches(one.parent).to_numpy().astype(
+            np.float64
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What one program protects.
+
+    Args:
+        values: Columns and values that drift tells.
+        lines: Counts of nodes that drift tells, unless they are withheld.
     """
-    sizes, labelled = cells["labels"].to_numpy(), cells["labelled"].to_numpy()
-    single = sizes.sum() == cells["instances"].filter(labelled).sum()
-    counts = [(values[v], n) for v in values if isinstance(n := told[v], int)] if single else []
-    known = [_held(cells, one, "instances") for one in depths] if single else []
-    hidden = {value for value in values if not isinstance(told[value], int)}
 
-    def show(withheld: Collection[Value]) -> Told:
-        return values_shown(values, sizes, min_cell, {*hidden, *withheld})
+    cells: _Cells
+    findings: Mapping[_Counted, Mapping[str, Quantity]]
+    values: Sequence[Value]
+    lines: Mapping[Value, int]
+    min_cell: int
+    earlier: Sequence[Remembered]
 
-    before = [_then(one, "labels", values, (), one["labels"]) for one in earlier]
-    return shown_within(values, sizes, show, min_cell, [~labelled, *known], before, counts)
+    def shown(self) -> Told:
+        """All of them, as they are shown together."""
+        cells, least = self.cells, self.min_cell
+        values = {value: cells.row(value) for value in self.values}
+        labels = {(*value, LABELS): cells.row((*value, LABELS)) for value in values}
+        has, before = dict[Value, FloatArray](), list[Before]()
+        for one in self.earlier:
+            then = {**dict(self._drift_of(one)), **dict(self._findings_of(one))}
+            has |= {of: row for of, (row, *_) in then.items() if row is not None}
+            counts = {of: n for of, (_, n, _) in then.items() if n is not None}
+            before.append(Before(counts, {of: n for of, (*_, n) in then.items()}, self._all(one)))
+        has |= {**values, **labels, **{of: cells.row(of) for of in self.lines}}
+        alone = dict[Value, Shown]()
+        for found, evidence in self.findings.items():
+            for name in _COUNTS[found.check]:
+                has[found.id, name] = cells.counts(found, name)
+                n, totals = int(evidence[name].value or 0), evidence[name].totals
+                alone[found.id, name] = shown_count(n, totals, least)
+
+        def show(withheld: Collection[Value]) -> Told:
+            told = {**dict.fromkeys(has), **values_shown(values, cells.sizes, least, withheld)}
+            hidden = {(*value, LABELS) for value in values if not isinstance(told[value], int)}
+            told |= values_shown(labels, cells.sizes, least, {*hidden, *withheld})
+            gone = {(*of[:2], of[3]) for of in withheld if of[3:]}
+            for of, n in self.lines.items():
+                if isinstance(told[of[:2]], int) and (*of[:2], of[3]) not in gone:
+                    told[of] = n
+            return told | {of: f">{least - 1}" if of in withheld else n for of, n in alone.items()}
+
+        return shown_within(has, cells.sizes, show, least, [*self._totals()], before)
+
+    def _totals(self) -> Iterator[FloatArray]:
+        """What readers are told anyway: of all, and of each node that a finding names."""
+        for node in sorted({node for one in self.findings if one.parent for node in one.nodes}):
+            yield self.cells.carrying(node)
+        if self._of_all:
+            yield from (self.cells.labels, (self.cells.labels > 0).astype(np.float64))
+        yield from (self.cells.within(column) for column in {column for column, _ in self.values})
+
+    @property
+    def _of_all(self) -> bool:
+        """Whether the cells are of all instances, not of those below a parent."""
+        return self.cells.frame["parent"].null_count() > 0
+
+    def _all(self, one: Remembered) -> list[tuple[FloatArray, int]]:
+        labels = self.cells.labels
+        every = (np.ones_like(labels), one["instances"]), (labels, one["labels"])
+        return [*every] if self._of_all else []
+
+    def _drift_of(self, one: Remembered) -> Iterator[tuple[Value, _Then]]:
+        """Values and nodes of an earlier release; a value that it does not have is none there."""
+        rows = {(row["column"], row["value"]): row for row in one["drift"]["values"]}
+        columns, none = {column for column, _ in rows}, (None, 0, 0)
+        for value in self.values:
+            if value[0] in columns and value not in rows:
+                yield from ((value, none), ((*value, LABELS), none))
+        for value, row in rows.items() if self.values else ():
+            yield value, (None, row["instances"], row["instances_shown"])
+            yield (*value, LABELS), (None, row["labels"], row["labels_shown"])
+        for row in one["drift"]["nodes"]:
+            for kind, name in ((WITH, "instances"), (ELSEWHERE, "elsewhere")):
+                of = row["column"], row["value"], kind, row["node"]
+                if self.cells.counts_node(*of[::3]):
+                    yield of, (self.cells.row(of), row[name], row[name])
+
+    def _findings_of(self, one: Remembered) -> Iterator[tuple[Value, _Then]]:
+        for check in one["checks"]:
+            for finding in check["findings"] if check["name"] in SHIFTS else ():
+                nodes = tuple(one["id"] for one in finding["nodes"])
+                counted = _Counted.of(check["name"], finding["id"], nodes)
+                names = (*counted.nodes, counted.parent) if counted.parent else ()
+                if (self._of_all and not names) or self.cells.counts_node(counted.column, *names):
+                    for name in _COUNTS[counted.check]:
+                        shown = finding["counts"].get(name)
+                        count = shown if isinstance(shown, int) else None
+                        yield (counted.id, name), (self.cells.counts(counted, name), count, shown)
 
 
-def _then(
-    one: Remembered,
-    name: str,
-    values: Collection[Value],
-    counted: Iterable[Value],
-    total: int | None,
-) -> Before:
-    """What an earlier release counts, and tells, of values and by findings."""
-    rows = {(row["column"], row["value"]): row for row in one["drift"]["values"] if values}
-    columns = {column for column, _ in rows}
-    counts: dict[Value, int] = {v: 0 for v in values if v[0] in columns and v not in rows}
-    told: dict[Value, Shown] = dict(counts)
-    for value, row in rows.items():
-        counts[value], told[value] = row[name], row[f"{name}_shown"]
-    found = {
-        finding["id"]: finding["counts"] for check in one["checks"] for finding in check["findings"]
-    }
-    for place in counted:
-        if isinstance(n := found.get(str(place[0]), {}).get(place[1]), int):
-            counts[place] = told[place] = n
-    return Before(counts, told, total)
+_Then: TypeAlias = tuple[FloatArray | None, int | None, Shown]
+"""Which cells a count of an earlier release counts, if they are known, the count, if that is, and
+what is shown of it there."""
+
+
+def _lines(drift: DriftPart, min_cell: int, earlier: Sequence[Remembered]) -> dict[Value, int]:
+    """Counts of the nodes that drift tells, where none is small, nor changed little."""
+    changed = _changed(drift, earlier, min_cell)
+    first = differing(drift, min_cell).group_by("column", "value", maintain_order=True)
+    found = dict[Value, int]()
+    for row in first.head(NODES_A_VALUE).iter_rows(named=True):
+        of = row["column"], row["value"]
+        if (of[0], row["node"]) not in changed and not is_small(row["smallest"], min_cell):
+            found[*of, WITH, row["node"]] = row["instances"]
+            found[*of, ELSEWHERE, row["node"]] = row["elsewhere"]
+    return found
 
 
 def _changed(
@@ -229,23 +325,3 @@ def _little(lines: Sequence[tuple[Sequence[int], Sequence[int] | None]], min_cel
     ]
     pairs = [*((one[0], one[1]) for one in came), *((one[2], one[3]) for one in came), rest]
     return any(is_small(abs(n), min_cell) for own, all_ in pairs for n in (own, all_ - own))
-
-
-def _held(cells: pl.DataFrame, finding: Finding, name: str) -> BoolArray:
-    """Cells that a count of a finding counts."""
-    column, value, _ = finding.key
-    found = _of(cells, column)
-    here, node = _COUNTS[finding.check][name]
-    held = (found == value if here else found != value).fill_null(False).to_numpy()
-    if finding.check == SHIFTS[0]:
-        return np.asarray(held & cells["labelled"].to_numpy(), np.bool_)
-    return held if node is None else held & (cells["child"] == finding.nodes[node]).to_numpy()
-
-
-def _values(cells: pl.DataFrame, drift: DriftPart) -> Iterator[tuple[Value, BoolArray]]:
-    for column, value in drift.values.select("column", "value").iter_rows():
-        yield (column, value), (_of(cells, column) == value).fill_null(False).to_numpy()
-
-
-def _of(cells: pl.DataFrame, column: str) -> pl.Series:
-    return cells["values"].list.get(cells["columns"][0].to_list().index(column))

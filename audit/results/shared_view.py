@@ -16,6 +16,7 @@ from audit.disclosure import (
     NumberId,
     Quantity,
     Shown,
+    Told,
     carried,
     left_possible,
     only_uninformative,
@@ -59,7 +60,7 @@ from audit.results.shared_findings import (
 )
 from audit.results.shared_metrics import Scopes
 from audit.results.shared_tables import lineage
-from audit.results.shared_values import NOTHING, SHIFTS, ByValues, shown_by_values
+from audit.results.shared_values import SHIFTS, shown_by_values
 from audit.results.two_models import TwoModels
 
 SCHEMA_VERSION = "4.0"
@@ -118,7 +119,7 @@ class SharedView:
     def tells(self) -> dict[Any, Shown]:
         """Each count that is protected beside others, as it is shown, by cell or place."""
         numbers = {of: shown for of, (_, shown) in self._numbers.items()}
-        return {**self._published, **self._by_values.told, **numbers}
+        return {**self._published, **self._by_values, **numbers}
 
     @cached_property
     def _numbers(self) -> dict[NumberId, tuple[int, Shown]]:
@@ -204,11 +205,11 @@ class SharedView:
         }
 
     @cached_property
-    def _by_values(self) -> ByValues:
+    def _by_values(self) -> Told:
         """Counts of findings on values of columns, and of drift beside them; empty without any."""
         part = self.run.part(ValueCells)
         if part is None:
-            return NOTHING
+            return {}
         found = [one for its in self.run.checks if its.name in SHIFTS for one in self._kept(its)]
         earlier = [one for one in (self.run.reference, *self.run.before) if one is not None]
         return shown_by_values(found, part, self.run.part(DriftPart), self.run.min_cell, earlier)
@@ -313,8 +314,8 @@ class SharedView:
         parts = [(part.nodes, values_of(part.evidence)) for part in finding.parts]
         before = [one[finding.id] for one in self._before if finding.id in one]
         since = told_since(before, values_of(finding.evidence), parts, self.run.min_cell)
-        by_values = self._by_values.counts
-        since[0] = {n: one for (of, n), one in by_values.items() if of == finding.id} | since[0]
+        own = {of[1]: n for of, n in self._by_values.items() if of[0] == finding.id}
+        since[0] = own | since[0]
         return [{**one, **own} for one, own in zip(since, known, strict=True)]
 
     def _most(self, cells: Sequence[Cell]) -> Shown:

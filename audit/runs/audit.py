@@ -256,7 +256,7 @@ def _result(
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
         data_sha256=origin.sha256,
         inputs=(*origin.inputs, *(plugin.record for plugin in used())),
-        parts=(*_parts(measured, analyses), *value_cells(measured, checks)),
+        parts=_parts(measured, checks, analyses),
     )
 
 
@@ -280,12 +280,15 @@ def _branch_pairs(measured: Measurements) -> pl.DataFrame:
     return measured.excess.branches.with_columns(ends).select(*BRANCH_PAIRS)
 
 
-def _parts(measured: Measurements, analyses: Sequence[Analysis[Any]]) -> tuple[ResultPart, ...]:
+def _parts(
+    measured: Measurements, checks: Sequence[CheckResult], analyses: Sequence[Analysis[Any]]
+) -> tuple[ResultPart, ...]:
     parts: list[ResultPart] = []
     if measured.model is not None:
         parts.append(model_part(measured, measured.model))
-    if measured.policy.drift:
-        parts.append(DriftPart(*drift_tables(measured)))
+    drift = DriftPart(*drift_tables(measured)) if measured.policy.drift else None
+    parts += [] if drift is None else [drift]
+    parts += value_cells(measured, checks, drift)
     for analysis, found in zip(analyses, measured.analyses, strict=True):
         part = analysis.kept(found, measured)
         parts.append(replace(part, listed=isinstance(analysis, ANALYSES)))

@@ -327,7 +327,7 @@ def _together(
     since, at = np.nonzero(used)
     came = np.diff(owns, axis=0, prepend=0)[used]
     elsewhere = [] if tables[0].has_root else [4 * min_cell + int(came.sum())]
-    has: dict[Value, NDArray[np.bool_]] = {}
+    has = dict[Value, NDArray[np.float64]]()
     alone: dict[Value, Shown] = {}
     for moment, place in zip(*np.nonzero(counted), strict=True):
         node, n = tables[moment].nodes[place], int(counted[moment, place])
@@ -337,7 +337,7 @@ def _together(
         alone[count], alone[itself] = (">0" if little or n < min_cell else n), None
         below = tables[moment].above[at, place] & (since <= moment)
         for value, cells in ((count, below), (itself, below & (at == place))):
-            has[value] = np.append(cells, np.zeros(len(elsewhere), np.bool_))
+            has[value] = np.append(cells.astype(np.float64), np.zeros(len(elsewhere)))
 
     def show(withheld: Collection[Value]) -> Mapping[Value, Shown]:
         return alone | dict.fromkeys(withheld, ">0")

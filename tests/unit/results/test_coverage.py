@@ -107,7 +107,8 @@ def drifting(counts: dict[str, dict[str, int]]) -> tuple[dict[str, list[str]], d
 def shown(counts: dict[str, dict[str, int]], min_cell: int) -> list[dict[str, object]]:
     labels, site = drifting(counts)
     measured = measure(labelled(BODY, labels, strata={"site": site}), Policy(drift=("site",)))
-    part, (cells,) = DriftPart(*drift_tables(measured)), value_cells(measured, ())
+    part = DriftPart(*drift_tables(measured))
+    (cells,) = value_cells(measured, (), part)
     told = shown_by_values((), cells, part, min_cell)
     found: list[dict[str, object]] = coverage(measured.nodes, part, min_cell=min_cell, told=told)[
         "drift"
