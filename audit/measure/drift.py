@@ -125,7 +125,7 @@ def drift_tables(measured: Measurements) -> DriftTables:
     return by_value, _judged(measured, tested)
 
 
-MOST_CELLS = 10_000
+MOST_CELLS = 5_000
 """Number of cells up to which all counts of values are protected in one program."""
 
 

@@ -144,7 +144,7 @@ class _Cells:
         lists = (self.frame[name].drop_nulls().explode() for name in ("nodes", "parents"))
         return frozenset(name for one in lists for name in one.drop_nulls().to_list())
 
-    def counts_node(self, column: str, *names: str) -> bool:
+    def tell(self, column: str, *names: str) -> bool:
         """Whether cells are told apart by a column, and by nodes and parents."""
         return column in self.columns and self.named.issuperset(names)
 
@@ -175,9 +175,8 @@ class _Cells:
             return held * (self.labels > 0)
         if node is not None:
             return held * self.carrying(one.nodes[node])
-        return held * self.frame["parents"].list.count_matches(one.parent).to_numpy().astype(
-            np.float64
-        )
+        children = self.frame["parents"].list.count_matches(one.parent)
+        return held * children.cast(pl.Float64).to_numpy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +257,7 @@ class _Asked:
         for row in one["drift"]["nodes"]:
             for kind, name in ((WITH, "instances"), (ELSEWHERE, "elsewhere")):
                 of = row["column"], row["value"], kind, row["node"]
-                if self.cells.counts_node(*of[::3]):
+                if self.cells.tell(*of[::3]):
                     yield of, (self.cells.row(of), row[name], row[name])
 
     def _findings_of(self, one: Remembered) -> Iterator[tuple[Value, _Then]]:
@@ -267,7 +266,7 @@ class _Asked:
                 nodes = tuple(one["id"] for one in finding["nodes"])
                 counted = _Counted.of(check["name"], finding["id"], nodes)
                 names = (*counted.nodes, counted.parent) if counted.parent else ()
-                if (self._of_all and not names) or self.cells.counts_node(counted.column, *names):
+                if (names or self._of_all) and self.cells.tell(counted.column, *names):
                     for name in _COUNTS[counted.check]:
                         shown = finding["counts"].get(name)
                         count = shown if isinstance(shown, int) else None
