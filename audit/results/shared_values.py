@@ -176,7 +176,7 @@ class _Cells:
         if node is not None:
             return held * self.carrying(one.nodes[node])
         children = self.frame["parents"].list.count_matches(one.parent)
-        return held * children.cast(pl.Float64).to_numpy()
+        return np.asarray(held * children.to_numpy(), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
