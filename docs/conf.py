@@ -3,6 +3,9 @@
 from importlib import metadata
 from pathlib import Path
 
+from sphinx.application import Sphinx
+from sphinx.ext.napoleon import GoogleDocstring
+
 project = "audit"
 author = "The audit developers"
 release = metadata.version("hierarchy-audit")
@@ -21,3 +24,32 @@ default_role = "py:obj"
 autodoc_typehints = "signature"
 maximum_signature_line_length = 80
 autodoc_member_order = "bysource"
+
+
+def whole_attribute(self: GoogleDocstring) -> tuple[str, list[str]]:
+    """Types stand in signatures alone: before a colon stands the beginning of a sentence."""
+    lines = self._dedent(self._consume_to_end())
+    return "", GoogleDocstring(lines, self._config).lines()
+
+
+def whole_return(self: GoogleDocstring, *_: bool) -> list[tuple[str, str, list[str]]]:
+    """The same of what is returned."""
+    return [("", "", self._dedent(self._consume_to_next_section()))]
+
+
+GoogleDocstring._consume_inline_attribute = whole_attribute  # type: ignore[method-assign]
+GoogleDocstring._consume_returns_section = whole_return  # type: ignore[method-assign]
+
+GIVEN = {"audit.AuditResult", "audit.Comparison", "audit.Hierarchy", "audit.LabelDataset"}
+
+
+def short_signature(*told: object) -> tuple[str, str] | None:
+    """Records that functions give are not called; of a policy each key has a line of its own."""
+    if told[2] in GIVEN:
+        return "", ""
+    return ("(**keys)", "") if told[2] == "audit.Policy" else None
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-process-signature", short_signature)

@@ -134,8 +134,9 @@ def limits(**most: int) -> Iterator[None]:
     Raises:
         InputError: If there is no limit of a name, or a number is below 1.
 
-    >>> with limits(labels=20_000):
-    ...     LABELS.refuse_beyond(15_000, "here")
+    >>> import audit
+    >>> with audit.limits(labels=20_000):
+    ...     labels = audit.load_labels([["cat"], ["dog"]], {"cat": "pet", "dog": "pet"})
     """
     refuse_unknown(most)
     before = _STATED.set({**_STATED.get(), **most})

@@ -99,7 +99,7 @@ class Predictions:
         return WeightedDag.of_row(self.hierarchy, self.scores, self.instances.index(instance))
 
     def within(self, hierarchy: Hierarchy) -> Predictions:
-        """The same scores in another hierarchy, which must contain all their nodes."""
+        """The same scores in another hierarchy; SchemaError where it lacks a node of this one."""
         if hierarchy is self.hierarchy:
             return self
         places = np.array([hierarchy.index(node) for node in self.hierarchy.nodes], np.int64)
@@ -170,13 +170,19 @@ def load_predictions(
             as the sums of scores say.
         join: Whether rows are joined by order or by ids; None: by ids where both sides have them.
         policy: Decides whether unmatched instances are refused or counted.
-        plugins, allow_network: As in `load_hierarchy`, of formats and of this file.
+        plugins: Installed packages whose formats are used besides.
+        allow_network: Whether ``data`` may be at an address.
 
     Raises:
         FormatError: If not exactly one format matches.
-        InputError: If the file cannot be read, ``dataset`` is none, or ``classes`` are given and
-            predictions have names; or as in `map_predictions`.
-        SchemaError: If ``classes`` names nothing, or as in `map_predictions`.
+        InputError: If the file cannot be read, ``dataset`` is none, ``classes`` are given and
+            predictions have names, or it is not clear how rows belong together or whether they sum
+            to one.
+        SchemaError: If ``classes`` names nothing; a number is not finite, or not a score after the
+            transform; the transform cannot be applied; no class is a node, or two classes are the
+            same node; no instance is in the dataset; the scores of nearly all instances, but not of
+            all, sum to one; ``single_label`` is given for predicted sets or for an instance without
+            scores; or the policy refuses unmatched instances.
 
     >>> import audit
     >>> labels = audit.load_labels({"id": ["a"], "label": ["cat"]}, {"pet": {"cat": {}, "dog": {}}})
@@ -240,13 +246,7 @@ def map_predictions(
     has one answer, and it is of a class that is no node, the instance keeps no score. With
     ``single_label`` scores need not sum to one, but every instance needs a score above 0.
 
-    Raises:
-        InputError: If it is not clear how rows belong together, or whether they sum to one.
-        SchemaError: If a number is not finite, or not a score after the transform; if the transform
-            cannot be applied; if no class is a node, or two classes are the same node; if no
-            instance is in the dataset; if the scores of nearly all instances, but not of all, sum
-            to one; if ``single_label`` is given for predicted sets or for an instance without
-            scores; or if the policy refuses unmatched instances.
+    Raises as `load_predictions` does.
     """
     policy, where = policy or Policy(), raw.name
     given, raw = raw.classes, _with_nodes(as_scores(raw, transform), dataset.hierarchy)

@@ -159,7 +159,7 @@ class Hierarchy:
         """Build from a graph whose edges point child -> parent.
 
         Nodes may have the attributes ``title`` (else ``name``) and ``assignable``. Where edges have
-        keys, as those of obonet, ``is_a`` and ``relations`` count.
+        keys, as those of obonet, ``is_a`` and ``relations`` count. Raises as `build` does.
         """
         edges, nodes, readings = graph_tables(graph, relations)
         return replace(cls.build(edges, nodes, name=name), readings=readings)
@@ -175,7 +175,7 @@ class Hierarchy:
         return graph
 
     def extend(self, edges: pl.DataFrame, nodes: pl.DataFrame) -> Hierarchy:
-        """The same hierarchy with more edges and nodes; titles given here replace existing ones.
+        """The same hierarchy with more edges and nodes; HierarchyError on a cycle.
 
         Args:
             edges: New edges, columns ``child, parent``.
@@ -224,7 +224,7 @@ class Hierarchy:
         return self._names(dag.row(self.below, self.index(node)), None if with_self else node)
 
     def place(self, label: str, table: str | None) -> Placement:
-        """The placement of a label that may be added; without coding rules, labels are ids."""
+        """Which node a label of a code set (None: unknown) is, or would be added as, or why not."""
         if self.coding is not None:
             if (label, table) not in self._places:
                 self._places[label, table] = self.coding.place(label, table, self)
@@ -251,7 +251,7 @@ class Hierarchy:
 
     @property
     def integrity(self) -> Integrity | None:
-        """The properties of its codes; None where ids have no shape of their own."""
+        """Properties by which checks know damaged codes; None where ids have no shape."""
         return None if self.coding is None else self.coding.integrity
 
     @cached_property

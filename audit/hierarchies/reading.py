@@ -124,7 +124,7 @@ def load_hierarchy(
         parents: In place of a source, the parent, or list of parents, of each name.
         children: In place of a source, the list of those below each name.
         plugins: Installed packages whose formats and hierarchies are used besides.
-        allow_network: Whether a file may be at an address: https://, s3:// or gs://.
+        allow_network: Whether a file may be at an address: ``https://``, ``s3://`` or ``gs://``.
 
     Raises:
         FormatError: If not exactly one format matches the file.

@@ -25,7 +25,9 @@ from audit.policy.statements import Waiver
 def load_policy(path: str | Path) -> Policy:
     """Read a policy from a TOML file, and the table of code dates that it names.
 
-    The name of a built-in classification stands for its policy, whatever file the hierarchy is.
+    Args:
+        path: The file, or the name of a built-in classification for its policy, whatever file the
+            hierarchy is.
 
     Raises:
         PolicyError: On invalid TOML, an unknown key, a wrong type or a value outside its range; the

@@ -220,7 +220,8 @@ class Record:
     reference: Remembered | None = None
     """The part of the reference run that is kept; None without a reference."""
     before: tuple[Remembered, ...] = ()
-    """The same of further earlier releases, from which no number may differ by a small cell."""
+    """What is kept of releases before the reference, from which no number may differ by a small
+    cell."""
     sha256: str | None = None
     """Digest of the ``result.json`` that it was read from; None if it was not read from a run."""
 
@@ -246,7 +247,7 @@ class Record:
 
     @property
     def metric_rows(self) -> tuple[Mapping[str, Any], ...]:
-        """The same as they were measured, each with no parameters but its own."""
+        """``metrics`` as they were measured: a mapping each, with no parameters but its own."""
         return () if self.model is None else self.model.metrics
 
     @property
@@ -255,7 +256,7 @@ class Record:
         return Policy.model_validate_json(json.dumps(self.counted_with))
 
     def part(self, kind: type[Kind]) -> Kind | None:
-        """The part of a kind; None if the result has none."""
+        """That of ``parts`` which is of a class, such as `ModelPart`; None if there is none."""
         return next((part for part in self.parts if isinstance(part, kind)), None)
 
     @property
@@ -264,12 +265,12 @@ class Record:
         return tuple(part for part in self.parts if isinstance(part, AnalysisPart))
 
     def analysis(self, name: str) -> AnalysisPart | None:
-        """What an analysis of a name measured; None if the result has none."""
+        """What the analysis of a name, such as ``concepts``, measured; None if it was not run."""
         return next((part for part in self.analyses if part.name == name), None)
 
     @property
     def called(self) -> str:
-        """What its instances are called."""
+        """What reports call the instances: ``instances``, or the word of the first analysis."""
         return next((part.called for part in self.analyses), "instances")
 
     @cached_property

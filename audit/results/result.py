@@ -71,7 +71,7 @@ which count once.']
 
     @cached_property
     def view(self) -> SharedView:
-        """The builder of the shared view."""
+        """What makes ``shared()``: one number or table of it after the other."""
         return SharedView(self)
 
     def __repr__(self) -> str:

@@ -96,19 +96,28 @@ def run_audit(
         data: Labels mapped to a hierarchy, or counts, which lack groups and single instances.
         policy: The policy; the hierarchy's built-in policy supplies what it does not state.
         predictions: A model's predictions, or those of two: the audit is then of the first.
-        analyses, plugins: What else is measured, with its checks; installed packages with such.
-        seed, today: Seed of a model's intervals; day that waivers expire by, else `judging_date`.
-        sources, queried, added_to: The files, or the query with the digest of its rows, that were
-            counted (else the counts identify the data); digest of data that they were added to.
-        reference, earlier: Earlier runs, read back: findings of the first are marked as known.
-        same_hierarchy, mended: Whether two that share few nodes are one; changes of its data.
+        analyses: What else is measured, with its checks.
+        seed: Seed of the intervals of a model's metrics.
+        sources: The files that were counted, of counts alone; else the counts identify the data.
+        queried: The query that was counted, with the digest of its rows, of counts alone.
+        added_to: Digest of the data that the counts were added to.
+        reference: The release before, read back: findings that it has too are marked as known.
+        earlier: Releases before that one, read back: no small difference from them is shown.
+        same_hierarchy: Whether two hierarchies that share few nodes are one classification.
+        mended: What was changed in the reference's data, from the log of ``audit apply``.
         protected_with: Earlier audits of the same data: no withheld count follows from both.
-        device, progress: PyTorch device that counts pairs of scores, None for NumPy; callback.
+        today: The day that waivers expire by; None: `judging_date`.
+        device: PyTorch device that counts pairs of scores; None: NumPy counts.
         anyway: Whether to continue where no row, or the lesser part of them, is mapped.
+        plugins: Installed packages whose checks and analyses are used besides.
+        progress: Called with a step, how much of it is done, the total (None: unknown), the unit.
 
     Raises:
         InputError: If another run is of other data, two models cannot be compared, most rows are
             refused, a device is lacking, counts do not do; PolicyError if the policy does not.
+
+    Time and memory grow with the pairs that instances carry: 5,000 stays with a million different
+    pairs take three seconds and 430 MB.
 
     >>> import audit
     >>> labels = audit.load_labels([["cat"], ["dog", "dog"]], {"pet": {"cat": {}, "dog": {}}})

@@ -241,6 +241,14 @@ def _linked(source: str, target: str) -> str:
 def write_run(result: AuditResult, out: str | Path, *, overwrite: bool = False) -> Path:
     """Write a run without reports, for use from Python; the command line adds HTML and PDF.
 
+    Args:
+        result: What an audit measured and found.
+        out: The folder to write; nothing of it is there until all is written.
+        overwrite: Whether a run that is there is replaced.
+
+    Returns:
+        The folder.
+
     Raises:
         OutputError: If ``out`` exists and is not a run, or is a run and ``overwrite`` is False.
 

@@ -59,7 +59,7 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
 
     Args:
         folder: Folder of the run.
-        unsealed: Whether to skip verifying the seal.
+        unsealed: Whether to read it without looking whether it changed since it was sealed.
 
     Raises:
         InputError: If the folder is not a run, has another schema version, has changed since it was

@@ -83,7 +83,7 @@ def suppress(
 
     >>> import audit
     >>> tree = audit.load_hierarchy({"all": {"a": {}, "b": {}, "c": {}}})
-    >>> told = suppress({"node": ["all", "a", "b", "c"], "count": [90, 4, 30, 56]}, tree)
+    >>> told = audit.suppress({"node": ["all", "a", "b", "c"], "count": [90, 4, 30, 56]}, tree)
     >>> told["shown"].to_list(), told["why"].to_list()
     ([90, None, None, 56], [None, 'primary', 'secondary', None])
     """

@@ -130,7 +130,7 @@ class Comparison:
 
     @cached_property
     def measures(self) -> list[dict[str, Any]]:
-        """What analyses measured in both runs, a row a number; see `measure_changes`."""
+        """What analyses measured over all instances, a row a number, as both runs may share it."""
         return measure_changes(self.old, self.new, self.min_cell)
 
     @property
@@ -270,7 +270,7 @@ def compare_runs(old: AuditResult, new: AuditResult, *, same_hierarchy: bool = F
 
     >>> import audit
     >>> labels = audit.load_labels([["cat"], ["dog"], ["cat"]], {"pet": {"cat": {}, "dog": {}}})
-    >>> compare_runs(audit.run_audit(labels), audit.run_audit(labels)).changed
+    >>> audit.compare_runs(audit.run_audit(labels), audit.run_audit(labels)).changed
     False
     """
     _refuse_empty(old, new)
