@@ -69,6 +69,8 @@ bench: $(VENV)/.test  ## Measure commands and peers, BEFORE=REVISION in turns; 1
 docs: $(VENV)/.demo  ## Make the site of docs/ in site/, every warning an error
 	$(PIP) --editable '.[docs]'
 	$(VENV)/bin/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs site
+	@echo 'Links that leave the site, which are not checked:'
+	@grep -rhoE '\]\(https?://[^)]+' docs --include='*.md' | cut -c3- | sort -u
 
 gallery: $(VENV)/.test  ## Take the pictures of the README again
 	$(VENV)/bin/python scripts/make_gallery.py

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -21,7 +22,12 @@ from audit.cli.app import app
 from fixtures.sample_runs import run_command
 
 ROOT = Path(__file__).parents[2]
-GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CONTENTS = (ROOT / "docs" / "index.md").read_text("utf-8").partition(":caption: Guides")[2]
+GUIDES = re.findall(r"^([\w/]+)$", CONTENTS.partition("```")[0], re.MULTILINE)
+IN_ORDER = ("README.md", "docs/entailment.md")
+"""Pages whose commands run in this process; those of start and guides run as they stand."""
+COMMAND = r"(?:`|^ *(?:\$ |- run: )?)audit ([a-z]+(?:-[a-z]+)*)\b(.*?)(?:`|$)"
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -31,36 +37,62 @@ def blocks(page: Path, language: str) -> list[str]:
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    (tmp_path / "tree.csv").write_text("child,parent\ncat,pet\ndog,pet\n", "utf-8")
+    (tmp_path / "labels.csv").write_text("id,label\n1,cat\n2,dog\n", "utf-8")
+    for command in (["init", "--quiet"], ["add", "tree.csv", "labels.csv"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
     return tmp_path
 
 
-def shell_lines(page: str = "README.md") -> list[str]:
+def shell_lines(page: str | Path = "README.md") -> list[str]:
     lines = "\n".join(blocks(ROOT / page, "sh")).splitlines()
     return [line for line in lines if line.strip()]
 
 
-def audits(page: str) -> list[str]:
+def audits(page: str | Path) -> list[str]:
     """On files of the sample data; what has no mark of its language needs files of one's own."""
     return [line for line in shell_lines(page) if line.startswith("audit ")]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["README", "docs/entailment", "docs/fixes"])
+@pytest.mark.parametrize("page", IN_ORDER)
 def test_commands_run_in_order(page: str, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(clone)
-    for command in audits(f"{page}.md"):
+    for command in audits(page):
         run_command(*shlex.split(command)[1:])
 
 
-@pytest.mark.parametrize("page", ["explanations", "concepts"])
-def test_commands_of_other_pages_are_those_of_the_readme(page: str) -> None:
-    commands = audits(f"docs/{page}.md")
-    assert commands
-    assert {*commands} <= {*audits("README.md")}
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+def options(command: Any) -> set[str]:
+    """Long options of a command, and of those below it."""
+    below = getattr(command, "commands", {}).values()
+    known = [name for one in command.params for name in (*one.opts, *one.secondary_opts)]
+    return {one for one in known if one.startswith("--")}.union(*map(options, below))
+
+
+def test_commands_are_run_above_or_below_or_need_files_of_ones_own() -> None:
+    """The latter have no mark of their language, and options that their command has."""
+    run = [*IN_ORDER, *(f"docs/{page}.md" for page in ("start", *GUIDES))]
+    ran = {line for page in run for line in audits(page)}
+    for page in PAGES:
+        assert {*audits(page)} <= ran, page
+        for name, said in re.findall(COMMAND, page.read_text("utf-8"), re.MULTILINE):
+            if name in COMMANDS:
+                assert {*re.findall(r"(?<!\S)--[\w-]+", said)} <= options(COMMANDS[name]), said
+
+
+def test_guides_are_short() -> None:
+    assert len(GUIDES) == 13
+    for guide in GUIDES:
+        assert (ROOT / "docs" / f"{guide}.md").stat().st_size <= 6000, guide
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["start", *(f"guides/{one.stem}" for one in GUIDES)])
+@pytest.mark.parametrize(
+    "page", [page for page in ("start", *GUIDES) if blocks(ROOT / "docs" / f"{page}.md", "sh")]
+)
 def test_guides_run_as_they_are_written(page: str, clone: Path) -> None:
     """Their shells and their Python, one after the other."""
     programs = str(Path(sys.executable).parent)
@@ -101,6 +133,13 @@ def test_readme_python_runs(clone: Path) -> None:
     assert (clone / "report.html").is_file()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["formats", "lint"])
+def test_python_of_reference_pages_runs(page: str, clone: Path) -> None:
+    code = "\n".join(blocks(ROOT / "docs" / f"{page}.md", "python"))
+    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=clone, check=True)
+
+
 def test_policy_example_is_valid(tmp_path: Path) -> None:
     from audit import load_policy
 
@@ -111,12 +150,9 @@ def test_policy_example_is_valid(tmp_path: Path) -> None:
 
 def test_every_command_and_option_is_documented() -> None:
     page = (ROOT / "docs" / "cli.md").read_text("utf-8")
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    for name, command in commands.items():
+    for name, command in COMMANDS.items():
         assert f"## audit {name}" in page
-        for parameter in command.params:
-            for option in parameter.opts:
-                assert not option.startswith("--") or option == "--help" or f"`{option}`" in page
+        assert [one for one in options(command) - {"--help"} if f"`{one}`" not in page] == []
 
 
 def test_every_format_is_documented() -> None:
