@@ -27,12 +27,7 @@ from audit.results.coverage import coverage
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Part, Place, values_of
 from audit.results.mended import mended
 from audit.results.model_overview import confused, confused_counts, model_overview
-from audit.results.order import (
-    between_as_shown,
-    inside_as_shown,
-    shared_in_order,
-    tells_a_number,
-)
+from audit.results.order import between_as_shown, inside_as_shown, shared_in_order, tells_a_number
 from audit.results.overview import Pictured, overview, pictured
 from audit.results.parts import OTHERS, DriftPart, ModelPart, ValueCells
 from audit.results.pictured_pairs import Published
