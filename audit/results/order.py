@@ -17,7 +17,7 @@ from audit.results.findings import SEVERITIES, CheckResult, Finding, Place, plac
 TEN = 10
 """Number of findings to act on first."""
 OF_ONE = 3
-"""Most of them that are of one check, and that stand aside or only ask."""
+"""Most of them that are of one check, and that only ask."""
 BY_RESULT = ("error", "fail", "warn", "note", "pass", "not_applicable")
 """Results of checks, the worst first."""
 Found = TypeVar("Found")
@@ -29,14 +29,16 @@ def merged(checks: Iterable[Iterable[Found]], place: Callable[[Found], Place]) -
 
 
 def worst(found: Iterable[tuple[str, int, Found]], most: int = TEN) -> list[Found]:
-    """The first of some findings, each with its check and whether it asks or stands aside.
+    """The first of some findings, each with its check and whether it asks (1) or is aside (2).
 
-    At most `OF_ONE` are of one check, and at most as many ask or stand aside.
+    At most `OF_ONE` are of one check, and at most as many only ask, the first of their check each.
+    What stands aside is none to act on.
     """
     taken = Counter[str | bool]()
     first: list[Found] = []
     for check, below, one in found:
-        if len(first) < most and taken[check] < OF_ONE and taken[below > 0] < OF_ONE:
+        of_check = (OF_ONE, 1, 0)[below]
+        if len(first) < most and taken[check] < of_check and taken[below > 0] < OF_ONE:
             taken.update((check, True) if below else (check,))
             first.append(one)
     return first

@@ -130,7 +130,7 @@ def test_what_was_planted_is_among_those_to_act_on(name: str) -> None:
     assert max(Counter(first["check"]).values()) <= OF_ONE
     assert result.findings["id"][: len(first)].to_list() == first["id"].to_list()
     shared = result.shared()["worst"]
-    assert len(shared) == len(first)
+    assert len(shared) <= len(first), "a finding that tells no number is none to act on"
     left_out(planted, shared)
 
 

@@ -143,8 +143,8 @@ def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
             severity="note",
             of=len(group.given),
             lacks=f"{needed}: it comes only {only}",
-            statement=f"{{instances}} of {{of}} instances with both {asking} and {needed} "
-            f"({{share}}) {{instances|lists|list}} the latter only {only} the former; the rule:",
+            statement="{instances} of {of} instances with both ({share}) "
+            f"{{instances|lists|list}} {needed} only {only} {asking}; the rule:",
             curator="Find out whether the order of the labels is that of the record; where it is, "
             "put the two codes in the order that the rule requires.",
             data_user="Do not read the order of these labels as cause before consequence.",
@@ -190,6 +190,7 @@ def _finding(
         touched=touched,
         parts=parts,
         key=group.key(kind),
+        asks=kind == "order" or not group.dated,
     )
 
 

@@ -25,6 +25,7 @@ from audit.checks.shared.exchanged_pairs import (
 from audit.disclosure import Quantity, coarse, count, derived
 from audit.engine.scores.exchanges import mistakes
 from audit.engine.statistics.association import shrunk_ratio
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import RELATIONS
 from audit.measure.measure import Measurements, once
 from audit.results.findings import Column, Finding, Part, times_limit
@@ -88,6 +89,7 @@ def _with_answer(measured: Measurements, answer: Mapping[str, Any], pair: Findin
     """A pair of which most exchanges give one answer, and how often that is given falsely."""
     return replace(
         pair,
+        asks=False,
         statement=f"{pair.statement} {_falsely(measured, answer['node'])}.",
         evidence={
             **pair.evidence,
@@ -206,9 +208,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         nodes=(hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]]),
         statement=f"{first} and {second} ({_RELATION[RELATIONS[row['relation']]]}): {{instances}} "
         "of {of} instances with one of the two ({share}) {instances|is|are} mistaken for the other"
-        "[; {expected_exchanges} would be if the model made its mistakes at random].[ The first is "
-        "taken for the second on {first_as_second}, the second for the first on "
-        "{second_as_first}.]",
+        f"[, {{first_as_second}} for {second}][, {{second_as_first}} for {first}]"
+        "[; {expected_exchanges} would be if the model made its mistakes at random].",
         evidence={
             **exchange_evidence(row, measured.n_instances),
             "family": Quantity(family),
@@ -220,7 +221,17 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         touched=row["observed"],
         strength=row["excess"] / row["observed"],
         beyond=times_limit(float(low), 1.0),
+        asks=_of_one_branch(hierarchy, row["a"], row["b"]),
     )
+
+
+def _of_one_branch(hierarchy: Hierarchy, a: int, b: int) -> bool:
+    """Whether two nodes have a node in common above them that is not the root.
+
+    The hierarchy calls them alike; that a model finds them alike as well is no news by itself.
+    """
+    above = (set(dag.row(hierarchy.strict_closure, node).tolist()) for node in (a, b))
+    return bool(set.intersection(*above) - {hierarchy.root})
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:

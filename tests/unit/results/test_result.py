@@ -238,15 +238,15 @@ def test_shared_is_json_and_the_same_each_time(toy_hierarchy: Hierarchy) -> None
 
 
 def test_a_result_shows_itself(toy_hierarchy: Hierarchy) -> None:
-    watched = BranchRule(branches=("animal", "tool"), rule="watch", reason="")
+    apart = BranchRule(branches=("animal", "tool"), rule="disjoint", reason="")
     shown = run_audit(
-        labelled(toy_hierarchy, {"a": ["cow", "tool"]}), Policy(branch_rules=(watched,))
+        labelled(toy_hierarchy, {"a": ["cow", "tool"]}), Policy(branch_rules=(apart,))
     )
 
     n_checks = len(CHECKS) + len(ON_WAIVERS)
-    assert repr(shown) == (f"AuditResult(note: 1 finding in {n_checks} checks, 1 instance)")
+    assert repr(shown) == (f"AuditResult(fail: 1 finding in {n_checks} checks, 1 instance)")
     told = shown._repr_markdown_()
-    assert "| note | 1 of 1 instance (100.0%)" in told
+    assert "| error | 1 of 1 instance (100.0%)" in told
     assert "| 1 | 100.0% | Decide" in told
 
 

@@ -133,6 +133,7 @@ def _finding(measured: Measurements, found: Copies, long: int) -> Finding:
         touched=touched,
         beyond=times_limit(found.low, LEAST_SHARE),
         key=("sets",),
+        asks=True,
     )
 
 
