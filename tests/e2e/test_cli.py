@@ -114,7 +114,7 @@ def test_the_summary_says_what_the_report_says(toy_files: Files, out: Path) -> N
     text = " ".join(audited(toy_files, out).stdout.split())
     shared = json.loads((out / "result.json").read_text("utf-8"))
     findings = [finding for check in shared["checks"] for finding in check["findings"]]
-    (told,) = re.findall(r"first: (\d+) of (\d+) findings in the report", text)
+    (told,) = re.findall(r"first: (\d+) of (\d+) findings", text)
 
     verdict = verdict_of(shared)
     assert f"{verdict.badge.word}. {verdict.sentence}" in text

@@ -110,7 +110,7 @@ def verdict(shared: Mapping[str, Any]) -> Verdict:
     tone = "plain" if unjudged and passes else TONE.get(status, "plain")
     word = "Data pass" if unjudged and passes else _word(status, shared["checks"])
     if _notes_alone(shared):
-        word = f"No errors or warnings; {counted(_findings(shared), 'note')}"
+        word = f"No errors or warnings; {counted(number_of_findings(shared), 'note')}"
     badge = Badge(f"{word}; model not judged" if unjudged else word, tone)
     of_analyses = (one.sentence(shared) for one in shown(shared))
     sentence = " ".join(filter(None, (_sentence(shared), *of_analyses, unjudged)))
@@ -141,7 +141,7 @@ def _sentence(shared: Mapping[str, Any]) -> str:
         n = [check["status"] for check in applied].count("note")
         of = counted(len(applied), "check")
         return f"{capitalised(instances)}; {n:,} of {of} {'has' if n == 1 else 'have'} notes."
-    return f"{capitalised(instances)}, {counted(_findings(shared), 'finding')}."
+    return f"{capitalised(instances)}, {counted(number_of_findings(shared), 'finding')}."
 
 
 def _notes_alone(shared: Mapping[str, Any]) -> bool:
@@ -149,7 +149,8 @@ def _notes_alone(shared: Mapping[str, Any]) -> bool:
     return shared["status"] == "note" and not shared["waivers"]
 
 
-def _findings(shared: Mapping[str, Any]) -> int:
+def number_of_findings(shared: Mapping[str, Any]) -> int:
+    """How many findings stand, those included that the report does not list."""
     return sum(check["total"] - check["folded"] for check in shared["checks"])
 
 

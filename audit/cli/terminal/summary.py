@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from audit._reports.chapters.concepts.tests import of_the_paper
-from audit._reports.chapters.verdict import beyond, first
+from audit._reports.chapters.verdict import beyond, first, number_of_findings
 from audit._reports.words.parts import First, ModelVerdict
 from audit.base.plurals import counted, roughly
 from audit.base.readings import read_as
@@ -134,14 +135,10 @@ def _named(checks: Sequence[Mapping[str, Any]], word: str, status: str) -> Itera
 
 
 def _findings(findings: Sequence[First], shared: Mapping[str, Any]) -> Group:
-    """The findings to act on first, of how many that the report shows."""
+    """The findings to act on first, of all that the verdict counts."""
     told = {finding["id"]: finding for check in shared["checks"] for finding in check["findings"]}
-    lines: list[RenderableType] = [
-        Text(
-            f"To act on first: {len(findings)} of {counted(len(told), 'findings')} in the report",
-            "bold",
-        )
-    ]
+    of = counted(number_of_findings(shared), "findings")
+    lines: list[RenderableType] = [Text(f"To act on first: {len(findings)} of {of}", "bold")]
     for place, one in enumerate(findings, 1):
         severity = told[one.id]["severity"]
         about = "  ".join(filter(None, (one.check, one.how_many, one.share)))
@@ -170,12 +167,16 @@ def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
         yield Text(f"and {len(promised) - TOP:,} more, which the report lists", "dim")
 
 
+_SENTENCE_END = re.compile(r"[a-z0-9)%]{3}\.(?= )")
+"""The end of a sentence; a shorter word before a point is an abbreviation."""
+
+
 def _shortened(text: str) -> str:
     """A text of whole sentences, where it has too many; of whole words, where one is too long."""
     if len(text) <= LONGEST:
         return text
     start = text[: LONGEST - 3]
-    sentences = start.rfind(". ") + 1
+    sentences = max((end.end() for end in _SENTENCE_END.finditer(start)), default=0)
     return start[:sentences] if sentences else f"{start[: start.rfind(' ')]}..."
 
 

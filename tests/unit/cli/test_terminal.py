@@ -115,7 +115,7 @@ def test_the_findings_to_act_on_stand_first_with_how_many_their_share_and_what_t
     )
     text = words_of(printed(view | {"worst": ["one 0", "many 0"]}))
 
-    assert "To act on first: 2 of 2 findings in the report" in text
+    assert "To act on first: 2 of 2 findings" in text
     assert "1 Warning one <11 of 40 instances at most 25.0% one 0 To do: Ask." in text
     assert "2 Warning many 978 of 1,351 instances 72.4% (69.8% to 74.6%) many 0" in text
     assert text.index("To do: Look at them.") < text.index("status check")
