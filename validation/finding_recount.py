@@ -235,9 +235,9 @@ def recounted(recount: Recount, finding: Mapping[str, Any], policy: Mapping[str,
 def _without_citations(recount: Recount, statement: str, finding: Mapping[str, Any]) -> str:
     """Sentences without a rule's own text, titles, ids and the policy's limit."""
     rule = re.compile(
-        r"(The rule:|Hypertension with chronic|The paper Abstraction|They were kept).*"
+        r"([Tt]he rule:|Hypertension with chronic|The paper Abstraction|They were kept).*"
     )
-    names = re.compile(r"version 32 \(FY2015\)|Limit 50%|95% interval")
+    names = re.compile(r"version 32 \(FY2015\)|the limit is 50%|95% interval")
     text = names.sub("", rule.sub("", statement))
     nodes = (node["id"] for one in (finding, *finding["parts"]) for node in one["nodes"])
     above = (a for node in set(nodes) for a in recount.release.above.get(node, {node}))
@@ -289,8 +289,9 @@ def _exclusive(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
         if a in recount.release.above[x] and b in recount.release.above[y]
     }
     k, n = len(on_a & on_b), len(on_a | on_b)
-    yield f"{_of(k, n)} instances ({_share(k, n)})"
-    yield f"in {len(pairs)} pair"
+    yield f"{_of(k, n)} instances with"
+    yield f"({_share(k, n)})"
+    yield f"in {len(pairs)} "
 
 
 def _headings(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
@@ -308,7 +309,7 @@ def _headings(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piece
     k, n = sum(rows[code] for code in found), rows.total()
     yield f"{_of(k, n)} rows ({_share(k, n)})"
     if kind != "unlisted" or len(found) > 3:
-        yield f"{len(found)} label" if kind != "unlisted" else f"{len(found)} codes"
+        yield f"{len(found)} code"
 
 
 def _shallower(recount: Recount) -> _Pieces:
@@ -400,7 +401,7 @@ def _listed(statement: str, nodes: Sequence[str]) -> _Pieces:
     shown = nodes if len(nodes) <= 3 else nodes[:2]
     for node in shown:
         heading = node.partition(".")[0]
-        yield node if f"{node} (below " in statement else f"({node})"
+        yield f"({node})" if f"({node})" in statement else node
         yield f", {heading})" if f"{node} (below " in statement else ""
     if len(nodes) > 3:
         yield f" or {len(nodes) - 2} others"
@@ -434,6 +435,7 @@ def _beside(recount: Recount, finding: Mapping[str, Any], policy: Mapping[str, A
             if parent in release.parents.get(specific, ())
             and specific not in residual
             and specific not in release.above[vague]
+            and not _known(policy, vague, specific)
             and (
                 "-" not in parent
                 or of_one_kind(release.titles.get(vague, ""), release.titles.get(specific, ""))
@@ -443,6 +445,14 @@ def _beside(recount: Recount, finding: Mapping[str, Any], policy: Mapping[str, A
         k += bool(own)
     yield f"{_of(k, of)} instances with an unspecified label ({_share(k, of)})"
     yield f"in {len(pairs)} different pairs"
+
+
+def _known(policy: Mapping[str, Any], *pair: str) -> bool:
+    """Whether the policy says that two codes come together."""
+    sides = [([a], [b]) for a, b in (one["nodes"] for one in policy["expected"])]
+    sides += [(rule["if"], rule["needs"]) for rule in policy["companions"]]
+    both = (pair, pair[::-1])
+    return any(_any(a, left) and _any(b, right) for left, right in sides for a, b in both)
 
 
 def _pair(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
@@ -508,9 +518,7 @@ def _redundant(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
 def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
     if finding["id"].endswith(":answer"):
         (answer,) = _named(finding)
-        falsely, missed = (len(records) for records in recount.given(answer))
-        yield f"on {falsely:,} instances whose labels"
-        yield f"on {missed:,} whose labels"
+        yield from _falsely(recount, answer)
         for label in recount.exchanges.nodes:
             told = f"{recount.release.describe(label)} ({recount.exchanges.of(label, answer)[0]:,})"
             if told in finding["statement"]:
@@ -521,7 +529,17 @@ def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
     one = len(recount.carried_alone(a, b))
     yield f"{_of(forth + back, one)} instances with one of the two ({_share(forth + back, one)})"
     yield f"{_number(expected)} would be if the model made its mistakes at random"
-    yield f"the second on {forth}, the second for the first on {back}"
+    first, second = map(recount.release.describe, (a, b))
+    yield f"for the other, {forth} for {second}, {back} for {first};"
+    for answer in (a, b):
+        if f"The model answers {recount.release.describe(answer)} on" in finding["statement"]:
+            yield from _falsely(recount, answer)
+
+
+def _falsely(recount: Recount, answer: str) -> _Pieces:
+    falsely, missed = (len(records) for records in recount.given(answer))
+    yield f"on {falsely:,} instances whose labels"
+    yield f"on {missed:,} whose labels"
 
 
 def _habit(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:

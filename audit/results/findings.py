@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
-from audit.disclosure import Quantity, count, derived
+from audit.base.plurals import title_and_code
+from audit.disclosure import Quantity, Shown, count, derived, least
 from audit.results.reference_changes import Ids
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
@@ -199,6 +200,59 @@ def share_evidence(
 
 
 """Columns that several checks declare."""
+
+
+LINES = ("labels", "pairs", "codes")
+"""Names of evidence for the total number of lines, of which the parts are the first."""
+
+
+def mostly(
+    finding: Finding,
+    evidence: Mapping[str, Shown],
+    parts: Sequence[tuple[Part, Mapping[str, Shown]]],
+    titles: Mapping[str, str | None],
+) -> str | None:
+    """What makes up most of a finding by what is shown: of a pair, the first pair below it.
+
+    Of a finding that counts its lines, these are examples where none is much of it.
+    """
+    lines = [one for one in parts if finding.key or one[0].nodes != finding.nodes]
+    n, *others = [one.get("instances") for _, one in lines] or [None]
+    of = evidence.get("instances")
+    named = [
+        " and ".join(
+            title_and_code(node, titles.get(node))
+            for node in part.nodes
+            if finding.key or node not in finding.nodes
+        )
+        for part, _ in lines
+    ]
+    pairs = bool(lines) and len(lines[0][0].nodes) > 1
+    every = next((evidence[name] for name in LINES if name in evidence), None)
+    if named and every == len(named) <= (1 if pairs else EXAMPLES):
+        return " and ".join(named)
+    if isinstance(n, int) and isinstance(of, int):
+        ties = sum(least(other) >= n for other in others)
+        if told := _large_part(n, of, named[: 1 + ties], alone=pairs or not others, pairs=pairs):
+            return told
+    few = " and ".join(named[: 1 if pairs else EXAMPLES])
+    return f"such as {few}" if few and every is not None else None
+
+
+def _large_part(n: int, of: int, named: Sequence[str], *, alone: bool, pairs: bool) -> str | None:
+    """The first line of a finding, and those with as many instances, if they are much of it."""
+    if n >= of and alone:
+        return f"always {named[0]}"
+    if 2 * n > of:
+        return f"mostly {named[0]}"
+    told = pairs and LEAST_TOLD * n >= of and len(named) < 3
+    return f"most often {' or '.join(named)}" if told else None
+
+
+EXAMPLES = 2
+"""Number of nodes that a sentence names as examples."""
+LEAST_TOLD = 5
+"""The pair that is most often behind a finding is named from this part of it on: a fifth."""
 
 
 def times_limit(end: float, limit: float, *, below: bool = False) -> float:

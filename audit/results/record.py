@@ -12,7 +12,7 @@ import polars as pl
 
 from audit.base.plurals import filled
 from audit.base.schemas import schema
-from audit.disclosure import Known, Quantity, Release
+from audit.disclosure import Known, Quantity, Release, least
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.findings import (
@@ -23,6 +23,7 @@ from audit.results.findings import (
     Part,
     Status,
     Waived,
+    mostly,
     values_of,
 )
 from audit.results.order import TEN, between, ordered, worst
@@ -75,7 +76,7 @@ def _row(finding: Finding, titles: Mapping[str, str | None]) -> dict[str, Any]:
         **{name: getattr(finding, name) for name in _FURTHER if name != "record"},
         **{name: getattr(finding, name) for name in ("check", "id", "nodes")},
         "severity": finding.judged_severity,
-        "sentence": filled(finding.statement, values),
+        "sentence": _sentence(finding, titles),
         "titles": [titles.get(node) for node in finding.nodes],
         "instances": (finding.touched or None) if count is None else count,
         "share": share,
@@ -91,6 +92,14 @@ def _row(finding: Finding, titles: Mapping[str, str | None]) -> dict[str, Any]:
         ],
         "record": json.dumps(asdict(finding), ensure_ascii=False),
     }
+
+
+def _sentence(finding: Finding, titles: Mapping[str, str | None]) -> str:
+    """The sentence of a finding with all of its numbers."""
+    values = values_of(finding.evidence)
+    parts = [(part, values_of(part.evidence)) for part in finding.parts]
+    parts.sort(key=lambda one: (-least(one[1].get("instances")), one[0].nodes))
+    return filled(finding.statement, values | {"mostly": mostly(finding, values, parts, titles)})
 
 
 def _struct(rows: Iterable[Mapping[str, Any]], always: Mapping[str, Any] = _ALWAYS) -> pl.Struct:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from audit.base.plurals import filled, title_and_code
+from audit.base.plurals import filled
 from audit.disclosure import (
     AT_MOST,
     DENOMINATOR,
@@ -27,12 +27,14 @@ from audit.disclosure import (
 )
 from audit.results.findings import (
     EXCHANGES,
+    LINES,
     OF_MODEL,
     SUSPECTS,
     CheckResult,
     Finding,
     Part,
     Waived,
+    mostly,
 )
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
@@ -180,7 +182,7 @@ def shared_finding(
         "severity": finding.judged_severity,
         "nodes": _titled(_nodes_as_shown(finding, [part for part, _ in parts]), titles),
         "statement": filled(
-            finding.statement, evidence | {"mostly": _mostly(finding, evidence, parts, titles)}
+            finding.statement, evidence | {"mostly": mostly(finding, evidence, parts, titles)}
         ),
         "evidence": evidence,
         "parts": [
@@ -192,39 +194,6 @@ def shared_finding(
         **_answered_for(finding.judgement.waiver),
         "known": finding.judgement.known,
     }
-
-
-def _mostly(
-    finding: Finding,
-    evidence: Mapping[str, Shown],
-    parts: Sequence[tuple[Part, Mapping[str, Shown]]],
-    titles: Mapping[str, str | None],
-) -> str | None:
-    """What makes up most of a finding by what is shown: of a pair, the first pair below it."""
-    lines = [one for one in parts if finding.key or one[0].nodes != finding.nodes]
-    n, *others = [one.get("instances") for _, one in lines] or [None]
-    of = evidence.get("instances")
-    if not isinstance(n, int) or not isinstance(of, int):
-        return None
-    pairs, ties = len(lines[0][0].nodes) > 1, sum(least(other) >= n for other in others)
-    named = [
-        " and ".join(
-            title_and_code(node, titles.get(node))
-            for node in part.nodes
-            if finding.key or node not in finding.nodes
-        )
-        for part, _ in lines[: 1 + ties]
-    ]
-    if n >= of and (pairs or not others):
-        return f"always {named[0]}"
-    if 2 * n > of:
-        return f"mostly {named[0]}"
-    told = pairs and LEAST_TOLD * n >= of and ties < 2
-    return f"most often {' or '.join(named)}" if told else None
-
-
-LEAST_TOLD = 5
-"""The pair that is most often behind a finding is named from this part of it on: a fifth."""
 
 
 def _answered_for(waiver: Waived | None) -> dict[str, dict[str, str] | None]:
@@ -263,8 +232,6 @@ model.
 
 _WHOLES = ("instances", "labelled", "matched_labelled")
 """Names of evidence that shares of parts are taken of, and so tell."""
-_LINES = ("labels", "pairs", "codes")
-"""Names of evidence for the total number of lines, of which the parts are the first."""
 
 
 def _beside_each_other(
@@ -289,7 +256,7 @@ def _beside_each_other(
     ]
     sums = [name for name in SUMS if name in evidence and _is_sum(finding, name)]
     sums += ["instances"] * (finding.check == SUSPECTS)  # each of which is in one line
-    lines = next((evidence[n] for n in _LINES if n in evidence and n not in sums), None)
+    lines = next((evidence[n] for n in LINES if n in evidence and n not in sums), None)
     always = [name for name in sums if finding.evidence[name].kind == "exempt"]
     hidden = [name for name in sums if name not in always]
     cells = [line["instances"] for line in of_parts if "instances" in line]

@@ -267,19 +267,24 @@ def _not_first(measured: Measurements, meeting: Meeting, instances: IntArray) ->
     misplaced = _misplaced_among(measured, instances, alone)
     if len(misplaced) == 0:
         return
-    names = ", ".join(alone)
+    parts = parts_of(measured, alone, misplaced)
+    code = (
+        measured.hierarchy.describe(measured.hierarchy.index(parts[0].nodes[0]))
+        if len(parts) == 1
+        else f"a code of {', '.join(alone)}[, {{mostly}},]"
+    )
     yield Finding(
         check=_NAME,
         severity="warning",
         nodes=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b]),
-        statement="{instances} of {of} instances ({share}) {instances|has|have} a code of "
-        f"{names}[, {{mostly}},] beside {measured.hierarchy.describe(meeting.b)}, and not "
-        "first; it should be the only code or the first.",
+        statement=f"{{instances}} of {{of}} instances ({{share}}) {{instances|has|have}} {code} "
+        f"beside {measured.hierarchy.describe(meeting.b)}, and not first; it should be the only "
+        "code or the first.",
         evidence=_evidence(measured, meeting, len(misplaced), meeting.instances),
         curator="Check these records: either the code is wrong, or it belongs in first place.",
         data_user="Do not read these codes as the reason for the encounter.",
         touched=len(misplaced),
-        parts=parts_of(measured, alone, misplaced),
+        parts=parts,
         key=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b], "first"),
     )
 

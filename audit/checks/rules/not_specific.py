@@ -96,8 +96,8 @@ def _in_the_lists(measured: Measurements, integrity: Integrity) -> Iterator[Find
             key=table,
             severity="note",
             statement="{rows} of {of} rows ({share}) {rows|has|have} a heading as code: {labels} "
-            f"codes that {integrity.editions.get(table, f'the list of {table}')} divides into "
-            f"more specific ones; {_once_complete(once, len(labels))}."
+            f"codes[, {{mostly}},] that {integrity.editions.get(table, f'the list of {table}')} "
+            f"divides into more specific ones; {_once_complete(once, len(labels))}."
             f"{not_dated_sentence(measured)}",
             curator=_NEVER_COMPLETE
             if once == 0

@@ -50,7 +50,7 @@ def _faults(measured: Measurements) -> tuple[Finding, ...]:
             severity="warning",
             nodes=parts[0].nodes,
             statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
-            "a label and another one above it, in {pairs} different pairs.",
+            "a label and another one above it, in {pairs} different pairs[, {mostly}].",
             evidence={
                 **share_evidence(touched, measured.labelled),
                 "pairs": Quantity(len(nested)),
@@ -91,7 +91,7 @@ def _undecided(measured: Measurements) -> tuple[Finding, ...]:
             nodes=parts[0].nodes,
             statement="{pairs} of {of_pairs} pairs of a frequent label and its parent, which is a "
             f"label too, stand together in {FEWEST} records or more, and the label stands without "
-            f"that parent in {FEWEST} or more others.",
+            f"that parent in {FEWEST} or more others[, {{mostly}}].",
             evidence={"pairs": Quantity(int(undecided.sum())), "of_pairs": Quantity(len(node))},
             curator="Decide whether a label above another one is to be given, and give it always "
             "or never; say so where the data are described.",

@@ -42,7 +42,7 @@ def test_a_label_at_a_heading_is_a_note() -> None:
         "rows": 4, "of": 7, "share": 4 / 7, "labels": 3, "once_valid": 3,
     }  # fmt: skip
     assert [part.nodes for part in finding.parts] == [("041.4",), ("276.5",), ("585",)]
-    assert "codes that version 32 (FY2015) divides into more specific ones" in finding.statement
+    assert "that version 32 (FY2015) divides into more specific ones" in finding.statement
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,30 @@ def test_what_makes_up_most_of_a_finding_is_named(
     assert told == (f"40, {said}." if said else "40.")
 
 
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([("c d", 7), ("c e", 6), ("d e", 6)], "such as c and d"),
+        ([("c", 15), ("d", 9), ("e", 9)], "such as c and d"),
+        ([("c", 3), ("d", 2)], "c and d"),
+        ([("c d", 3)], "c and d"),
+    ],
+)
+@pytest.mark.parametrize("min_cell", [1, 11])
+def test_a_finding_that_counts_its_lines_names_some_whatever_is_withheld(
+    lines: list[tuple[str, int]], said: str, min_cell: int
+) -> None:
+    parts = tuple(Part(tuple(nodes.split()), {"instances": count(n)}) for nodes, n in lines)
+    counting = replace(
+        FOUND,
+        parts=parts,
+        statement="{instances}[, {mostly}].",
+        evidence={**FOUND.evidence, "pairs": Quantity(len(parts))},
+    )
+
+    assert shared_finding(counting, min_cell, {})["statement"].endswith(f", {said}.")
+
+
 def lines_of(finding: Finding) -> dict[Any, Any]:
     """The numbers that a finding tells of itself and its lines."""
     return dict(numbers_of(finding, shared_finding(finding, 11, {}), ()))
