@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 from zipfile import BadZipFile
@@ -23,12 +24,12 @@ from audit.base.dag import IntArray
 from audit.base.disk import flush, on_disk, written_whole
 from audit.base.errors import InputError
 from audit.data.sources import Source
-from audit.engine.pairs.sums import SortedTail, Sums, end_to_end, summed
+from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, end_to_end, summed
 
-ROWS_PER_GROUP = 262_144
+ROWS_PER_GROUP = 32_768
 """Number of pairs in a row group, the unit in which they are read back."""
-GROUPS_AT_ONCE = 4
-"""Number of row groups that are read together when the whole file is read."""
+GROUPS_AT_ONCE = 32
+"""Number of row groups that are read together where many are."""
 
 _JOINT = pa.schema({"key": pa.int64(), "joint": pa.int64()})
 _SUMS = _JOINT.append(pa.field("confusion", pa.float64()))
@@ -91,15 +92,18 @@ class SumsFile:
         Reads whole row groups.
         """
         with self._readable():
+            read = self._opened.read_row_groups(self.groups(first, stop).tolist())
+            return _within(read, first, stop)
+
+    def groups(self, first: int, stop: int) -> IntArray:
+        """The row groups with keys from ``first`` up to ``stop``."""
+        with self._readable():
             begins, ends = self._bounds
-            groups = np.flatnonzero((begins < stop) & (ends >= first)).tolist()
-            return _within(self._opened.read_row_groups(groups), first, stop)
+        return np.flatnonzero((begins < stop) & (ends >= first))
 
     def blocks(self, first: int, stop: int) -> Iterator[Sums]:
         """As `between`, in order of keys, in blocks of `GROUPS_AT_ONCE` row groups."""
-        with self._readable():
-            begins, ends = self._bounds
-        groups = np.flatnonzero((begins < stop) & (ends >= first))
+        groups, (begins, ends) = self.groups(first, stop), self._bounds
         for start in range(0, len(groups), GROUPS_AT_ONCE):
             some = groups[start : start + GROUPS_AT_ONCE]
             low, high = int(begins[some[0]]), int(ends[some[-1]]) + 1
@@ -181,7 +185,16 @@ class SpilledTail:
             self._spill()
 
     def between(self, first: int, stop: int) -> Sums:
-        """The sums of the keys from ``first`` up to, but not including, ``stop``."""
+        """The sums of the keys from ``first`` up to, but not including, ``stop``.
+
+        As few keys are added up at a time as leave `GROUPS_AT_ONCE` row groups to read, about.
+        """
+        groups = sum(len(run.groups(first, stop)) for run in self.runs)
+        step = max((stop - first) // (1 + groups // GROUPS_AT_ONCE), 1)
+        bounds = pairwise([*range(first, stop, step), stop])
+        return end_to_end([NOTHING, *(self._between(*bound) for bound in bounds)])
+
+    def _between(self, first: int, stop: int) -> Sums:
         runs = [run.between(first, stop) for run in self.runs]
         return summed([*runs, self.held.between(first, stop)])
 

@@ -36,12 +36,11 @@ from audit.data.label_formats.several import stating
 from audit.data.label_formats.tables import values_of
 from audit.data.records import NUMBERED, is_coarse, lie_within, repeats
 from audit.data.sources import Frame, Source
+from audit.data.sources.file import is_large
 from audit.data.unnamed_columns import DAY
 
 _TRIED = 12
 """Number of commands that are tried."""
-_WHOLE = 2**26
-"""Number of bytes of a source that is tried as a whole; of a larger one the first rows are."""
 _NEARLY = 0.9
 """Share of nodes that is nearly all."""
 
@@ -281,7 +280,7 @@ def clear_columns(
     rows hold some, few of any other column's are, and one column alone can be the id. What is clear
     has been read by ``tried``. With ``groups`` the column of the group may be found too.
     """
-    source = source if source.size >= _WHOLE else as_table(source)
+    source = source if is_large(source) else as_table(source)
     if source.nodes is None or len(source.schema) < 2:
         return None
     found = InstanceColumns(_some_of(source), named)
@@ -308,7 +307,7 @@ def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: boo
 
     It is empty where no nodes are known, or the source is not a table with two columns.
     """
-    source = source if source.size >= _WHOLE else as_table(source)
+    source = source if is_large(source) else as_table(source)
     if source.nodes is None or len(source.schema) < 2:
         return ""
     some = InstanceColumns(_some_of(source), named)
@@ -329,7 +328,7 @@ def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: boo
 
 def _some_of(source: Source) -> Source:
     """The source, or its first rows where it is large or reached in a session alone."""
-    if source.size < _WHOLE and (source.files or isinstance(source, Frame)):
+    if not is_large(source) and (source.files or isinstance(source, Frame)):
         return source
     names, *rows = source.head_rows
     first = Frame(pl.DataFrame(rows, schema=names, orient="row"))

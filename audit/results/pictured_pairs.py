@@ -61,27 +61,36 @@ def most_frequent(pairs: pl.LazyFrame, nodes: pl.DataFrame, min_cell: int) -> pl
     below = (pl.col("depth") > 0) & (pl.col("depth") <= DEPTHS) & (pl.col("support") > 0)
     used = nodes.filter(below).sort(["support", "node"], descending=[True, False])
     used = used.select("node", "depth", "support")
-    depth_of, most = used.select("node", "depth"), CANDIDATES
+    most = CANDIDATES
     while True:
         some = used.group_by("depth", maintain_order=True).head(most)
-        found = (
-            within(pairs.filter(pl.col("joint") >= min_cell), some)
-            .join(depth_of.lazy(), left_on="a", right_on="node")
-            .join(depth_of.lazy(), left_on="b", right_on="node", suffix="_b")
-            .filter(pl.col("depth") == pl.col("depth_b"))
-            .drop("depth_b")
-            .sort(["depth", "joint", "a", "b"], descending=[False, True, False, False])
-            .group_by("depth", maintain_order=True)
-            .head(EACH)
-            .collect()
-        )
+        near = within(pairs.filter(pl.col("joint") >= min_cell), some)
+        found = _most_of_each(near.select("a", "b", "joint"), used.select("node", "depth"))
         last = found.group_by("depth").agg(last=pl.col("joint").min(), rows=pl.len())
         others = used.join(some, on="node", how="anti").join(last, on="depth", how="left")
         enough = (pl.col("rows") == EACH) & (pl.col("support") <= pl.col("last"))
         rare = pl.col("support") < min_cell
         if others.select((enough | rare).fill_null(False).all()).item():
-            return found
+            break
         most *= 4
+    ends = used.filter(pl.col("node").is_in(pl.concat([found["a"], found["b"]]).implode()))
+    rows, places = within(pairs, ends).collect(), found.select("depth", "a", "b")
+    return places.join(rows, on=["a", "b"], maintain_order="left")
+
+
+def _most_of_each(pairs: pl.LazyFrame, depth_of: pl.DataFrame) -> pl.DataFrame:
+    """The `EACH` pairs of two nodes of one depth on most instances, of which few are held."""
+    found = pl.DataFrame(schema={**depth_of.schema, **pairs.collect_schema()}).drop("node")
+    for some in pairs.collect_batches():
+        both = some.join(depth_of, left_on="a", right_on="node")
+        alike = both.join(depth_of, left_on=["b", "depth"], right_on=["node", "depth"])
+        found = (
+            pl.concat([found, alike.select(found.columns)])
+            .sort(["depth", "joint", "a", "b"], descending=[False, True, False, False])
+            .group_by("depth", maintain_order=True)
+            .head(EACH)
+        )
+    return found
 
 
 def _ends(row: Mapping[str, Any]) -> Pair:

@@ -322,6 +322,15 @@ def estimated_rows(dataset: str | Path) -> int:
     return 0
 
 
+LARGE, MANY = 2**26, 1_000_000
+"""Numbers of bytes and of rows from which a table is large; Parquet packs many into few bytes."""
+
+
+def is_large(source: Source) -> bool:
+    """Whether columns are looked for in the first rows of a source alone."""
+    return source.size >= LARGE or sum(map(estimated_rows, source.files)) >= MANY
+
+
 def _values_in(file: Path) -> int:
     import pyarrow.parquet as pq
 

@@ -233,10 +233,15 @@ def _closure(n: int):  # type: ignore[no-untyped-def]
     return csr_array(np.eye(n, dtype=np.int64) + np.eye(n, k=-1, dtype=np.int64))
 
 
-def test_spilled_pairs_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("at_once", [1, 32])
+def test_spilled_pairs_add_up(
+    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from scipy.sparse import csr_array
 
     monkeypatch.setattr("audit.engine.pairs.tally.PAIRS_AT_ONCE", 300)
+    monkeypatch.setattr("audit.counting.storage.ROWS_PER_GROUP", 50 * at_once)
+    monkeypatch.setattr("audit.counting.storage.GROUPS_AT_ONCE", at_once)
     batches, whole = many_pairs(3)
     tail = SpilledTail(tmp_path / "pairs", memory=5_000)
     spilled = PairTally(_closure(40), square=100, tail=tail)

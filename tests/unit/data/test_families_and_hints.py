@@ -211,6 +211,21 @@ def test_clear_columns_are_taken_and_told(
     assert counted.ledger.rows_mapped == ROWS
 
 
+def test_columns_of_many_rows_are_found_in_the_first_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.parquet"
+    pl.DataFrame({"stay": STAYS, "dx": codes(0)}).write_parquet(path)
+    wanted = count_pairs(path, "icd9cm", sort=True)
+    monkeypatch.setattr("audit.data.sources.file.MANY", ROWS)
+    monkeypatch.setattr("audit.data.sources.File.table", None)
+
+    found = count_pairs(path, "icd9cm", sort=True)
+
+    assert (found.readings, found.ledger) == (wanted.readings, wanted.ledger)
+    assert taken(found) == {"--id": "stay", "--label": "dx"}
+
+
 COUNTED = [str(1 + row % 3) for row in range(ROWS)]
 UNCLEAR: dict[str, tuple[dict[str, list[str]], str]] = {
     "two columns of codes": (
