@@ -28,8 +28,6 @@ _OF_CODES = (
 _RELATIONSHIP = ("concept_id_1", "concept_id_2", "relationship_id", "invalid_reason")
 _HEADINGS = "nonbill|hierarchy|chapter"
 """What the class of a concept says that is no code by itself."""
-
-
 _AT_ONCE = 131_072
 """Rows of a file that are held at a time."""
 
@@ -171,10 +169,6 @@ def of_base(address: str, shape: Shape) -> Hierarchy:
     return hierarchy
 
 
-def _read_omop(path: Path, shape: Shape) -> Hierarchy:
-    return _of_tables(Tables(path), shape)
-
-
 def _of_tables(tables: Tables, shape: Shape) -> Hierarchy:
     """Read the valid concepts of a vocabulary, by their codes, below those that "Is a" names.
 
@@ -197,23 +191,17 @@ def _of_tables(tables: Tables, shape: Shape) -> Hierarchy:
     links = links.filter(pl.col("vocabulary_id") == vocabulary)
     inside = pl.col("vocabulary_id_above") == vocabulary
     ends = links.select("relationship_id", "concept_code", "concept_code_above", inside=inside)
-    valid, gone = (
-        listed.filter(pl.col("invalid_reason").is_null() == one) for one in (True, False)
-    )
-    heading = valid["concept_class_id"].fill_null("").str.to_lowercase().str.contains(_HEADINGS)
-    titles = titles_of(valid.select("concept_code", "concept_name").iter_rows())
+    in_use = pl.col("invalid_reason").is_null()
+    valid, gone = listed.filter(in_use), listed.filter(~in_use)
+    heading = pl.col("concept_class_id").str.to_lowercase().str.contains(_HEADINGS)
     headings = {*valid.filter(heading)["concept_code"]}
+    titles = titles_of(valid.select("concept_code", "concept_name").iter_rows())
     edges = ends.filter("inside", relationship_id=_IS_A).select(
         "concept_code", "concept_code_above"
     )
     edges = edges.filter(pl.all_horizontal(pl.all().is_in([*titles]))).unique(maintain_order=True)
-    later = dict[str, list[str]]()
-    for code, new in (
-        ends.filter("inside", relationship_id=_REPLACED)
-        .select("concept_code", "concept_code_above")
-        .iter_rows()
-    ):
-        later.setdefault(code, []).append(new)
+    replaced = ends.filter("inside", relationship_id=_REPLACED).group_by("concept_code")
+    later = dict(replaced.agg("concept_code_above").iter_rows())
     codes = [one for one in gone["concept_code"].unique(maintain_order=True) if one not in titles]
     others = len(ends.filter(~pl.col("inside"), relationship_id=_IS_A))
     told = Reading(
@@ -258,6 +246,6 @@ OMOP = HierarchyFormat(
     "omop",
     "a folder of OMOP CDM with concept and concept_relationship",
     is_omop,
-    _read_omop,
+    lambda path, shape: _of_tables(Tables(path), shape),
     frozenset({"vocabulary"}),
 )
