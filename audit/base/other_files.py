@@ -73,7 +73,29 @@ _ZIP = rb"PK(\x03\x04|\x05\x06)"
 _OFFICE = _ZIP + rb".{0,4000}(?:\]\.xml|rels|docProps).{0,60000}?"
 _HTML = rb"(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html\b)"
 
+_TAGGED = (
+    r"""awk 'BEGIN {print "id\tlabel"} /^PMID-/ {id = substr($0, 7)} /^MH  -/ """
+    r"""{m = substr($0, 7); sub(/\/.*/, "", m); gsub(/[*\r]/, "", m); print id "\t" m}' """
+    r"""FILE > FILE.tsv"""
+)
+_SPECIES = _python(
+    "import json; [print(json.dumps({'id': p['filepath'], 'scores': {c.split(';')[-1]: s for c, s "
+    "in zip(*map(p['classifications'].get, ('classes', 'scores')))}})) for p in "
+    "json.load(open('FILE'))['predictions'] if 'classifications' in p]"
+)
+_BATCH = _python(
+    "import json; [print(json.dumps({'id': r['custom_id'], 'prediction': "
+    "r['response']['body']['choices'][0]['message']['content']})) for r in "
+    "map(json.loads, open('FILE')) if not r.get('error')]"
+)
+
 KINDS: tuple[Kind, ...] = (
+    Kind("tagged records, as PubMed exports them", rb"PMID- ?\d",
+         f"{_TAGGED} makes a table of their headings of MeSH"),
+    Kind("predictions of SpeciesNet", rb'\{\s*"predictions":\s*\[\s*\{\s*"filepath"',
+         f"{_SPECIES} > FILE.jsonl makes lines of ids and scores, by common names"),
+    Kind("answers of a batch, as OpenAI writes them", rb'\{"id":\s*"batch_req_',
+         f"{_BATCH} > FILE.jsonl makes lines of ids and what was answered"),
     Kind("a pointer of Git LFS, not the file itself", rb"version https://git-lfs\.github\.com/spec",
          "git lfs pull fetches the file"),
     Kind("a pointer of git-annex, not the file itself", rb"(\.\./)*(\.git)?/?annex/objects/\S+\s*$",

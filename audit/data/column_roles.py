@@ -232,6 +232,11 @@ class TableColumns:
         levels = sum(map(nodes.hold_one_above, rows)) > len(rows) / 2
         return alike if near and not levels else []
 
+    def _share_nodes(self, names: Sequence[str]) -> bool:
+        """Whether columns have a node in common in a row, so that they say one thing twice."""
+        rows = zip(*map(self._nodes_of, names), strict=True)
+        return any(len(frozenset().union(*row)) < sum(map(len, row)) for row in rows)
+
     def lowest(self, best: str) -> str | None:
         """The column of the lowest of several levels, of which each row holds one above too."""
         nodes = self.source.nodes

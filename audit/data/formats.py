@@ -42,7 +42,7 @@ from audit.data.prediction_formats import (
 )
 from audit.data.records import UnclearColumnsError, column_for
 from audit.data.sources import File, Folder, Frame, Source, source_of
-from audit.data.unnamed_columns import refuse_totals, with_rules, without_role
+from audit.data.unnamed_columns import refuse_totals, with_rules, with_unread
 
 FORMATS: tuple[LabelFormat, ...] = (
     mimic.MIMIC_III,
@@ -111,7 +111,7 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
     raw, told = _with_found(source, columns, lambda every: _read(source, every, format))
     told = (*source.readings, *told, *raw.readings)
     if raw.format in _OF_COLUMNS and raw.layout is not None:
-        told += without_role(source.schema, [raw.layout.id, *raw.layout.labels], columns, told)
+        told = with_unread(source.schema, [raw.layout.id, *raw.layout.labels], columns, told)
     return replace(raw, readings=told)
 
 
@@ -180,8 +180,8 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
 
     chosen, told = _with_found(source, columns, choose, groups=False)
     told = (*source.readings, *told, *chosen.readings)
-    told += without_role(source.schema, [chosen.id, *chosen.labels], columns, told)
-    return replace(chosen, readings=told)
+    used = [chosen.id, *chosen.labels]
+    return replace(chosen, readings=with_unread(source.schema, used, columns, told))
 
 
 def _giving(source: Source, label: str | None, format: str | None) -> LabelFormat:
@@ -244,9 +244,10 @@ def read_predictions(
         id: What the column of the labels' ids is called, as that of the predictions may be.
         instances: These ids, by which their column is recognised too.
     """
-    source = source_of(data)
-    source.know(nodes, named_classes=classes is not None, id=id)
-    source.instances = instances
+    given = source_of(data)
+    given.know(nodes, named_classes=classes is not None, id=id)
+    given.instances = instances
+    source = scores_wide.unpacked(given, classes)
     matching = _matching(prediction_formats(), source, format)
     if len(matching) == 1:
         if not matching[0].of_folders:
@@ -255,6 +256,7 @@ def read_predictions(
             raw = matching[0].read(source, classes)
         told = (*source.readings, *raw.readings)
         raw = replace(raw, numbered=raw.numbered or source.numbered, readings=told)
+        raw = raw if source is given else replace(raw, sources=given.files, name=given.name)
         return raw if raw.named else with_names(raw, classes)
     source.refuse_pickle()
     if not matching and not format and isinstance(source, File):

@@ -20,7 +20,7 @@ SEPARATORS = (";", "|", ",", " ")
 """Signs that may stand between two labels of one cell, the most telling first."""
 _BOXES = r"/(?:\s+-?[0-9][0-9.]*){4}\s*/"
 _LINES = r"/[\r\n]+/"
-_STARS = r"/[*^~\n\/]+/"
+_STARS = r"/[*+!†^~\n\/]+/"
 _EXPRESSIONS = {
     r"/^\s*(?:\{\s*\"\w+\"\s*:\s*)?\[\s*['\"]|['\"]\s*,?\s*['\"]|['\"]\s*\]\s*\}?\s*$/": (
         "as a list in Python has them"
@@ -31,7 +31,7 @@ _EXPRESSIONS = {
     "/[<>]+/": "each between < and >",
     _BOXES: "each before the four numbers of a box",
     _LINES: "each on a line of its own",
-    _STARS: "with *, ^, ~, / or the end of a line between them",
+    _STARS: "with *, +, !, ^, ~, / or the end of a line between them",
 }
 """What else stands between labels, as a regular expression, and how they stand then."""
 _WORD = re.compile(r"\S{1,60}")
@@ -44,6 +44,10 @@ LEAST_SHARE = 0.5
 _MARKS, _NUMBER = " '\"[]()", re.compile(r"(?<=\s)-?[0-9][0-9.]*(?=\s|$)")
 _BRACKETS = re.compile(r"[\[(]([^\[\]()]+)[\])]")
 _BEFORE_TITLE = re.compile(r"(\S+)(?:\s+[-–—:|]|:)\s+\S.*")
+_TITLED = re.compile(r"(\S+?)(?:\s*[-–—]\s*(?=[^\W\d_]{3})|\s*[(\[]).*")
+"""A code before its title behind a dash, or before what stands in brackets."""
+_QUOTED = re.compile(r'[:\[,]\s*"([^"]+)"(?!\s*:)')
+"""Values within a text of JSON."""
 _SEVERAL = 5
 """Least number of different cells by which what they begin with is known."""
 _WORDS = Words()
@@ -198,10 +202,12 @@ def _parts(cell: str) -> list[str]:
     """What of a cell may be a node: all of it, without marks of a list, or what signs part."""
     bare = cell.strip(_MARKS)
     signs = [sign for sign in SEPARATORS if sign in bare]
-    signs += [sign for sign in _EXPRESSIONS if re.search(r"[<'*^~\n/{]", bare)]
+    signs += [sign for sign in _EXPRESSIONS if re.search(r"[<'*+!†^~\n/{]", bare)]
     signs += [":"] * (":" in bare)
     parts = [part.strip(_MARKS) for sign in signs for part in split(bare, sign)]
-    return [cell, bare, bare.replace(",", "."), *parts]
+    quoted = _QUOTED.findall(cell) if "{" in cell else []
+    before = [found[1] for one in (bare, *parts) if (found := _TITLED.fullmatch(one))]
+    return [cell, bare, bare.replace(",", "."), *parts, *quoted, *before]
 
 
 def alphanumeric(text: str) -> str:

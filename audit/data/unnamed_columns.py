@@ -132,27 +132,33 @@ def _new(there: Collection[str], names: Iterable[str]) -> Iterator[str]:
     return (name for name in names if name.strip().lower() not in taken)
 
 
-def without_role(
+def with_unread(
     names: Iterable[str], used: Iterable[str | None], columns: Columns, told: Iterable[Reading]
 ) -> tuple[Reading, ...]:
-    """What is told of the columns of a table that nobody names, and nothing that is told does."""
+    """What is told, and then of the columns that nobody names, and nothing that is told does."""
+    told = tuple(told)
     known = {
         name.strip().lower() for name in (*used, *columns.beside.values(), "") if name is not None
     }
     said = " ".join(one.decision for one in told)
     left = [n for n in names if n.strip().lower() not in known and repr(n) not in said]
     if not left:
-        return ()
+        return told
     decision = f"columns without a role are left unread: {first_cases(left)}"
     option = f"--strata {quote(left[0])}"
-    return (Reading(decision, "nothing says what they are", len(left), option, "columns"),)
+    unread = Reading(decision, "nothing says what they are", len(left), option, "columns")
+    return (*told, unread)
 
 
-_YES = re.compile(r"1(\.0+)?|true|t|yes|y|present|positive|pos|confirmed|accept(ed)?")
+_YES = re.compile(
+    r"1(\.0+)?|true|t|yes|y|present|positive|pos|confirmed|accept(ed)?|approved?|submitted|"
+    r"validated?|verified|complete[dt]?|done|finished|final|gold|keep|kept"
+)
 _NO = re.compile(r"0(\.0+)?|false|f|no|n|absent|negative|neg")
 _NEVER = re.compile(
     r"(.*\|)?not(\|.*|[ _](?!av|app|rec|known|spec).*)?|0/\d+|absent|negated|"
-    r"refuted|excluded|ruled.out|entered.in.error|reject(ed)?|ignored?|skip(ped)?"
+    r"refuted|excluded|ruled.out|entered.in.error|reject(ed)?|ignored?|skip(ped)?|discard(ed)?|"
+    r"drafts?|withdrawn|retracted|void(ed)?|cancel(l?ed)?|invalid|deleted|unsubmitted"
 )
 """Values that say by themselves that a label is not carried: NOT of gene annotations, 0 of 7."""
 _CERTAINTY, _EXCLUDED = {"a", "g", "v", "z"}, "a"

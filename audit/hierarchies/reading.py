@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
+from shlex import quote
 from typing import Any, TypeAlias
 
 from audit.base.databases import is_base
@@ -23,6 +24,7 @@ from audit.hierarchies.formats import (
     classifications,
     clinical,
     edges,
+    implied,
     interface,
     media,
     obo,
@@ -38,13 +40,15 @@ from audit.hierarchies.formats.format import (
     Shape,
     reading_of,
 )
-from audit.hierarchies.formats.tables import columns_of
+from audit.hierarchies.formats.tables import columns_of, rows_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import ICD9CM, ICD10CM
 
 FORMATS: tuple[HierarchyFormat, ...] = (
     edges.FORMAT,
     paths.LEVELS,
+    paths.OUTLINE,
+    paths.PREFIXES,
     caml.FORMAT,
     obo.FORMAT,
     obo.GRAPHS,
@@ -296,6 +300,10 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
         "name its columns by --hierarchy-child COL --hierarchy-parent COL, or each level by "
         "--hierarchy-levels COL; or rename them so; `audit list formats` says what is read"
     )
+    if columns and not (matching or name) and (levels := implied.possible_levels(rows_of(head))):
+        named = " ".join(f"--hierarchy-levels {quote(one)}" for one in levels)
+        ways = f"name its levels, perhaps {named}; or its columns by --hierarchy-child COL "
+        ways += "--hierarchy-parent COL"
     raise FormatError(
         "exactly one hierarchy format must match"
         if matching

@@ -146,10 +146,14 @@ def node_spelt(text: str, hierarchy: Hierarchy) -> tuple[str, str] | None:
         return node, "without their dots"
     if (node := nodes_by_end(hierarchy).get(text)) is not None:
         return node, "by the ends of their addresses"
+    if _DOTTED.fullmatch(text) and hierarchy.integrity is None:
+        bare = text.replace(".", "")
+        return (bare, "with dots in them") if bare in hierarchy and text not in hierarchy else None
     whole = text.replace("/", "") if _DECIMALS.fullmatch(text) else text
     return (whole, "with slashes in them") if whole != text and whole in hierarchy else None
 
 
+_DOTTED = re.compile(r"[0-9A-Za-z]{2,}(\.[0-9A-Za-z]{2,})+")
 _DECIMALS = re.compile(r"\d{3}(?=[\d./]*/)/?\.[\d/]+")
 
 

@@ -60,7 +60,8 @@ WRITTEN = (
     Written("dotted", "h.txt", files.write_dotted, dotted_trees(), dotted_example()),
 )
 READ_ONLY = {
-    "skos", "owl", "caml", "levels", "parents", "children", "paths", "ccs", "ccsr", "phecode",
+    "skos", "owl", "caml", "levels", "outline", "prefixes", "parents", "children", "paths",
+    "ccs", "ccsr", "phecode",
     "mesh", "codesystem", "meds", "inaturalist", "openimages", "labelstudio",
 }  # fmt: skip
 """Formats that have no writer; their readers are tested on text written by hand."""
@@ -99,7 +100,8 @@ def test_every_format_is_known_by_one_name_and_a_title() -> None:
     names = [known.name for known in FORMATS]
 
     assert names == [
-        "edges", "levels", "caml", "obo", "obographs", "rdf", "skos", "owl", "audioset",
+        "edges", "levels", "outline", "prefixes", "caml", "obo", "obographs", "rdf", "skos",
+        "owl", "audioset",
         "interface", "tree", "parents", "children", "paths", "dotted", "ccs", "ccsr", "phecode",
         "mesh", "meds", "codesystem", "inaturalist", "openimages", "labelstudio",
     ]  # fmt: skip

@@ -322,6 +322,7 @@ def system_of(content: str, *codes: str) -> Read:
     return of_hierarchy("cs.json", json.dumps({**held, "concept": entries}))
 
 
+UPWARD = "kode,oben,group\na1,,x\nb1,a1,x\nc1,a1,y\nd1,b1,y\n"
 RELATED = """active,sourceId,destinationId,typeId
 1,dog,animal,is a
 1,cat,animal,is a
@@ -461,7 +462,7 @@ TOLD = [
          of_headless, {"header": "id,label\n"}),
     Told("data.label_formats.wide.read", "left out: 'born'", "--strata born",
          of_instances(FLAGS), {"strata": ["born"]}),
-    Told("data.unnamed_columns.without_role", "unread: 'site'", "--strata site",
+    Told("data.unnamed_columns.with_unread", "unread: 'site'", "--strata site",
          of_instances({**LABELLED, "site": [*"xxyy"]}), {"strata": ["site"]}),
     Told("data.label_formats.tables.told_of_parts", "joined by ';'", "--format long",
          of_labels(CELLS), {"format": "long"}),
@@ -538,6 +539,18 @@ TOLD = [
          of_hierarchy("h.csv", RELATED), {"relations": ("part_of",)}),
     Told("hierarchies.formats.edges._edges_of", "inactive", "rename 'active'",
          of_renamed, {"name": "was"}),
+    Told("hierarchies.formats.edges._synonyms", "synonyms", "rename 'acceptedID'",
+         of_either(lambda name: of_hierarchy("h.csv", f"id,parent,{name}\na,,\nb,a,\nc,a,b\n"),
+                   "acceptedID", "other"), {"otherwise": True}),
+    Told("hierarchies.formats.edges._columns", "holds the parents", "--hierarchy-parent COL",
+         of_hierarchy("h.csv", UPWARD), {"parent": "group"}),
+    Told("hierarchies.formats.paths._read_implied", "lower 'level'",
+         "--hierarchy-format prefixes",
+         of_hierarchy("h.csv", "id,level\nA1,0\nA12,1\nA13,2\nA2,0\nA21,1\n"),
+         {"format": "prefixes"}),
+    Told("hierarchies.formats.paths._read_implied", "longest", "--hierarchy-parent COL",
+         of_hierarchy("h.csv", "id,group\nA1,x\nA12,x\nA13,y\nA2,x\nA21,z\n"),
+         {"parent": "group"}),
     Told("hierarchies.formats.paths.of_levels", "are levels", "--hierarchy-levels COL",
          of_hierarchy("h.csv", PLACES), {"levels": ("l2",)}),
     Told("hierarchies.formats.paths._of_paths", "joins", "--hierarchy-levels COL",

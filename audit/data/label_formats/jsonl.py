@@ -42,7 +42,7 @@ from audit.data.records import (
 )
 from audit.data.sources import Frame, Source
 from audit.data.sources.source import ID_NAMES
-from audit.data.unnamed_columns import few_ids, flags, unnamed_columns, without_role
+from audit.data.unnamed_columns import few_ids, flags, unnamed_columns, with_unread
 
 LINES_LOOKED_AT = 1_000
 """Number of JSON lines from which the keys of the id and the labels are detected in batches."""
@@ -60,7 +60,9 @@ def read(source: Source, columns: Columns) -> RawLabels:
         flat = _flat(lines, str(columns.label), source)
         if not called(flat.schema, [str(columns.label)]):
             _refuse_nested(lines[:LINES_LOOKED_AT], str(columns.label), source)
-        return replace(long.FORMAT.read(flat, columns), sources=source.files)
+        raw = long.FORMAT.read(flat, columns)
+        told = with_unread(flat.schema, [raw.id, columns.label], columns, raw.readings)
+        return replace(raw, sources=source.files, readings=told)
     chosen = _chosen(lines, columns, source, lambda: lines)
     (labels,), names = chosen.labels, keys_of(lines)
     roles = tables.roles_of(columns, names, source)
@@ -68,20 +70,19 @@ def read(source: Source, columns: Columns) -> RawLabels:
     listed = pick(frame, source, labels="labels", instance="instance", **{r: r for r in roles})
     others = set(names) - {labels, *roles.values(), *nested(lines), chosen.id}
     name = tables.ROW if chosen.id is None else chosen.id
-    texts = _of_texts(lines, {key for key in others if key})
-    table = pl.DataFrame([listed["instance"].alias(name), *texts])
+    table = pl.DataFrame([listed["instance"].alias(name), *_of_texts(lines, others - {""})])
     flagged = flags(
         _known(Frame(table), source), name, [key for key in table.columns if key != name]
     )
     said = (*chosen.readings, *flagged)
-    told = {
-        "readings": (*said, *without_role(names, [chosen.id, labels], columns, said)),
+    kept = {
+        "readings": with_unread(names, [chosen.id, labels], columns, said),
         "numbered": chosen.id is None,
         "id": chosen.id,
         "layout": tables.layout_of(chosen, listed=True),
     }
     unnamed = unnamed_columns(table, name, (), source, groups=columns.group is None)
-    return raw_labels(exploded(listed), listed, source, columns.rules, unnamed=unnamed, **told)
+    return raw_labels(exploded(listed), listed, source, columns.rules, unnamed=unnamed, **kept)
 
 
 def _lines(source: Source) -> list[Line]:
@@ -129,9 +130,8 @@ def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
             hint="leave out --memory, or name the engine: --engine memory",
         )
     chosen = _chosen(lines, columns, source, lambda: objects(source, streamed=True))
-    used, said = [chosen.id, *chosen.labels], chosen.readings
-    left = without_role(keys_of(lines), used, columns, said)
-    return replace(chosen, readings=(*said, *left))
+    used = [chosen.id, *chosen.labels]
+    return replace(chosen, readings=with_unread(keys_of(lines), used, columns, chosen.readings))
 
 
 def _chosen(

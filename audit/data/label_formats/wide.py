@@ -59,10 +59,12 @@ def read(source: Source, columns: Columns) -> RawLabels:
     nodes = [name for name in frame.columns if name not in {instance, *others}]
     nodes = [n for n in nodes if n.lower() != INDEX or _are_flags(frame, n, source)]
     known = source.nodes
-    left = [n for n in nodes if known and not (known.means(n) or _are_flags(frame, n, source))]
+    unlike = [name for name in nodes if known and not known.means(name)]
+    left = [name for name in unlike if inside or not _are_flags(frame, name, source)]
     if left and (nodes := [name for name in nodes if name not in left]):
         said = f"columns that are not named as nodes are left out: {first_cases(left)}"
         why = "they hold other values than 0, 1, true and false"
+        why = f"{why}, or begin otherwise than those that are" if inside else why
         readings += (Reading(said, why, len(frame), f"--strata {left[0]}"),)
     if not nodes:
         raise SchemaError(
@@ -133,7 +135,8 @@ def matches(source: Source) -> bool:
     own = of_nodes if len(of_nodes) > 1 else range(1, len(names))
     values = [row[n].strip().lower() for row in rows for n in own if row[n:] and row[n].strip()]
     flags = (*_YES, *_NO, *(_WORDS if len(of_nodes) > 2 else ()))
-    return 2 * sum(value in flags for value in values) > len(values)
+    numbers = len(of_nodes) > 2 and values and all(map(str.isdecimal, values))
+    return bool(numbers) or 2 * sum(value in flags for value in values) > len(values)
 
 
 def _has_labels(source: Source) -> bool:
@@ -197,15 +200,34 @@ def _require_flags(flags: pl.DataFrame, source: Source) -> None:
     for node, is_wrong in zip(flags.columns, wrong, strict=True):
         if is_wrong:
             others = flags[node].filter(~flags[node].is_in(_YES + _NO)).drop_nulls()
+            hint = "a column that is not a node is named with --id, --group or --split, or as one "
+            hint = _coded(flags, source) or hint + "of the policy's strata"
+            if {*others.unique()} <= {"-1", "-1.0", "u"}:
+                hint = "write 1 or 0 for what is uncertain"
             raise SchemaError(
                 f"the column {node!r} must hold 0, 1, true, false or nothing",
                 found=first_cases(str(other)[:60] for other in others.unique(maintain_order=True)),
                 where=_place(source, node),
-                hint="write 1 or 0 for what is uncertain"
-                if {*others.unique()} <= {"-1", "-1.0", "u"}
-                else "a column that is not a node is named with --id, --group or --split, or as "
-                "one of the policy's strata",
+                hint=hint,
             )
+
+
+def _coded(flags: pl.DataFrame, source: Source) -> str:
+    """What makes flags of columns that hold numbers, by whether these are counts or codes of yes
+    and no; empty where some hold others, or are no nodes."""
+    values = {one for name in flags.columns for one in flags[name].drop_nulls().unique()}
+    named = source.nodes and all(map(source.nodes.means, flags.columns))
+    if not named or not all(map(str.isdecimal, values)):
+        return ""
+    beside = [name for name in source.schema if name.strip() not in flags.columns]
+    counts = "0" in values
+    sign, meant = (">= 1", "every count from 1 on") if counts else ("== 1", "1, which may be yes,")
+    made = f"p.exclude({str(beside)[1:-1]}) {sign}"
+    code = (
+        f"import polars as p; p.read_csv('{source}').with_columns(({made}).cast(p.Int8))"
+        ".write_csv('flags.csv')"
+    )
+    return f'python -c "{code}" makes flags.csv, in which {meant} is a label'
 
 
 def _place(source: Source, node: str) -> str:

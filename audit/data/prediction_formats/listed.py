@@ -99,7 +99,7 @@ PREDICTED = (
 )
 _LABELS = ("label", "labels")
 _TRUE = (*_LABELS, "true", "true label", "truth", "y true", "target", "gold", "actual")
-_SCORE = (
+SCORE = (
     *("score", "confidence", "confidence score", "probability", "prob", "proba", "y prob"),
     *("y score", "pred score", "pred prob", "top1 score", "top1 prob", "top1 confidence"),
     *("max prob", "predicted probability", "prediction score", "prediction probability"),
@@ -145,7 +145,7 @@ def roles_of(source: Source, names: Iterable[str]) -> TableRoles:
     """The roles of columns by their names; what is named as a node is, is the scores of it."""
     nodes, names = source.nodes, list(names)
     free = [name for name in names if not (nodes and nodes.means(name))]
-    answers, score = called_like(free, PREDICTED), called_like(free, _SCORE)
+    answers, score = called_like(free, PREDICTED), called_like(free, SCORE)
     true = called_like(free, _TRUE)
     rest = [name for name in names if name not in {*answers, *score, *true, source.known_id(names)}]
     before, classes = _classes(rest, source.nodes)

@@ -16,8 +16,11 @@ from audit.data.label_formats import id_lines
 from audit.data.label_formats.wide import refuse_repeated
 from audit.data.prediction_format import PredictionFormat, RawPredictions, matrix, numbers_in
 from audit.data.prediction_formats.listed import (
+    SCORE,
     UNNAMED,
     TableRoles,
+    as_frame,
+    called_like,
     is_unnamed,
     roles_of,
     without_index,
@@ -64,6 +67,28 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
         instances=None if instance is None else _ids(frame.select(instance), source),
     )
     return replace(raw, readings=_told(roles, raw))
+
+
+_VECTOR = r"^\s*\[\s*[-+\d.eE]+(?:\s*,\s*[-+\d.eE]+)+\s*\]\s*$"
+
+
+def unpacked(source: Source, classes: Classes | None) -> Source:
+    """A table with the numbers of lists of one length, ``[0.1, 0.9]``, as Spark ML writes them, in
+    a column each; another source as it is."""
+    if not (source.is_text and source.schema and called_like(source.schema, SCORE)):
+        return source
+    for name in called_like(source.schema, SCORE):
+        first = pl.Series(source.first_cells(name), dtype=pl.String)
+        if not (len(first) and first.str.contains(_VECTOR).all()):
+            continue
+        frame = source.table()
+        lists = frame[name].str.strip_chars(" []").str.split(",")
+        (width, *others) = lists.list.len().unique().to_list()
+        if width is None or others:
+            continue
+        columns = [lists.list.get(n).str.strip_chars().alias(f"{name}_{n}") for n in range(width)]
+        return as_frame(frame.drop(name).with_columns(columns), source, classes)
+    return source
 
 
 def _told(roles: TableRoles, raw: RawPredictions) -> tuple[Reading, ...]:

@@ -27,35 +27,17 @@ def matches(path: Path, head: bytes) -> bool:
     columns = tables.columns_of(path, head)
     if names.parents_among(columns) or tables.is_headless(path, head):
         return True
-    return bool(_ends_of_relations(columns)) or _are_pairs(path, head)
-
-
-_NO_NODES = (*names.TITLES, "description", "count")
+    if _ends_of_relations(columns) or _are_pairs(path, head):
+        return True
+    header, *rows = tables.rows_of(head) or [[]]
+    return names.ends_by_values([*map(tables.bare, header)], rows) is not None
 
 
 def _are_pairs(path: Path, head: bytes) -> bool:
     if tables.is_parquet(path):
         return False
     header, *rows = [row for row in tables.rows_of(head) if any(row)] or [[]]
-    return _are_edges(header, rows)
-
-
-def _are_edges(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether two columns that are not called so are edges by their values.
-
-    One of them has another value in each row; and the other some of these too, or, behind it, at
-    most half as many of its own.
-    """
-    titled = any(names.plain(name).endswith(_NO_NODES) for name in header)
-    if len(header) != 2 or titled or any(len(row) != 2 or not all(row) for row in rows):
-        return False
-    first, second = ([row[end].strip() for row in rows] for end in (0, 1))
-    if not rows or all(map(str.isdigit, second)) or all(map(str.isdigit, first)):
-        return False
-    once = [len({*end}) == len(rows) for end in (first, second)]
-    if {*first} & {*second}:
-        return once[0] != once[1]
-    return once[0] and 2 * len({*second}) <= len(rows)
+    return names.are_edges(header, rows)
 
 
 def read(path: Path, shape: Shape) -> Hierarchy:
@@ -89,6 +71,7 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
         others = pl.exclude(several)
         frame = pl.concat([frame.select(others, pl.col(n).alias(several[0])) for n in several])
     columns, readings = _columns(path, frame, shape)
+    frame, synonyms = _synonyms(path, frame, columns)
     table = _of_whole_numbers(_table(path, frame, columns))
     _refuse_blank_child(path, frame, table)
     table = table.filter(~_blank("child"))
@@ -97,7 +80,7 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     lacking = _undeclared(table)
     told = _told(lacking) if shape.dangling == "refuse" else []
     missing = lacking if shape.dangling == "drop" else ()
-    edge_rows, readings = edges.iter_rows(), [*left_out, *readings, *told]
+    edge_rows, readings = edges.iter_rows(), [*left_out, *readings, *synonyms, *told]
     return hierarchy_of_records(path, edge_rows, records, shape, readings, {*missing})
 
 
@@ -176,7 +159,7 @@ def _columns(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[dict[str, s
     ends = [*frame.columns]
     unknown = len(ends) == 2 and not (found or any(map(names.is_parent, ends)))
     pairs = [(str(a), str(b)) for a, b in frame.drop_nulls().rows()] if unknown else []
-    if _are_edges(ends, pairs):
+    if names.are_edges(ends, pairs):
         ways = [
             f"--hierarchy-child {quote(child)} --hierarchy-parent {quote(parent)}"
             for child, parent in (ends, ends[::-1])
@@ -188,6 +171,18 @@ def _columns(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[dict[str, s
         found = {"child": related[0], "parent": related[1]}
     others = [name for name in frame.columns if name not in found.values()]
     parents = [name for name in others if names.is_parent(name)]
+    unnamed = [] if found or parents else frame.columns
+    rows = zip(*(tables.text_of(frame, name).fill_null("") for name in unnamed), strict=True)
+    if (meant := names.ends_by_values(unnamed, [*rows])) is not None:
+        child, parent = meant
+        titled = names.titles_among([name for name in others if name not in meant])
+        said = Reading(
+            f"{parent!r} holds the parents of {child!r}",
+            "its values are some of that one's, and no other column's are", len(frame),
+            "--hierarchy-parent COL",
+        )  # fmt: skip
+        title = {"title": titled[0]} if titled else {}
+        return {"child": child, "parent": parent, **title}, [said]
     if "parent" not in found:
         found["parent"] = [*names.parents_among(parents), "parent"][0]
         column_named(frame, found["parent"], path)
@@ -197,6 +192,41 @@ def _columns(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[dict[str, s
         found["child"], told = _child(path, frame, found["parent"], others)
     titled = names.titles_among([name for name in others if name != found["child"]])
     return ({"title": titled[0]} if titled else {}) | found, told
+
+
+_ACCEPTED = re.compile(
+    r"(dwc|is)?(accepted|valid|current|preferred|senior)(name)?(usage|taxon|concept|term)?"
+    r"(id|key|code|aphiaid|uri)|(mergedinto|replacedby|synonymof|supersededby|successor)(id|code)?"
+)
+_SYNONYM = re.compile(
+    r".*synonym.*|merged|misapplied|unaccepted|superseded|alternate representation"
+)
+
+
+def _synonyms(
+    path: Path, frame: pl.DataFrame, columns: Mapping[str, str]
+) -> tuple[pl.DataFrame, list[Reading]]:
+    """The table with successors of the ids that are those of synonyms, which are no nodes."""
+    there = {column.lower() for column in frame.columns}
+    named = [one for one in frame.columns if _ACCEPTED.fullmatch(names.plain(one))]
+    named = [one for one in named if one not in columns.values()]
+    status = [one for one in frame.columns if names.plain(one).endswith("taxonomicstatus")]
+    if there & {REPLACED_BY, *OBSOLETE} or not (named or status):
+        return frame, []
+    ids = tables.text_of(frame, columns["child"]).fill_null("")
+    own = tables.text_of(frame, named[0]).fill_null("") if named else ids
+    own = own.set(own.is_in(["0", *names.NOTHING]), "")
+    said = tables.text_of(frame, status[0]).fill_null("") if status else pl.Series(ids.len() * [""])
+    gone = ((own != ids) & (own != "")) | said.str.to_lowercase().str.contains(_SYNONYM.pattern)
+    if not gone.any():
+        return frame, []
+    successors = pl.Series(REPLACED_BY, own).set(~gone | (own == ids), "")
+    flags = pl.Series(OBSOLETE[0], gone)
+    reading = Reading(
+        "ids of synonyms are no nodes; labels at them count at the ids that are accepted",
+        f"{(named or status)[0]!r} says so", int(gone.sum()), f"rename {(named or status)[0]!r}",
+    )  # fmt: skip
+    return frame.with_columns(successors, flags), [reading]
 
 
 _SECOND_BELOW = "--hierarchy-child 2 --hierarchy-parent 1"

@@ -31,7 +31,7 @@ _CHILDREN = re.compile(
     r"|narrower|hyponyms?|kids|leaves|branches|descendants|nodes?|items?|members?)(es|ids?)?"
 )
 _ENDS = re.compile(r".+(id|code|key|uri|iri)")
-_NOTHING = (
+NOTHING = (
     "",
     "null",
     "none",
@@ -98,7 +98,7 @@ def is_nothing(value: Any, ids: Collection[str] = ()) -> bool:
     """Whether a parent says that there is none: null, NaN, or such a word that is no id."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return True
-    return isinstance(value, str) and value.strip().lower() in _NOTHING and value not in ids
+    return isinstance(value, str) and value.strip().lower() in NOTHING and value not in ids
 
 
 def among(names: Iterable[str], wanted: Sequence[str]) -> list[str]:
@@ -142,6 +142,52 @@ def parts_of(cells: Iterable[str], ids: Collection[str]) -> dict[str, list[str]]
         if cell not in ids and cell.endswith(".0") and cell[:-2] in ids:
             found[cell] = [cell[:-2]]
     return found
+
+
+_NO_NODES = (*TITLES, "description", "count")
+
+
+def are_edges(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether two columns that are not called so are edges by their values.
+
+    One of them has another value in each row; and the other some of these too, or, behind it, at
+    most half as many of its own.
+    """
+    titled = any(plain(name).endswith(_NO_NODES) for name in header)
+    if len(header) != 2 or titled or any(len(row) != 2 or not all(row) for row in rows):
+        return False
+    first, second = ([row[end].strip() for row in rows] for end in (0, 1))
+    if not rows or all(map(str.isdigit, second)) or all(map(str.isdigit, first)):
+        return False
+    once = [len({*end}) == len(rows) for end in (first, second)]
+    if {*first} & {*second}:
+        return once[0] != once[1]
+    return once[0] and 2 * len({*second}) <= len(rows)
+
+
+def ends_by_values(header: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, str] | None:
+    """The columns of child and parent where the values say it, of three columns or more.
+
+    The child has another value in each row, and all values of the parent alone are among these, in
+    most rows, and some of them in several.
+    """
+    rows = [row for row in rows if any(row)]
+    if len(header) < 3 or len(rows) < 3 or any(len(row) != len(header) for row in rows):
+        return None
+    cells = {
+        n: [*map(str.strip, own)] for n, own in zip(header, zip(*rows, strict=True), strict=False)
+    }
+    own = [name for name in cells if len({*cells[name]}) == len(rows) and all(cells[name])]
+    found = []
+    for child in own:
+        known = {*cells[child]}
+        for parent in (name for name in cells if name not in own):
+            filled = [one for one in cells[parent] if not is_nothing(one, known)]
+            several = len({*filled}) < len(filled) and len(rows) < 2 * len(filled) + 1
+            apart = all(a != b for a, b in zip(cells[child], cells[parent], strict=True))
+            if several and apart and {*filled} <= known and not all(map(str.isdigit, filled)):
+                found.append((child, parent))
+    return found[0] if len(found) == 1 else None
 
 
 def lower_end(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise, repeat
 from pathlib import Path
 
@@ -11,10 +12,19 @@ import polars as pl
 import polars.selectors as cs
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import SNIFFED_BYTES, column_named, read_lines, read_table
+from audit.base.files import SNIFFED_BYTES, column_named, first_bytes, read_lines, read_table
 from audit.base.limits import PARTS
 from audit.base.readings import Reading
-from audit.hierarchies.formats import caml, classifications, clinical, edges, names, obo, tables
+from audit.hierarchies.formats import (
+    caml,
+    classifications,
+    clinical,
+    edges,
+    implied,
+    names,
+    obo,
+    tables,
+)
 from audit.hierarchies.formats.format import (
     PATH_SIGN,
     HierarchyFormat,
@@ -66,9 +76,12 @@ def of_levels(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
         )
     if len(levels) == 1:
         return _of_paths(path, frame, levels[0], shape)
-    leaf = shape.child or (None if stated else _own_column(frame, levels))
+    outline = _staggered(frame) == levels
+    leaf = shape.child or (None if stated or outline else _own_column(frame, levels))
     columns = [*levels, *([column_named(frame, leaf, path)] if leaf else [])]
-    titled = [_title_of(frame, name, shape.title) for name in columns]
+    others = names.titles_among([name for name in frame.columns if name not in columns])
+    shared = next(iter(others), None) if outline and not shape.title else None
+    titled = [shared or _title_of(frame, name, shape.title) for name in columns]
     cells = [tables.text_of(frame, name).fill_null("") for name in columns]
     labels = [iter(tables.text_of(frame, n).fill_null("")) if n else repeat("") for n in titled]
     written = [*zip(*cells, strict=True)]
@@ -133,6 +146,64 @@ LEVELS = HierarchyFormat(
 )  # fmt: skip
 
 
+def _implied(path: Path, head: bytes) -> tuple[str, bool]:
+    """By what parents are known that no column of a table names, and whether it has a header."""
+    several = len(tables.columns_of(path, head)) > 1
+    if not several or edges.matches(path, head) or has_levels(path, head):
+        return "", True
+    if any(one(path, head) for one in (caml.FORMAT.matches, classifications.is_known)):
+        return "", True
+    return implied.kind_of([row for row in tables.rows_of(head) if any(row)])
+
+
+def _read_implied(path: Path, shape: Shape, kind: str) -> Hierarchy:
+    """Read a table in which no column names parents, by its levels or by what its codes begin with.
+
+    Without a header columns go by their numbers.
+    """
+    named = tables.is_parquet(path) or _implied(path, first_bytes(path))[1]
+    frame = tables.table_of(path, shape if named else Shape(child="1"))
+    cells = {n: tables.text_of(frame, n).fill_null("").to_list() for n in frame.columns}
+    outline = implied.outline_of(cells, named=named) if kind == "outline" else None
+    ids = shape.child or (outline or [implied.prefixed_ids(cells)])[0]
+    if ids is None or (kind == "outline" and outline is None):
+        required = {"outline": "a column of levels, each row at most one below the one before,",
+                    "prefixes": "codes of which half begin with another one"}  # fmt: skip
+        raise SchemaError(f"{required[kind]} is required", found=first_cases(cells), where=path)
+    codes = cells[column_named(frame, ids, path)]
+    if outline:
+        above = implied.above_by_level(codes, cells[outline[1]])
+        said = f"rows are below the last one before them of a lower {outline[1]!r}"
+        why, option = "levels go down one at a time, and up again", "--hierarchy-format prefixes"
+    else:
+        above, said = (
+            implied.above_by_prefix(codes),
+            "codes are below the longest that they begin with",
+        )
+        tops = [code for code, up in zip(codes, above, strict=True) if not up]
+        why = f"most begin with another; at the top are {first_cases(tops)}"
+        option = "--hierarchy-parent COL"
+    column = next(one for one in ("parent", "code above") if one not in cells)
+    table = frame.with_columns(pl.Series(column, above)).drop(outline[1] if outline else [])
+    others = [one for one in table.columns if one not in (ids, column)]
+    title = shape.title or (others[0] if others and not named else None)
+    built = edges.of_table(path, table, replace(shape, child=ids, parent=column, title=title))
+    told = Reading(said, why, sum(map(bool, above)), option)
+    return replace(built, readings=(told, *built.readings))
+
+
+OUTLINE = HierarchyFormat(
+    "outline", "a table with ids, and in a column the level of each, in the order of an outline",
+    lambda path, head: _implied(path, head)[0] == "outline",
+    lambda path, shape: _read_implied(path, shape, "outline"), frozenset({"child", "title"}),
+)  # fmt: skip
+PREFIXES = HierarchyFormat(
+    "prefixes", "a table of codes and titles: A10A is below A10, and this below A",
+    lambda path, head: _implied(path, head)[0] == "prefixes",
+    lambda path, shape: _read_implied(path, shape, "prefixes"), frozenset({"child", "title"}),
+)  # fmt: skip
+
+
 _OF_TITLES = ("label", "title", "name", "description", "desc")
 _NUMBER = re.compile(r"\d+")
 _NEARLY = 0.8
@@ -143,8 +214,12 @@ def _levels(frame: pl.DataFrame) -> list[str]:
     """The columns of levels, from the top down; nothing where that is not clear."""
     for name in frame.columns:
         cells = tables.text_of(frame, name).drop_nulls()
-        if 2 * cells.str.contains(PATH_SIGN, literal=True).sum() >= len(frame) > 0:
+        if any(
+            2 * cells.str.contains(one, literal=True).sum() >= len(frame) > 0 for one in _SPACED
+        ):
             return [name]
+    if staggered := _staggered(frame):
+        return staggered
     families: dict[str, list[str]] = {}
     for name in frame.columns:
         if len(_NUMBER.findall(name)) == 1:
@@ -168,6 +243,23 @@ def _levels(frame: pl.DataFrame) -> list[str]:
     longest = max(runs, key=len)
     whole = len(longest) > 2 or longest == list(frame.columns)[:2] == plain
     return longest if whole or (len(longest) == 2 and _has_codes(frame, longest)) else []
+
+
+_SPACED = [sign for sign in names.SIGNS if sign.startswith(" ")]
+
+
+def _staggered(frame: pl.DataFrame) -> list[str]:
+    """The first columns of which each row fills one, at most one further than the row before."""
+    filled = [(tables.text_of(frame, n).fill_null("") != "").to_list() for n in frame.columns]
+    rows = [*zip(*filled, strict=True)]
+    widths = [n for n in range(2, len(filled) + 1) if all(sum(row[:n]) == 1 for row in rows)]
+    widths = [n for n in widths if rows and rows[0][0] and all(map(any, filled[:n]))]
+    places = [row.index(True) for row in rows] if widths else []
+    return (
+        frame.columns[: max(widths)]
+        if all(b - a <= 1 for a, b in pairwise(places)) and widths
+        else []
+    )
 
 
 def _has_codes(frame: pl.DataFrame, levels: Sequence[str]) -> bool:
@@ -215,7 +307,7 @@ _NUMBERED = re.compile(r"([\w:.-]*\d[\w:.-]*)(?: - |\t|,|;)\s*(.+)")
 
 def matches(path: Path, head: bytes) -> bool:
     """Whether the lines of a text file are paths whose names a sign of `SIGNS` joins."""
-    others = (edges, LEVELS, obo, caml.FORMAT, classifications.MESH)
+    others = (edges, LEVELS, OUTLINE, PREFIXES, obo, caml.FORMAT, classifications.MESH)
     if not _is_text(path, head) or any(one.matches(path, head) for one in others):
         return False
     if _is_dotted(path, head):
@@ -277,7 +369,7 @@ def _split(path: Path, number: int, line: str, sign: str) -> Names:
 def _is_dotted(path: Path, head: bytes) -> bool:
     """Whether the file is plain text with one word on each line, at least one with a dot."""
     lines = _lines(head)
-    words = not any(blank in line for line in lines for blank in "\t, ") and _is_text(path, head)
+    words = not any(blank in line for line in lines for blank in "\t, ;|") and _is_text(path, head)
     return words and any("." in line for line in lines) and not classifications.is_mesh(path, head)
 
 

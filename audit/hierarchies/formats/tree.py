@@ -118,8 +118,12 @@ def _document(path: Path) -> Any:
 
 def _plain(path: Path, tree: Any) -> tuple[Any, list[Reading]]:
     """The tree without what is around it, and a mapping of names as what it means."""
-    if not isinstance(tree, Mapping) or _own_key(tree, Shape()):
+    if not isinstance(tree, Mapping):
         return tree, []
+    within = [value for key, value in tree.items() if not names.is_children(key)]
+    upward = [value for value in within if isinstance(value, list) and any(map(_names_one, value))]
+    if _own_key(tree, Shape()):
+        return (upward[0] if len(upward) == 1 else tree), []
     if len(tree) == 1 and names.plain(next(iter(tree))) in names.AROUND:
         return next(iter(tree.values())), []
     lists = [value for value in tree.values() if isinstance(value, list)]
@@ -194,12 +198,17 @@ def _is_pair(item: Any) -> bool:
     return isinstance(item, list | tuple) and len(item) == 2 and all(map(names.is_id, item))
 
 
+def _names_one(item: Any) -> bool:
+    """Whether an item is a node that names nodes above it."""
+    return isinstance(item, Mapping) and any(map(names.is_parent, item))
+
+
 def _linked(item: Any) -> bool:
     """Whether an item is a node that names nodes above it, or holds nodes below it."""
-    return isinstance(item, Mapping) and any(
-        names.is_parent(key) or (names.is_children(key) and isinstance(value, list))
-        for key, value in item.items()
+    holds = isinstance(item, Mapping) and any(
+        names.is_children(key) and isinstance(value, list) for key, value in item.items()
     )
+    return holds or _names_one(item)
 
 
 def _links_to(item: Mapping[str, Any], ids: set[str]) -> bool:
