@@ -42,6 +42,11 @@ class Residual:
         """The word of a catch-all that nobody has reviewed; empty for other rules."""
         return self.rule.partition("word: ")[2]
 
+    @property
+    def why_usual(self) -> str:
+        """Why it is the code to use where a record says no more; empty where nothing says so."""
+        return self.rule.partition("usual: ")[2]
+
 
 def residual_nodes(
     hierarchy: Hierarchy, policy: Policy, progress: Progress = silent
@@ -81,6 +86,8 @@ def residual_nodes(
 def _by_review(review: Review) -> Residual | None:
     if review.decision == "specific":
         return None
+    if review.decision == "usual":
+        return Residual("unspecified", f"usual: {review.reason}")
     return Residual(review.decision, f"reviewed: {review.reason}")
 
 

@@ -244,11 +244,12 @@ class CatchAlls:
         return self._title(node).words
 
 
-Decision: TypeAlias = Literal["other", "unspecified", "specific"]
+Decision: TypeAlias = Literal["other", "unspecified", "usual", "specific"]
 
 DATA = Path(__file__).parent / "icd" / "data" / "icd9cm_residuals.csv"
 """Table ``nodes, title, decision, reason``: nodes with their descendants (empty: any), a pattern
-that their titles match (empty: any), the decision, and why."""
+that their titles match (empty: any), the decision, and why. A ``usual`` node is an
+unspecified one that is the code to use where a record says no more."""
 
 
 @dataclass(frozen=True, slots=True)

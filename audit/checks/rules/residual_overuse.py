@@ -297,14 +297,20 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
     drawn = {"shrunk_share": float(counted["shrunk"]), "low": low, "high": float(counted["high"])}
     used = [measured.residual[i] for i in _used(measured, parent)]
     words = sorted({found.word for found in used} - {""})
-    usual = k == n and not any(found.leaves_open for found in used)
+    never = k == n and not any(found.leaves_open for found in used)
+    reasons = sorted({found.why_usual for found in used})
+    by_rule = "" if "" in reasons else " ".join(reasons)
+    usual = never or bool(by_rule)
+    limit = "the limit is {limit}."
     return Finding(
         check=_NAME,
         severity="note" if words or usual else "warning",
         nodes=(node,),
         statement=f"{measured.hierarchy.describe(parent)}: {{instances}} of {{of}} instances "
         '({share}) {instances|has|have} nothing more specific than "other" or "unspecified"[, '
-        f"{{mostly}}]; {_USUAL if usual else 'the limit is {limit}.'}" + _UNREVIEWED * bool(words),
+        f"{{mostly}}]; {_USUAL if never else f'it is usual. {by_rule}' if by_rule else limit}"
+        + _UNREVIEWED
+        * bool(words),
         evidence={
             "instances": count(k, n),
             "of": count(n, measured.n_instances),

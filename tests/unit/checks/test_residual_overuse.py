@@ -17,6 +17,7 @@ from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from audit.results.findings import CheckResult
+from fixtures.coded import icd9cm
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import trees
@@ -76,6 +77,15 @@ def test_what_only_a_word_makes_a_catch_all_is_a_note_until_it_is_reviewed() -> 
     assert finding.severity == "warning"
     assert "words" not in finding.evidence
     assert not found(specific_nodes=("a", "b")).findings
+
+
+def test_a_code_that_guidelines_make_the_usual_one_only_asks() -> None:
+    records = {f"i{n}": ["401.9" if n < 58 else "401.1"] for n in range(60)}
+    found = CHECK.run(measure(labelled(icd9cm(), records), Policy()))
+    (usual,) = found.standing
+
+    assert (usual.severity, usual.asks) == ("note", True)
+    assert "it is usual. Malignant and benign are" in usual.statement
 
 
 def test_an_other_that_no_specific_label_stands_beside_may_be_the_usual_case() -> None:
