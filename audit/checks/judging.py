@@ -187,7 +187,7 @@ def _judged(
     ]
     uses = waivers.uses(checks)
     about_waivers = [asked(check.run(uses), bounds=(), waivers=None) for check in ON_WAIVERS]
-    checks = _with_restating(checks)
+    checks = _with_restating(checks, result.release.root)
     alone = replace(
         result,
         known=replace(result.known, earlier=()),
@@ -219,9 +219,9 @@ def _retested(
     ]
 
 
-def _with_restating(checks: Sequence[CheckResult]) -> list[CheckResult]:
+def _with_restating(checks: Sequence[CheckResult], root: str | None) -> list[CheckResult]:
     """Checks whose findings say whether they only restate another one."""
-    found = restating(checks)
+    found = restating(checks, root)
     return [
         replace(
             check,

@@ -136,13 +136,20 @@ def by_severity(finding: Mapping[str, Any]) -> tuple[bool, int]:
     return finding["waiver"] is not None, SEVERITIES.index(finding["severity"])
 
 
-def restating(checks: Iterable[CheckResult]) -> frozenset[str]:
+def restating(checks: Iterable[CheckResult], root: str | None) -> frozenset[str]:
     """Ids of findings that only restate another one, of another check on the same nodes.
+
+    What is told of the root alone is of all instances, and of no nodes.
 
     The more severe of the two is not restated, nor is the first by id of equal ones: nothing that
     is withheld decides which.
     """
-    standing = [one for check in checks for one in check.standing if one.counts_as and one.nodes]
+    standing = [
+        one
+        for check in checks
+        for one in check.standing
+        if one.counts_as and one.nodes not in ((), (root,))
+    ]
     standing.sort(
         key=lambda one: (SEVERITIES.index(one.judged_severity), one.aside, one.asks, one.id)
     )

@@ -30,9 +30,11 @@ def test_what_two_checks_say_of_the_same_nodes_one_restates() -> None:
     """Also where one of the two names a parent beside the nodes that it counts."""
     whole = finding("b", "parent", "x", "y", about=("x", "y"), asks=True)
     pair, other = finding("c", "y", "x"), finding("a", "x", "z")
-    checks = [CheckResult(one.check, "", 1, "", (one,)) for one in (whole, pair, other)]
+    of_all = [finding("d", "root"), finding("e", "root")]
+    found = (whole, pair, other, *of_all)
+    checks = [CheckResult(one.check, "", 1, "", (one,)) for one in found]
 
-    assert restating(checks) == {whole.id}
+    assert restating(checks, "root") == {whole.id}
 
 
 def test_a_finding_tells_a_number_or_is_none_to_act_on() -> None:
