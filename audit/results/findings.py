@@ -217,8 +217,10 @@ def mostly(
     Of a finding that counts its lines, these are examples where none is much of it.
     """
     lines = [one for one in parts if finding.key or one[0].nodes != finding.nodes]
-    n, *others = [one.get("instances") for _, one in lines] or [None]
-    of = evidence.get("instances")
+    if not lines:
+        return None
+    n, *others = [one.get("instances") for _, one in lines]
+    of, pairs = evidence.get("instances"), len(lines[0][0].nodes) > 1
     named = [
         " and ".join(
             title_and_code(node, titles.get(node))
@@ -227,26 +229,19 @@ def mostly(
         )
         for part, _ in lines
     ]
-    pairs = bool(lines) and len(lines[0][0].nodes) > 1
     every = next((evidence[name] for name in LINES if name in evidence), None)
-    if named and every == len(named) <= (1 if pairs else EXAMPLES):
-        return " and ".join(named)
-    if isinstance(n, int) and isinstance(of, int):
-        ties = sum(least(other) >= n for other in others)
-        if told := _large_part(n, of, named[: 1 + ties], alone=pairs or not others, pairs=pairs):
-            return told
     few = " and ".join(named[: 1 if pairs else EXAMPLES])
-    return f"such as {few}" if few and every is not None else None
-
-
-def _large_part(n: int, of: int, named: Sequence[str], *, alone: bool, pairs: bool) -> str | None:
-    """The first line of a finding, and those with as many instances, if they are much of it."""
-    if n >= of and alone:
-        return f"always {named[0]}"
-    if 2 * n > of:
-        return f"mostly {named[0]}"
-    told = pairs and LEAST_TOLD * n >= of and len(named) < 3
-    return f"most often {' or '.join(named)}" if told else None
+    if every == len(named) <= (1 if pairs else EXAMPLES):
+        return few
+    if isinstance(n, int) and isinstance(of, int):
+        if n >= of and (pairs or not others):
+            return f"always {named[0]}"
+        if 2 * n > of:
+            return f"mostly {named[0]}"
+        ties = sum(least(other) >= n for other in others)
+        if pairs and LEAST_TOLD * n >= of and ties < 2:
+            return f"most often {' or '.join(named[: 1 + ties])}"
+    return None if every is None else f"such as {few}"
 
 
 EXAMPLES = 2

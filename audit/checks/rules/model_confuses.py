@@ -25,7 +25,6 @@ from audit.checks.shared.exchanged_pairs import (
 from audit.disclosure import Quantity, coarse, count, derived
 from audit.engine.scores.exchanges import mistakes
 from audit.engine.statistics.association import shrunk_ratio
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import RELATIONS
 from audit.measure.measure import Measurements, once
 from audit.results.findings import Column, Finding, Part, times_limit
@@ -201,12 +200,13 @@ def _leaning_part(answer: str, pair: Finding) -> Part:
 def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Finding:
     hierarchy = measured.hierarchy
     first, second = hierarchy.describe(row["a"]), hierarchy.describe(row["b"])
+    relation = RELATIONS[row["relation"]]
     _, low, _ = shrunk_ratio(np.array(float(row["observed"])), np.array(row["expected"]))
     return Finding(
         check=_NAME,
         severity="note",
         nodes=(hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]]),
-        statement=f"{first} and {second} ({_RELATION[RELATIONS[row['relation']]]}): {{instances}} "
+        statement=f"{first} and {second} ({_RELATION[relation]}): {{instances}} "
         "of {of} instances with one of the two ({share}) {instances|is|are} mistaken for the other"
         f"[, {{first_as_second}} for {second}][, {{second_as_first}} for {first}]"
         "[; {expected_exchanges} would be if the model made its mistakes at random].",
@@ -221,17 +221,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         touched=row["observed"],
         strength=row["excess"] / row["observed"],
         beyond=times_limit(float(low), 1.0),
-        asks=_of_one_branch(hierarchy, row["a"], row["b"]),
+        asks=relation != "cross_branch" and row["a"] not in hierarchy.branches,
     )
-
-
-def _of_one_branch(hierarchy: Hierarchy, a: int, b: int) -> bool:
-    """Whether two nodes have a node in common above them that is not the root.
-
-    The hierarchy calls them alike; that a model finds them alike as well is no news by itself.
-    """
-    above = (set(dag.row(hierarchy.strict_closure, node).tolist()) for node in (a, b))
-    return bool(set.intersection(*above) - {hierarchy.root})
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -95,8 +94,9 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
     either, low, chance = pairs.either, pairs.jaccard_low, pairs.jaccard_by_chance
     for place, (a, b, joint) in enumerate(_ends(pairs)):
         first, second = (measured.hierarchy.describe(node) for node in (a, b))
-        words = _AS_SIBLINGS if _siblings(measured.hierarchy, a, b) else _APART
-        within = _within(measured, a, b, joint) if words is _APART else None
+        apart = not _siblings(measured.hierarchy, a, b)
+        curator, data_user = _APART if apart else _AS_SIBLINGS
+        within = _within(measured, a, b, joint) if apart else None
         yield Finding(
             check=_NAME,
             severity="note",
@@ -111,36 +111,29 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
                 "chance_share": derived(chance[place], *_COUNTS),
             }
             | ({"within_share": derived(within[2], *_COUNTS)} if within else {}),
-            curator=words.curator,
-            data_user=words.data_user,
+            curator=curator,
+            data_user=data_user,
             touched=joint,
             strength=float(low[place]),
             beyond=times_limit(float(low[place]), measured.policy.redundant_jaccard.value),
             key=(*_ids(measured, a, b), "redundant"),
-            asks=words is _APART,
+            asks=apart,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """What a finding says of two nodes that behave as one, by their place in the hierarchy."""
-
-    curator: str
-    data_user: str
-
-
-_AS_SIBLINGS = _Words(
+_AS_SIBLINGS = (
     "Look at records with one of the two and not the other. Where both mean the same, merge them "
     "or put one below the other; where they do not, say in the labelling guide when each of them "
     "is right.",
     "Do not count the two as two observations, and do not expect a model to distinguish them.",
 )
-_APART = _Words(
+_APART = (
     "Where the two belong together (two names of one event, a disease and what is done for it, or "
     "what a rule demands), name the pair under expected in the policy; else look at records with "
     "both for a template.",
     "Count the two once.",
 )
+"""What a curator and what a data user is told to do, by the place of the two nodes."""
 _HARDLY = "[; {0} hardly occurs without {1} ({{within_share}} of its instances have both)]"
 _ALONE = 0.8
 """Least share of a node's instances with another node, from which neither stands alone."""

@@ -116,6 +116,16 @@ def test_it_is_a_note_in_a_branch_and_across_branches() -> None:
         assert f" ({words}): " in finding.statement
 
 
+def test_labels_of_a_branch_only_ask_unless_one_answer_is_most_of_it() -> None:
+    """The hierarchy calls them alike; in one without branches all labels are as far apart."""
+    both_ways: Said = [*right(100), *stray(2), (20, ["cat"], ["dog"]), (20, ["dog"], ["cat"])]
+    one_way: Said = [*right(100), *stray(2), (40, ["cat"], ["dog"])]
+    flat = tree(f"{' '.join(LEAVES)} < top")
+    found = [checked(both_ways), checked(one_way), checked(SWAPPED), checked(both_ways, None, flat)]
+
+    assert [one.asks for check in found for one in check.findings] == [True, False, False, False]
+
+
 def test_how_often_two_labels_meet_in_the_data_does_not_matter() -> None:
     together: Said = [(60, ["cat", "saw"], ["cat", "saw"])]
 
