@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,15 +77,22 @@ audit.metrics.hierarchical_f2
 
 
 @pytest.mark.slow
-def test_a_type_checker_knows_which_names_there_are(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "checker",
+    [("mypy", "--strict", "--cache-dir=cache", "--follow-imports=silent"), ("pyright",)],
+    ids=lambda checker: checker[0],
+)
+def test_a_type_checker_knows_which_names_there_are(
+    tmp_path: Path, checker: tuple[str, ...]
+) -> None:
+    pytest.importorskip(checker[0])
     (tmp_path / "mistaken.py").write_text(MISTAKEN, "utf-8")
-    options = ("--strict", "--cache-dir", tmp_path / "cache", "--follow-imports=silent")
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(ROOT)]}), "utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", *map(str, options), tmp_path / "mistaken.py"],
-        cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT)}, capture_output=True, text=True,
-        check=False,
+        [sys.executable, "-m", *checker, "mistaken.py"], cwd=tmp_path, capture_output=True,
+        env={**os.environ, "MYPYPATH": str(ROOT)}, text=True, check=False,
     )  # fmt: skip
-    told = [line.split(": ", 2)[0].rpartition(":")[2] for line in done.stdout.splitlines()[:-1]]
+    told = re.findall(r"mistaken\.py:(\d+)(?::\d+ -)?.*error", done.stdout)
 
     assert told == ["6", "7"], done.stdout
     assert "load_labls" in done.stdout
