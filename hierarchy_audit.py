@@ -14,6 +14,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 
+_ALLOCATORS = {"_RJEM_MALLOC_CONF": "muzzy_decay_ms:0", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""Have Polars and Arrow give freed memory back at once; they read it when they are imported."""
+
+
 def main() -> None:
     """Run the command line; exit with 2 where another module took the name ``audit``."""
     ours, found = Path(__file__).with_name("audit"), _origin("audit")
@@ -24,6 +28,8 @@ def main() -> None:
         )
         sys.exit(2)
     sys.stderr.write(note_on_reports())
+    for name, value in _ALLOCATORS.items():
+        os.environ.setdefault(name, value)
     gc.set_threshold(50_000, 20, 50)  # most of what a command makes stays until it ends
     status: list[int] = []
     atexit.register(_end, status)  # first, so that all that others register runs before it

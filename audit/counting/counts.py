@@ -17,6 +17,7 @@ from audit.base.disk import PassingFolder, on_disk, written_whole
 from audit.base.progress import Progress
 from audit.base.readings import Reading
 from audit.counting.pair_table import PairTable
+from audit.counting.storage import ROWS_PER_GROUP
 from audit.data.mapping import LabelNodes, Ledger
 from audit.engine.pairs.margins import (
     LEAST_LABELS,
@@ -273,7 +274,8 @@ def tallied_pairs(tally: PairTally) -> tuple[pl.LazyFrame, PassingFolder]:
     schema = _tallied(tally, none).to_arrow().schema
     with on_disk(folder.path), pq.ParquetWriter(file, schema, compression="lz4") as writer:
         for pairs in tally.blocks():
-            writer.write_table(_tallied(tally, pairs).to_arrow().cast(schema))
+            table = _tallied(tally, pairs).to_arrow().cast(schema)
+            writer.write_table(table, row_group_size=ROWS_PER_GROUP)
     return pl.scan_parquet(file), folder
 
 

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from audit.alignment.measure import ModelMeasurements, measure_model
 from audit.base.dag import IntArray
 from audit.base.errors import InputError
+from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.counting.counts import Counts
 from audit.counting.dataset import Instances
@@ -286,6 +287,7 @@ def measure(
     verdicts, excess = judge_pairs(
         counts.hierarchy, records, pairs.blocks(), policy, progress=progress
     )
+    give_back_freed_memory()
     model = None
     if instances is not None and predictions is not None:
         model = measure_model(

@@ -131,25 +131,25 @@ def verdicts(
         found_rank: Rank of each excess among the reported pairs, from 1; 0 if not reported.
     """
     q_value = benjamini_hochberg(more.p_value, known.size)
+    kept = np.flatnonzero((more.p_value < 1) | ~np.isnan(explained) | (more.groups > 0))
     told = np.flatnonzero(~np.isnan(explained))
-    ratios = np.full((3, len(explained)), np.nan)
-    ratios[:, told] = shrunk_ratio(more.effective[told], explained[told] / more.scale[told])
+    own, ratios = more[told], np.full((3, len(kept)), np.nan)
+    shrunk = shrunk_ratio(own.effective, explained[told] / own.scale)
+    ratios[:, np.searchsorted(kept, told)] = shrunk
     columns = {
-        "p_value": more.p_value,
-        "q_value": q_value,
-        "explained": explained,
+        "p_value": more.p_value[kept],
+        "q_value": q_value[kept],
+        "explained": explained[kept],
         **dict(zip(("shrunk_ratio", "ratio_low", "ratio_high"), ratios, strict=True)),
     }
-    counted: dict[str, IntArray | FloatArray] = {"found_rank": found_rank}
+    counted: dict[str, IntArray | FloatArray] = {"found_rank": found_rank[kept]}
     if more.groups.any():
-        columns["effective"] = more.effective
-        counted |= {"groups": more.groups, "group_squares": more.squares}
+        columns["effective"] = more.effective[kept]
+        counted |= {"groups": more.groups[kept], "group_squares": more.squares[kept]}
     whole = (pl.Series(name, numbers).replace(0, None) for name, numbers in counted.items())
-    ends = {"a": more.a.astype(np.uint32), "b": more.b.astype(np.uint32)}
+    ends = {"a": more.a[kept].astype(np.uint32), "b": more.b[kept].astype(np.uint32)}
     judged = pl.DataFrame(ends | columns, nan_to_null=True).with_columns(*whole)
-    further = pl.any_horizontal(pl.col("^explained|groups$").is_not_null())
-    kept = judged.filter((pl.col("p_value") < 1) | further)
-    return Verdicts(known.used, known.left_out, expected, kept), q_value
+    return Verdicts(known.used, known.left_out, expected, judged), q_value
 
 
 FREQUENT = 0.5

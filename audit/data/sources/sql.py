@@ -15,6 +15,7 @@ import polars as pl
 
 from audit.base.columnar import plain_batch
 from audit.base.databases import (
+    DUCKDB,
     SQLITE,
     Kind,
     Opened,
@@ -24,9 +25,13 @@ from audit.base.databases import (
     reader_of,
     telling,
 )
+from audit.base.disk import PassingFolder
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.data.sources.in_memory import Frame, hashed
 from audit.data.sources.source import HEAD, Source, as_cells
+
+_SORTING = "100MB"
+"""Memory in which DuckDB brings the rows of instances together."""
 
 
 def database(found: Opened, query: str | None, table: str | None) -> Query:
@@ -88,6 +93,8 @@ class Query(Frame):
     """The functions that count rows which are not to be read, where a table is named ``NAME()``."""
     _ordered = False
     _whole: Query | None = None
+    _sorted: PassingFolder | None = None
+    """Where DuckDB, which runs in this process, sorts what `_SORTING` does not hold."""
 
     def __init__(
         self, connection: Any, query: str, name: str, driver: str, kind: Kind | None
@@ -155,6 +162,11 @@ class Query(Frame):
         self._require_rows()
         ordered = copy(self)
         ordered._ordered, ordered._whole = True, self  # which is closed with its last use
+        if self.base is DUCKDB and self.ended is not None:
+            ordered._sorted = PassingFolder()
+            folder = str(ordered._sorted.path).replace("'", "''")
+            self.connection.execute(f"SET temp_directory = '{folder}'")
+            self.connection.execute(f"SET memory_limit = '{_SORTING}'")
         return ordered
 
     def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
