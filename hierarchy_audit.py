@@ -13,7 +13,6 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-
 _ALLOCATORS = {"_RJEM_MALLOC_CONF": "muzzy_decay_ms:0", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 """Have Polars and Arrow give freed memory back at once; they read it when they are imported."""
 
