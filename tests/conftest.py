@@ -71,7 +71,7 @@ settings.register_profile(
 settings.register_profile(
     "explore", settings.get_profile("same"), max_examples=200, derandomize=False
 )
-settings.register_profile("few", settings.get_profile("same"), max_examples=10)
+settings.register_profile("few", settings.get_profile("same"), max_examples=6)
 settings.load_profile("same")
 
 

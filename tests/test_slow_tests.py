@@ -75,6 +75,7 @@ def ran(target: str, folder: Path, *more: str) -> dict[str, int]:
     return {what: lines.count(f"ran {what}") for what in WHAT}
 
 
+@pytest.mark.slow
 def test_slow_ones_and_all_examples_and_what_did_not_pass_are_left_to_test_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

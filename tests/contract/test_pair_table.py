@@ -57,6 +57,7 @@ def audited(
     return run_audit(dataset, LOW, predictions=guessed, anyway=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(releases())
 def test_a_run_gives_every_column_as_it_was_computed(

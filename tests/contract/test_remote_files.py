@@ -69,6 +69,7 @@ def run(*arguments: object) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["https", "s3", "gs"])
 def test_they_are_read_as_files_here(server: Served, scheme: str, tmp_path: Path) -> None:
     for name, text in FILES.items():

@@ -232,6 +232,7 @@ def test_a_query_that_is_no_whole_table_is_refused(end: str, tmp_path: Path) -> 
         written(base, [Change("1", "remove", "dog")], tmp_path, table=None, sql=query)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["sqlite"], indirect=True)
 def test_an_audit_is_mended_by_the_command_line(base: Base, tmp_path: Path) -> None:
     rows = [(f"r{n}", code) for n in range(40) for code in ("250.00", "401.9", "427.31")]

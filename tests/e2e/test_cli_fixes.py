@@ -186,6 +186,7 @@ def test_a_log_that_does_not_fit_is_refused(
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_what_was_mended_and_comes_back_is_an_error(
     made: Path, again: Path, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ TOLD = [(4, 150, 0.0, 2), (0, 40, 0.002, 2), (28, 30, 0.0, 3)]
 SHARES = st.sampled_from([0.0, 0.0, 0.001, 0.005, 0.05])
 
 
+@pytest.mark.slow
 @given(st.tuples(st.integers(0, 10**6), st.integers(20, 45), SHARES, st.sampled_from([2, 3, 8])))
 @example(TOLD[0])
 @example(TOLD[1])
@@ -29,6 +30,7 @@ def test_no_small_number_is_told_by_all_nodes_of_a_dag(drawn: Drawn) -> None:
     assert list(dag.narrowed(dag.shown())) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drawn", TOLD)
 def test_counts_around_each_node_alone_tell_some(
     drawn: Drawn, monkeypatch: pytest.MonkeyPatch

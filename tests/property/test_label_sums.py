@@ -244,6 +244,7 @@ def releases(draw: st.DrawFn) -> Release:
     return [*counted, (3 * min_cell, [LABELS[0]])], min_cell
 
 
+@pytest.mark.slow
 @given(releases())
 @example(TOLD_BY_A_DEPTH)
 @example(TOLD_BY_LEAVES)

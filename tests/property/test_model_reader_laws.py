@@ -36,6 +36,7 @@ def test_no_withheld_support_is_narrowed_by_metrics(seed: int) -> None:
     assert [line for line in narrowed if line.startswith("('support'")] == []
 
 
+@pytest.mark.slow
 def test_the_reader_finds_scopes_that_are_each_protected_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -41,6 +41,7 @@ def told(seeds: Sequence[int]) -> Iterator[str]:
         yield from out_of_order(result.shared())
 
 
+@pytest.mark.slow
 def test_the_reader_finds_lines_that_are_each_protected_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -91,6 +92,7 @@ def audited(small: Mapping[str, int]) -> AuditResult:
     return run_audit(data, Policy(min_cell=11), anyway=True)
 
 
+@pytest.mark.slow
 @given(st.permutations([2, 3, 4, 5, 6, 7]))
 @examples(15)
 def test_small_counts_in_another_order_give_the_same_bytes(order: list[int]) -> None:

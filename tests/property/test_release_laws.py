@@ -195,6 +195,7 @@ def test_what_is_told_of_a_model_beside_leaves_them_possible_too(found: Releases
     assert narrowed(*found, model=True) == []
 
 
+@pytest.mark.slow
 @given(releases())
 @example(FEW_CAME)
 @examples(60)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -92,6 +93,7 @@ def ends(row: Row, rows: Row, low: Row, high: Row) -> tuple[float, float]:
     return float(low_), -float(high_)
 
 
+@pytest.mark.slow
 @given(worlds())
 @examples(300)
 def test_each_small_count_stays_possible_beside_what_is_shown(world: World) -> None:

@@ -135,6 +135,7 @@ def test_a_pair_is_named_by_the_lowest_nodes_that_hold_its_records() -> None:
     assert under_its_own_name([off]).value < 0.3
 
 
+@pytest.mark.slow
 def test_what_was_found_explains_the_pairs_above_it() -> None:
     guard = _guard("explaining what lies above")
     on = outcome(guard.world, 0)

@@ -115,6 +115,7 @@ def narrowed(release: Release, *views: AuditResult) -> set[str]:
     )
 
 
+@pytest.mark.slow
 @given(st.data(), releases())
 @examples(20)
 def test_views_protected_together_leave_each_small_cell_possible(

@@ -155,6 +155,7 @@ def test_an_instance_of_very_many_labels(how: Reader, tmp_path: Path) -> None:
                 how(path, chain(9))
 
 
+@pytest.mark.slow
 def test_a_file_that_unpacks_to_very_much(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv.gz"
     path.write_bytes(gzip.compress(b"instance,label\n" + b"a,b\n" * 1_000_000))

@@ -129,6 +129,7 @@ def at_sites(seed: int, missed: Mapping[str, float]) -> list[Stay]:
     return stays
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "column",
     [{"strata": ("site",)}, {"coding_columns": ("site",)}, {"strata": ("region", "site")}],

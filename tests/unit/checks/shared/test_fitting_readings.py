@@ -91,6 +91,7 @@ def test_the_reading_with_its_typical_companions_is_chosen_in_nearly_all_cases()
     assert right >= 22
 
 
+@pytest.mark.slow
 def test_without_any_association_none_is_preferred() -> None:
     for seed in range(4):
         found = chosen({None: world(seed, companions=False, damaged=lost(seed))})
