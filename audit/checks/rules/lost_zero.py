@@ -19,6 +19,7 @@ from audit.checks.shared.labels_as_written import (
     lines,
     read_again,
     written,
+    zeros_are_lost,
 )
 from audit.checks.shared.proposals import by_candidates, near_codes, of_lines, together
 from audit.disclosure import Quantity, count
@@ -249,7 +250,7 @@ def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
     labels = read_again(measured, integrity)
     labels = labels.filter("several_sets") if table == _SEVERAL_SETS else _of(labels, table)
     found = labels.filter(LOST_ZERO).select("line", "label", "table", candidates="with_zeros")
-    if _by_chance(measured, integrity):
+    if not zeros_are_lost(measured, integrity):
         return near_codes(measured, found.drop("candidates"))
     return together(
         by_candidates(
@@ -259,13 +260,6 @@ def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
             of_one="it is a code only with the zeros that were lost, and only this one",
         )
     )
-
-
-def _by_chance(measured: Measurements, integrity: Integrity) -> bool:
-    """Whether more rows are no code for other reasons, so that a slip may look like a lost zero."""
-    labels = read_again(measured, integrity).filter(~pl.col("is_code"))
-    lost = labels.filter(LOST_ZERO)["rows"].sum()
-    return bool(labels["rows"].sum() > 2 * lost)
 
 
 def fits_best(measured: Measurements, labels: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:

@@ -214,6 +214,12 @@ def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     return _READ[measured]
 
 
+def zeros_are_lost(measured: Measurements, integrity: Integrity) -> bool:
+    """Whether labels lost zeros, in as many rows as are no code otherwise: else a slip looks so."""
+    labels = read_again(measured, integrity).filter(~_IS_CODE)
+    return bool(0 < labels["rows"].sum() <= 2 * labels.filter(LOST_ZERO)["rows"].sum())
+
+
 def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     codes, labels = _valid_codes(measured), written(measured)
     rows = _as_numbers(labels)

@@ -10,7 +10,13 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.schemas import schema
-from audit.checks.shared.labels_as_written import mapped
+from audit.checks.shared.labels_as_written import (
+    MAYBE_LOST_ZERO,
+    integrity_of,
+    mapped,
+    read_again,
+    zeros_are_lost,
+)
 from audit.checks.shared.likely_codes import likelihoods
 from audit.data.sources.events import code_set
 from audit.hierarchies.label_words import MARKS, unwrapped
@@ -82,8 +88,11 @@ def as_in_data(measured: Measurements) -> Callable[[str], str]:
 
 @once
 def _spellings(measured: Measurements) -> tuple[dict[str, str], bool]:
-    """The most frequent spelling of each node that is carried; whether codes are without dots."""
-    labels = mapped(measured).sort(["rows", "label"], descending=[True, False])
+    """The most frequent spelling of each node that is carried, with all of its zeros; whether codes
+    are without dots."""
+    signs, own = (pl.col(name).str.replace_all(r"[.\s]", "") for name in ("label", "node"))
+    lost = (signs != own) & (signs.str.strip_chars("0") == own.str.strip_chars("0"))
+    labels = mapped(measured).sort(["rows", "label"], descending=[True, False]).filter(~lost)
     first = labels.unique("node", keep="first", maintain_order=True)
     dotted = labels.filter(pl.col("node").str.contains(r"\."))
     bare = dotted.filter(
@@ -245,6 +254,41 @@ def neighbours(label: str, known: Container[str], signs: str) -> list[str]:
 def together(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Proposals one below the other; no row of none."""
     return pl.concat([pl.DataFrame(schema=PROPOSED), *frames])
+
+
+def unsure_of_zeros(measured: Measurements, proposed: pl.DataFrame) -> pl.DataFrame:
+    """Proposals, of which none is sure of a label that may have lost its first zeros, where some
+    did.
+
+    Its code with zeros is the first candidate then: `389` is a heading, or what is left of 038.9.
+    """
+    integrity = integrity_of(measured)
+    if integrity is None or not zeros_are_lost(measured, integrity):
+        return proposed
+    maybe = read_again(measured, integrity).filter(MAYBE_LOST_ZERO)
+    written, names = as_in_data(measured), ["label", "table"]
+    texts = maybe["label"].str.replace_all(r"\.", "")
+    said = [
+        [written(code) for code in own if not code.replace(".", "").startswith(label)]
+        for label, own in zip(texts, maybe["with_zeros"], strict=True)
+    ]
+    zeros = maybe.select(*names, zeros=pl.Series(said, dtype=pl.List(pl.String)))
+    found = proposed.join(zeros, on=names, how="left", nulls_equal=True, maintain_order="left")
+    other = pl.coalesce("candidates", pl.concat_list(pl.col("proposed")))
+    doubtful = pl.col("zeros").list.len() > 0
+    held_back = {
+        "change": pl.lit("review"),
+        "certainty": pl.lit("review"),
+        "proposed": pl.lit(None),
+        "probability": pl.lit(None),
+        "candidates": pl.concat_list("zeros", other.list.drop_nulls()).list.head(MOST_CANDIDATES),
+        "keep": pl.lit(0),
+        "reason": pl.format("zeros may be lost of it; else {}", "reason"),
+    }
+    return found.with_columns(
+        pl.when(doubtful).then(new).otherwise(name).cast(PROPOSED[name]).alias(name)
+        for name, new in held_back.items()
+    ).select([*PROPOSED])
 
 
 def with_instances(indices: IntArray) -> pl.DataFrame:

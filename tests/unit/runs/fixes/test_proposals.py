@@ -58,6 +58,23 @@ def test_zeros_that_were_lost_are_put_back_for_certain() -> None:
     assert {key: truth[key] for key in planted} == found
 
 
+def test_where_zeros_were_lost_no_heading_is_surely_one() -> None:
+    """389 is a heading, or what is left of 038.9; 7054 is no code, so that zeros were lost."""
+    records = {one: [x.replace(".", "") for x in own] for one, own in release(400, 1).items()}
+    for number in range(2, 9):
+        records[f"r{number}"] += ["07054"]
+    lost = {one: [label.lstrip("0") for label in own] for one, own in records.items()}
+
+    found = proposed(audited(lost))
+
+    truth = {(one, x.lstrip("0")): x for one, own in records.items() for x in own if x[0] == "0"}
+    rows = [row for row in found.to_dicts() if (row["instance"], row["label"]) in truth]
+    sure = [row for row in rows if row["certainty"] != "review"]
+    assert {(row["label"], row["proposed"]) for row in sure} == {("7054", "07054")}
+    asked = {(row["label"], row["candidates"][0]) for row in rows if row not in sure}
+    assert asked == {("389", "0389"), ("845", "00845")}
+
+
 def test_what_stands_around_a_code_goes_for_certain_where_it_says_nothing_more() -> None:
     """Those of one code keep the way in which it is written; then no label is refused."""
     records = release(100, 5)
