@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -98,11 +98,11 @@ def apply(
         Path | None, Argument("Folder of a run whose data are to be mended.", metavar="RUN")
     ] = None,
     decisions: Annotated[
-        Path | None,
+        tuple[Path, ...],
         Option("Sheet of `audit fixes` with what was decided.", metavar="FILE"),
-    ] = None,
+    ] = (),
     certain: Annotated[bool, Option("Apply what is certain, with a sheet or without one.")] = False,
-    by: Annotated[str, Option("Who decided, for the log.", metavar="NAME")] = "",
+    by: Annotated[tuple[str, ...], Option("Who decided on each sheet.", metavar="NAME")] = (),
     undo: Annotated[
         Path | None,
         Option(
@@ -127,7 +127,7 @@ def apply(
     if out is None:
         raise InputError("--out PATH is required", found="none")
     if undo is not None:
-        if run is not None or decisions is not None or certain or data is not None:
+        if run is not None or decisions or certain or data is not None:
             raise InputError("--undo allows only --out beside it", found="a run, or what to apply")
         from audit.runs.fixes.copying import undone
 
@@ -139,20 +139,28 @@ def apply(
             found="no run" if run is None else "neither",
             hint="`audit fixes RUN --csv FILE` writes the sheet",
         )
-    from audit.runs.fixes.changes import CERTAIN
     from audit.runs.fixes.copying import write_copy, write_statements
     from audit.runs.fixes.written_back import is_database, read_again, settings_of
 
-    if by == CERTAIN:
-        raise InputError("a name or pseudonym of who decided is required", found=f"--by {by}")
+    sheets = _signed(decisions, by)
     with reading_runs([run], None, force):
         settings = settings_of(run, data)
         labels = read_again(settings)
-        changes = _changes(run, decisions, certain, by, labels.hierarchy)
+        changes = _changes(run, sheets, certain, labels.hierarchy)
         of_table = is_database(settings)
         write = write_statements if of_table else write_copy
         done = write(run, settings, labels, changes, out)
     _tell(done, run, of_table)
+
+
+def _signed(sheets: Sequence[Path], by: Sequence[str]) -> list[tuple[Path, str]]:
+    from audit.runs.fixes.changes import CERTAIN
+
+    if CERTAIN in by or (by and len(by) != len(sheets)):
+        required = "a name or pseudonym of who decided on each sheet is required"
+        found = f"{counted(len(sheets), 'sheets')}, and --by {' --by '.join(by)}"
+        raise InputError(required, found=found)
+    return list(zip(sheets, by or [""] * len(sheets), strict=True))
 
 
 def _tell(done: Applied, run: Path, of_table: bool) -> None:
@@ -165,7 +173,7 @@ def _tell(done: Applied, run: Path, of_table: bool) -> None:
 
 
 def _changes(
-    run: Path, decisions: Path | None, certain: bool, by: str, hierarchy: Hierarchy
+    run: Path, sheets: Sequence[tuple[Path, str]], certain: bool, hierarchy: Hierarchy
 ) -> list[Change]:
     """What was decided, then what is certain of the rest."""
     from audit.runs.fixes.sheet import Decided, Proposals, read_sheet
@@ -173,19 +181,19 @@ def _changes(
 
     proposals = Proposals(read_run(run, unsealed=True))
     found: list[Change] = []
-    if decisions is not None:
-        found = Decided(proposals, read_sheet(decisions), decisions).changes(hierarchy, by)
+    for sheet, by in sheets:
+        found += Decided(proposals, read_sheet(sheet), sheet).changes(hierarchy, by)
     if certain:
         taken = {(one.instance, one.label) for one in found}
         sure = proposals.certain
         found += [one for one in sure if (one.instance, one.label) not in taken]
     if not found:
-        nothing = ["no decision that makes a change"] * (decisions is not None)
+        nothing = ["no decision that makes a change"] * (sheets != [])
         nothing += ["no certain proposal"] * certain
         raise InputError(
             "a change to make is required",
             found=", and ".join(nothing),
-            where=decisions or run,
+            where=sheets[0][0] if sheets else run,
             hint="`audit fixes RUN` says what is proposed, and `--csv FILE` writes a sheet of it",
         )
     return found

@@ -16,7 +16,14 @@ import polars as pl
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import read_json
 from audit.data.class_names import Classes
-from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels, refuse_named
+from audit.data.label_format import (
+    Columns,
+    LabelFormat,
+    Layout,
+    RawLabels,
+    raw_labels,
+    refuse_named,
+)
 from audit.data.prediction_format import PredictionFormat, RawPredictions, listed
 from audit.data.sources import File, Folder, Source
 from audit.hierarchies.formats.interface import GRAPH, read_nodes
@@ -62,6 +69,11 @@ class InterfaceFolder:
                 where=path,
             )
         return list(stated)
+
+    @property
+    def nodes(self) -> dict[str, str]:
+        """The node of each name."""
+        return {one.name: one.node for one in read_nodes(self.file(GRAPH))}
 
     @property
     def numbered(self) -> bool:
@@ -122,10 +134,14 @@ def read_labels(source: Source, columns: Columns) -> RawLabels:
         raise SchemaError(
             "every label must be a text", found=first_cases(map(str, wrong)), where=source
         )
-    nodes = {one.name: one.node for one in read_nodes(folder.file(GRAPH))}
+    nodes = folder.nodes
     labels = pl.Series([nodes.get(name, name) for name in names], dtype=pl.String)
     rows = pl.DataFrame({"instance": _repeated(ids, entries), "label": labels})
-    told = {"sources": folder.sources(LABELS), "numbered": folder.numbered}
+    told = {
+        "sources": folder.sources(LABELS),
+        "numbered": folder.numbered,
+        "layout": Layout(None, (LABELS,)),
+    }
     return raw_labels(rows, ids.to_frame(), source, columns.rules, **told)
 
 

@@ -8,6 +8,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from audit.runs.fixes.changes import Change
 from audit.runs.fixes.copying import log_of, undone, write_statements
 from audit.runs.fixes.written_back import read_again
 from audit.runs.settings import Settings
+from fixtures.corrected_copies import copied
 from fixtures.postgres import ingest, server
 
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
@@ -145,10 +147,14 @@ def test_statements_make_the_rows_that_plain_python_makes_and_are_taken_back(
     rows, changes, expected = drawn(random.Random(seed))
     base.create(rows)
     script, back = written(base, changes, tmp_path, id="visit", label="label")
+    rows.write_csv(tmp_path / "tag.csv")
+    known = Settings(dataset=str(tmp_path / "tag.csv"), hierarchy=str(tmp_path / "tree.csv"))
 
     assert base.execute(script)
 
     assert base.rows() == expected
+    copy = copied(tmp_path, replace(known, id="visit", label="label"), changes)
+    assert Counter(pl.read_csv(copy, schema=rows.schema).rows()) == expected
     assert base.execute(back)
     assert base.rows() == Counter(rows.rows())
 

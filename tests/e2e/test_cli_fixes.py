@@ -98,10 +98,12 @@ def test_what_is_certain_is_mended_and_nothing_else_moves(
 
 
 @pytest.mark.parametrize("end", ["csv", "xlsx"])
-def test_a_sheet_is_decided_on_and_applied(end: str, made: Path, tmp_path: Path) -> None:
+def test_sheets_of_two_people_are_applied(end: str, made: Path, tmp_path: Path) -> None:
     rows = rows_of(made / "sheet.csv")
+    other = [row | {"decision": "accept" * (row["label"] == "8.45")} for row in rows]
+    other_sheet = written(other, tmp_path / "other.csv")
     for row in rows:
-        row["decision"] = {"4O1.9": "other: 401.1", "8.45": "accept"}.get(row["label"], "reject")
+        row["decision"] = "other: 401.1" if row["label"] == "4O1.9" else "reject"
     sheet = written(rows, tmp_path / "sheet.csv")
     if end == "xlsx":
         from audit.runs.fixes.decision_book import write_decision_book
@@ -109,14 +111,18 @@ def test_a_sheet_is_decided_on_and_applied(end: str, made: Path, tmp_path: Path)
 
         write_decision_book(read_sheet(sheet), sheet := tmp_path / "sheet.xlsx")
 
-    audit("apply", made / "run", "--decisions", sheet, "--by", "N", "--out", tmp_path / "c.csv")
+    command = ("apply", made / "run", "--decisions", sheet, "--by", "N")
+    other_one = ("--decisions", other_sheet)
+    audit(*command, *other_one, "--by", "M", "--out", tmp_path / "c.csv")
 
     text = (tmp_path / "c.csv").read_text("utf-8")
     assert "r3,401.1\n" in text
     assert "r2,008.45\n" in text
     assert "r1,250\n" in text
     log = json.loads((tmp_path / "c.csv.changes.json").read_text("utf-8"))
-    assert {one["by"] for one in log["changes"]} == {"N"}
+    assert {(one["by"], one["label"]) for one in log["changes"]} == {("N", "4O1.9"), ("M", "8.45")}
+    said = audit(*command, *other_one, "--out", tmp_path / "d.csv", exits=2)
+    assert "2 sheets, and --by N" in said
 
 
 @pytest.mark.parametrize("min_cell", [1, pytest.param(11, marks=pytest.mark.slow)])
@@ -260,6 +266,7 @@ def test_random_sheets_are_refused_or_applied_whole(
 ) -> None:
     from audit.base.errors import AuditError
     from audit.runs.fixes.changes import Ledger, edited
+    from audit.runs.fixes.plan import Planner
     from audit.runs.fixes.sheet import Decided, Proposals, read_sheet
     from audit.runs.fixes.text_files import TextTable
     from audit.runs.fixes.written_back import read_again, settings_of
@@ -277,7 +284,8 @@ def test_random_sheets_are_refused_or_applied_whole(
             decided = Decided(proposals, read_sheet(sheet), sheet)
             changes = decided.changes(labels.hierarchy)
             ledger = Ledger(changes)
-            edits = TextTable(data, labels.layout, ",").edits(ledger)
+            table = TextTable(data, ",")
+            edits = table.edits(Planner(table, labels.layout, ledger))
         except AuditError:
             continue
         assert len(changes) == sum(one.lower() not in ("", "reject") for one in decisions(decided))

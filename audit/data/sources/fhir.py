@@ -59,7 +59,12 @@ def _kind_of(file: Path) -> str | None:
     return None if kind == "CodeSystem" else kind
 
 
-def _is_other(line: str) -> bool:
+def is_whole(file: Path) -> bool:
+    """Whether a file is one resource, or Bundle, instead of lines."""
+    return _kind_of(file) == "Bundle" or ".json" in file.suffixes
+
+
+def is_other(line: str) -> bool:
     """Whether a line is whole, and a resource of no kind that is read; it need not be parsed."""
     whole = '"resourceType"' in line and line.rstrip().endswith("}")
     return whole and not any(f'"{kind}"' in line for kind in (*CODED, _ENCOUNTER, "Bundle"))
@@ -71,6 +76,7 @@ class Fhir(Events):
     kind = "resources of FHIR"
     format = "fhir"
     instance = "encounter"
+    placed = ("place", "system")
     vocabularies = True
 
     def _resources(self) -> Iterator[tuple[str, str, Held]]:
@@ -79,9 +85,8 @@ class Fhir(Events):
 
         for file in self.files:
             lines = File(file).streamed_lines()
-            whole = _kind_of(file) == "Bundle" or ".json" in file.suffixes
-            asked = iter([(str(file), File(file).text())]) if whole else lines
-            for where, one in objects_on(line for line in asked if not _is_other(line[1])):
+            asked = iter([(str(file), File(file).text())]) if is_whole(file) else lines
+            for where, one in objects_on(line for line in asked if not is_other(line[1])):
                 if one.get("resourceType") != "Bundle":
                     yield where, "", one
                     continue

@@ -39,6 +39,8 @@ class Omop(Events):
     kind = "tables of OMOP"
     format = "omop"
     instance = "visit_occurrence_id"
+    placed = ("resource", "column", "vocabulary")
+    sides = (None, *_SIDES)
     vocabularies = True
     ended: weakref.finalize[..., Any] | None = None
     """What closes a connection that is the source's own."""
@@ -52,6 +54,12 @@ class Omop(Events):
         if isinstance(tables, TablesOfBase):
             said = f"tables of OMOP: {', '.join(read)}"
             self.queried = {"path": self.name, "driver": tables.base.driver, "query": said}
+
+    @property
+    def occurrences(self) -> dict[str, Any]:
+        """The table of each kind of occurrences that there are."""
+        named = ((kind, f"{kind}_occurrence") for kind in KINDS)
+        return {kind: self.tables.names[name] for kind, name in named if name in self.tables.names}
 
     def load(self) -> None:
         self._whole = pl.concat(self._occurrences())
@@ -191,6 +199,9 @@ class Omop(Events):
     def events(self, columns: Named, at_once: int) -> Iterator[pl.DataFrame]:
         side = self.side(columns.label)
         named = {columns.label: pl.col("label")} if columns.label in _SIDES else {}
+        between = "_" if side == "standard" else "_source_"
+        named["column"] = pl.concat_str("resource", pl.lit(f"{between}concept_id"))
+        named["vocabulary"] = pl.lit(self.vocabulary)
         parts = -(-int(self._counts["rows"].sum()) // max(at_once, 1))
         for frame in self.gathered(partial(self._of_instances, columns), columns, parts):
             yield self._labelled(frame, side).with_columns(**named)

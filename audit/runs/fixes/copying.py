@@ -7,8 +7,9 @@ import hashlib
 import shutil
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from audit.base.errors import InputError, OutputError, first_cases
 from audit.base.files import is_gzip, open_bytes, sha256_of
 from audit.base.plurals import counted
 from audit.data.dataset import LabelDataset
+from audit.data.interface_folder import LABELS, InterfaceFolder
 from audit.data.label_formats.mimic import kind_of
 from audit.data.records import is_json
-from audit.data.sources import File, Source, source_of
+from audit.data.sources import File, Folder, Source, source_of
 from audit.data.sources.file import CopiedFile
 from audit.results.result import to_json_bytes
 from audit.runs.fixes.changes import (
@@ -35,8 +37,10 @@ from audit.runs.fixes.changes import (
     read_log,
     taken_back,
 )
+from audit.runs.fixes.events import Codings, Occurrences, became
+from audit.runs.fixes.plan import Cells, Planner
 from audit.runs.fixes.statements import statements
-from audit.runs.fixes.text_files import JsonText, TextTable
+from audit.runs.fixes.text_files import JsonText, TextTable, list_edits
 from audit.runs.fixes.typed_files import array_edits, changed_archive, changed_parquet
 from audit.runs.fixes.workbook import ENDINGS, changed_workbook
 from audit.runs.fixes.written_back import OF_FOLDERS, files_of, read_again, table_of
@@ -77,9 +81,10 @@ def write_copy(
     _refuse_occupied(out)
     with working_beside(out) as folder, on_disk(out):
         copy = folder / (dataset.name if dataset.is_file() else out.name)
+        change = _Changing(dataset, labels, ledger)
         _copied(dataset, copy)
         undo = {
-            _name(path, dataset): _change_file(path, copy, dataset, labels, ledger)
+            _name(path, dataset): _change_file(path, copy, dataset, change)
             for path in files_of(labels, settings.dataset)
         }
         _refuse_unmade(ledger)
@@ -150,24 +155,18 @@ def _name(path: Path, dataset: Path) -> str:
     return path.relative_to(dataset).as_posix() if dataset.is_dir() else path.name
 
 
-def _change_file(
-    path: Path, copy: Path, dataset: Path, labels: LabelDataset, ledger: Ledger
-) -> dict[str, Any] | None:
+def _change_file(path: Path, copy: Path, dataset: Path, change: _Changing) -> dict[str, Any] | None:
     """Change one file of a copy; what takes it back, or None where nothing changed."""
     into = copy / path.relative_to(dataset) if dataset.is_dir() else copy
-    before, layout = sha256_of(path), labels.layout
-    assert layout is not None, "without a layout nothing is written"
-    kind = kind_of(File(path)) if labels.format in OF_FOLDERS else None
-    if writes := _WHOLE.get(path.suffix.lower()):
-        if not writes(path, into, layout, ledger, kind or ""):
+    before = sha256_of(path)
+    if path.suffix.lower() in (".parquet", ".npz", *ENDINGS):
+        if not change.written(path, into):
             return None
         back: dict[str, Any] = {"whole": _as_text(path.read_bytes())}
     else:
         with open_bytes(path) as stream:
             data = stream.read()
-        edits = _edits(
-            File(path) if dataset.is_dir() else source_of(path), data, labels, ledger, kind or ""
-        )
+        edits = change.edits(path, data)
         if not edits:
             return None
         new = edited(data, edits)
@@ -180,38 +179,63 @@ def _change_file(
     return {"before": before, "after": sha256_of(into), **back}
 
 
-_WHOLE = {
-    ".parquet": changed_parquet,
-    ".npz": changed_archive,
-    **dict.fromkeys(ENDINGS, changed_workbook),
-}
-"""What writes files that are no texts anew, by their endings."""
-
-
 def _as_text(data: bytes) -> str:
     return b64encode(data).decode()
 
 
-def _edits(
-    source: Source, data: bytes, labels: LabelDataset, ledger: Ledger, table: str
-) -> list[Edit]:
-    """What changes of the bytes of a file, which may be read from a copy in another encoding."""
-    if isinstance(source, CopiedFile) and (encoding := source.encoding):
-        text = data.decode(encoding).encode()
-        edits = _edits(File(source.path), text, labels, ledger, table)
-        return [*encoded(text, edits, encoding)]
-    layout = labels.layout
-    assert layout is not None, "without a layout nothing is written"
-    if labels.format == "npy":
-        return array_edits(data, layout, ledger)
-    if is_json(source):
-        return JsonText(data, layout).edits(ledger)
-    separator, notes, header = source.separator, source.preamble.lines, layout.header
-    if header is not None:
-        separator = "\t" if "\t" in source.head_lines[0] else "|"
-    elif source.preamble.header is not None:
-        header = tuple(source.schema)
-    return TextTable(data, layout, separator, notes, header, table).edits(ledger)
+class _Changing:
+    """What the changes of a ledger make of the files of a dataset, one after the other."""
+
+    def __init__(self, dataset: Path, labels: LabelDataset, ledger: Ledger) -> None:
+        assert labels.layout is not None, "without a layout nothing is written"
+        self._dataset, self._layout, self._ledger = dataset, labels.layout, ledger
+        self._format = labels.format
+        if self._layout.events is not None:
+            self._rows = self._layout.events()
+            self._became = became(self._rows, ledger)
+            self._codings = Codings(self._rows, self._became) if labels.format == "fhir" else None
+
+    def written(self, path: Path, into: Path) -> bool:
+        """Write a file that is no text with its changes; False, without any, and nothing."""
+        if path.suffix.lower() == ".parquet":
+            return changed_parquet(path, into, partial(self._planner, path))
+        writes = changed_archive if path.suffix.lower() == ".npz" else changed_workbook
+        return writes(path, into, self._layout, self._ledger)
+
+    def edits(self, path: Path, data: bytes) -> list[Edit]:
+        """What changes of the bytes of a file, maybe read from a copy in another encoding."""
+        if self._format == "fhir" and self._codings is not None:
+            return self._codings.edits(path, data)
+        source = File(path) if self._dataset.is_dir() else source_of(path)
+        if isinstance(source, CopiedFile) and (encoding := source.encoding):
+            edits = self._of_text(File(source.path), data.decode(encoding).encode())
+            return [*encoded(data.decode(encoding).encode(), edits, encoding)]
+        return self._of_text(source, data)
+
+    def _of_text(self, source: Source, data: bytes) -> list[Edit]:
+        layout = self._layout
+        if self._format == "npy":
+            return array_edits(data, layout, self._ledger)
+        if self._format == "interface":
+            folder = InterfaceFolder(Folder(self._dataset))
+            instances = folder.instances(len(folder.entries(LABELS, list)))
+            return list_edits(data, instances, folder.nodes, self._ledger)
+        if is_json(source):
+            return JsonText(data, layout).edits(self._ledger)
+        separator, notes, header = source.separator, source.preamble.lines, layout.header
+        if header is not None:
+            separator = "\t" if "\t" in source.head_lines[0] else "|"
+        elif source.preamble.header is not None:
+            header = tuple(source.schema)
+        table = TextTable(data, separator, notes, header, plain=layout.header is not None)
+        return table.edits(self._planner(source.files[0], table))
+
+    def _planner(self, path: Path, table: Cells) -> Planner:
+        if self._layout.events is None:
+            kind = kind_of(File(path)) if self._format in OF_FOLDERS else None
+            return Planner(table, self._layout, self._ledger, kind or "")
+        kind = path.name.lower().partition("_")[0]
+        return Occurrences(table, self._rows, self._became, kind, self._dataset)
 
 
 def _refuse_unmade(ledger: Ledger) -> None:
@@ -226,15 +250,12 @@ def _refuse_unmade(ledger: Ledger) -> None:
 
 
 def _refuse_other_labels(
-    before: LabelDataset, changes: Iterable[Change], settings: Settings
+    before: LabelDataset, changes: Sequence[Change], settings: Settings
 ) -> None:
     """Refuse a copy whose labels are not those of the data after the changes."""
-    expected = _labels_of(before)
-    for one in changes:
-        if one.kind != "add" and not one.keep:
-            expected.discard((one.instance, one.label))
-        if one.new:
-            expected.add((one.instance, one.new))
+    gone = {(one.instance, one.label) for one in changes if one.kind != "add" and not one.keep}
+    new = {(one.instance, one.new) for one in changes if one.new}
+    expected = _labels_of(before) - gone | new
     found = _labels_of(read_again(settings))
     if differing := sorted(expected ^ found):
         raise InputError(
@@ -245,8 +266,9 @@ def _refuse_other_labels(
 
 
 def _labels_of(labels: LabelDataset) -> set[tuple[str, str]]:
-    """Each instance and label as written, those of refused rows too."""
-    texts = pl.concat([labels.mappings["label"], labels.refusals["label"]])
+    """Each instance and label as written, those of refused rows too unless they do not count."""
+    refused = pl.when(pl.col("reason") != "left_out").then("label")
+    texts = pl.concat([labels.mappings["label"], labels.refusals.select(refused)["label"]])
     written = labels.written.with_columns(label=texts.gather(labels.written["line"]))
     ids = labels.instances["instance"].gather(written["instance"])
     pairs = zip(ids.to_list(), written["label"].to_list(), strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count, islice
@@ -34,19 +34,17 @@ class TextTable:
     Args:
         notes: Number of lines before the header, or before the first row if ``header`` is given.
         header: Names of the columns, where no line of the text is a header; None: the first row.
-        table: The code set of all its labels; empty where that is not known.
+        plain: Whether its cells are never quoted.
     """
 
     data: bytes
-    layout: Layout
     separator: str
     notes: int = 0
     header: tuple[str, ...] | None = None
-    table: str = ""
+    plain: bool = False
 
-    def edits(self, ledger: Ledger) -> list[Edit]:
-        """What the changes of a ledger make of it; changes that are made are counted there."""
-        planner = Planner(self, self.layout, ledger, self.table)
+    def edits(self, planner: Planner) -> list[Edit]:
+        """What a planner's changes make of it."""
         plan = planner.plan()
         cells = [
             self._written(*self._body[row].fields[place], str(text))
@@ -96,7 +94,7 @@ class TextTable:
 
     def _needs_quotes(self, text: str) -> bool:
         signs = (self.separator, '"', "\n", "\r")
-        return self.layout.header is None and any(sign in text for sign in signs)
+        return not self.plain and any(sign in text for sign in signs)
 
     def _further(self, planner: Planner, number: int, label: str) -> Edit:
         """A further row of an instance: what all its rows have alike, and the label."""
@@ -161,7 +159,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
+class Value:
     """A value, and its text from ``start`` up to ``end``."""
 
     value: object
@@ -179,20 +177,18 @@ class JsonText:
     def edits(self, ledger: Ledger) -> list[Edit]:
         """What the changes of a ledger make of it; changes that are made are counted there."""
         text = self.data.decode("utf-8")
-        return list(_in_bytes(text, sorted(self._changed(text, ledger))))
+        return list(in_bytes(text, sorted(self._changed(text, ledger))))
 
     def _changed(self, text: str, ledger: Ledger) -> Iterator[tuple[int, int, str]]:
         (key,) = self.layout.labels
         for number, start in enumerate(_objects(text)):
-            own = dict(_members(text, start))
+            own = dict(members(text, start))
             given = own.get(self.layout.id or "")
             instance = str(number) if self.layout.id is None else given and str(given.value).strip()
             if instance in ledger.of and key in own:
                 yield from self._of_value(text, own[key], Record(ledger, str(instance)))
 
-    def _of_value(
-        self, text: str, labels: _Value, record: Record
-    ) -> Iterator[tuple[int, int, str]]:
+    def _of_value(self, text: str, labels: Value, record: Record) -> Iterator[tuple[int, int, str]]:
         if isinstance(labels.value, list):
             yield from _in_list(text, labels, record)
         elif isinstance(labels.value, str):
@@ -204,21 +200,49 @@ class JsonText:
                 yield labels.start, labels.end, json.dumps(new, ensure_ascii=False)
 
 
-def _in_list(text: str, labels: _Value, record: Record) -> Iterator[tuple[int, int, str]]:
-    """A list anew where it changes; entries that stay are as they were, and what parts them too."""
-    entries = list(_entries(text, labels.start))
+def list_edits(
+    data: bytes, instances: Iterable[str], nodes: Mapping[str, str], ledger: Ledger
+) -> list[Edit]:
+    """What changes make of a list with a list of names for each instance, which are of nodes."""
+    text, names = data.decode("utf-8"), {node: name for name, node in nodes.items()}
+    start = _skip(text, int(text.startswith("\ufeff")))
+    changed = [
+        edit
+        for one, labels in zip(instances, entries_of(text, start), strict=True)
+        if one in ledger.of
+        for edit in _in_list(text, labels, Record(ledger, one), nodes, names)
+    ]
+    return [*in_bytes(text, changed)]
+
+
+_ITSELF: Mapping[str, str] = {}
+
+
+def _in_list(
+    text: str,
+    labels: Value,
+    record: Record,
+    nodes: Mapping[str, str] = _ITSELF,
+    names: Mapping[str, str] = _ITSELF,
+) -> Iterator[tuple[int, int, str]]:
+    """A list anew where it changes; entries that stay are as they were, and what parts them too.
+
+    ``nodes`` are the labels of names that are written otherwise, ``names`` the opposite.
+    """
+    entries = list(entries_of(text, labels.start))
     kept, changed = list[str](), False
     for one in entries:
-        raw, label = text[one.start : one.end], str(one.value).strip()
+        raw, said = text[one.start : one.end], str(one.value).strip()
+        label = nodes.get(said, said)
         new = record.becomes(label) if isinstance(one.value, str) else label
         changed |= new != label
         if new is not None:
-            kept.append(raw if new == label else _like(raw, new))
+            kept.append(raw if new == label else _like(raw, names.get(new, new)))
     added = [*record.added()]
     if changed or added:
         sign = text[entries[0].end : entries[1].start] if len(entries) > 1 else ", "
         like = text[entries[0].start : entries[0].end] if entries else '""'
-        inside = sign.join([*kept, *(_like(like, label) for label in added)])
+        inside = sign.join([*kept, *(_like(like, names.get(new, new)) for new in added)])
         start = entries[0].start if entries else labels.start + 1
         end = entries[-1].end if entries else labels.end - 1
         yield start, end, inside
@@ -241,22 +265,24 @@ def _objects(text: str) -> Iterator[int]:
             at += 1
 
 
-def _members(text: str, start: int) -> Iterator[tuple[str, _Value]]:
+def members(text: str, start: int) -> Iterator[tuple[str, Value]]:
+    """The keys and values of the object that begins at a place."""
     at = _skip(text, start + 1)
     while text[at] != "}":
         key, at = AS_WRITTEN.raw_decode(text, at)
         at = _skip(text, _skip(text, at) + 1)
         value, end = AS_WRITTEN.raw_decode(text, at)
-        yield str(key), _Value(value, at, end)
+        yield str(key), Value(value, at, end)
         at = _skip(text, end)
         at = _skip(text, at + 1) if text[at] == "," else at
 
 
-def _entries(text: str, start: int) -> Iterator[_Value]:
+def entries_of(text: str, start: int) -> Iterator[Value]:
+    """The entries of the list that begins at a place."""
     at = _skip(text, start + 1)
     while text[at] != "]":
         value, end = AS_WRITTEN.raw_decode(text, at)
-        yield _Value(value, at, end)
+        yield Value(value, at, end)
         at = _skip(text, end)
         at = _skip(text, at + 1) if text[at] == "," else at
 
@@ -267,7 +293,7 @@ def _skip(text: str, at: int) -> int:
     return found.end()
 
 
-def _in_bytes(text: str, changed: Iterable[tuple[int, int, str]]) -> Iterator[Edit]:
+def in_bytes(text: str, changed: Iterable[tuple[int, int, str]]) -> Iterator[Edit]:
     """Edits of characters as edits of bytes."""
     at = place = 0
     for start, end, new in changed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -16,12 +16,10 @@ import numpy as np
 from audit.base.errors import InputError, first_cases
 from audit.data.label_format import Layout
 from audit.runs.fixes.changes import Edit, Ledger, edited
-from audit.runs.fixes.plan import Planner
+from audit.runs.fixes.plan import Cells, Planner
 
 
-def changed_parquet(
-    path: Path, into: Path, layout: Layout, ledger: Ledger, table: str = ""
-) -> bool:
+def changed_parquet(path: Path, into: Path, planned: Callable[[Cells], Planner]) -> bool:
     """Write a Parquet file with changed labels; types, other columns and metadata stay.
 
     Returns:
@@ -35,7 +33,7 @@ def changed_parquet(
         sizes = [meta.row_group(n).num_rows for n in range(meta.num_row_groups)]
         packed = _compression(meta)
     columns = _Columns(whole)
-    planner = Planner(columns, layout, ledger, table)
+    planner = planned(columns)
     plan = planner.plan()
     if not plan:
         return False
@@ -126,9 +124,7 @@ def array_edits(data: bytes, layout: Layout, ledger: Ledger) -> list[Edit]:
     return found
 
 
-def changed_archive(
-    path: Path, into: Path, layout: Layout, ledger: Ledger, table: str = ""
-) -> bool:
+def changed_archive(path: Path, into: Path, layout: Layout, ledger: Ledger) -> bool:
     """Write an archive of one array with changed entries; raises InputError as `array_edits` does.
 
     Returns:

@@ -49,9 +49,7 @@ class _Place:
         return re.search(rb"<(?:\w+:)?(v|is)\b", self.content or b"") is not None
 
 
-def changed_workbook(
-    path: Path, into: Path, layout: Layout, ledger: Ledger, table: str = ""
-) -> bool:
+def changed_workbook(path: Path, into: Path, layout: Layout, ledger: Ledger) -> bool:
     """Write a workbook with changed labels.
 
     A cell that is taken out stays, without a value, so that no other one moves.
@@ -65,8 +63,7 @@ def changed_workbook(
     with zipfile.ZipFile(path) as book:
         sheet = _sheet(path, layout)
         part = _part(book, sheet.name, path)
-        planner = Planner(sheet, layout, ledger, table)
-        edits = _Sheet(book.read(part), sheet, path).edits(planner)
+        edits = _Sheet(book.read(part), sheet, path).edits(Planner(sheet, layout, ledger))
         if not edits:
             return False
         write_archive(book, into, part, edits)

@@ -15,10 +15,13 @@ from audit.base.plugins import using
 from audit.base.remote import address_of, allowing, stored_place
 from audit.data.arrays import NPY_MAGIC
 from audit.data.dataset import LabelDataset
+from audit.data.interface_folder import LABELS
 from audit.data.label_formats.mimic import tables_of
 from audit.data.sources import File, Folder, Source, source_of
+from audit.data.sources.fhir import Fhir
 from audit.data.sources.file import CopiedFile
 from audit.data.sources.meds import Meds
+from audit.data.sources.omop import Omop
 from audit.data.sources.sql import Query
 from audit.data.sources.tables import TableFile
 from audit.runs.fixes.statements import table_in
@@ -107,6 +110,12 @@ def files_of(labels: LabelDataset, dataset: str) -> list[Path]:
     if _is_book(dataset):
         return [Path(dataset)]
     source = source_of(dataset)
+    if labels.format == "interface":
+        return [source.path / LABELS] if isinstance(source, Folder) else []
+    if isinstance(source, Fhir):
+        return [*source.files]
+    if isinstance(source, Omop):
+        return [*source.occurrences.values()]
     found = [part for part in _parts(source, labels.format) if _is_text(part)]
     inside = {*(labels.layout.labels if labels.layout else ())}
     plain = bool(found) and not any(
@@ -135,7 +144,7 @@ def _parts(source: Source, format: str) -> list[Source]:
 def _refused(found: str, where: str, hint: str) -> InputError:
     return InputError(
         "data that can be written back are required: tables of text, Parquet or .xlsx, JSON "
-        "lines, the tables of MIMIC, MEDS, grouped, psv, .npy or .npz",
+        "lines, the tables of MIMIC, MEDS, OMOP, FHIR, grouped, psv, .npy or .npz",
         found=found,
         where=where,
         hint=hint,
@@ -159,5 +168,5 @@ def _refuse_kind(dataset: str) -> None:
         if source.head.startswith(b"SQLite format 3"):
             hint = f"audit sqlite:///{dataset} --table NAME; statements that change it are written"
         raise _refused(f"{source.kind} ({source.suffix or 'no ending'})", dataset, hint)
-    if not isinstance(source, (File, Folder, Meds)):
+    if not isinstance(source, (File, Folder, Meds, Fhir, Omop)) or source.queried:
         raise _refused(f"{source.kind}, a {type(source).__name__}", dataset, _AS_TABLE)

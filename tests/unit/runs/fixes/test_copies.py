@@ -9,7 +9,6 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -376,27 +375,6 @@ def test_what_cannot_be_written_back_is_refused_before_it_is_read(
 
     with pytest.raises(InputError, match=hint):
         settings_of(tmp_path / "run")
-
-
-def test_of_events_without_visits_those_of_a_day_change_and_none_is_added(tmp_path: Path) -> None:
-    known = settings(tmp_path, "tree_of", b"")
-    times = [datetime(2100, 3, day, hour) for day in (1, 2) for hour in (1, 2)]
-    rows = {"subject_id": 4 * [7], "time": times, "code": ["a1", "LAB", "a1", "a2"]}
-    for part in ("data", "metadata"):
-        (tmp_path / "events" / part).mkdir(parents=True)
-    pl.DataFrame(rows).write_parquet(tmp_path / "events/data/0.parquet")
-    pl.DataFrame({"code": ["a1"]}).write_parquet(tmp_path / "events/metadata/codes.parquet")
-    known = replace(known, dataset=str(tmp_path / "events"), codes=("a*",))
-    first, second = "7 2100-03-01", "7 2100-03-02"
-
-    changes = [Change(first, "replace", "a1", "a2"), Change(second, "remove", "a1")]
-    copy = copied(tmp_path, known, changes)
-
-    found = pl.read_parquet(copy / "data/0.parquet")
-    expected = pl.DataFrame(rows)[[0, 1, 3]].with_columns(code=pl.Series(["a2", "LAB", "a2"]))
-    assert found.equals(expected)
-    with pytest.raises(InputError, match="none for 1 change: 'add b1"):
-        copied(tmp_path, known, [Change(first, "add", new="b1")], "other")
 
 
 def test_a_label_that_the_encoding_of_the_text_lacks_is_refused(tmp_path: Path) -> None:
