@@ -78,18 +78,11 @@ def between(finding: Finding) -> Place:
     return place_of(finding, finding.touched * finding.beyond)
 
 
-def inside_as_shown(finding: Finding, evidence: Mapping[str, Shown]) -> Place:
-    """Sort key of a finding in its check, computed from published evidence only."""
-    return _as_shown(finding, evidence, finding.strength)
+def as_shown(finding: Finding, evidence: Mapping[str, Shown], strength: float) -> Place:
+    """Sort key of a finding from published evidence only, by what counts inside or between checks.
 
-
-def between_as_shown(finding: Finding, evidence: Mapping[str, Shown]) -> Place:
-    """The same among findings of other checks."""
-    return _as_shown(finding, evidence, finding.beyond)
-
-
-def _as_shown(finding: Finding, evidence: Mapping[str, Shown], strength: float) -> Place:
-    """If a number is withheld, the weight is the least possible value of the first count."""
+    If a number is withheld, the weight is the least possible value of the first count.
+    """
     if all(evidence[name] == quantity.value for name, quantity in finding.evidence.items()):
         return place_of(finding, finding.touched * strength)
     return place_of(finding, float(least(evidence.get(_first_count(finding)))))

@@ -27,7 +27,7 @@ from audit.results.coverage import coverage
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Part, Place, values_of
 from audit.results.mended import mended
 from audit.results.model_overview import confused, confused_counts, model_overview
-from audit.results.order import between_as_shown, inside_as_shown, shared_in_order, tells_a_number
+from audit.results.order import as_shown, shared_in_order, tells_a_number
 from audit.results.overview import Pictured, overview, pictured
 from audit.results.parts import OTHERS, DriftPart, ModelPart, ValueCells
 from audit.results.pictured_pairs import Published
@@ -291,7 +291,7 @@ class SharedView:
         most, min_cell = int(self.run.policy["max_findings"]), self.run.min_cell
 
         def alone(finding: Finding) -> Place:
-            return inside_as_shown(finding, shown(finding.evidence, min_cell))
+            return as_shown(finding, shown(finding.evidence, min_cell), finding.strength)
 
         return tuple(sorted(check.standing, key=alone)[:most])
 
@@ -358,9 +358,9 @@ class SharedView:
         """What is shared of a check; adds places of its findings, and ids of those unseen."""
         kept, run, totals = self._kept(check), self.run, self._totals
         published = [(finding, self._shared_finding(finding)) for finding in kept]
-        published.sort(key=lambda one: inside_as_shown(one[0], one[1]["evidence"]))
+        published.sort(key=lambda one: as_shown(one[0], one[1]["evidence"], one[0].strength))
         unseen |= {one.id for one, view in published if not tells_a_number(one, view["evidence"])}
-        places |= {one.id: between_as_shown(one, view["evidence"]) for one, view in published}
+        places |= {one.id: as_shown(one, view["evidence"], one.beyond) for one, view in published}
         total = shared_denominator(check, published, totals, run.min_cell, run.known)
         return {
             "name": check.name,

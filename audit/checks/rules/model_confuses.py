@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -40,8 +40,6 @@ ONE_PAIR = 0.5
 LEANING = "answer"
 """Last part of the key of a finding on an answer that the model leans to."""
 _MOST = ("most_in_place", "second_in_place", "third_in_place")
-Instead: TypeAlias = tuple[str, Quantity]
-"""A label in words, and how often it is missed for an answer."""
 _RELATION = {
     "sibling": "siblings",
     "overlap": "with a common node below them",
@@ -115,7 +113,9 @@ def _falsely(measured: Measurements, answer: int) -> str:
     )
 
 
-def _most_in_place(measured: Measurements, answer: int, every: pl.DataFrame) -> list[Instead]:
+def _most_in_place(
+    measured: Measurements, answer: int, every: pl.DataFrame
+) -> list[tuple[str, Quantity]]:
     """The labels that are missed most often where an answer is given falsely, and how often.
 
     These are the most frequent ones of all exchanges, whether or not they are reported as pairs.
@@ -175,26 +175,17 @@ def _leaning(
     )
 
 
-def _other(pair: Finding, answer: str) -> str:
-    return next(node for node in pair.nodes if node != answer)
-
-
-def _given_instead(pair: Finding, answer: str) -> Quantity:
-    """On how many instances one of a pair is the answer and the other the label."""
-    ahead = pair.nodes[1] == answer
-    return pair.evidence["first_as_second" if ahead else "second_as_first"]
-
-
 def _leaning_part(answer: str, pair: Finding) -> Part:
     """One pair of an answer that the model leans to, the label in whose place it is given first."""
+    ahead = pair.nodes[1] == answer
     evidence = {
         "instances": pair.evidence["instances"],
-        "answered": _given_instead(pair, answer),
+        "answered": pair.evidence["first_as_second" if ahead else "second_as_first"],
         "expected_exchanges": replace(
             pair.evidence["expected_exchanges"], sources=("instances", "answered")
         ),
     }
-    return Part((_other(pair, answer), answer), evidence)
+    return Part((pair.nodes[not ahead], answer), evidence)
 
 
 def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Finding:
