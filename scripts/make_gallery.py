@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "gallery"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-SIZE = (1200, 1500)
+SIZE = (1200, 1250)
 """Width and height of the window, in pixels."""
 SCHEMES = {"light": 1, "dark": 0}
 """Chromium's numbers of the colour schemes that a reader may prefer."""
@@ -40,9 +40,15 @@ def main() -> None:
             page = (run / "report.html").as_uri()
             photograph(browser, page, gallery / f"report-{scheme}.png", scheme)
         draw_page(printer, run / "report.pdf", gallery / "report-pdf.png", page=1)
-        with window(run) as address:
-            place = address.replace("/?", "/hierarchy?")
-            photograph(browser, place, gallery / "window.png", "light")
+        _done(
+            Path(sys.executable).with_name("audit"),
+            "explore",
+            run,
+            "--static",
+            run.with_name("pages"),
+        )
+        place = run.with_name("pages").joinpath("hierarchy.html").as_uri()
+        photograph(browser, place, gallery / "window.png", "light")
     for picture in sorted(gallery.glob("*.png")):
         print(f"{picture.stat().st_size / 1000:7.0f} kB  {picture}")
 
@@ -67,24 +73,6 @@ def sample_run() -> Iterator[Path]:
             "--predictions", sample / "predictions.psv", "--out", run,
         )  # fmt: skip
         yield run
-
-
-@contextmanager
-def window(run: Path) -> Iterator[str]:
-    """The address that opens a window onto a run, which is closed when the block ends."""
-    audit = Path(sys.executable).with_name("audit")
-    served = subprocess.Popen(
-        [str(audit), "explore", str(run)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert served.stdout is not None
-        yield served.stdout.readline().removeprefix("Open ").strip()
-    finally:
-        served.terminate()
-        served.communicate(timeout=SECONDS)
 
 
 def photograph(browser: str, page: str, picture: Path, scheme: str) -> None:
