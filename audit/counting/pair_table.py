@@ -35,7 +35,7 @@ COLUMNS = schema(
 ``observed`` and ``effective``, by weight, are null without groups. So are ``groups``, and the sum
 over all groups of the share of a group's records that count, given for every pair that some count
 for, and of its squares."""
-PAIRS_AT_ONCE = 500_000
+PAIRS_AT_ONCE = 200_000
 """Number of rows of a pair table that are looked at a time."""
 
 

@@ -133,22 +133,25 @@ def verdicts(
     q_value = benjamini_hochberg(more.p_value, known.size)
     kept = np.flatnonzero((more.p_value < 1) | ~np.isnan(explained) | (more.groups > 0))
     told = np.flatnonzero(~np.isnan(explained))
-    own, ratios = more[told], np.full((3, len(kept)), np.nan)
-    shrunk = shrunk_ratio(own.effective, explained[told] / own.scale)
-    ratios[:, np.searchsorted(kept, told)] = shrunk
+    few, ratios = more[told], np.full((3, len(explained)), np.nan)
+    ratios[:, told] = shrunk_ratio(few.effective, explained[told] / few.scale)
     columns = {
-        "p_value": more.p_value[kept],
-        "q_value": q_value[kept],
-        "explained": explained[kept],
+        "p_value": more.p_value,
+        "q_value": q_value,
+        "explained": explained,
         **dict(zip(("shrunk_ratio", "ratio_low", "ratio_high"), ratios, strict=True)),
     }
-    counted: dict[str, IntArray | FloatArray] = {"found_rank": found_rank[kept]}
+    counted: dict[str, IntArray | FloatArray] = {"found_rank": found_rank}
     if more.groups.any():
-        columns["effective"] = more.effective[kept]
-        counted |= {"groups": more.groups[kept], "group_squares": more.squares[kept]}
-    whole = (pl.Series(name, numbers).replace(0, None) for name, numbers in counted.items())
-    ends = {"a": more.a[kept].astype(np.uint32), "b": more.b[kept].astype(np.uint32)}
-    judged = pl.DataFrame(ends | columns, nan_to_null=True).with_columns(*whole)
+        columns["effective"] = more.effective
+        counted |= {"groups": more.groups, "group_squares": more.squares}
+    judged = pl.DataFrame(
+        {
+            **{end: getattr(more, end)[kept].astype(np.uint32) for end in ("a", "b")},
+            **{name: pl.Series(own[kept], nan_to_null=True) for name, own in columns.items()},
+            **{name: pl.Series(own[kept]).replace(0, None) for name, own in counted.items()},
+        }
+    )
     return Verdicts(known.used, known.left_out, expected, judged), q_value
 
 
