@@ -152,7 +152,7 @@ def test_others_read_pairs_as_the_docs_say(tmp_path: Path) -> None:
     rows = repeated([(9, ["cow", "owl"]), (3, ["cow"]), (4, ["owl", "dog"]), (5, ["dog"])])
     result = run_audit(labelled(tree("cow dog < mammal", "mammal owl < animal"), rows))
     write_run(result, tmp_path / "run")
-    read: dict[str, Any] = {"N": result.size}
+    read: dict[str, Any] = {"result": result}
     exec(lines.replace("run/", f"{tmp_path.as_posix()}/run/"), read)
 
     columns = {"node": "a", "node_b": "b", "support": "support_a", "support_b": "support_b"}
