@@ -321,8 +321,9 @@ class TableColumns:
     def _titled(self, names: Sequence[str]) -> str | None:
         """The only column whose cells are titles of nodes, where none holds nodes."""
         nodes = self.source.nodes
-        names = [name for name in names if not self.are_numbers(name)]
-        cells = {name: self.source.first_cells(name) for name in names} if nodes else {}
+        names = [one for one in names if not (self.values[one] and self.are_numbers(one))]
+        lists = {one: sum(self.source.first_lists(one), start=list[str]()) for one in names}
+        cells = {n: self.source.first_cells(n) or lists[n] for n in names} if nodes else {}
         shares = {name: nodes.share_of_titles(own) for name, own in cells.items() if nodes}
         found = [name for name, share in shares.items() if share > _FAR * LEAST_SHARE]
         return found[0] if len(found) == 1 and shares[found[0]] >= LEAST_SHARE else None

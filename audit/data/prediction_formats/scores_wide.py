@@ -26,7 +26,7 @@ from audit.data.prediction_formats.listed import (
     without_index,
 )
 from audit.data.records import pick, plain
-from audit.data.sources import Source
+from audit.data.sources import File, Source
 from audit.data.sources.source import ID_NAMES
 
 _OTHER_SHAPES = {"label", "labels", "node", "score", "parent"}
@@ -75,9 +75,8 @@ _VECTOR = r"^\s*\[\s*[-+\d.eE]+(?:\s*,\s*[-+\d.eE]+)+\s*\]\s*$"
 def unpacked(source: Source, classes: Classes | None) -> Source:
     """A table with the numbers of lists of one length, ``[0.1, 0.9]``, as Spark ML writes them, in
     a column each; another source as it is."""
-    if not (source.is_text and source.schema and called_like(source.schema, SCORE)):
-        return source
-    for name in called_like(source.schema, SCORE):
+    table = isinstance(source, File) and source.is_text
+    for name in called_like(source.schema, SCORE) if table else ():
         first = pl.Series(source.first_cells(name), dtype=pl.String)
         if not (len(first) and first.str.contains(_VECTOR).all()):
             continue

@@ -72,6 +72,44 @@ def test_the_first_command_that_is_proposed_reads_all_labels(
     assert (len(dataset), dataset.ledger.rows_mapped) == (instances, labels)
 
 
+def test_cells_that_were_merged_are_filled_by_what_is_proposed(tmp_path: Path) -> None:
+    rows = (f"m{n // 3 if n % 3 == 0 else ''},{'MF'[n % 2] if n % 3 == 0 else ''},C18.{n % 2 * 7}"
+            for n in range(ROWS))  # fmt: skip
+    text = "MRN,Sex,code\n" + "\n".join(rows).replace("m,", ",") + "\n"
+    (path := tmp_path / "a.csv").write_text(text)
+    with pytest.raises(AuditError, match="'MRN', 'Sex' stand in the first row") as caught:
+        audit.load_labels(path, CODES)
+    (code,) = re.findall(r'python -c "(.*?)" makes', caught.value.hint)
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    dataset = audit.load_labels(tmp_path / "filled.csv", CODES)
+    assert (len(dataset), dataset.ledger.rows_mapped) == (14, ROWS)
+
+
+def test_numbers_of_stated_classes_are_proposed(tmp_path: Path) -> None:
+    (path := tmp_path / "a.csv").write_text(
+        table(",y_true,y_pred,proba_0", "#,0,1,0.5", "#,2,1,0.3")
+    )
+    with pytest.raises(AuditError, match="--label y_true"):
+        audit.load_labels(path, ILL, classes=["asthma", "flu", "copd"])
+    assert (
+        audit.load_labels(
+            path, ILL, classes=["asthma", "flu", "copd"], label="y_true"
+        ).ledger.rows_mapped
+        == ROWS
+    )
+
+
+def test_vectors_in_cells_are_scores(tmp_path: Path) -> None:
+    rows = [f'd{n},flu,"[0.1,{0.5 + n / 100},0.{4 - n}]",1.0' for n in range(4)]
+    (path := tmp_path / "a.csv").write_text(
+        "\n".join(["doc_id,category,probability,prediction", *rows])
+    )
+    labels = audit.load_labels(path, ILL, id="doc_id", label="category")
+    found = audit.load_predictions(path, labels, classes=["asthma", "flu", "copd"])
+    assert sorted(found.scores.toarray().max(axis=1)) == [0.5, 0.51, 0.52, 0.53]
+    assert found.instances == ("d0", "d1", "d2", "d3")
+
+
 READ: dict[str, tuple[str, str, Any, int, int]] = {
     "a title behind a dash": (
         "a.csv", table("Patient ID,Site", "p@,C18.0-Cecum", 'p@,"C34.9-Lung, NOS"'), CODES, 10, 40),
@@ -80,6 +118,12 @@ READ: dict[str, tuple[str, str, Any, int, int]] = {
     "checkboxes beside others": (
         "a.csv", table("record_id,c___asthma,c___copd,c___flu,consent___1,consent___2",
                        "#,1,0,0,1,0", "#,0,1,1,0,1"), ILL, 40, 60),
+    "lists of ways of titles": (
+        "a.json", json.dumps([
+            {"asin": f"B{n}", "on": [["Pets", "Cats"], ["Pets", "Dogs"]][n % 2 :], "or": {"x": 1}}
+            for n in range(ROWS)
+        ]),
+        "Pets\nPets > Cats\nPets > Dogs\n", 40, 60),
     "keys of synonyms": (
         "a.csv", table("gbifID,key,acceptedKey", "#,s1,GO:1", "#,GO:1,GO:1", "#,s3,GO:3",
                        "#,s4,GO:3"),
@@ -93,6 +137,9 @@ def test_it_is_read_at_the_first_command(
 ) -> None:
     name, text, hierarchy, instances, labels = layout
     (path := tmp_path / name).write_text(text)
+    if isinstance(hierarchy, str):
+        (tmp_path / "h.txt").write_text(hierarchy)
+        hierarchy = audit.load_hierarchy(tmp_path / "h.txt")
     dataset = audit.load_labels(path, hierarchy)
     assert (len(dataset), dataset.ledger.rows_mapped) == (instances, labels)
     assert not dataset.ledger.refused
