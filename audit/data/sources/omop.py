@@ -168,7 +168,9 @@ class Omop(Events):
         own = {s: pl.col(f"{s}_vocabulary") == self.vocabulary for s in _SIDES}
         rows = {s: int(self.counted.filter(fits)["rows"].sum()) for s, fits in own.items()}
         having = [side for side in _SIDES if rows[side]]
-        if len(having) > 1 and not self.counted.filter(_apart(self.vocabulary)).is_empty():
+        unlike = pl.col("standard_id").ne_missing(pl.col("source_id"))
+        apart = self.counted.filter(unlike, pl.any_horizontal(*own.values()))
+        if len(having) > 1 and not apart.is_empty():
             said = {"standard": "concepts that codes were mapped to", "source": "source concepts"}
             offers = [Reading(f"{said[s]} are labels", "", rows[s], f"--label {s}") for s in having]
             raise asked(
@@ -209,12 +211,11 @@ class Omop(Events):
     def _of_instances(self, columns: Named) -> Iterator[pl.DataFrame]:
         """Occurrences with their instance and, where the user names some, columns of visits."""
         day = pl.concat_str("person_id", "date", separator=" ")
+        own = pl.coalesce(_VISIT[0], day)
         asked = {one.lower() for one in (columns.id, *columns.beside.values()) if one}
         visits = self._visits if self._whole is not None or asked & {*_VISIT[1:]} else None
         for rows in self._occurrences():
-            frame = rows.with_columns(
-                instance=pl.coalesce(_VISIT[0], day), group="person_id", day=day
-            )
+            frame = rows.with_columns(instance=own, group="person_id", day=day)
             if visits is not None:
                 frame = frame.join(visits, on=_VISIT[0], how="left", maintain_order="left")
             yield frame
@@ -233,8 +234,7 @@ class Omop(Events):
                 said = "codes on days on which they were not valid count as any other"
                 why = "their concepts have valid_start_date and valid_end_date"
                 told += [Reading(said, why, outside, "--where valid=true")]
-        loose = 0 if columns.id else int(self._counts["loose"].sum())
-        if loose:
+        if not columns.id and (loose := int(self._counts["loose"].sum())):
             said, why = "codes of a person on one day are an instance", "they name no visit"
             told += [Reading(said, why, loose, f"--id {_VISIT[0]}")]
         return tuple(told)
@@ -248,9 +248,3 @@ def _summed(rows: pl.DataFrame) -> int:
     """The sum of the digests of rows."""
     texts = rows.select(pl.concat_str(pl.all().fill_null("\0"), separator="\x1f")).to_series()
     return sum(int.from_bytes(hashlib.sha256(one.encode()).digest()) for one in texts)
-
-
-def _apart(vocabulary: str) -> pl.Expr:
-    """Whether one of both concepts is of the vocabulary, and the other is not the same."""
-    of = [pl.col(f"{side}_vocabulary").eq_missing(pl.lit(vocabulary)) for side in _SIDES]
-    return (of[0] | of[1]) & pl.col("standard_id").ne_missing(pl.col("source_id"))

@@ -60,9 +60,10 @@ class Tables:
         The first frame may have no rows; ``further`` are columns where the table has them.
         """
         if name not in self.names:
+            listed = first_cases(str(getattr(one, "name", one)) for one in self.names.values())
             raise InputError(
                 f"the table {name} of OMOP is required",
-                found=f"{self.listed} {first_cases(map(_called, self.names.values()))}",
+                found=f"{self.listed} {listed}",
                 where=self,
                 hint=self.hint,
             )
@@ -149,10 +150,6 @@ class TablesOfBase(Tables):
         with telling(str(self)), reader_of(self.base.connection, query, self.base.kind) as reader:
             for batch in reader:
                 yield polars_of(pa.Table.from_batches([plain_batch(batch, str(self))]))
-
-
-def _called(table: Any) -> str:
-    return str(getattr(table, "name", table))
 
 
 def is_omop(path: Path, head: bytes = b"") -> bool:
