@@ -152,7 +152,7 @@ def with_unread(
 
 _YES = re.compile(
     r"1(\.0+)?|true|t|yes|y|present|positive|pos|confirmed|accept(ed)?|approved?|submitted|"
-    r"validated?|verified|complete[dt]?|done|finished|final|gold|keep|kept"
+    r"validated?|verified|completed?|done|finished|final|gold|keep|kept"
 )
 _NO = re.compile(r"0(\.0+)?|false|f|no|n|absent|negative|neg")
 _NEVER = re.compile(

@@ -148,8 +148,8 @@ LEVELS = HierarchyFormat(
 
 def _implied(path: Path, head: bytes) -> tuple[str, bool]:
     """By what parents are known that no column of a table names, and whether it has a header."""
-    several = len(tables.columns_of(path, head)) > 1
-    if not several or edges.matches(path, head) or has_levels(path, head):
+    table = not tables.is_parquet(path) and len(tables.columns_of(path, head)) > 1
+    if not table or edges.matches(path, head) or has_levels(path, head):
         return "", True
     if any(one(path, head) for one in (caml.FORMAT.matches, classifications.is_known)):
         return "", True
