@@ -26,7 +26,7 @@ from validation.scenes_of_codes import (
     whole_numbers,
 )
 from validation.scenes_of_depths import cut, habits, mixed, sites
-from validation.scenes_of_stays import copied, habits_of_sites, vanishing
+from validation.scenes_of_stays import copied, habits_of_sites, open_labels, vanishing
 from validation.scenes_of_trees import (
     all_at,
     asked_for,
@@ -214,6 +214,18 @@ SCENES = (
           "called false here.",
           partial(habits_of_sites, moved=0.0, repeated=4, told=False),
           by_chance=True, scored=False),
+    Scene("a coder in five who leaves labels open", "residual_pairs",
+          "4,500 records of 1,500 persons below 60 headings; on those of one in five half of "
+          "the specific labels are written as catch-alls.",
+          partial(open_labels, hurried=0.2), by_chance=True),
+    Scene("labels left open by chance, null", "residual_pairs",
+          "The same without such persons.", partial(open_labels, hurried=0.0), by_chance=True),
+    Scene("long records leave more labels open, null", "residual_pairs",
+          "The same, and each label is a catch-all instead at five per cent times its record's "
+          "length.", partial(open_labels, hurried=0.0, longer=True), by_chance=True),
+    Scene("a site that leaves labels open, null", "residual_pairs",
+          "One person in five is of a site that does, and the site is a stratum.",
+          partial(open_labels, hurried=0.2, site=True), by_chance=True),
     Scene("a lifelong condition left out", "chronic_gap",
           "120 persons with some six stays each have a condition that half of the stays leave out "
           "(.495, of each person at a rate of its own); 120 others do not have it.",

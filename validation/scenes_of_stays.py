@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import numpy as np
+import polars as pl
 from numpy.random import Generator
 
-from audit import Policy
+from audit import Hierarchy, Policy
 from audit.policy.statements import Lifelong
 from validation.scene import Drawn, Fact, dataset, tree, zipf
 
@@ -137,3 +138,41 @@ def copied(
     again = [long[i] for i in rng.choice(len(long), copies, replace=False)]
     told = [Fact(frozenset({"sets"}))] if copies else []
     return Drawn(dataset(hierarchy, [*drawn, *again]), told)
+
+
+def open_labels(
+    rng: Generator, hurried: float, longer: bool = False, site: bool = False, persons: int = 1_500
+) -> Drawn:
+    """Records of persons below 60 headings, each with three specific labels and a catch-all.
+
+    Args:
+        rng: Where chance comes from.
+        hurried: Share of the persons on whose records half of the specific labels are written as
+            catch-alls.
+        longer: Whether they are on the longer records of all instead.
+        site: Whether these persons are those of one site, and the site is told as a stratum.
+        persons: How many there are; each has three records, half of whose labels come back.
+    """
+    plain = tree(6, 10, 4)
+    titles = ["Other" if node.endswith(".l3") else None for node in plain.nodes]
+    nodes = plain.node_frame().select("node", title=pl.Series(titles, dtype=pl.String))
+    hierarchy = Hierarchy.build(plain.edge_frame(), nodes, name="a tree with catch-alls")
+    leaves = [node for node in plain.nodes if node.count(".") == 2]
+    is_hurried = np.repeat(rng.random(persons) < hurried, 3)
+    records, last = list[list[str]](), list[str]()
+    for number, labels in enumerate(zipf(rng, leaves, 3 * persons, 6.0)):
+        own = labels + [one for one in last if number % 3 and rng.random() < 0.5]
+        vague = 0.05 * len(own) * longer if longer else 0.5 * is_hurried[number]
+        last = [f"{one[:-2]}l3" if rng.random() < vague else one for one in dict.fromkeys(own)]
+        records.append(list(dict.fromkeys(last)))
+    several = sum(
+        len({one.rsplit(".", 1)[0] for one in own if one.endswith(".l3")}) > 1 for own in records
+    )
+    columns = {"group": [f"p{number // 3}" for number in range(len(records))]}
+    if site:
+        columns["site"] = [f"site {int(one)}" for one in is_hurried]
+    strata = ("site",) if site else ()
+    release = dataset(hierarchy, records, strata=strata, **columns)
+    told = hurried and not site
+    fact = Fact(frozenset({"records"}), {"instances": several})
+    return Drawn(release, [fact] if told else [], Policy(strata=strata))

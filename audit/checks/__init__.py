@@ -38,6 +38,7 @@ from audit.checks.rules.habits import (
     copied_records,
     depth_shift,
     principal_position,
+    residual_pairs,
     sibling_shift,
 )
 
@@ -61,6 +62,7 @@ CHECKS: tuple[Check, ...] = (
     group_confined.CHECK,
     sibling_shift.CHECK,
     residual_overuse.CHECK,
+    residual_pairs.CHECK,
     cross_branch.CHECK,
     unspecific_beside_specific.CHECK,
     sibling_exclusive.CHECK,

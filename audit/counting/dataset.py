@@ -185,16 +185,8 @@ class Instances:
 
         With ``groups`` the records are in these, and each weighs one.
         """
-        dataset, hierarchy, specific = self.dataset, self.hierarchy, self.specific
-        lengths = np.diff(specific.indptr).astype(np.int64)
-        categories = [
-            found[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
-            for name in columns
-            for found in (dataset.instances, dataset.unnamed)
-            if name in found.columns
-        ]
-        cuts = length_cuts(length_histogram(lengths))
-        stratum = strata_of(lengths, cuts, categories)
+        hierarchy, specific = self.hierarchy, self.specific
+        cuts, stratum = self.strata_by(columns)
         branches = counted_branches(hierarchy.first_branch, hierarchy.leaf)
         margins = count_margins(specific, self.aggregated, stratum, branches)
         size = np.bincount(stratum[stratum >= 0]).astype(np.int64)
@@ -202,9 +194,24 @@ class Instances:
         return PairRecords(
             strata=strata,
             entailed=count_entailed(specific, hierarchy.closure),
-            alone=support(specific[np.flatnonzero(lengths == 1)]),
+            alone=support(specific[np.flatnonzero(np.diff(specific.indptr) == 1)]),
             grouped=self._grouped(strata, stratum, self._alike_by(groups)),
         )
+
+    def strata_by(self, columns: tuple[str, ...]) -> tuple[IntArray, IntArray]:
+        """Cuts of the number of labels, and each instance's stratum by it and by given columns.
+
+        Instances with fewer than two most specific labels have stratum -1.
+        """
+        dataset, lengths = self.dataset, np.diff(self.specific.indptr).astype(np.int64)
+        categories = [
+            found[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
+            for name in columns
+            for found in (dataset.instances, dataset.unnamed)
+            if name in found.columns
+        ]
+        cuts = length_cuts(length_histogram(lengths))
+        return cuts, strata_of(lengths, cuts, categories)
 
     def _by_weight(self, strata: Strata, stratum: IntArray, weight: IntArray) -> Strata:
         """The margins of the instances that take part, by weight."""

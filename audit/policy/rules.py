@@ -378,11 +378,14 @@ def query_of(text: str) -> BehaviourQuery:
     try:
         parts = [part.split(":") for part in conditions.split(",") if part.strip()]
         stated = {key.strip(): _value(value) for key, value in parts}
+        if len(stated) < len(parts):
+            raise ValueError
         return BehaviourQuery(name=name.strip(), **stated)
     except ValueError as error:
         said = [e["msg"] for e in error.errors()] if isinstance(error, ValidationError) else []
         raise InputError(
-            "a query must be one of those published, or NAME=condition:value,...",
+            "a query must be one of those published, or NAME=condition:value,... with each "
+            "condition once",
             found=f"{text!r}" + "".join(f"; {one.removeprefix('Value error, ')}" for one in said),
             hint=f"published are {', '.join(PUBLISHED_NAMES)}; conditions are "
             f"{', '.join(CONDITIONS)}, at_least and depth; a value may be a range such as "
