@@ -147,7 +147,7 @@ def _proposed(hierarchy: Hierarchy, support: IntArray) -> Iterable[Reading]:
         if rows > most:
             yield Reading(
                 f"labels are not judged by the rules on codes of {base}",
-                f"most of them are its codes, and {hierarchy.name} is a file of one's own",
+                "most of them are its codes, and these rules come with its own hierarchy",
                 rows,
                 f"--policy {base}",
                 unit="labels",
