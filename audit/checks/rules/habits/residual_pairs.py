@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
-from audit.base.dag import FloatArray, IntArray, Sparse
+from audit.base.dag import FloatArray, IntArray
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.disclosure import count, derived
 from audit.engine.statistics.association import ratio
@@ -29,13 +29,7 @@ class Choices:
     """What instances chose below headings that have catch-alls and specific labels.
 
     Each instance stands once for each such heading of its labels, and has two headings or more.
-
-    Args:
-        instance: Shape (n,), as all others.
-        heading: Node.
-        vague: 1 where a catch-all was chosen, else 0.
-        stratum: Of the instance, by its number of labels and the strata of the policy.
-        group: Of the instance.
+    All have shape (n,); ``vague`` is 1 where a catch-all was chosen, else 0.
     """
 
     instance: IntArray
@@ -55,11 +49,6 @@ class Choices:
         return np.flatnonzero(self.catch_alls > 1)
 
     @property
-    def observed(self) -> int:
-        """Pairs of catch-alls on one instance."""
-        return int((self.catch_alls * (self.catch_alls - 1) // 2).sum())
-
-    @property
     def surprise(self) -> FloatArray:
         """Each choice less its heading's share of catch-alls, and less what its stratum adds."""
         share = ratio(np.bincount(self.heading, self.vague), np.bincount(self.heading))
@@ -68,30 +57,29 @@ class Choices:
         more = ratio(np.bincount(self.stratum, left), np.bincount(self.stratum, spread))
         return np.asarray(left - spread * np.nan_to_num(more)[self.stratum])
 
-    @cached_property
-    def excess(self) -> tuple[float, float]:
-        """Observed pairs less expected ones, and the half width of the interval at 95 %.
-
-        The products of the surprises of each two choices of an instance are added up: what one
-        choice says of another beyond both headings. Groups vary by themselves.
-        """
-        left = self.surprise
-        total, squares = (np.bincount(self.instance, some) for some in (left, left**2))
-        of_instance = (total**2 - squares) / 2
-        instances, at = np.unique(self.instance, return_index=True)
-        of_group = np.bincount(self.group[at], of_instance[instances])
-        freedom = max(len(np.unique(self.group[at])) - 1, 1)
-        reach = float(stdtrit(freedom, (1 + LEVEL) / 2)) * float(np.sqrt((of_group**2).sum()))
-        return float(of_instance.sum()), reach
-
     @property
+    def pairs(self) -> tuple[float, float, float]:
+        """Pairs of catch-alls: observed, expected, and the half width of their interval at 95 %.
+
+        Expected are the observed ones less the sum of the products of the surprises of each two
+        choices of an instance: what one says of the other beyond both headings. Groups vary by
+        themselves.
+        """
+        observed = float((self.catch_alls * (self.catch_alls - 1) // 2).sum())
+        total, squares = (np.bincount(self.instance, self.surprise**power) for power in (1, 2))
+        instances, at = np.unique(self.instance, return_index=True)
+        more = np.bincount(self.group[at], ((total**2 - squares) / 2)[instances])
+        freedom = max(len(np.unique(self.group[at])) - 1, 1)
+        reach = float(stdtrit(freedom, (1 + LEVEL) / 2)) * float(np.sqrt((more**2).sum()))
+        return observed, observed - float(more.sum()), reach
+
+    @cached_property
     def times(self) -> tuple[float, float, float]:
-        """Observed over expected, with both ends of its interval; 0 where none are expected."""
-        more, reach = self.excess
-        expected = self.observed - more
-        ends = (self.observed, self.observed - reach, self.observed + reach)
-        low, value, high = (sorted(ends)[i] / expected if expected > 0 else 0.0 for i in range(3))
-        return value, max(low, 0.0), high
+        """Observed over expected pairs, and both ends of its interval; 0 where none is expected."""
+        observed, expected, reach = self.pairs
+        ends = (observed, max(observed - reach, 0.0), observed + reach)
+        value, low, high = (end / expected if expected > 0 else 0.0 for end in ends)
+        return value, low, high
 
 
 @once
@@ -176,15 +164,18 @@ def _finding(measured: Measurements, found: Choices, n: int) -> Finding:
 
 
 def _parts(measured: Measurements, found: Choices) -> tuple[Part, ...]:
-    """The pairs of catch-alls that exceed most what their headings together let expect."""
+    """The pairs of catch-alls that exceed most what their headings together let expect.
+
+    Those on most instances stand first.
+    """
     heading_of, names = _headings(measured), measured.hierarchy.nodes
     nodes = np.flatnonzero(_is_residual(measured) * (heading_of >= 0))
     rows = np.unique(found.instance)
     labels = measured.loaded.specific[rows][:, nodes]
     shape = (len(rows), len(names))
     at = (np.searchsorted(rows, found.instance), found.heading)
-    met = _joint(csr_array((np.ones(len(found.instance), np.int64), at), shape=shape))
-    joint = _joint(labels).tocoo()
+    headings = csr_array((np.ones(len(found.instance), np.int64), at), shape=shape)
+    met, joint = csr_array(headings.T @ headings), (labels.T @ labels).tocoo()
     a, b = nodes[joint.row], nodes[joint.col]
     apart = (a < b) & (heading_of[a] != heading_of[b])
     a, b, both = a[apart], b[apart], joint.data[apart]
@@ -193,15 +184,12 @@ def _parts(measured: Measurements, found: Choices) -> tuple[Part, ...]:
     share[nodes] = ratio(np.asarray(labels.sum(axis=0)), n[heading_of[nodes]])
     expected = met[heading_of[a], heading_of[b]] * share[a] * share[b]
     top = np.lexsort((b, a, expected - both))[:TOP]
+    top = top[np.lexsort((b[top], a[top], -both[top]))]
     support, totals = measured.direct_support, (measured.n_instances, len(found.both))
     return tuple(
         Part((names[i], names[j]), {"instances": count(k, *totals, support[i], support[j])})
         for i, j, k in zip(a[top].tolist(), b[top].tolist(), both[top].tolist(), strict=True)
     )
-
-
-def _joint(carried: Sparse) -> Sparse:
-    return csr_array(carried.T @ carried)
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
