@@ -11,17 +11,19 @@ from scipy.special import stdtrit
 
 from audit.base.dag import FloatArray, IntArray
 from audit.checks.check import Check, Outcome, first_unmet
-from audit.disclosure import count, derived
+from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import LEVEL
 from audit.measure.measure import Measurements, once
-from audit.results.findings import Finding, Part, share_evidence, times_limit
+from audit.results.findings import Finding, Part, times_limit
 
 _NAME = "residual_pairs"
 LEAST_RATIO = 1.1
 """Observed over expected pairs of catch-alls that the end of their interval must reach."""
 TOP = 5
 """Pairs of catch-alls that a finding names."""
+MANY = 100
+"""Different pairs on some instance, from which on their sums say nothing of a single one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,21 +137,24 @@ def run(measured: Measurements) -> Outcome:
 
 
 def _finding(measured: Measurements, found: Choices, n: int) -> Finding:
-    touched, parts = len(found.both), _parts(measured, found)
-    names = ("times", "times_low", "times_high")
+    touched, (pairs, parts) = len(found.both), _parts(measured, found)
+    total, times = measured.n_instances, ("times", "times_low", "times_high")
+    sums = {"instances": count(touched, n, total), "of": count(n, total)}
+    if pairs < MANY:
+        sums = {name: Quantity(one.value, "unnamed") for name, one in sums.items()}
     return Finding(
         check=_NAME,
         severity="note",
         nodes=parts[0].nodes,
         statement="{instances} of {of} instances with labels below two headings that have "
-        "catch-alls ({share}) {instances|has|have} two of these[: {times} times as many pairs as "
-        "the headings and the number of labels let expect ({times_low} to {times_high}, 95% "
+        "catch-alls {instances|has|have} two of these[: {times} times as many pairs as the "
+        "headings and the number of labels let expect ({times_low} to {times_high}, 95% "
         "interval)].",
         evidence={
-            **share_evidence(touched, n, measured.n_instances, among=(measured.n_instances,)),
+            **sums,
             **{
-                name: derived(round(value, 2), "instances", "of")
-                for name, value in zip(names, found.times, strict=True)
+                name: derived(round(value, 2), *sums)
+                for name, value in zip(times, found.times, strict=True)
             },
         },
         curator="Look at records with several of them: did one coder, site or template leave all "
@@ -163,10 +168,9 @@ def _finding(measured: Measurements, found: Choices, n: int) -> Finding:
     )
 
 
-def _parts(measured: Measurements, found: Choices) -> tuple[Part, ...]:
-    """The pairs of catch-alls that exceed most what their headings together let expect.
-
-    Those on most instances stand first.
+def _parts(measured: Measurements, found: Choices) -> tuple[int, tuple[Part, ...]]:
+    """How many pairs of catch-alls some instance has, and those most beyond what their headings
+    together let expect, the most frequent first.
     """
     heading_of, names = _headings(measured), measured.hierarchy.nodes
     nodes = np.flatnonzero(_is_residual(measured) * (heading_of >= 0))
@@ -185,9 +189,9 @@ def _parts(measured: Measurements, found: Choices) -> tuple[Part, ...]:
     expected = met[heading_of[a], heading_of[b]] * share[a] * share[b]
     top = np.lexsort((b, a, expected - both))[:TOP]
     top = top[np.lexsort((b[top], a[top], -both[top]))]
-    support, totals = measured.direct_support, (measured.n_instances, len(found.both))
-    return tuple(
-        Part((names[i], names[j]), {"instances": count(k, *totals, support[i], support[j])})
+    support, total = measured.direct_support, measured.n_instances
+    return len(a), tuple(
+        Part((names[i], names[j]), {"instances": count(k, total, support[i], support[j])})
         for i, j, k in zip(a[top].tolist(), b[top].tolist(), both[top].tolist(), strict=True)
     )
 
