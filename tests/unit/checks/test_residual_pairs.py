@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
@@ -15,6 +15,8 @@ from audit.checks.rules.habits.residual_pairs import CHECK, Choices, choices
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult, values_of
+from audit.runs.audit import run_audit
+from fixtures.attack import attack
 from fixtures.labelled import labelled, repeated, tree
 
 PARTS = ("lung", "heart", "skin")
@@ -86,6 +88,21 @@ def test_catch_alls_that_attract_each_other_are_told_with_their_pairs() -> None:
 )
 def test_others_are_not_told(counts: list[tuple[int, list[str]]]) -> None:
     assert found(counts).findings == ()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_pairs_give_no_small_cell_away(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    sides = [(side(a, "lung"), side(b, "heart")) for a, b in ((1, 1), (0, 0), (0, 1), (1, 0))]
+    sets = [*sides, *((one,) for one in chain(*sides[:2])), ()]
+    times = [60 + int(draw.integers(20)) for _ in sides[:2]]
+    times += draw.choice([0, 1, 3, 7, 12], len(sets) - 2).tolist()
+    labels = repeated([(n, list(own)) for n, own in zip(times, sets, strict=True)])
+    result = run_audit(labelled(BODY, labels), Policy(min_cell=11))
+    truth = {frozenset(own): n for own, n in zip(sets, times, strict=True)}
+
+    assert any(f.check == "residual_pairs" for check in result.checks for f in check.findings)
+    assert list(attack(BODY, truth, result).broken(11)) == []
 
 
 def test_a_site_that_leaves_labels_open_is_told_unless_it_is_a_stratum() -> None:
