@@ -11,6 +11,7 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.base.schemas import schema
 from audit.checks.shared.labels_as_written import (
+    LOST_ZERO,
     MAYBE_LOST_ZERO,
     integrity_of,
     mapped,
@@ -260,12 +261,12 @@ def unsure_of_zeros(measured: Measurements, proposed: pl.DataFrame) -> pl.DataFr
     """Proposals, of which none is sure of a label that may have lost its first zeros, where some
     did.
 
-    Its code with zeros is the first candidate then: `389` is a heading, or what is left of 038.9.
+    Its codes with zeros are the first candidates: `389` is a heading, or what is left of 038.9.
     """
     integrity = integrity_of(measured)
     if integrity is None or not zeros_are_lost(measured, integrity):
         return proposed
-    maybe = read_again(measured, integrity).filter(MAYBE_LOST_ZERO)
+    maybe = read_again(measured, integrity).filter(LOST_ZERO | MAYBE_LOST_ZERO)
     written, names = as_in_data(measured), ["label", "table"]
     texts = maybe["label"].str.replace_all(r"\.", "")
     said = [
@@ -275,7 +276,9 @@ def unsure_of_zeros(measured: Measurements, proposed: pl.DataFrame) -> pl.DataFr
     zeros = maybe.select(*names, zeros=pl.Series(said, dtype=pl.List(pl.String)))
     found = proposed.join(zeros, on=names, how="left", nulls_equal=True, maintain_order="left")
     other = pl.coalesce("candidates", pl.concat_list(pl.col("proposed")))
-    doubtful = pl.col("zeros").list.len() > 0
+    named = pl.coalesce("proposed", pl.col("candidates").list.first())
+    itself = pl.col("zeros").list.contains(named).fill_null(value=False)
+    doubtful = (pl.col("zeros").list.len() > 0) & ~itself
     held_back = {
         "change": pl.lit("review"),
         "certainty": pl.lit("review"),
