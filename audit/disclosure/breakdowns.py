@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from audit.base.dag import FloatArray, IntArray
+from audit.base.dag import FloatArray
 from audit.disclosure.quantity import Shown, is_small, shown_parts
 
 _Range = tuple[float, float]
@@ -138,21 +138,21 @@ class Before(NamedTuple):
 
 
 def values_shown(
-    has: Mapping[Value, FloatArray], sizes: IntArray, min_cell: int, withheld: Collection[Value]
+    has: Mapping[Value, FloatArray], sizes: FloatArray, min_cell: int, withheld: Collection[Value]
 ) -> dict[Value, Shown]:
     """The values of each column as lines of their sum, some of them withheld."""
     shown = dict[Value, Shown]()
     for column in {value[0] for value in has}:
         own = [value for value in has if value[0] == column]
         places = [place for place, value in enumerate(own) if value in withheld]
-        parts = [int(sizes @ has[value]) for value in own]
+        parts = [round(float(sizes @ has[value])) for value in own]
         shown |= zip(own, shown_parts(parts, min_cell, places), strict=True)
     return shown
 
 
 def shown_within(
     has: Mapping[Value, FloatArray],
-    sizes: IntArray,
+    sizes: FloatArray,
     show: Show,
     min_cell: int,
     totals: Sequence[FloatArray] = (),
@@ -165,19 +165,20 @@ def shown_within(
     which sets meet; or as near to it as withholding can bring it. So can a small count of an
     earlier release, and a small difference of two releases anything from 0, where each may be part
     of the next; else it is not told exactly. The smallest exact count that a linear program leans
-    on is withheld; in the end the largest are shown again that nothing needs.
+    on is withheld, where there is none the smallest bound from above; in the end the largest are
+    shown again that nothing needs.
 
     Args:
         has: How much each set counts of an instance of each cell, shape (n_cells,).
-        sizes: Instances of each cell, shape (n_cells,).
+        sizes: Instances of each cell, perhaps not whole, shape (n_cells,).
         show: Gives the counts as they are shown where some are withheld.
         min_cell: Smallest count that may be shown.
         totals: Sets whose counts are known, beside all.
         earlier: The same sets in earlier releases, the oldest first.
     """
-    counts = {value: int(sizes @ own) for value, own in has.items()}
-    known = [(row, float(sizes @ row)) for row in (np.ones(len(sizes)), *totals)]
-    small = [*_small(has, sizes, min_cell)] if len({value[0] for value in has}) > 1 else ()
+    counts = {value: round(float(sizes @ own)) for value, own in has.items()}
+    known = [(row, round(float(sizes @ row))) for row in (np.ones(len(sizes)), *totals)]
+    small = [*_small(has, sizes, min_cell)]
     of_some = {(), *((one,) for one in range(len(earlier))), (*range(len(earlier)),)}
     targets = list[_Target]()
     for places in sorted(of_some, key=len):
@@ -208,13 +209,15 @@ def shown_within(
     return shown
 
 
-def _small(has: Mapping[Value, FloatArray], sizes: IntArray, min_cell: int) -> Iterator[FloatArray]:
+def _small(
+    has: Mapping[Value, FloatArray], sizes: FloatArray, min_cell: int
+) -> Iterator[FloatArray]:
     """Cells of each value of few instances, and of those that few of one have outside another."""
-    yield from (own for own in has.values() if is_small(int(sizes @ own), min_cell))
+    yield from (own for own in has.values() if is_small(round(float(sizes @ own)), min_cell))
     sets = [(of[0], own) for of, own in has.items() if own.max(initial=0) <= 1]
     rows = np.array([own for _, own in sets]).reshape(-1, len(sizes))
     both = (rows * sizes) @ rows.T
-    few = np.diag(both)[:, None] - both
+    few = np.rint(np.diag(both)[:, None] - both)
     for one, other in np.argwhere((few > 0) & (few < min_cell) & (both > 0)).tolist():
         if sets[one][0] != sets[other][0]:
             yield rows[one] * (1 - rows[other])
@@ -249,7 +252,7 @@ class _Reader:
 
     has: Mapping[Value, FloatArray]
     counts: Mapping[Value, int]
-    known: Sequence[tuple[FloatArray, float]]
+    known: Sequence[tuple[FloatArray, int]]
     then: Sequence[Before]
     told: list[_Lines] = field(default_factory=list)
 
@@ -311,12 +314,12 @@ class _Lines:
     def __post_init__(self) -> None:
         reader = self.reader
         self.exact = [value for value in reader.has if isinstance(self.shown[value], int)]
+        self.bounds = [value for value, n in self.shown.items() if isinstance(n, str)]
         lines: list[tuple[FloatArray, float, float]] = [
             (reader.row(row), n, n) for row, n in reader.known
         ]
-        lines += [(reader.row(reader.has[v]), *_range(self.shown[v])) for v in self.exact]
-        bounds = ((reader.has[one], n) for one, n in self.shown.items() if isinstance(n, str))
-        lines += [(reader.row(row), *_range(n)) for row, n in bounds]
+        own = (*self.exact, *self.bounds)
+        lines += [(reader.row(reader.has[v]), *_range(self.shown[v])) for v in own]
         lines += reader.before
         self.rows = np.array([row for row, _, _ in lines])
         self.low, self.high = np.array([ends for _, *ends in lines], float).T
@@ -328,7 +331,6 @@ class _Lines:
         """`_Reader.reach` by linear programs; None where no releases have all these counts."""
         from scipy.optimize import linprog
 
-        start = len(self.reader.known)
         goal = self.reader.row(target.row, *target.since)
         gaps = list[tuple[float, list[Value]]]()
         for sign, end in ((1.0, target.ends[0]), (-1.0, -target.ends[1])):
@@ -340,9 +342,21 @@ class _Lines:
                 return None
             self.points += [] if found.x is None else [found.x]
             gap = found.fun - end if found.status == 0 and found.fun is not None else 0.0
-            weights = found.eqlin.marginals[start:] if gap > _NEAR else ()
-            gaps.append((gap, [one for one, n in zip(self.exact, weights, strict=False) if n]))
+            gaps.append((gap, self._leaned_on(found) if gap > _NEAR else []))
         return gaps
+
+    def _leaned_on(self, solved: Any) -> list[Value]:
+        """Exact counts that a solution needs; where it needs none, bounds from above."""
+        equal = self.low == self.high
+        weight, above = np.zeros(len(self.rows)), np.isfinite(self.high) & ~equal
+        weight[equal], weight[above] = (
+            solved.eqlin.marginals,
+            solved.ineqlin.marginals[: sum(above)],
+        )
+        own = zip(weight[len(self.reader.known) :], (*self.exact, *self.bounds), strict=False)
+        needed = [value for n, value in own if n]
+        exact = [value for value in needed if isinstance(self.shown[value], int)]
+        return exact or [value for value in needed if str(self.shown[value]).startswith("<")]
 
     @cached_property
     def _bounds(self) -> tuple[Any, FloatArray, Any, FloatArray]:

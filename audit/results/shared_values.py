@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import numpy as np
 import polars as pl
 
-from audit.base.dag import FloatArray, IntArray
+from audit.base.dag import FloatArray
 from audit.disclosure import (
     Before,
     Quantity,
@@ -29,8 +29,9 @@ from audit.results.reference_changes import Remembered
 
 SHIFTS = ("depth_shift", "sibling_shift")
 """Checks whose findings count instances of a value, and what lies below a parent in it."""
-LABELS, WITH, ELSEWHERE = "labels", "with", "elsewhere"
-"""What is counted of a value: its labels; its instances that carry a node; all others that do."""
+LABELS, WITHOUT, WITH, ELSEWHERE = "labels", "without", "with", "elsewhere"
+"""What is counted of a value: its labels; its instances without any, which nothing tells; those
+that carry a node; all others that do."""
 NODES_A_VALUE = 5
 """Number of nodes shown for each value of a drift column."""
 _COUNTS: Mapping[str, Mapping[str, tuple[bool, int | None]]] = {
@@ -96,7 +97,9 @@ def shown_by_values(
     for (parent,), cells in part.cells.partition_by("parent", as_dict=True).items():
         own = {one: its for one, its in counted.items() if whole or one.parent == parent}
         values = [] if drift is None or parent else drift.values.select("column", "value").rows()
-        asked = _Asked(_Cells(cells), own, values, lines if whole else {}, min_cell, earlier)
+        asked = _Asked(
+            _Cells(_extremes(cells)), own, values, lines if whole else {}, min_cell, earlier
+        )
         told |= asked.shown()
     below = {one.id for one in counted if one.parent}
     if whole:
@@ -124,6 +127,17 @@ class _Counted(NamedTuple):
         return cls(id_, check, column, value, last if check == SHIFTS[1] else None, nodes)
 
 
+def _extremes(cells: pl.DataFrame) -> pl.DataFrame:
+    """Cells with the fewest and the most labels, of which a program makes up those between."""
+    labels, n = pl.col("labels"), pl.col("instances")
+    low, high = labels.min(), labels.max()
+    more = (n * (labels - low)).sum() / pl.max_horizontal(high - low, 1)
+    by = ["parent", "columns", "values", "nodes", "parents", (labels > 0).alias("labelled")]
+    each = cells.group_by(by, maintain_order=True)
+    ends = ((low, n.sum() - more), (high, more))
+    return pl.concat(each.agg(labels=at, instances=of) for at, of in ends).filter(n > 0)
+
+
 @dataclass(frozen=True, eq=False)
 class _Cells:
     """The cells of a program, and which of them a number counts, with how much of an instance."""
@@ -131,7 +145,7 @@ class _Cells:
     frame: pl.DataFrame
 
     @cached_property
-    def sizes(self) -> IntArray:
+    def sizes(self) -> FloatArray:
         return self.frame["instances"].to_numpy()
 
     @cached_property
@@ -185,13 +199,13 @@ class _Asked:
 
     Args:
         values: Columns and values that drift tells.
-        lines: Counts of nodes that drift tells, unless they are withheld.
+        lines: Counts of nodes that drift names, as far as they may be told alone.
     """
 
     cells: _Cells
     findings: Mapping[_Counted, Mapping[str, Quantity]]
     values: Sequence[Value]
-    lines: Mapping[Value, int]
+    lines: Mapping[Value, int | None]
     min_cell: int
     earlier: Sequence[Remembered]
 
@@ -206,6 +220,7 @@ class _Asked:
             has |= {of: row for of, (row, *_) in then.items() if row is not None}
             counts = {of: n for of, (_, n, _) in then.items() if n is not None}
             before.append(Before(counts, {of: n for of, (*_, n) in then.items()}, self._all(one)))
+        has |= {(*value, WITHOUT): row * (cells.labels == 0) for value, row in values.items()}
         has |= {**values, **labels, **{of: cells.row(of) for of in self.lines}}
         alone = dict[Value, Shown]()
         for found, evidence in self.findings.items():
@@ -222,7 +237,10 @@ class _Asked:
             for of, n in self.lines.items():
                 if isinstance(told[of[:2]], int) and (*of[:2], of[3]) not in gone:
                     told[of] = n
-            return told | {of: f">{least - 1}" if of in withheld else n for of, n in alone.items()}
+            for of, shown in alone.items():
+                bound = f">{least - 1}" if isinstance(shown, int) else ">0"
+                told[of] = bound if of in withheld else shown
+            return told
 
         return shown_within(has, cells.sizes, show, least, [*self._totals()], before)
 
@@ -278,16 +296,18 @@ _Then: TypeAlias = tuple[FloatArray | None, int | None, Shown]
 what is shown of it there."""
 
 
-def _lines(drift: DriftPart, min_cell: int, earlier: Sequence[Remembered]) -> dict[Value, int]:
-    """Counts of the nodes that drift tells, where none is small, nor changed little."""
+def _lines(
+    drift: DriftPart, min_cell: int, earlier: Sequence[Remembered]
+) -> dict[Value, int | None]:
+    """Counts of the nodes that drift names; None where one is small, or changed little."""
     changed = _changed(drift, earlier, min_cell)
     first = differing(drift, min_cell).group_by("column", "value", maintain_order=True)
-    found = dict[Value, int]()
+    found = dict[Value, int | None]()
     for row in first.head(NODES_A_VALUE).iter_rows(named=True):
         of = row["column"], row["value"]
-        if (of[0], row["node"]) not in changed and not is_small(row["smallest"], min_cell):
-            found[*of, WITH, row["node"]] = row["instances"]
-            found[*of, ELSEWHERE, row["node"]] = row["elsewhere"]
+        told = (of[0], row["node"]) not in changed and not is_small(row["smallest"], min_cell)
+        found[*of, WITH, row["node"]] = row["instances"] if told else None
+        found[*of, ELSEWHERE, row["node"]] = row["elsewhere"] if told else None
     return found
 
 

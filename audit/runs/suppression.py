@@ -342,7 +342,7 @@ def _together(
     def show(withheld: Collection[Value]) -> Mapping[Value, Shown]:
         return alone | dict.fromkeys(withheld, ">0")
 
-    shown = shown_within(has, np.append(came, elsewhere).astype(np.int64), show, min_cell)
+    shown = shown_within(has, np.append(came, elsewhere).astype(np.float64), show, min_cell)
     return {
         table.period: {node: _exact(shown.get((f"{moment} {node}", ""), 0)) for node in table.nodes}
         for moment, table in enumerate(tables)

@@ -106,9 +106,15 @@ def narrowed(found: list[Instance], view: dict[str, Any]) -> tuple[int, list[str
             low, high = (1, int(one[1:]) - 1) if one[0] == "<" else (int(one[1:]) + 1, np.inf)
         assert low - 1e-6 <= row @ sizes <= high + 1e-6
         rows.append((row, low, high))
-    wards = sorted({(cell[1]) for cell in cells})
-    targets = {ward: where(lambda c, w=ward: c[1] == w) for ward in wards}
-    targets |= {f"{w} with labels": where(lambda c, w=w: c[1] == w and c[2]) for w in wards}
+    targets = {}
+    for place, value in sorted({(place, cell[place]) for cell in cells for place in (0, 1)}):
+        own = where(lambda c, p=place, v=value: c[p] == v)
+        labelled = where(lambda c: c[2])
+        targets |= {
+            value: own,
+            f"{value} with": own * labelled,
+            f"{value} without": own - own * labelled,
+        }
     narrow = []
     for name, row in targets.items():
         if 0 < row @ sizes < M:
@@ -121,6 +127,14 @@ def narrowed(found: list[Instance], view: dict[str, Any]) -> tuple[int, list[str
 @pytest.mark.parametrize(("seed", "unlabelled"), [*product(range(8), (False, True))])
 def test_findings_on_wards_and_sites_tell_no_small_ward(seed: int, unlabelled: bool) -> None:
     found = drawn(seed, unlabelled)
+    assert narrowed(found, audited(found).shared())[1] == []
+
+
+def test_the_few_instances_of_a_site_without_labels_are_not_told() -> None:
+    found = [
+        (f"s{site}", f"s{site}w{ward}", () if place < (20 if site else 5) else ("asthma",))
+        for site, ward, place in product(range(3), range(2), range(100))
+    ]
     assert narrowed(found, audited(found).shared())[1] == []
 
 
