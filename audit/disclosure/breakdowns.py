@@ -165,8 +165,8 @@ def shown_within(
     which sets meet; or as near to it as withholding can bring it. So can a small count of an
     earlier release, and a small difference of two releases anything from 0, where each may be part
     of the next; else it is not told exactly. The smallest exact count that a linear program leans
-    on is withheld, where there is none the smallest bound from above; in the end the largest are
-    shown again that nothing needs.
+    on is withheld, where there is none the smallest bound; in the end the largest are shown again
+    that nothing needs.
 
     Args:
         has: How much each set counts of an instance of each cell, shape (n_cells,).
@@ -191,7 +191,7 @@ def shown_within(
     while before != len(withheld):
         before = len(withheld)
         for target in targets:
-            while leaned := {one for _, its in target.reach(shown) for one in its}:
+            while leaned := {one for _, its in target.reach(shown) for one in its} - {*withheld}:
                 withheld[min(leaned, key=lambda one: (counts[one], one))] = target
                 shown = show(withheld)
     gaps = [[gap for gap, _ in target.reach(shown)] for target in targets]
@@ -346,17 +346,16 @@ class _Lines:
         return gaps
 
     def _leaned_on(self, solved: Any) -> list[Value]:
-        """Exact counts that a solution needs; where it needs none, bounds from above."""
+        """Exact counts that a solution needs; where it needs none, bounds."""
         equal = self.low == self.high
         weight, above = np.zeros(len(self.rows)), np.isfinite(self.high) & ~equal
-        weight[equal], weight[above] = (
-            solved.eqlin.marginals,
-            solved.ineqlin.marginals[: sum(above)],
-        )
+        of_bounds, n_above = solved.ineqlin.marginals, int(above.sum())
+        weight[~equal] = of_bounds[n_above:]
+        weight[above] += of_bounds[:n_above]
+        weight[equal] = solved.eqlin.marginals
         own = zip(weight[len(self.reader.known) :], (*self.exact, *self.bounds), strict=False)
         needed = [value for n, value in own if n]
-        exact = [value for value in needed if isinstance(self.shown[value], int)]
-        return exact or [value for value in needed if str(self.shown[value]).startswith("<")]
+        return [value for value in needed if isinstance(self.shown[value], int)] or needed
 
     @cached_property
     def _bounds(self) -> tuple[Any, FloatArray, Any, FloatArray]:

@@ -238,16 +238,18 @@ class _Asked:
                 if isinstance(told[of[:2]], int) and (*of[:2], of[3]) not in gone:
                     told[of] = n
             for of, shown in alone.items():
-                bound = f">{least - 1}" if isinstance(shown, int) else ">0"
+                bound = ">0" if str(shown).startswith("<") else f">{least - 1}"
                 told[of] = bound if of in withheld else shown
             return told
 
         return shown_within(has, cells.sizes, show, least, [*self._totals()], before)
 
     def _totals(self) -> Iterator[FloatArray]:
-        """What readers are told anyway: of all, and of each node that a finding names."""
-        for node in sorted({node for one in self.findings if one.parent for node in one.nodes}):
-            yield self.cells.carrying(node)
+        """What readers are told anyway: of all, and of each node that is not small."""
+        for node in sorted(self.cells.named):
+            carrying = self.cells.carrying(node)
+            if not is_small(round(float(self.cells.sizes @ carrying)), self.min_cell):
+                yield carrying
         if self._of_all:
             yield from (self.cells.labels, (self.cells.labels > 0).astype(np.float64))
         yield from (self.cells.within(column) for column in {column for column, _ in self.values})
