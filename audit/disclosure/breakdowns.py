@@ -257,7 +257,7 @@ class _Reader:
     told: list[_Lines] = field(default_factory=list)
 
     @cached_property
-    def _contained(self) -> bool:
+    def contained(self) -> bool:
         """Whether each release may contain the one before."""
         releases = [*(one.counts for one in self.then), self.counts]
         return all(
@@ -271,15 +271,6 @@ class _Reader:
         came = np.arange(len(self.then) + 1)[:, None]
         end = len(self.then) if last is None else last
         return np.asarray(((first <= came) & (came <= end)) * cells).ravel()
-
-    def reach(self, target: _Target, shown: Told) -> list[tuple[float, list[Value]]]:
-        """By how much each end of a small number falls short, and the exact values that make it."""
-        if not self.told or self.told[-1].shown is not shown:
-            points = [point for one in self.told for point in one.points]
-            self.told[:] = [_Lines(self, shown, points)]
-        lines = self.told[-1]
-        found = lines.least(target) if self._contained else None
-        return lines.spanned(target) if found is None else found
 
     @cached_property
     def before(self) -> list[tuple[FloatArray, float, float]]:
@@ -315,20 +306,19 @@ class _Lines:
         reader = self.reader
         self.exact = [value for value in reader.has if isinstance(self.shown[value], int)]
         self.bounds = [value for value, n in self.shown.items() if isinstance(n, str)]
-        lines: list[tuple[FloatArray, float, float]] = [
-            (reader.row(row), n, n) for row, n in reader.known
-        ]
-        own = (*self.exact, *self.bounds)
-        lines += [(reader.row(reader.has[v]), *_range(self.shown[v])) for v in own]
-        lines += reader.before
+        own = [(reader.has[one], self.shown[one]) for one in (*self.exact, *self.bounds)]
+        told = [(reader.row(row), *_range(n)) for row, n in (*reader.known, *own)]
+        lines = [*told, *reader.before]
         self.rows = np.array([row for row, _, _ in lines])
         self.low, self.high = np.array([ends for _, *ends in lines], float).T
+        self.equal = self.low == self.high
+        self.above = np.isfinite(self.high) & ~self.equal
         sums = np.array(self.points).reshape(-1, self.rows.shape[1]) @ self.rows.T
         fits = ((sums > self.low - _NEAR) & (sums < self.high + _NEAR)).all(axis=1)
         self.points = [point for point, is_ in zip(self.points, fits, strict=True) if is_]
 
     def least(self, target: _Target) -> list[tuple[float, list[Value]]] | None:
-        """`_Reader.reach` by linear programs; None where no releases have all these counts."""
+        """`_Target.reach` by linear programs; None where no releases have all these counts."""
         from scipy.optimize import linprog
 
         goal = self.reader.row(target.row, *target.since)
@@ -347,12 +337,10 @@ class _Lines:
 
     def _leaned_on(self, solved: Any) -> list[Value]:
         """Exact counts that a solution needs; where it needs none, bounds."""
-        equal = self.low == self.high
-        weight, above = np.zeros(len(self.rows)), np.isfinite(self.high) & ~equal
-        of_bounds, n_above = solved.ineqlin.marginals, int(above.sum())
-        weight[~equal] = of_bounds[n_above:]
-        weight[above] += of_bounds[:n_above]
-        weight[equal] = solved.eqlin.marginals
+        weight, of_bounds = np.zeros(len(self.rows)), solved.ineqlin.marginals
+        weight[~self.equal] = of_bounds[self.above.sum() :]
+        weight[self.above] += of_bounds[: self.above.sum()]
+        weight[self.equal] = solved.eqlin.marginals
         own = zip(weight[len(self.reader.known) :], (*self.exact, *self.bounds), strict=False)
         needed = [value for n, value in own if n]
         return [value for value in needed if isinstance(self.shown[value], int)] or needed
@@ -362,11 +350,9 @@ class _Lines:
         """Bounds and equations as `scipy.optimize.linprog` takes them."""
         from scipy.sparse import csc_array
 
-        equal = self.low == self.high
-        above = np.isfinite(self.high) & ~equal
-        bounds = np.vstack([self.rows[above], -self.rows[~equal]])
-        ends = np.concatenate([self.high[above], -self.low[~equal]])
-        return csc_array(bounds), ends, csc_array(self.rows[equal]), self.low[equal]
+        bounds = np.vstack([self.rows[self.above], -self.rows[~self.equal]])
+        ends = np.concatenate([self.high[self.above], -self.low[~self.equal]])
+        return csc_array(bounds), ends, csc_array(self.rows[self.equal]), self.low[self.equal]
 
     def spanned(self, target: _Target) -> list[tuple[float, list[Value]]]:
         """Whether sets that two releases tell add up to another one, whatever they count."""
@@ -401,7 +387,13 @@ class _Target(NamedTuple):
     value: Value | None = None
 
     def reach(self, shown: Told) -> list[tuple[float, list[Value]]]:
-        return self.reader.reach(self, shown)
+        """By how much each end of a small number falls short, and the values that make it."""
+        reader = self.reader
+        if not reader.told or reader.told[-1].shown is not shown:
+            points = [point for one in reader.told for point in one.points]
+            reader.told[:] = [_Lines(reader, shown, points)]
+        found = reader.told[-1].least(self) if reader.contained else None
+        return reader.told[-1].spanned(self) if found is None else found
 
 
 _IMPOSSIBLE = 2
