@@ -525,6 +525,7 @@ def test_every_kind_of_behaviour_opens_as_many_instances_as_it_counts(release: R
         (("--query", "torn=ears:2"), "conditions are leaves"),
         (("--query", "torn=leaves:3..2"), "before it begins"),
         (("--query", "torn=leaves:many"), "NAME=condition:value"),
+        (("--query", "torn=leaves:2,leaves:3"), "each condition once"),
     ],
 )
 def test_what_cannot_be_asked_of_a_model_is_told(
