@@ -68,8 +68,9 @@ def _how_many(evidence: Mapping[str, Any]) -> str:
     name = _counted(evidence)
     if not name:
         return ""
-    of = f" of {number(evidence['of'])}" if "of" in evidence else ""
-    return f"{number(evidence[name])}{of} {words(name)}"
+    part, of = number(evidence[name]), number(evidence["of"]) if "of" in evidence else ""
+    among = f" of {of}" if of and of != f"≥{part}" else ""
+    return f"{part}{among} {words(name)}"
 
 
 def _share(evidence: Mapping[str, Any]) -> str:

@@ -81,8 +81,8 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
             **share_evidence(touched, of, total, among=(total,)),
             "pairs": Quantity(len(pairs)),
         },
-        curator="Look at these records and label them as the reason says and the record supports; "
-        "where both are right, take the group out of the policy.",
+        curator="Look at these records and keep or join the two as the rule says and the record "
+        "supports; where both are right, take the group out of the policy.",
         data_user="Do not count these instances on either side.",
         touched=touched,
         parts=parts,
