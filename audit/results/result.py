@@ -27,8 +27,8 @@ class AuditResult(Record):
     >>> result.status, result.size
     ('note', 2)
     >>> result.worst()["sentence"].to_list()
-    ['1 of 2 instances with labels (50.0%) has a label more than once: 1 repeated row of 1 label, \
-which count once.']
+    ['1 of 2 instances with labels (50.0%) has a label more than once, which counts once: \
+1 repeated row of 1 label, dog.']
     >>> result.nodes.select("node", "direct", "support").rows()
     [('cat', 1, 1), ('dog', 1, 1), ('pet', 0, 2)]
     """
