@@ -10,7 +10,7 @@ import json
 import os
 import pickletools
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
@@ -236,6 +236,12 @@ def name_among(names: Sequence[str], wanted: str, where: object, hint: str = "")
 
 REPEATED = "_duplicated_"
 """What Polars puts, with a number, after the name of a column that an earlier column has too."""
+
+
+def named_once(names: Collection[str]) -> set[str]:
+    """The names that one column alone has, so that somebody can mean it."""
+    several = {name for name in names if f"{name}{REPEATED}0" in names}
+    return {name for name in names if several.isdisjoint({name, name.partition(REPEATED)[0]})}
 
 
 def in_text(paths: Iterable[Path]) -> list[Path]:

@@ -96,7 +96,8 @@ def matrix_among(
     """Predictions of a file of named arrays.
 
     The scores are the array with a name of `SCORE_NAMES`, else the only one with two dimensions.
-    The optional arrays ``classes``, and ``instances`` or ``ids``, name columns and rows.
+    The optional arrays ``classes``, and ``instances`` or ``ids``, name columns and rows; of other
+    names the only text with one for each row does.
     """
     two = [name for name, array in arrays.items() if array.ndim == 2]
     beside = [name for name in arrays if name not in ("classes", *_IDS)]
@@ -112,13 +113,24 @@ def matrix_among(
             where=source,
             hint="call it scores",
         )
-    return matrix(
-        arrays[chosen[0]],
-        classes,
-        source,
-        own_classes=arrays.get("classes"),
-        instances=ids[0] if ids else None,
-    )
+    scores = arrays[chosen[0]]
+    own, told = (ids[0], ()) if ids else _ids_by_length(arrays, scores.shape)
+    raw = matrix(scores, classes, source, own_classes=arrays.get("classes"), instances=own)
+    return replace(raw, readings=(*raw.readings, *told))
+
+
+def _ids_by_length(
+    arrays: Mapping[str, AnyArray], shape: tuple[int, ...]
+) -> tuple[AnyArray | None, tuple[Reading, ...]]:
+    """The only text that is as long as scores have rows, and not columns, which is told."""
+    rows = shape[0] if len(shape) == 2 and shape[0] != shape[1] else -1
+    found = [name for name, one in arrays.items() if one.shape == (rows,) and one.dtype.kind == "U"]
+    if len(found) != 1:
+        return None, ()
+    decision = f"{found[0]!r} holds the ids of the predictions"
+    option = "call the array of the ids 'ids'"
+    told = Reading(decision, "it alone has a text for each", rows, option, "instances")
+    return arrays[found[0]], (told,)
 
 
 def matrix(

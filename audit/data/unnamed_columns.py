@@ -13,6 +13,7 @@ from shlex import quote
 import polars as pl
 
 from audit.base.errors import AuditError, first_cases
+from audit.base.files import named_once
 from audit.base.readings import Reading, asked
 from audit.data.known_nodes import LEAST_SHARE
 from audit.data.label_format import INSTANCES, Chosen, Columns
@@ -68,10 +69,12 @@ def candidates(frame: pl.DataFrame, taken: Collection[str], most_groups: float =
     """Columns without a role that have 2 to `MOST_VALUES` different plain values, or `LEAST_GROUPS`
     to ``most_groups``."""
     not_tried = {name.strip().lower() for name in (*taken, *INSTANCES)}
+    once = named_once(frame.schema)
     return [
         name
         for name, dtype in frame.schema.items()
-        if name.strip().lower() not in not_tried
+        if name in once
+        and name.strip().lower() not in not_tried
         and not (dtype.is_nested() or dtype.is_temporal() or dtype in (pl.Binary, pl.Object))
         and (
             1 < (values := frame[name].drop_nulls().n_unique()) <= MOST_VALUES
@@ -166,9 +169,11 @@ _CERTAINTY, _EXCLUDED = {"a", "g", "v", "z"}, "a"
 _SERIES = re.compile(r"^(not[| _]|0/).+", re.IGNORECASE)
 _SAYS_IT = re.compile(
     r"confiden|certain|sicherheit|qualifier|negat|verif|present(?!.*adm)|absent|frequency|refut|"
-    r"cancel|skipped|deleted|voided|invalid|withdrawn|retract"
+    r"cancel|skipped|deleted|voided|invalid|withdrawn|retract|excluded"
 )
-_INVERSE = re.compile(r"negat|absent|refut|cancel|skipped|deleted|voided|invalid|withdrawn|retract")
+_INVERSE = re.compile(
+    r"negat|absent|refut|cancel|skipped|deleted|voided|invalid|withdrawn|retract|excluded"
+)
 _VERSION = re.compile(r"(icd|dx|diag|diagnosis|code)?_?(v|ver|version)")
 _LOOKED_AT, _AT_ONCE = 1_000, 1_000_000
 """Numbers of first rows that columns are chosen by, and of rows of these that are read at once."""
@@ -180,10 +185,11 @@ def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
     rules, told = chosen.rules if chosen.rules != EVERY else columns.rules, list(chosen.readings)
     beside = [*chosen.labels, chosen.id, *columns.beside.values(), *rules.roles.values()]
     known = {name.strip().lower() for name in beside if name}
+    once = named_once(source.schema)
     names = [
         name
         for name, dtype in source.schema.items()
-        if not (dtype.is_nested() or name.strip().lower() in known)
+        if name in once and not (dtype.is_nested() or name.strip().lower() in known)
     ]
     found = {}
     with suppress(AuditError):  # what cannot be read is told by the reader of the format

@@ -58,6 +58,14 @@ def of_labels(data: Any, hierarchy: Any = TREE, **always: Any) -> Read:
     return read
 
 
+def of_archive(beside: dict[str, list[str]]) -> Read:
+    def read(folder: Path, **options: Any) -> Found:
+        np.savez(folder / "p.npz", y_pred=np.eye(4, 5), **beside)
+        return of_scores(folder / "p.npz", classes=[*CLASSES, "elm"])(folder, **options)
+
+    return read
+
+
 def of_codes(*codes: str, **always: Any) -> Read:
     return of_labels(pl.DataFrame({"id": range(len(codes)), "label": codes}), "icd9cm", **always)
 
@@ -505,6 +513,10 @@ TOLD = [
          of_parquet, {"classes": CLASSES[::-1]}),
     Told("data.joining.joined", "same order", "--id",
          of_scores(SCORES, IMAGES, classes=CLASSES), {"id": "image"}),
+    Told("data.prediction_format._ids_by_length", "'files' holds the ids",
+         "call the array of the ids 'ids'",
+         of_either(of_archive, {"files": [*"bcda"]}, {"files": [*"bcda"], "ids": [*"dcba"]}),
+         {"otherwise": True}),
     Told("data.joining._partly", "same id", "--by-order",
          of_scores({**OPEN, "id": [*"abcx"]}), {"join": "by_order"}),
     Told("data.prediction_formats.scores_wide._told", "'y_pred' is left out",

@@ -42,6 +42,7 @@ SAYING: dict[str, tuple[Values, int]] = {
     "Sicherheit": (["G", "A", "V", "Z"], 1),
     "diagnosis_certainty": (["confirmed", "ruled out", None, "suspected"], 1),
     "verificationStatus": (["confirmed", "refuted", "confirmed", "provisional"], 1),
+    "phenotype.excluded": (["true", None, None, None], 1),
     "answer": (["accept", "reject", "accept", "accept"], 1),
 }
 
@@ -89,6 +90,17 @@ def test_what_only_the_values_say_is_told_where_they_differ_within_an_instance()
     assert (reading.rows, reading.option) == (2, "--where 'main!=0'")
     assert load_labels(rows, EDGES, where=["main!=0"]).ledger.refused == {"left_out": 2}
     assert not said_of(table("died", ["1", "1", "0", "0"]))
+
+
+def test_columns_of_one_name_that_nobody_needs_stop_nothing(tmp_path: Path) -> None:
+    """Neither is tried as a flag or a stratum, since no option could name it."""
+    rows = [f"i{row // 2},{one},{'LR'[row % 2]},1,R,{row % 2}" for row, one in enumerate(EDGES)]
+    (path := tmp_path / "rows.csv").write_text("\n".join(["id,label,side,main,side,main", *rows]))
+    dataset = load_labels(path, EDGES, id="id", label="label")
+    assert dataset.ledger.rows_mapped == len(rows)
+    assert not [one for one in dataset.readings if "without a role" not in one.decision]
+    with pytest.raises(InputError, match="one column named 'side' is required"):
+        load_labels(path, EDGES, id="id", label="label", strata=["side"])
 
 
 @pytest.mark.parametrize(
