@@ -118,6 +118,8 @@ class InstanceColumns(TableColumns):
         """
         found = self._candidates(label)
         unique = [name for name in found if self.differs(name)]
+        likeliest = min(map(kind_of, unique), default=OTHER)
+        named = likeliest < OTHER
         if index := [name for name in unique if self.is_index(name)]:
             return index[0]
         fine = (name for name in found if kind_of(name) < OTHER or self._is_fine(name))
@@ -127,14 +129,12 @@ class InstanceColumns(TableColumns):
         own = [one for one in stays if all(self._lies_in(one, other) for other in persons)]
         if self.each(label) and stays:
             sure = [one for one in own if persons or self._is_in_runs(one)]
-            named = min(map(kind_of, unique), default=OTHER) < OTHER
             return (
                 self._only([] if named else sure) if sure or not named else self._likeliest(unique)
             )
         if stays and not self.each(label):
             return self._only(stays, own)
         if self.each(label) or self._joins(label) or not shared:
-            named = min(map(kind_of, unique), default=OTHER) < OTHER
             runs = not named and any(self._may_group(n) and self._is_in_runs(n) for n in found)
             return None if runs else self._likeliest(unique)
         units = [one for one in unique if says(one, UNIT)]
@@ -144,7 +144,7 @@ class InstanceColumns(TableColumns):
             return found[0]
         if not any(kind_of(one) < OTHER or self._is_in_runs(one) for one in shared):
             return self._only(unique, [one for one in unique if not self._counts_rows(one)])
-        if min(map(kind_of, unique), default=OTHER) > OF_STAY and not units:
+        if likeliest > OF_STAY and not units:
             return self._finest(shared)
         return None if min(map(kind_of, shared)) < OTHER else self._only(unique, unique)
 

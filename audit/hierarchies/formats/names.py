@@ -183,7 +183,7 @@ def ends_by_values(header: Sequence[str], rows: Sequence[Sequence[str]]) -> tupl
         known = {*cells[child]}
         for parent in (name for name in cells if name not in own):
             filled = [one for one in cells[parent] if not is_nothing(one, known)]
-            several = len({*filled}) < len(filled) and len(rows) < 2 * len(filled) + 1
+            several = len({*filled}) < len(filled) and len(rows) <= 2 * len(filled)
             apart = all(a != b for a, b in zip(cells[child], cells[parent], strict=True))
             if several and apart and {*filled} <= known and not all(map(str.isdigit, filled)):
                 found.append((child, parent))

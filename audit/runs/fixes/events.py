@@ -131,7 +131,7 @@ class Codings:
             own, self._read = self._of.get(self._read), self._read + 1
             if own is None:
                 continue
-            lists = [_listed(text, at, "coding") for at in _starts(_listed(text, at, "code"))]
+            lists = [_listed(text, one.start, "coding") for one in _listed(text, at, "code")]
             left = [[*_new_codes(text, every, own)] for every in lists]
             if any(new is not None for some in left for _, new in some):
                 for every, some in zip(lists, left, strict=True):
@@ -178,10 +178,6 @@ def _resources(text: str, *, whole: bool) -> Iterator[tuple[int, Sequence[Value]
         for nth, entry in enumerate(entries):
             for held in _listed(text, entry.start, "resource"):
                 yield held.start, entries, nth
-
-
-def _starts(values: Sequence[Value]) -> list[int]:
-    return [one.start for one in values]
 
 
 def _listed(text: str, at: int, key: str) -> Sequence[Value]:
