@@ -102,8 +102,8 @@ class Layout:
         flags: The label of each of ``labels``, where these are columns of 0 and 1.
         day: The columns of person and time of events, which give the id where that of ``id`` is
             blank or none is; no row is added, and one whose label goes does.
-        events: Reads the rows of events whose codes stand in several places anew: `ROWS`, and what
-            `Events.placed` names; such rows change as those of ``day`` do.
+        events: Reads the rows of a source of events whose codes stand in several places: `ROWS`,
+            and what `Events.placed` names; such rows change as those of ``day`` do.
     """
 
     id: str | None
@@ -113,7 +113,7 @@ class Layout:
     header: tuple[str, ...] | None = None
     flags: tuple[str, ...] = ()
     day: tuple[str, str] | None = None
-    events: Callable[[], pl.DataFrame] | None = None
+    events: Callable[[Source], pl.DataFrame] | None = None
 
 
 @dataclass(frozen=True)

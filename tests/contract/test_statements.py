@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -25,6 +25,7 @@ from audit.runs.fixes.written_back import read_again
 from audit.runs.settings import Settings
 from fixtures.corrected_copies import copied
 from fixtures.postgres import ingest, server
+from tests.unit.data import test_omop as omop
 
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
 duckdb = pytest.importorskip("duckdb")
@@ -41,27 +42,27 @@ def postgres() -> Iterator[str]:
 
 
 class Base:
-    """A table ``tag`` in a database of a kind."""
+    """Tables in a database of a kind, one called ``tag`` unless another is named."""
 
     def __init__(self, kind: str, folder: Path, server: str) -> None:
         self.kind, self.path = kind, folder / "base"
         self.address = server if kind == "postgresql" else f"{kind}:///{self.path}"
 
-    def create(self, rows: pl.DataFrame) -> None:
+    def create(self, rows: pl.DataFrame, table: str = "tag") -> None:
         if self.kind == "postgresql":
-            ingest(self.address, "tag", rows)
+            ingest(self.address, table, rows)
         elif self.kind == "duckdb":
             with duckdb.connect(str(self.path)) as made:
                 made.register("given", rows.to_arrow())
-                made.execute("CREATE OR REPLACE TABLE tag AS SELECT * FROM given")
+                made.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM given")
         else:
-            self.path.unlink(missing_ok=True)
             names = {pl.String: "TEXT COLLATE NOCASE", pl.Int64: "INTEGER", pl.Float64: "REAL"}
             kinds = ", ".join(f"{name} {names[type(k)]}" for name, k in rows.schema.items())
             with sqlite3.connect(self.path) as made:
-                made.execute(f"CREATE TABLE tag ({kinds})")
+                made.execute(f"DROP TABLE IF EXISTS {table}")
+                made.execute(f"CREATE TABLE {table} ({kinds})")
                 marks = ", ".join("?" * rows.width)
-                made.executemany(f"INSERT INTO tag VALUES ({marks})", rows.iter_rows())
+                made.executemany(f"INSERT INTO {table} VALUES ({marks})", rows.iter_rows())
 
     def execute(self, script: Path) -> bool:
         """Whether all statements of a script were carried out, by a console that goes on."""
@@ -87,8 +88,8 @@ class Base:
             with closing(sqlite3.connect(self.path, isolation_level=None)) as opened:
                 yield opened.execute
 
-    def rows(self) -> Counter[tuple[Any, ...]]:
-        return Counter(source_of(self.address, table="tag").table().rows())
+    def rows(self, table: str = "tag") -> Counter[tuple[Any, ...]]:
+        return Counter(source_of(self.address, table=table).table().rows())
 
 
 @pytest.fixture(params=KINDS)
@@ -102,9 +103,8 @@ def written(base: Base, changes: Sequence[Change], folder: Path, **named: Any) -
     (folder / "tree.csv").write_text(TREE, "utf-8")
     (folder / "run").mkdir(exist_ok=True)
     (folder / "run" / "result.json").write_text("{}")
-    known = Settings(
-        dataset=base.address, hierarchy=str(folder / "tree.csv"), **{"table": "tag", **named}
-    )
+    tree = {"hierarchy": str(folder / "tree.csv"), "table": "tag"}
+    known = Settings(dataset=base.address, **(tree | named))
     out = folder / f"fixes{len(list(folder.iterdir()))}.sql"
     write_statements(folder / "run", known, read_again(known), changes, out)
     return out, undone(log_of(out), out.with_suffix(".back.sql"))
@@ -236,6 +236,39 @@ def test_a_query_that_is_no_whole_table_is_refused(end: str, tmp_path: Path) -> 
 
     with pytest.raises(InputError, match="need a table whose rows are audited"):
         written(base, [Change("1", "remove", "dog")], tmp_path, table=None, sql=query)
+
+
+def test_occurrences_of_omop_change_as_those_in_files_do(base: Base, tmp_path: Path) -> None:
+    """Each visit with two codes loses one, each with one gets another, in both tables at once."""
+    own = defaultdict[str, set[str]](set)
+    for visit, code, _, refused in omop.expected("ICD9CM", "source"):
+        if refused is None:
+            own[visit].add(code)
+    changes = [
+        Change(visit, "remove", "428.0")
+        if "401.9" in codes
+        else Change(visit, "replace", "428.0", "401.9")
+        for visit, codes in own.items()
+        if "428.0" in codes
+    ]
+    (folder := tmp_path / "cdm").mkdir()
+    tables = {one.stem: pl.read_csv(one) for one in omop.written(folder).iterdir()}
+    for name, rows in tables.items():
+        base.create(rows, name)
+    known = Settings(dataset=str(folder), hierarchy=str(folder), vocabulary="ICD9CM")
+    copy = copied(tmp_path, known, changes)
+    of_base = {"table": None, "hierarchy": base.address, "vocabulary": "ICD9CM"}
+    script, back = written(base, changes, tmp_path, **of_base)
+
+    assert base.execute(script)
+
+    assert {one.kind for one in changes} == {"remove", "replace"}
+    for name, rows in tables.items():
+        mended = pl.read_csv(copy / f"{name}.csv", schema=rows.schema)
+        assert base.rows(name) == Counter(mended.rows()), name
+        assert (base.rows(name) != Counter(rows.rows())) == name.endswith("occurrence")
+    assert base.execute(back)
+    assert all(base.rows(name) == Counter(rows.rows()) for name, rows in tables.items())
 
 
 @pytest.mark.slow

@@ -25,7 +25,10 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CONTENTS = (ROOT / "docs" / "index.md").read_text("utf-8").partition(":caption: Guides")[2]
 GUIDES = re.findall(r"^([\w/]+)$", CONTENTS.partition("```")[0], re.MULTILINE)
-IN_ORDER = ("README.md", *(f"docs/{page}.md" for page in ("concepts", "entailment", "explanations")))
+IN_ORDER = (
+    "README.md",
+    *(f"docs/{page}.md" for page in ("concepts", "entailment", "explanations")),
+)
 """Pages whose commands run in this process; those of start and guides run as they stand."""
 COMMAND = r"(?:`|^ *(?:\$ |- run: )?)audit ([a-z]+(?:-[a-z]+)*)\b(.*?)(?:`|$)"
 

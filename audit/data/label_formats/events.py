@@ -21,7 +21,7 @@ from audit.data.label_format import (
 )
 from audit.data.mapping import REASONS
 from audit.data.records import column_for, pick
-from audit.data.sources import Source, source_of
+from audit.data.sources import Source
 from audit.data.sources.events import Events
 from audit.data.sources.meds import Meds
 
@@ -50,16 +50,16 @@ def read(source: Source, columns: Columns) -> RawLabels:
 
 
 def _layout(source: Events, columns: Columns) -> Layout | None:
-    if columns.label not in source.sides or source.queried:
+    if columns.label not in source.sides:
         return None
     if not isinstance(source, Meds):
-        return Layout(columns.id, (), events=partial(_placed, source.name, columns))
+        return Layout(columns.id, (), events=partial(_placed, columns=columns))
     return None if columns.id else Layout(source.visit, ("code",), day=("subject_id", "time"))
 
 
-def _placed(name: str, columns: Columns) -> pl.DataFrame:
-    """The rows of a folder or file, in its order, with where each of them is."""
-    source = _events(source_of(name))
+def _placed(source: Source, columns: Columns) -> pl.DataFrame:
+    """The rows of a source, in its order, with where each of them is."""
+    source = _events(source)
     source.load()
     source.know(columns.nodes)
     places = pl.concat(source.events(columns, 0)).select(source.placed)

@@ -8,6 +8,7 @@ import shutil
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from audit.data.label_formats.mimic import kind_of
 from audit.data.records import is_json
 from audit.data.sources import File, Folder, Source, source_of
 from audit.data.sources.file import CopiedFile
+from audit.hierarchies.formats.omop import Tables
 from audit.results.result import to_json_bytes
 from audit.runs.fixes.changes import (
     Change,
@@ -43,7 +45,7 @@ from audit.runs.fixes.statements import statements
 from audit.runs.fixes.text_files import JsonText, TextTable, list_edits
 from audit.runs.fixes.typed_files import array_edits, changed_archive, changed_parquet
 from audit.runs.fixes.workbook import ENDINGS, changed_workbook
-from audit.runs.fixes.written_back import OF_FOLDERS, files_of, read_again, table_of
+from audit.runs.fixes.written_back import OF_FOLDERS, files_of, queried_of, read_again
 from audit.runs.settings import Settings
 
 LOG_END = ".changes.json"
@@ -111,7 +113,7 @@ def _placed(begun: Path, out: Path, told: bytes) -> None:
 def write_statements(
     run: Path, settings: Settings, labels: LabelDataset, changes: Sequence[Change], out: Path
 ) -> Applied:
-    """Write statements of SQL that change the table of a run, and a log that holds those that take
+    """Write statements of SQL that change the tables of a run, and a log that holds those that take
     them back; nothing is executed. Parameters as of `write_copy`.
 
     Raises:
@@ -121,11 +123,12 @@ def write_statements(
     ledger, log = Ledger(changes), log_of(out)
     assert labels.layout is not None, "without a layout nothing is written"
     _refuse_occupied(out)
-    source = table_of(settings)
-    forward, back = (one.encode() for one in statements(source, labels.layout, ledger))
+    with closing(queried_of(settings)) as source:
+        name, scripts = Path(source.name), statements(source, labels.layout, ledger)
     _refuse_unmade(ledger)
+    forward, back = (one.encode() for one in scripts)
     undo = {"before": _sha256(back), "after": _sha256(forward), "whole": _as_text(back)}
-    told = to_json_bytes(_log(run, Path(source.name), out, changes, {out.name: undo}))
+    told = to_json_bytes(_log(run, name, out, changes, {out.name: undo}))
     with working_beside(out) as folder, on_disk(out):
         script = folder / out.name
         script.write_bytes(forward)
@@ -191,7 +194,7 @@ class _Changing:
         self._dataset, self._layout, self._ledger = dataset, labels.layout, ledger
         self._format = labels.format
         if self._layout.events is not None:
-            self._rows = self._layout.events()
+            self._rows = self._layout.events(source_of(str(dataset)))
             self._became = became(self._rows, ledger)
             self._codings = Codings(self._rows, self._became) if labels.format == "fhir" else None
 
@@ -235,7 +238,7 @@ class _Changing:
             kind = kind_of(File(path)) if self._format in OF_FOLDERS else None
             return Planner(table, self._layout, self._ledger, kind or "")
         kind = path.name.lower().partition("_")[0]
-        return Occurrences(table, self._rows, self._became, kind, self._dataset)
+        return Occurrences(table, self._rows, self._became, kind, Tables(self._dataset))
 
 
 def _refuse_unmade(ledger: Ledger) -> None:

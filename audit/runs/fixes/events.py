@@ -53,18 +53,18 @@ class Occurrences(Planner):
     """What becomes of a table of OMOP: the concept of a code, and the code where it is written."""
 
     def __init__(
-        self, table: Cells, rows: pl.DataFrame, became: Became, kind: str, folder: Path
+        self, table: Cells, rows: pl.DataFrame, became: Became, kind: str, tables: Tables
     ) -> None:
         numbered = rows.with_row_index("row").filter(pl.col("resource") == kind)
-        (column,) = numbered["column"].unique()
+        column = next(iter(numbered["column"]), f"{kind}_concept_id")
         super().__init__(table, Layout(None, (column,)), Ledger(()))
         if table.height != numbered.height:
             found = f"{table.height:,} for {numbered.height:,}"
-            raise InputError("the rows that were read are required", found=found, where=folder)
+            raise InputError("the rows that were read are required", found=found, where=tables)
         self._coded, self._labels = self.place(f"{kind}_source_value"), numbered["label"]
         places = zip(numbered["row"], range(numbered.height), strict=True)
         self._became = {place: became[row] for row, place in places if row in became}
-        self._id_of = _ids_of_codes(folder, numbered["vocabulary"][0], self._became)
+        self._id_of = _ids_of_codes(tables, rows["vocabulary"][0], self._became)
 
     def plan(self) -> Plan:
         """What becomes of the rows."""
@@ -82,12 +82,12 @@ class Occurrences(Planner):
         return plan
 
 
-def _ids_of_codes(folder: Path, vocabulary: str, became: Became) -> dict[str, str]:
+def _ids_of_codes(tables: Tables, vocabulary: str, became: Became) -> dict[str, str]:
     """The concept of each code that is written, a valid one where there are several."""
     new = {one for one in became.values() if one is not None}
     own = pl.col("concept_code").is_in([*new]) & (pl.col("vocabulary_id") == vocabulary)
     names = ("concept_id", "concept_code", "vocabulary_id")
-    known = Tables(folder).read(CODES, names, ("invalid_reason",), own)
+    known = tables.read(CODES, names, ("invalid_reason",), own)
     if "invalid_reason" in known.columns:
         known = known.sort("invalid_reason", nulls_last=False, maintain_order=True)
     known = known.unique("concept_code", keep="first")
@@ -95,7 +95,7 @@ def _ids_of_codes(folder: Path, vocabulary: str, became: Became) -> dict[str, st
         raise InputError(
             f"a concept of {vocabulary} is required for each label that is written",
             found=f"none for {first_cases(lacking)}",
-            where=folder,
+            where=tables,
             hint="decide on labels as the table of concepts writes them",
         )
     return dict(known.select("concept_code", "concept_id").iter_rows())

@@ -1,4 +1,4 @@
-"""Changes of a table of a database as statements of SQL, and the statements that take them back."""
+"""Changes of tables of a database as statements of SQL, and the statements that take them back."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ import polars as pl
 from audit.base.databases import DUCKDB, POSTGRESQL, SQLITE, Kind, quoted
 from audit.base.errors import InputError, first_cases
 from audit.data.label_format import Layout
+from audit.data.sources.omop import Omop
 from audit.data.sources.sql import Query
+from audit.hierarchies.formats.omop import TablesOfBase
 from audit.runs.fixes.changes import Ledger
+from audit.runs.fixes.events import Occurrences, became
 from audit.runs.fixes.plan import Planner
 
 Row: TypeAlias = tuple[Any, ...]
+_Pair: TypeAlias = tuple[Row | None, Row | None]
+"""A row before it changes, and after; None where it is added, or goes."""
 _DEFAULT = object()
 """In a row that is added: what the table itself gives."""
 _BEGIN = {
@@ -51,7 +56,7 @@ def table_in(source: Query) -> str:
     return found[1]
 
 
-def statements(source: Query, layout: Layout, ledger: Ledger) -> tuple[str, str]:
+def statements(source: Query | Omop, layout: Layout, ledger: Ledger) -> tuple[str, str]:
     """Statements that make the changes of a ledger, and those that take them back.
 
     Each script is one transaction. It counts first the rows of each change; where one differs from
@@ -61,6 +66,20 @@ def statements(source: Query, layout: Layout, ledger: Ledger) -> tuple[str, str]
         InputError: If no table can be named, rows have no ids, a label cannot be written, or labels
             are exchanged in a circle.
     """
+    if isinstance(source, Omop):
+        tables = [*_of_occurrences(source, layout, ledger)]
+    else:
+        tables = [_of_table(source, layout, ledger)]
+    forward = [table.steps(pairs, world) for table, pairs, world in tables]
+    back = [
+        table.steps([(new, old) for old, new in pairs], _after(world, pairs))
+        for table, pairs, world in tables
+    ]
+    kind = tables[0][0].kind
+    return _script(kind, forward), _script(kind, back)
+
+
+def _of_table(source: Query, layout: Layout, ledger: Ledger) -> _Changes:
     name = table_in(source)
     if layout.id is None:
         raise InputError(
@@ -70,16 +89,54 @@ def statements(source: Query, layout: Layout, ledger: Ledger) -> tuple[str, str]
             hint="name one with --id",
         )
     planner = Planner(_Table(source.frame), layout, ledger)
-    pairs = _pairs(source.frame, planner)
-    keys = (planner.place(layout.id), *planner.places)
     assert source.base is not None, "its table was found"
-    table = _Changed(source.base, name, tuple(source.frame.columns), keys)
-    world = _rows(source.frame)
+    return _changes(source.base, name, source.frame, planner, layout.id)
+
+
+def _of_occurrences(source: Omop, layout: Layout, ledger: Ledger) -> Iterator[_Changes]:
+    tables, read = source.tables, layout.events
+    assert isinstance(tables, TablesOfBase), "they are in a database"
+    assert tables.base.kind is not None, "their names were found"
+    assert read is not None, "their codes stand in several places"
+    frames = {kind: tables.hold(f"{kind}_occurrence") for kind in source.occurrences}
+    rows = read(source)
+    made = became(rows, ledger)
+    for kind, frame in frames.items():
+        planner = Occurrences(_Table(frame), rows, made, kind, tables)
+        own, names = f"{kind}_occurrence_id", {one.lower() for one in frame.columns}
+        id, name = own if own in names else "person_id", quoted(source.occurrences[kind])
+        yield _changes(tables.base.kind, name, frame, planner, id)
+
+
+def _changes(kind: Kind, name: str, frame: pl.DataFrame, planner: Planner, id: str) -> _Changes:
+    pairs = _pairs(frame, planner)
+    keys = (planner.place(id), *planner.places)
+    return _Changed(kind, name, tuple(frame.columns), keys), pairs, _rows(frame)
+
+
+def _after(world: Sequence[Row], pairs: Sequence[_Pair]) -> list[Row]:
+    """The rows of a table once some have changed."""
     after = Counter(world)
     after.subtract(old for old, _ in pairs if old is not None)
-    later = [*(+after).elements(), *(new for _, new in pairs if new is not None)]
-    back = [(new, old) for old, new in pairs]
-    return table.script(pairs, world), table.script(back, later)
+    return [*(+after).elements(), *(new for _, new in pairs if new is not None)]
+
+
+def _script(kind: Kind, steps: Sequence[tuple[Sequence[str], Sequence[str]]]) -> str:
+    """One transaction, by what counts the rows of each table, and what changes them."""
+    guards, changes = ([one for some in part for one in some] for part in zip(*steps, strict=True))
+    whole = f" AND (SELECT count(*) FROM {_GUARD}) = {len(guards)}"
+    lines = [
+        "-- Counts the rows of each change; where one is not as it was read, the constraint of",
+        f"-- {_GUARD} fails, and no statement below it changes anything.",
+        _BEGIN[kind.title],
+        f"CREATE TEMPORARY TABLE {_GUARD} (found INTEGER, expected INTEGER, "
+        "CHECK (found = expected))",
+        *(f"INSERT INTO {_GUARD} {guard}" for guard in guards),
+        *(change + whole for change in changes),
+        f"DROP TABLE {_GUARD}",
+        "COMMIT",
+    ]
+    return "".join(f"{one}\n" if one.startswith("--") else f"{one};\n" for one in lines)
 
 
 class _Table:
@@ -93,14 +150,14 @@ class _Table:
         return self._values[place][row]
 
 
-def _pairs(frame: pl.DataFrame, planner: Planner) -> list[tuple[Row | None, Row | None]]:
+def _pairs(frame: pl.DataFrame, planner: Planner) -> list[_Pair]:
     """Each row that changes, before and after; None where it is added, or goes."""
     plan, rows, kinds = planner.plan(), _rows(frame), frame.dtypes
     became = defaultdict[int, list[Any]](list)
     for (number, place), new in plan.cells.items():
         became[number] = became[number] or [*rows[number]]
         became[number][place] = _typed(new, kinds[place])
-    found: list[tuple[Row | None, Row | None]] = [(rows[n], None) for n in sorted(plan.gone)]
+    found: list[_Pair] = [(rows[n], None) for n in sorted(plan.gone)]
     found += [(rows[n], tuple(new)) for n, new in sorted(became.items())]
     for number, label in plan.further:
         made = [_DEFAULT if n in planner.varying else one for n, one in enumerate(rows[number])]
@@ -135,8 +192,8 @@ class _Changed:
     columns: tuple[str, ...]
     keys: tuple[int, ...]
 
-    def script(self, pairs: Sequence[tuple[Row | None, Row | None]], world: Sequence[Row]) -> str:
-        """One transaction that makes rows of the world others."""
+    def steps(self, pairs: Sequence[_Pair], world: Sequence[Row]) -> tuple[list[str], list[str]]:
+        """What counts rows of the world, and what makes them others."""
         found = _Found(self, world)
         gone = Counter(old for old, new in pairs if old is not None and new is None)
         moved = Counter((old, new) for old, new in pairs if old is not None and new is not None)
@@ -157,25 +214,11 @@ class _Changed:
             names = ", ".join(quoted(self.columns[n]) for n in given)
             values = ", ".join(self.literal(new[n]) for n in given)
             changes.append(f"INSERT INTO {self.name} ({names}) SELECT {values} WHERE TRUE")
-        return self._written(list(dict.fromkeys(guards)), changes)
-
-    def _written(self, guards: Sequence[tuple[str, int]], changes: Sequence[str]) -> str:
-        whole = f" AND (SELECT count(*) FROM {_GUARD}) = {len(guards)}"
-        lines = [
-            "-- Counts the rows of each change; where one is not as it was read, the constraint of",
-            f"-- {_GUARD} fails, and no statement below it changes anything.",
-            _BEGIN[self.kind.title],
-            f"CREATE TEMPORARY TABLE {_GUARD} (found INTEGER, expected INTEGER, "
-            "CHECK (found = expected))",
-            *(
-                f"INSERT INTO {_GUARD} SELECT count(*), {expected} FROM {self.name} WHERE {where}"
-                for where, expected in guards
-            ),
-            *(change + whole for change in changes),
-            f"DROP TABLE {_GUARD}",
-            "COMMIT",
+        counts = [
+            f"SELECT count(*), {expected} FROM {self.name} WHERE {where}"
+            for where, expected in dict.fromkeys(guards)
         ]
-        return "".join(f"{one}\n" if one.startswith("--") else f"{one};\n" for one in lines)
+        return counts, changes
 
     def _of(self, where: str, expected: int, of_them: int) -> str:
         if of_them == expected:
@@ -248,6 +291,10 @@ class _Changed:
         if self.kind is POSTGRESQL:
             return f"'\\x{value.hex()}'::bytea"
         return "'" + "".join(f"\\x{one:02X}" for one in value) + "'::BLOB"
+
+
+_Changes: TypeAlias = tuple[_Changed, list[_Pair], list[Row]]
+"""A table, the rows that change, and all its rows before."""
 
 
 class _Found:

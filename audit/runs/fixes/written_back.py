@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeGuard
 
+from audit.base.databases import KINDS
 from audit.base.errors import InputError, first_cases
 from audit.base.limits import limits
 from audit.base.other_files import SHEETS
@@ -52,9 +53,9 @@ def settings_of(run: Path, data: str | None = None) -> Settings:
     with _as_then(settings):
         faults = list(sealed.changed_inputs(Path(before), Path(settings.dataset)))
         if is_database(settings):
-            table_in(_query_of(settings))
             recorded = {one.sha256 for one in sealed.inputs if one.query is not None}
-            other = not {table_of(settings).digest, None} & recorded
+            with closing(queried_of(settings)) as source:
+                other = not {source.digest, None} & recorded
             faults += ["the query gives other rows"] * other
         if faults:
             raise InputError(
@@ -77,20 +78,17 @@ def _as_then(settings: Settings) -> Iterator[None]:
 
 def is_database(settings: Settings) -> bool:
     """Whether the data of a run are in a database."""
-    return settings.sql is not None or settings.table is not None
+    return settings.dataset.partition("://")[0] in KINDS
 
 
-def _query_of(settings: Settings) -> Query:
-    source = source_of(settings.dataset, settings.sql, settings.table)
-    assert isinstance(source, Query), "a query or a table is named"
-    return source
-
-
-def table_of(settings: Settings) -> Query:
-    """The rows of the table of a run, all read."""
+def queried_of(settings: Settings) -> Query | Omop:
+    """The table of a run, or its tables of OMOP, all read."""
     with _as_then(settings):
-        source = _query_of(settings)
-        source.load()
+        source = source_of(settings.dataset, settings.sql, settings.table)
+        assert isinstance(source, (Query, Omop)), "it is a database"
+        if isinstance(source, Query):
+            table_in(source)
+            source.load()
     return source
 
 
