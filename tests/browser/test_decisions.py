@@ -57,7 +57,8 @@ def page(browser: Browser, visitor: Visitor, request: pytest.FixtureRequest) -> 
     context.add_cookies([{"name": name, "value": value, "url": here}])
     made = context.new_page()
     made.goto(f"{here}/findings")
-    made.click("#findings tbody a")
+    with made.expect_navigation():
+        made.click("#findings tbody a")
     yield made
     context.close()
 
