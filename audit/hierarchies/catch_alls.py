@@ -277,11 +277,15 @@ def reviews() -> tuple[Review, ...]:
         )
 
 
-@lru_cache(maxsize=1)
 def reviewed(hierarchy: Hierarchy) -> Mapping[int, Review]:
     """The decision on each assignable node that has one, by index; empty outside ICD-9."""
     if hierarchy.coding is None or not hierarchy.coding.name.startswith("icd9"):
         return {}
+    return _reviewed(hierarchy)
+
+
+@lru_cache(maxsize=4)
+def _reviewed(hierarchy: Hierarchy) -> Mapping[int, Review]:
     found = dict[int, Review]()
     titles, every = [title.lower() for title in hierarchy.titles], range(len(hierarchy))
     for review in reviews():

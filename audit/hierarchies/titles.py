@@ -86,7 +86,7 @@ def title_key(text: str) -> str:
     return _JOINED.sub(" > ", key) if any(map(key.__contains__, ">»→|/:")) else key
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def nodes_by_title(hierarchy: Hierarchy) -> Mapping[str, str | None]:
     """The node of each title, by `title_key`; None where several nodes have it.
 

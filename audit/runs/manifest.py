@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +192,7 @@ def versions() -> dict[str, str]:
     }
 
 
+@cache
 def _version_of(package: str) -> str:
     """The version of a package; empty where it is not installed."""
     from importlib.metadata import PackageNotFoundError, version

@@ -88,14 +88,14 @@ class Family:
         return pairs_apart(self.used, self.closure) - len(self.left_out)
 
     @cached_property
-    def _outside(self) -> IntArray:
-        """``a * n_nodes + b`` of all pairs that are left out or in line, ascending."""
-        return np.union1d(self.left_out, in_line(self.closure))
+    def _in_line(self) -> IntArray:
+        return in_line(self.closure)
 
     def members(self, a: IntArray, b: IntArray) -> IntArray:
         """Positions of the given pairs, ordered by (a, b), that belong to the family."""
-        chosen = self.used[a] & self.used[b]
-        chosen[places_of(self._outside, a * len(self.used) + b)] = False
+        chosen, keys = self.used[a] & self.used[b], a * len(self.used) + b
+        for outside in (self.left_out, self._in_line):
+            chosen[places_of(outside, keys)] = False
         return np.flatnonzero(chosen)
 
 
