@@ -17,6 +17,7 @@ from hypothesis.internal.conjecture import providers
 from scipy import optimize
 from typer import testing
 
+from audit._reports.charts import svg
 from audit.disclosure import label_sums
 from audit.hierarchies import reading
 from audit.hierarchies.hierarchy import Hierarchy
@@ -56,6 +57,9 @@ optimize.linprog, optimize.milp = map(kept, SOLVERS)
 
 # A program loads a built-in hierarchy once; hundreds of tests name one.
 reading.BUILT_IN = tuple(replace(one, load=cache(one.load)) for one in reading.BUILT_IN)
+
+# A report has some dozens of charts, which hundreds of tests draw again.
+svg._drawn = lru_cache(2048)(svg._drawn.__wrapped__)
 
 # Everybody draws the same examples, `make test` the first few of them; `make explore` draws others,
 # by a seed that it prints.

@@ -1,4 +1,4 @@
-"""Each report once a session: rendering is the slow part."""
+"""Each report once for all tests: rendering is the slow part."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 import reports
 from audit.results.result import AuditResult
 from fixtures import results
+from fixtures.once import filled_once
 
 EPOCH = "1700000000"
 
@@ -21,18 +22,21 @@ def rich() -> AuditResult:
 
 @pytest.fixture(scope="session")
 def html(rich: AuditResult, tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("html") / "report.html"
-    reports.write_html(rich, path)
-    return path.read_text("utf-8")
+    def fill(folder: Path) -> None:
+        reports.write_html(rich, folder / "report.html")
+
+    folder = filled_once("rich_html", fill, tmp_path_factory)
+    return (folder / "report.html").read_text("utf-8")
 
 
 @pytest.fixture(scope="session")
 def pdf_path(rich: AuditResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("pdf") / "report.pdf"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SOURCE_DATE_EPOCH", EPOCH)
-        reports.write_pdf(rich, path)
-    return path
+    def fill(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SOURCE_DATE_EPOCH", EPOCH)
+            reports.write_pdf(rich, folder / "report.pdf")
+
+    return filled_once("rich_pdf", fill, tmp_path_factory) / "report.pdf"
 
 
 @pytest.fixture

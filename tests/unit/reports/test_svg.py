@@ -22,8 +22,7 @@ CHARTS = (dict(CHART, width=width) for width in range(50, 1000))
 
 
 def ended() -> None:
-    """Leave no process that draws, and nothing that was drawn."""
-    svg._drawn.cache_clear()
+    """Leave no process that draws."""
     if svg._drawer.cache_info().currsize:
         svg._drawer().end()
         svg._drawer.cache_clear()
@@ -50,6 +49,7 @@ def test_a_process_that_dies_is_told_and_replaced(source: str, tmp_path: Path) -
     (tmp_path / "vl_convert.py").write_text(source)
     ended()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(svg, "_drawn", svg._drawn.__wrapped__)  # so that nothing was drawn before
         patch.syspath_prepend(str(tmp_path))
         with pytest.raises(DrawingError, match=DYING[source]):
             draw(next(CHARTS))
