@@ -11,8 +11,9 @@ export PIP_CONSTRAINT := constraints.txt
 export PIP_BUILD_CONSTRAINT := constraints.txt
 # Each process that a test starts, and each that shares the tests, would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
-# There is a test on every core: the threads of a product of matrices would wait for each other.
+# There is a test on every core: threads of a product of matrices or a table would wait.
 export OPENBLAS_NUM_THREADS := 1
+export POLARS_MAX_THREADS := 1
 # Pins are of one kernel of OpenBLAS: those of other processors round otherwise.
 ifeq ($(shell uname -m),x86_64)
 export OPENBLAS_CORETYPE := Haswell
