@@ -140,7 +140,7 @@ def drawn(draws: random.Random) -> tuple[pl.DataFrame, list[Change], Counter[tup
     return pl.DataFrame(rows, names, orient="row"), changes, Counter(after)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_statements_make_the_rows_that_plain_python_makes_and_are_taken_back(
     seed: int, base: Base, tmp_path: Path
 ) -> None:

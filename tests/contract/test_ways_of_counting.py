@@ -144,6 +144,8 @@ STORED: Mapping[str, Callable[[pl.DataFrame, Path], Any]] = {
     "polars": lambda frame, _: frame,
     "pandas": of_pandas,
 }
+BATCHED = ("csv", "parquet", "jsonl", "polars")
+"""One of each kind of source; a frame of Pandas is one of Polars before batches are cut."""
 LISTED = {"parquet": STORED["parquet"], "jsonl": stored("a.jsonl"), "polars": STORED["polars"]}
 
 
@@ -170,9 +172,10 @@ def test_every_way_of_storing_and_counting_gives_the_same_rows(
     ways = {}
     for name, kept in kept_as(layout).items():
         data, label = kept(frame, tmp_path), layout.named.get("label")
-        count = count_pairs(data, hierarchy, label=label, batch=5, sort=True)
         ways[f"{name} in memory"] = found(audit.load_labels(data, hierarchy, label=label))
-        ways[f"{name} in batches"] = found(count)
+        if name in BATCHED:
+            count = count_pairs(data, hierarchy, label=label, batch=5, sort=True)
+            ways[f"{name} in batches"] = found(count)
     wanted = ways["polars in memory"]
     assert wanted[0] == layout.rows
     assert {way: rows for way, rows in ways.items() if rows != wanted} == {}

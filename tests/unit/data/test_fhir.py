@@ -139,8 +139,9 @@ def test_rows_are_those_of_plain_python(
     assert any("Condition and Procedure" in one.decision for one in dataset.readings)
 
 
-@pytest.mark.parametrize("written", [as_lines, as_bundles])
-@pytest.mark.parametrize("id", [None, "encounter", "patient"])
+@pytest.mark.parametrize(
+    ("written", "id"), [(as_lines, None), (as_bundles, "encounter"), (as_lines, "patient")]
+)
 def test_batches_count_as_memory(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
