@@ -148,7 +148,7 @@ def test_the_most_frequent_pairs_of_each_depth_stand_beside_what_length_lets_exp
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However few nodes are looked at first, and pairs at a time, they are those of all pairs."""
-    monkeypatch.setattr("audit.counting.pair_table.PAIRS_AT_ONCE", 5)
+    monkeypatch.setattr("audit.counting.pair_table.PAIRS_AT_ONCE", 30)
     result = run_audit(labelled(SICK, repeated(FOUND)), Policy(min_cell=1), anyway=True)
     depth = dict(result.nodes.select("node", "depth").iter_rows())
     counted: dict[int, list[tuple[int, str, str]]] = {}
