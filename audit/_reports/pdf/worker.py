@@ -10,6 +10,7 @@ objects of the file.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -165,6 +166,7 @@ class RefusedError(Exception):
 
 def main() -> int:
     """Read the task, typeset it within its limits, and answer; returns the exit status."""
+    gc.disable()  # the process ends when its one document is made
     answer = os.dup(1)
     os.dup2(2, 1)  # libraries that print notices do not print them into the file
     sys.stdout = sys.stderr
@@ -261,4 +263,4 @@ def _report_refusal(refusal: dict[str, object]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    os._exit(main())  # without giving back object by object
