@@ -65,7 +65,8 @@ class WholeInference(Inference):
         then = (cell for one in chain for cell in one.published)
         sets = {one for cells in (counts, asked, then) for cell in cells for one in cell.label_sets}
         members = np.array([release.members(one) for one in sorted(sets)])
-        _, first, sizes = np.unique(members, axis=1, return_index=True, return_counts=True)
+        in_sets = np.ascontiguousarray(members.T).view(f"S{len(sets)}")  # sorted fastest so
+        _, first, sizes = np.unique(in_sets, return_index=True, return_counts=True)
         one, other = np.triu_indices(len(first) if further else 0)
         two = np.flatnonzero((one != other) | (sizes[one] > 1))
         if len(two) > ALL_KINDS or not release.labels:

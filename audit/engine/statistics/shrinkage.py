@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import betainc, betaincinv, betaln, expit, gammaincinv, gammaln, ndtri, stdtr
@@ -29,7 +30,7 @@ _AT_ONCE = 64
 _STEPS, _CLOSE, _TINY = 60, 1e-10, 1e-15
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SharePrior:
     """Prior distribution of shares: a mixture of Beta(a, b) distributions.
 
@@ -53,7 +54,7 @@ class SharePrior:
         low, high = _quantiles(a + k, b + n - k, weight, np.array([tail, 1 - tail]))
         return float(low), float(high)
 
-    @property
+    @cached_property
     def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         return np.array(self.a), np.array(self.b), np.array(self.weight)
 
@@ -69,13 +70,13 @@ def _quantiles(a: FloatArray, b: FloatArray, weight: FloatArray, wanted: FloatAr
     square = float(weight @ (mean * (a + 1) / (a + b + 1)))
     size = middle * (1 - middle) / (square - middle**2) - 1
     place = betaincinv(middle * size, (1 - middle) * size, wanted)
-    low, high = np.zeros_like(place), np.ones_like(place)
+    low, high, scale = np.zeros_like(place), np.ones_like(place), betaln(a, b)
     for _ in range(_STEPS):
         place = np.clip(place, _TINY, 1 - _TINY)
         below = betainc(a, b, place[:, None]) @ weight - wanted
         low, high = np.where(below < 0, place, low), np.where(below < 0, high, place)
         logs = (a - 1) * np.log(place)[:, None] + (b - 1) * np.log1p(-place)[:, None]
-        step = place - below / np.maximum(np.exp(logs - betaln(a, b)) @ weight, _TINY)
+        step = place - below / np.maximum(np.exp(logs - scale) @ weight, _TINY)
         after = np.where((step > low) & (step < high), step, (low + high) / 2)
         moved, place = np.abs(after - place).max(), after
         if moved < _CLOSE:
