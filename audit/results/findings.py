@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
@@ -265,6 +265,7 @@ def times_limit(end: float, limit: float, *, below: bool = False) -> float:
     return max(1.0 + away, 0.0)
 
 
+@lru_cache(maxsize=1 << 16)
 def finding_id(check: str, *parts: str) -> str:
     """The id of a finding, from the name of its check and the parts that identify it."""
     return ":".join(quote(part, safe="") for part in (check, *parts))

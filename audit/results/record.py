@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -90,8 +90,13 @@ def _row(finding: Finding, titles: Mapping[str, str | None]) -> dict[str, Any]:
             }
             for part in finding.parts
         ],
-        "record": json.dumps(asdict(finding), ensure_ascii=False),
+        "record": json.dumps(finding, ensure_ascii=False, default=_fields),
     }
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    """A record as JSON has it; `asdict` would copy each value on the way."""
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
 def _sentence(finding: Finding, titles: Mapping[str, str | None]) -> str:
