@@ -148,10 +148,10 @@ def _chosen(
         columns = replace(columns, id=id_among(names, columns.id, beside, source))
 
     def values(key: str) -> Iterator[pl.Series]:
-        own, text = None if key in beside else key, labels not in within
-
         def frame(some: Sequence[Line]) -> pl.DataFrame:
-            return frame_of(some, labels, {}, own, joined=text)
+            others = ((where, {} if key in beside else line) for where, line in some)
+            read = [plain(line.get(key), key, where) for where, line in others]
+            return pl.DataFrame({"instance": read}, schema={"instance": pl.String})
 
         for some in frames(every(), frame, source):
             yield some["instance"]
