@@ -24,6 +24,7 @@ Counts: TypeAlias = NDArray[np.int64]
 Ranges: TypeAlias = tuple[Counts, Counts]
 """Least and greatest of such counts, each of shape (n, 3)."""
 Numbers: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
 Labels: TypeAlias = frozenset[int]
 """Numbers of labels."""
 Apart: TypeAlias = tuple[int, int, int]
@@ -267,10 +268,11 @@ class LabelSets:
         """
         by_number = list(self.number)
         each = [(n, a, b, a | b) for n, (a, b) in enumerate(pairs) if a and b]
-        return [
-            list(_in_two([its for its in each if its[3] <= by_number[whole]], by_number, parts))
-            for whole, parts in self.unions
-        ]
+        within = {
+            whole: [its for its in each if its[3] <= by_number[whole]]
+            for whole in dict.fromkeys(whole for whole, _ in self.unions)
+        }
+        return [list(_in_two(within[whole], by_number, parts)) for whole, parts in self.unions]
 
 
 def _in_two(
@@ -311,13 +313,14 @@ def _unions(sets: Sequence[Labels], n_labels: int) -> list[Union]:
     unions: list[Union] = []
     for whole in order.tolist():
         inner = order[within[order, whole]]
-        unused = inner.tolist()
+        apart, unused = common[np.ix_(inner, inner)] == 0, np.ones(len(inner), np.bool_)
         while True:
-            parts = _disjoint(inner, unused[:1], common)
-            unused = [part for part in unused if part not in parts]
+            taken = _disjoint(apart, unused)
+            unused[taken] = False
+            parts = inner[taken].tolist()
             single = sorted(sets[whole].difference(*(sets[part] for part in parts)))
             unions.append((n_labels + whole, (*(n_labels + part for part in parts), *single)))
-            if not unused:
+            if not unused.any():
                 break
     return unions
 
@@ -330,11 +333,11 @@ def _common(sets: Sequence[Labels], sizes: Numbers, n_labels: int) -> Numbers:
     return np.asarray((has @ has.T).toarray(), np.int64)
 
 
-def _disjoint(inner: Numbers, first: list[int], common: Numbers) -> list[int]:
-    """Sets without a label in common: the given one if any, then the largest of the others."""
+def _disjoint(apart: Bools, wanted: Bools) -> list[int]:
+    """Sets without a label in common: the first that is wanted, then the first of the others."""
     taken: list[int] = []
-    given, free = iter(first), np.ones(len(inner), np.bool_)
+    free = np.ones(len(apart), np.bool_)
     while free.any():
-        taken.append(next(given, int(inner[free.argmax()])))
-        free &= common[taken[-1], inner] == 0
+        taken.append(int((free if taken else wanted).argmax()))
+        free &= apart[taken[-1]]
     return taken
