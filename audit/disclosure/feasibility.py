@@ -20,7 +20,9 @@ Places: TypeAlias = NDArray[np.int64]
 Table: TypeAlias = NDArray[np.generic]
 
 
-def is_possible(rows: Sequence[Table], low: Floats, high: Floats) -> bool:
+def is_possible(
+    rows: Sequence[Table], low: Floats, high: Floats, first: Places
+) -> tuple[bool, Places]:
     """Whether numbers of instances per kind exist whose sums lie in all ranges.
 
     Args:
@@ -28,6 +30,7 @@ def is_possible(rows: Sequence[Table], low: Floats, high: Floats) -> bool:
             tables that stand below each other.
         low: Lower bound of each sum, shape (n_sums,); infinite if there is none.
         high: Upper bound of each sum, same shape.
+        first: Kinds to begin with, such as those that it took to find others.
 
     Kinds of instance are added as needed ("A linear programming approach to the cutting-stock
     problem", Gilmore and Gomory 1961): a program over the kinds so far minimises the violation, and
@@ -35,16 +38,16 @@ def is_possible(rows: Sequence[Table], low: Floats, high: Floats) -> bool:
 
     Returns:
         True only if such non-negative numbers, not necessarily whole, were found; False also if
-            the solver gives up.
+            the solver gives up. And the kinds that it took.
     """
-    taken = np.zeros(0, np.int64)
+    taken = first
     while True:
         short, worth = least_violation(_columns(rows, taken), low, high)
         if short <= TOLERANCE:
-            return True
+            return True, taken
         further = _worth_most(rows, worth, taken)
         if not len(further):
-            return False
+            return False, taken
         taken = np.concatenate([taken, further])
 
 

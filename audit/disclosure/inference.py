@@ -78,6 +78,7 @@ class Inference:
         classes: A label of each class of those in the same sets, and how many it has in use; empty
             but in a program over all labels.
         points: Numbers of kinds that were possible, from when perhaps more was told.
+        few: The kinds by which `reaches` saw it last.
     """
 
     release: Release
@@ -91,6 +92,7 @@ class Inference:
     rests: Collection[tuple[Cell, ...]] = ()
     classes: Sequence[tuple[int, int]] = ()
     points: list[Floats] = field(default_factory=list)
+    few: Counts = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
     def of(
@@ -189,7 +191,9 @@ class Inference:
             return False
         low, high = self._ends(left)
         rows = self._lines[1], goal[None]
-        return is_possible(rows, np.append(low, -np.inf), np.append(high, sign * wanted))
+        ends = np.append(low, -np.inf), np.append(high, sign * wanted)
+        found, self.few = is_possible(rows, *ends, self.few)
+        return found
 
     def _sum(self, form: Form, part: Part) -> Small:
         """Contribution of an instance of each kind to a form."""

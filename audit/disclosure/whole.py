@@ -131,6 +131,7 @@ class WholeInference(Inference):
         n_parts, n_more = len(part), ((0, 0), (0, len(held)))
         self.points = [np.pad(x.reshape(n_parts, -1), n_more).ravel() for x in self.points]
         self.labelled = np.ones(self.labels.shape[0], np.bool_)
+        self.few = np.zeros(0, np.int64)
         del self._lines
         return True
 

@@ -20,6 +20,7 @@ from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated
 
 MIN_CELL = 5
+NO_KIND = np.zeros(0, np.int64)
 
 
 @st.composite
@@ -46,14 +47,16 @@ def test_it_is_possible_where_a_program_over_all_kinds_has_a_solution(
         b_ub=np.concatenate([high, -low[bounded]]),
     )
 
-    assert is_possible([rows], low, high) == solved.success
+    found, few = is_possible([rows], low, high, NO_KIND)
+    assert found == solved.success
+    assert is_possible([rows], low, high, few)[0] == found, "kinds to begin with change nothing"
 
 
 def test_no_kind_of_instance_gives_no_sum() -> None:
     none = np.zeros((1, 0))
 
-    assert is_possible([none], np.array([0.0]), np.array([2.0]))
-    assert not is_possible([none], np.array([1.0]), np.array([2.0]))
+    assert is_possible([none], np.array([0.0]), np.array([2.0]), NO_KIND)[0]
+    assert not is_possible([none], np.array([1.0]), np.array([2.0]), NO_KIND)[0]
 
 
 @st.composite
