@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from audit.hierarchies.coding import VERSIONS, Integrity, Placement
@@ -111,6 +111,7 @@ def dotted(code: str, table: str) -> str:
     return f"{code[:width]}.{code[width:]}"
 
 
+@lru_cache(maxsize=1 << 16)
 def table_of(code: str) -> str | None:
     """The code set that a dotted code belongs to by its shape; None if it is not a code.
 
@@ -129,6 +130,7 @@ def is_procedure_category(code: str) -> bool:
     return len(code) == 2 and code.isdecimal()
 
 
+@lru_cache(maxsize=1 << 16)
 def readings(label: str, table: str | None) -> tuple[str, ...]:
     """The dotted codes that a label may stand for; empty if it does not have the shape of a code.
 
