@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +12,8 @@ from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from importlib.util import cache_from_source
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit._reports.chapters.report import Report, build, sections
@@ -82,6 +86,7 @@ def templates(*, keep_trailing_newline: bool) -> jinja2.Environment:
 
     made = Environment(
         loader=PackageLoader("audit._reports", "templates"),
+        bytecode_cache=_compiled(f"{keep_trailing_newline:d}-%s.pyc"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -90,6 +95,15 @@ def templates(*, keep_trailing_newline: bool) -> jinja2.Environment:
     )
     made.globals["colours"] = LIGHT
     return made
+
+
+def _compiled(named: str) -> jinja2.BytecodeCache | None:
+    """Compiled templates, where Python keeps the compiled modules beside them, if it does."""
+    from jinja2 import FileSystemBytecodeCache
+
+    folder = Path(cache_from_source(__file__)).parent
+    kept = not sys.dont_write_bytecode and folder.is_dir() and os.access(folder, os.W_OK)
+    return FileSystemBytecodeCache(str(folder), named) if kept else None
 
 
 def own_sheets(report: Report) -> tuple[str, ...]:
