@@ -105,7 +105,7 @@ def test_a_broken_file_is_told_with_its_path(broken: BrokenFile, tmp_path: Path)
     path = broken.write(tmp_path)
     for name in (None, *(one.name for one in FORMATS)):
         error = told(path, name)
-        assert error is not None, name
+        assert error is not None, f"{name or 'the format that is found'} must refuse it"
         assert str(path) in str(error), name
         assert error.exit_status == 2, name
 

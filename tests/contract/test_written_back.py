@@ -138,7 +138,8 @@ VOCABULARIES = {"omop": "Codes", "fhir": "urn:codes"}
 
 
 def test_every_format_is_written_back() -> None:
-    assert {one.format for one in BACK} == {known.name for known in FORMATS}
+    written = {one.format for one in BACK}
+    assert written == {known.name for known in FORMATS}, "see WRITERS of fixtures/label_files.py"
 
 
 def data(writer: LabelWriter, folder: Path, records: Sequence[Record]) -> Settings:
