@@ -25,8 +25,9 @@ class Waivers:
     def __init__(self, stated: tuple[Waiver, ...], today: date, edges: pl.DataFrame) -> None:
         self._stated, self._today = stated, today
         children: dict[str, list[str]] = {}
-        for child, parent in edges.select("child", "parent").iter_rows():
-            children.setdefault(parent, []).append(child)
+        if any(waiver.subtree for waiver in stated):
+            for child, parent in edges.select("child", "parent").iter_rows():
+                children.setdefault(parent, []).append(child)
         self._below = {w.subtree: _below(w.subtree, children) for w in stated if w.subtree}
 
     def of(self, finding: Finding) -> Waived | None:

@@ -166,12 +166,12 @@ def _shares_of_counts(records: Records, n_nodes: int, parents: list[int]) -> _Sh
 
 
 def _shares_of_instances(instances: Instances, parents: list[int]) -> _Shares:
-    group_of = instances.group_of
+    group_of, n_below = instances.group_of, np.diff(instances.below.labels.indptr)
     return {
         kind: {
-            parent: residual_share(labelled, below.only_residual(parent), group_of)
+            parent: residual_share(below.labelled(parent), below.only_residual(parent), group_of)
             for parent in parents
-            if len(labelled := below.labelled(parent))
+            if n_below[parent]
         }
         for kind, below in _below_by_kind(instances).items()
     }

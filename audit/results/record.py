@@ -327,15 +327,16 @@ class Record:
     @cached_property
     def release(self) -> Release:
         """What readers know from the totals of the run and its hierarchy."""
-        parents = dict[str, list[str]]()
-        for child, parent in self.edges.sort("child", "parent").iter_rows():
-            parents.setdefault(child, []).append(parent)
+        parents, edges = dict[str, tuple[str, ...]](), self.edges.sort("child", "parent")
+        ends = edges["child"].to_list(), edges["parent"].to_list()
+        for child, parent in zip(*ends, strict=True):
+            parents[child] = (*parents.get(child, ()), parent)
         labels = self.nodes.filter(pl.col("direct") > 0)
         used = self.nodes.filter(pl.col("support") > 0)
         return Release(
             labelled=self.size - int(self.ledger["instances_without_labels"]),
             assertions=int(self.nodes["direct"].sum()),
-            parents={child: tuple(above) for child, above in parents.items()},
+            parents=parents,
             supports=dict(used.select("node", "support").iter_rows()),
             labels=dict(labels.select("node", "depth").iter_rows()),
             residual=frozenset(self.nodes.filter(pl.col("residual").is_not_null())["node"]),

@@ -51,15 +51,15 @@ def _labels(measured: Measurements) -> Sparse:
 
 
 def _siblings(measured: Measurements) -> Sparse:
-    """1 where the column is a specific sibling of an unspecified node, shape (n_nodes, n_nodes).
+    """1 where the column is a specific sibling of an unspecified label, shape (n_nodes, n_nodes).
 
     On a graph a sibling may also be above the node or below it: then it says nothing beside it.
     Pairs that the policy expects, or a rule requires, are left out, and so are categories of a
     range of codes whose titles share no word.
     """
     hierarchy, pairs = measured.hierarchy, list[tuple[int, int]]()
-    integrity = hierarchy.integrity
-    for node in _open(measured):
+    integrity, in_use = hierarchy.integrity, measured.direct_support > 0
+    for node in (one for one in _open(measured) if in_use[one]):
         related = {node, *row(hierarchy.below, node).tolist(), *row(hierarchy.closure, node)}
         for parent in row(hierarchy.edges, node).tolist():
             beside = row(hierarchy.child_matrix, parent).tolist()
@@ -72,7 +72,7 @@ def _siblings(measured: Measurements) -> Sparse:
                 or _of_one_kind(hierarchy.titles[node], hierarchy.titles[sibling])
             ]
     where = np.array(sorted(set(pairs)), np.int64).reshape(-1, 2).T
-    known, in_use = associations(hierarchy, measured.policy), measured.direct_support > 0
+    known = associations(hierarchy, measured.policy)
     where = where[:, first_association(hierarchy, known, in_use, *where) < 0]
     ones = np.ones(where.shape[1], np.int64)
     return csr_array((ones, (where[0], where[1])), shape=(len(hierarchy), len(hierarchy)))
