@@ -260,8 +260,8 @@ def of_header(folder: Path, named: int = 0) -> Found:
     return source_of(at(folder, ("rows.csv", text))).table().rows(named=True), ()
 
 
-def of_policy(folder: Path, base: str | None = None) -> Found:
-    edges = "child,parent\n401,all\n401.0,401\n401.1,401\n"
+def of_policy(folder: Path, base: str | None = None, dot: str = ".") -> Found:
+    edges = f"child,parent\nh,all\n401{dot}0,h\n401{dot}1,h\n401{dot}9,all\n"
     hierarchy = audit.load_hierarchy(at(folder, ("h.csv", edges)))
     policy = policy_for(hierarchy, Policy.model_validate({"base": base}))
     support = hierarchy.leaf.astype(np.int64)
@@ -270,6 +270,10 @@ def of_policy(folder: Path, base: str | None = None) -> Found:
 
 def of_based(folder: Path, base: str | None = "icd9cm") -> Found:
     return of_policy(folder, base)
+
+
+def of_undotted(folder: Path, base: str | None = "icd9cm") -> Found:
+    return of_policy(folder, base, dot="")
 
 
 def of_files(*files: tuple[str, str]) -> Read:
@@ -620,6 +624,8 @@ TOLD = [
          "--policy icd9cm", of_policy, {"base": "icd9cm"}),
     Told("hierarchies.applied_policy.policy_readings", "not applied",
          "--policy FILE", of_based, {"base": None}),
+    Told("hierarchies.applied_policy.policy_readings", "without their dots",
+         "--policy FILE", of_undotted, {"base": None}),
     Told("runs.audit._readings", "is used", "leave --plugin out", of_plugin, {"plugins": ()}),
 ]  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,30 @@ def test_a_file_that_lacks_nothing_is_judged_as_the_classification_itself() -> N
     for name in ("cross_branch", "sibling_exclusive"):
         first, second = (
             [f.touched for f in next(c for c in run.checks if c.name == name).findings]
+            for run in (own, of_it)
+        )
+        assert first == second != []
+
+
+def test_codes_without_their_dots_are_judged_by_the_rules_on_them() -> None:
+    """Below groups of the file's own, which hold the codes of a rule, some of them, or others."""
+    codes = {
+        node: node.replace(".", "")
+        for node, leaf in zip(icd9cm().nodes, icd9cm().leaf, strict=True)
+        if leaf and not re.match(r"\d\d(\.|$)", node)
+    }
+    edges = {text: f"group {text[:2]}" for text in codes.values()}
+    pairs = [*edges.items(), *((group, "all") for group in {*edges.values()})]
+    file = Hierarchy.build(pl.DataFrame(pairs, ["child", "parent"], orient="row"), name="groups")
+    records = {"a": ["401.0", "401.1"], "b": ["250.40"], "c": ["357.2"], "d": ["401.9", "585.9"]}
+    plain = {name: [codes[label] for label in labels] for name, labels in records.items()}
+    own = run_audit(in_tables(icd9cm(), {None: records}), Policy(min_cell=1))
+    of_it = run_audit(in_tables(file, {None: plain}), Policy(base="icd9cm", min_cell=1))
+
+    assert told(file, BASED) == ["--policy FILE"] * 2
+    for name in ("missing_companion", "sibling_exclusive"):
+        first, second = (
+            sorted(f.touched for f in next(c for c in run.checks if c.name == name).findings)
             for run in (own, of_it)
         )
         assert first == second != []
