@@ -40,7 +40,14 @@ _MARK = re.compile(
     r"|\bunspecified\b|\bnot (?:otherwise )?specified\b|\bnos\b"
 )
 _OTHER = re.compile(r"other\b|not elsewhere|nec")
-WORDS = ("et cetera", "etc", "misc", "miscellaneous", "various")
+_UNSORTED = (
+    "unlabeled", "unlabelled", "unidentified", "unclassified", "uncategorized", "uncategorised",
+    "unknown", "undefined", "n/a",
+)  # fmt: skip
+"""Words that say that no class was chosen, also of a thing that only the root could name."""
+_REST = "background"
+"""A word for what no class names, if it stands alone below the root."""
+WORDS = ("et cetera", "etc", "misc", "miscellaneous", "various", *_UNSORTED, _REST)
 """Further words of catch-alls, of titles that nobody has reviewed."""
 _REPEATS_ITS_HEADING = re.compile(
     rf"(?:.*\b(?:with|of|in|to|by|on|from|for) )?(?:{_MARK.pattern})[^,]*|.*,? (?:{_MARK.pattern})"
@@ -168,15 +175,19 @@ class CatchAlls:
     def word(self, node: int, words: Sequence[str]) -> str | None:
         """The first of some words by which a node is a catch-all below any parent, or None.
 
-        What else its title names stands in its parent's title, and a sibling names something more.
+        What else its title names stands in its parent's title, or is one word for what all are, as
+        in "unlabeled litter" below a root; and a sibling names something more.
         """
         title = self._titles[node].lower()
         for word in (one for one in words if re.search(rf"\b{re.escape(one.lower())}\b", title)):
             rest = read_title(title.replace(word.lower(), " ")).words
             for parent in row(self.hierarchy.edges, node).tolist():
-                heading = self._heading(parent)
+                heading, at_top = self._heading(parent), parent == self.hierarchy.root
+                says_no_more = rest <= heading or (word in _UNSORTED and at_top and len(rest) == 1)
+                if word == _REST:
+                    says_no_more = at_top and not rest
                 named = (not one.words <= heading for one in self._beside(node, parent))
-                if rest <= heading and any(named):
+                if says_no_more and any(named):
                     return word
         return None
 

@@ -98,6 +98,12 @@ def test_the_rule_that_fired_is_told() -> None:
         ("Miscellaneous saws", None),
         ("Tools", None),
         ("Miscreants", None),
+        ("Unlabelled tools", "unlabelled"),
+        ("Unidentified litter", "unidentified"),
+        ("N/A", "n/a"),
+        ("Background", "background"),
+        ("Background noise", None),
+        ("Unidentified flying objects", None),
     ],
 )
 def test_a_word_makes_a_catch_all_where_the_title_says_no_more_than_its_parents(
@@ -111,6 +117,13 @@ def test_a_word_makes_a_catch_all_where_the_title_says_no_more_than_its_parents(
     assert not residual_nodes(tree("a < top", titles=titles), words)
     coded = codes("780.1 780.2 < 780", titles={"780": "Tools", "780.1": title, "780.2": "Hammers"})
     assert not residual_nodes(coded, words)
+
+
+def test_only_below_the_root_is_one_word_what_all_are() -> None:
+    for title in ("Unknown soldiers", "Background"):
+        titles = {"top": "All", "mid": "Tools", "a": "Hammers", "b": title, "c": "Saws"}
+        assert not residual_nodes(tree("a b < mid", "mid c < top", titles=titles), Policy())
+        assert residual_nodes(tree("a b c < top", titles=titles), Policy())
 
 
 def test_a_reviewed_decision_overrules_a_title_and_a_policy_overrules_both() -> None:
