@@ -26,7 +26,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 LINTS: dict[str, str] = {
     "cycle": "Are any nodes below themselves?",
     "dangling_edge": "Did edges lead to ids that are not nodes, so that they were dropped?",
-    "member_named_alike": "Is a group named like a member of it?",
+    "member_named_alike": "Has a group the name of a class in it?",
     "redundant_edge": "Is a node also below one of its parents through another parent?",
     "top_below": "Is a top concept below another one?",
     "one_way": "Is a relation stated from one end alone, where others are from both?",
@@ -103,8 +103,9 @@ def members_named_alike(hierarchy: Hierarchy) -> Iterator[LintFinding]:
         yield LintFinding(
             "member_named_alike",
             "note",
-            f"{counted(n, 'groups')} {'is' if n == 1 else 'are'} named like a member: the edge "
-            "from the member to itself was left out, and a label of that name may mean either.",
+            f"{counted(n, 'groups')} {'has' if n == 1 else 'have'} the name of a class in "
+            f"{'it' if n == 1 else 'them'}: both were read as one node, and a label of that name "
+            "may mean either.",
             "Give the group another name; or keep both apart by --hierarchy-ids paths.",
             tuple((member,) for member in members),
             "group and member",

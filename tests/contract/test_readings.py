@@ -587,7 +587,7 @@ TOLD = [
          {"format": "tree"}),
     Told("hierarchies.formats.format._apart", "one node", "--hierarchy-ids paths",
          of_hierarchy("h.csv", ALIKE), {"ids": "paths"}),
-    Told("hierarchies.formats.format._apart", "of their own", "--hierarchy-ids names",
+    Told("hierarchies.formats.format._apart", "of its own", "--hierarchy-ids names",
          of_hierarchy("h.csv", ALIKE, ids="paths"), {"ids": "names"}),
     Told("hierarchies.formats.format.hierarchy_of_paths", "several places",
          "--hierarchy-ids paths", of_hierarchy("h.csv", PLACES), {"ids": "paths"}),

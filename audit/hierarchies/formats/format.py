@@ -171,19 +171,19 @@ def _apart(
     """Edges and nodes in which no node is its own parent."""
     is_own, group = pl.col("child") == pl.col("parent"), pl.col("node").is_in(own)
     if members == "names":
-        decision, option = "are one node with their group", "--hierarchy-ids paths"
+        decision, option = "is one node with it", "--hierarchy-ids paths"
         edges = edges.filter(~is_own)
         nodes = nodes.with_columns(assignable=pl.when(group).then(True).otherwise("assignable"))
     else:
-        decision, option = "are nodes of their own", "--hierarchy-ids names"
+        decision, option = "is a node of its own below it", "--hierarchy-ids names"
         path = pl.concat_str("node", "node", separator=PATH_SIGN)
         member = nodes.filter(group).with_columns(node=path, title=pl.coalesce("title", "node"))
         nodes = pl.concat([nodes, member])
         below = pl.concat_str("child", "child", separator=PATH_SIGN)
         edges = edges.with_columns(child=pl.when(is_own).then(below).otherwise("child"))
     told = Reading(
-        f"members of groups that are named like them {decision}",
-        f"the file puts them below themselves, such as {own[0]!r}", len(own), option, "edges",
+        f"a class that has the name of its group {decision}",
+        f"the file puts {own[0]!r} below {own[0]!r}", len(own), option, "edges",
     )  # fmt: skip
     return edges, nodes, told
 

@@ -83,7 +83,7 @@ READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
     "two.csv": ("term,parent1,parent2\nx,c,d\n",
                 [("c", "(root)"), ("d", "(root)"), ("x", "c"), ("x", "d")], ()),
     "ncbi.tsv": ("tax_id\tparent_tax_id\trank\n1\t1\tno\n2\t1\tno\n3\t1\tno\n4\t2\tno\n",
-                 NUMBERED, ("one node with their group",)),
+                 NUMBERED, ("is one node with it",)),
     "graph.json": ('[{"id": 0, "name": "animal"}, {"id": 1, "name": "dog", "parent": 0}, '
                    '{"id": 2, "name": "cat", "parent": 0}, {"id": 3, "name": "poodle", '
                    '"parent": 1}]', ANIMALS, ("go by 'name'",)),
