@@ -14,7 +14,7 @@ from polars.io.plugins import register_io_source
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.errors import InputError
 from audit.base.schemas import schema
-from audit.counting.pair_verdicts import JUDGED, ReadTable, Verdicts, ends_of, keys_of
+from audit.counting.pair_verdicts import TOLD, ReadTable, Verdicts, ends_of, keys_of
 from audit.engine.statistics.fdr import Family
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import RELATIONS, relate
@@ -203,8 +203,8 @@ class _Described:
             values = _OF_COUNTS[name](self)
         elif name in _OF_VERDICTS and verdicts is not None:
             values = _OF_VERDICTS[name](self)
-        elif name in JUDGED and verdicts is not None:
-            values = verdicts.judged[name].gather(self.place) if name in verdicts.judged else None
+        elif name in TOLD and verdicts is not None:
+            values = verdicts.told[name].gather(self.places[1]) if name in verdicts.told else None
         elif name in self.rows.columns:
             values = self.rows[name]
         if values is None:
@@ -253,16 +253,12 @@ class _Described:
         return expected
 
     @cached_property
-    def place(self) -> pl.Series:
-        """Row of each pair among those that are kept of the judgement; null where it has none."""
+    def places(self) -> tuple[pl.Series, pl.Series]:
+        """Row of each pair in what is kept of the judgement, and told; null where it has none."""
         assert self.table.verdicts is not None, "only what was judged is looked up"
-        keys, asked = self.table.verdicts.keys, keys_of(self.rows, len(self.table.support))
-        if not len(keys):
-            return pl.repeat(None, len(asked), dtype=pl.UInt32, eager=True)
-        place = np.searchsorted(keys, asked).clip(max=len(keys) - 1)
-        return pl.select(
-            pl.when(pl.Series(keys[place] == asked)).then(pl.Series(place))
-        ).to_series()
+        asked = keys_of(self.rows, len(self.table.support))
+        judged, told = (_places(keys, asked) for keys in self.table.verdicts.keys)
+        return judged, told
 
     def known(self, values: pl.Series | FloatArray) -> pl.Series:
         """Values, and null where a pair was not judged."""
@@ -271,7 +267,7 @@ class _Described:
     def chance(self, name: str) -> pl.Series:
         """A p or q value, which is 1 where nothing of a judged pair is kept."""
         assert self.table.verdicts is not None
-        return self.known(self.table.verdicts.judged[name].gather(self.place).fill_null(1.0))
+        return self.known(self.table.verdicts.judged[name].gather(self.places[0]).fill_null(1.0))
 
     def apart(self) -> IntArray:
         """Joint instances without a label below both nodes."""
@@ -287,6 +283,14 @@ class _Described:
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.weighed("observed").to_numpy() / self.expected
         return _where(self.expected > 0, pl.Series(ratio))
+
+
+def _places(keys: IntArray, asked: IntArray) -> pl.Series:
+    """Where each number asked for is among ascending keys, null where it is not."""
+    if not len(keys):
+        return pl.repeat(None, len(asked), dtype=pl.UInt32, eager=True)
+    place = np.searchsorted(keys, asked).clip(max=len(keys) - 1)
+    return _where(keys[place] == asked, pl.Series(place))
 
 
 def _where(there: BoolArray, values: pl.Series) -> pl.Series:

@@ -17,14 +17,13 @@ from audit.engine.statistics.expectation import Expectation
 
 ENDS = schema(("a b", pl.UInt32))
 """Columns with the numbers of both nodes of a pair, from 0 in node order."""
-JUDGED = schema(
-    (
-        "p_value q_value explained effective shrunk_ratio ratio_low ratio_high group_squares",
-        pl.Float64,
-    ),
+CHANCES = schema(("p_value q_value", pl.Float64))
+"""Columns that are kept of each judged pair whose p value is below 1."""
+TOLD = schema(
+    ("explained effective shrunk_ratio ratio_low ratio_high group_squares", pl.Float64),
     ("groups found_rank", pl.Int64),
 )
-"""Columns that are kept of each judged pair whose p value is below 1."""
+"""Columns that are kept of the few of these that passed, or were measured over groups."""
 
 ReadTable: TypeAlias = Callable[[str], pl.LazyFrame]
 """Gives a restricted table of a run by its name."""
@@ -39,25 +38,28 @@ class Verdicts:
         left_out: ``a * n_nodes + b`` of pairs of these that were not judged, because one label
             explains too much of them, ascending.
         expected: What record length lets expect of every pair.
-        judged: `ENDS` and columns of `JUDGED` of the judged pairs with p values below 1, in order;
-            those of others are 1.
+        judged: `ENDS` and `CHANCES` of the judged pairs with p values below 1, in order; those of
+            others are 1.
+        told: `ENDS` and columns of `TOLD` of some of these, in order.
     """
 
     used: BoolArray
     left_out: IntArray
     expected: Expectation
     judged: pl.DataFrame
+    told: pl.DataFrame
 
     @cached_property
-    def keys(self) -> IntArray:
-        """``a * n_nodes + b`` of each row of ``judged``, ascending."""
-        return keys_of(self.judged, len(self.used))
+    def keys(self) -> tuple[IntArray, IntArray]:
+        """``a * n_nodes + b`` of each row of ``judged``, and of ``told``, ascending."""
+        return keys_of(self.judged, len(self.used)), keys_of(self.told, len(self.used))
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """``judged_pairs``, without p values those left out; ``pair_margins``, ``pair_strata``."""
         a, b = np.divmod(self.left_out, len(self.used))
         left_out = pl.DataFrame({"a": a, "b": b}, schema=ENDS)
-        judged = pl.concat([self.judged, left_out], how="diagonal").sort("a", "b")
+        judged = self.judged.join(self.told, on=["a", "b"], how="left", maintain_order="left")
+        judged = pl.concat([judged, left_out], how="diagonal").sort("a", "b")
         shares, factor = np.ascontiguousarray(self.expected.share.T), self.expected.factor
         share = pl.Series(shares, dtype=pl.Array(pl.Float64, shares.shape[1]))
         return {
@@ -96,7 +98,8 @@ class Verdicts:
                 facet=facet,
                 factor=factor.reshape(n_strata, facets, facets),
             ),
-            judged=judged.filter(~none),
+            judged=judged.filter(~none).select(*ENDS, *CHANCES),
+            told=judged.drop(CHANCES).filter(pl.any_horizontal(pl.exclude(*ENDS).is_not_null())),
         )
 
 

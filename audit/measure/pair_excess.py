@@ -259,20 +259,21 @@ class _Rounds:
         No scale makes more of a pair than its records, so that the others are judged by these.
         """
         if self.records.grouped is None:
-            return replace(more, scale=np.ones(len(more.a)))
+            return replace(more, scale=np.broadcast_to(1.0, len(more.a)))
         passing = np.flatnonzero(
             more.p_value <= threshold(more.p_value, self.known.size, self.rate)
         )
         own = more[passing]
         scales = Scales(self.records.grouped, expected)
-        scale, p_value = more.scale, more.p_value
+        p_value = more.p_value
+        scale, groups, squares = more.scale.copy(), more.groups.copy(), more.squares.copy()
         measured = scales.of(own.a, own.b, own.expected)
-        scale[passing], more.groups[passing], more.squares[passing] = measured
+        scale[passing], groups[passing], squares[passing] = measured
         effective = own.observed / scale[passing]
         few = effective < self.rules.least_joint
         judged = poisson_p_value(effective, own.expected / scale[passing])
         p_value[passing] = np.where(few, 1.0, judged)
-        return more
+        return replace(more, scale=scale, groups=groups, squares=squares)
 
     def _surprising(self, pairs: Excesses) -> Surprising:
         above = np.diff(self.hierarchy.closure.indptr)

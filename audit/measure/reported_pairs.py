@@ -12,7 +12,7 @@ import polars as pl
 from audit.base.dag import FloatArray, IntArray, row
 from audit.base.schemas import schema
 from audit.counting.counts import PairRecords
-from audit.counting.pair_verdicts import Verdicts, ends_of
+from audit.counting.pair_verdicts import ENDS, Verdicts, ends_of
 from audit.engine.pairs.scan import Finds, Rules
 from audit.engine.statistics.association import poisson_p_value, shrunk_ratio
 from audit.engine.statistics.expectation import Expectation
@@ -59,9 +59,9 @@ class Candidates:
             **{field.name: getattr(self, field.name) for field in fields(Candidates)},
             expected=joint,
             p_value=p_value,
-            scale=np.full(len(joint), np.nan),
-            groups=np.zeros(len(joint), np.int64),
-            squares=np.zeros(len(joint)),
+            scale=np.broadcast_to(np.nan, len(joint)),
+            groups=np.broadcast_to(0, len(joint)),
+            squares=np.broadcast_to(0.0, len(joint)),
         )
 
 
@@ -75,6 +75,8 @@ class Excesses(Candidates):
         scale: What one effective record counts in observed and expected; NaN if not measured.
         groups: Number of groups that carry the pair; 0 if not measured.
         squares: Sum over groups of the squared share of a group's records that carry it; likewise.
+
+    Where nothing was measured, one number stands for all pairs of it.
     """
 
     expected: FloatArray
@@ -131,28 +133,31 @@ def verdicts(
         found_rank: Rank of each excess among the reported pairs, from 1; 0 if not reported.
     """
     q_value = benjamini_hochberg(more.p_value, known.size)
-    kept = np.flatnonzero((more.p_value < 1) | ~np.isnan(explained) | (more.groups > 0))
-    told = np.flatnonzero(~np.isnan(explained))
-    few, ratios = more[told], np.full((3, len(explained)), np.nan)
-    ratios[:, told] = shrunk_ratio(few.effective, explained[told] / few.scale)
+    looked_at = ~np.isnan(explained) | (more.groups > 0)
+    kept = np.flatnonzero((more.p_value < 1) | looked_at)
+    judged = _ends(more, kept).with_columns(
+        p_value=pl.Series(more.p_value[kept]), q_value=pl.Series(q_value[kept])
+    )
+    told = np.flatnonzero(looked_at)
+    few, explained = more[told], explained[told]
+    ratios = shrunk_ratio(few.effective, explained / few.scale)
     columns = {
-        "p_value": more.p_value,
-        "q_value": q_value,
         "explained": explained,
         **dict(zip(("shrunk_ratio", "ratio_low", "ratio_high"), ratios, strict=True)),
     }
-    counted: dict[str, IntArray | FloatArray] = {"found_rank": found_rank}
-    if more.groups.any():
-        columns["effective"] = more.effective
-        counted |= {"groups": more.groups, "group_squares": more.squares}
-    judged = pl.DataFrame(
-        {
-            **{end: getattr(more, end)[kept].astype(np.uint32) for end in ("a", "b")},
-            **{name: pl.Series(own[kept], nan_to_null=True) for name, own in columns.items()},
-            **{name: pl.Series(own[kept]).replace(0, None) for name, own in counted.items()},
-        }
+    counted: dict[str, IntArray | FloatArray] = {"found_rank": found_rank[told]}
+    if few.groups.any():
+        columns["effective"] = few.effective
+        counted |= {"groups": few.groups, "group_squares": few.squares}
+    further = _ends(more, told).with_columns(
+        *(pl.Series(name, own, nan_to_null=True) for name, own in columns.items()),
+        *(pl.Series(name, own).replace(0, None) for name, own in counted.items()),
     )
-    return Verdicts(known.used, known.left_out, expected, judged), q_value
+    return Verdicts(known.used, known.left_out, expected, judged, further), q_value
+
+
+def _ends(pairs: Candidates, some: IntArray) -> pl.DataFrame:
+    return pl.DataFrame({"a": pairs.a[some], "b": pairs.b[some]}, schema=ENDS)
 
 
 FREQUENT = 0.5

@@ -20,7 +20,7 @@ from audit.counting import database
 from audit.counting.counts import Counts, PairCount
 from audit.counting.file import count_pairs
 from audit.counting.kept import read_counts, write_counts
-from audit.counting.pair_verdicts import JUDGED
+from audit.counting.pair_verdicts import CHANCES, TOLD
 from audit.data.dataset import load_labels
 from audit.data.sources.sql import queried
 from audit.engine.pairs.record_counts import KINDS
@@ -168,7 +168,7 @@ def assert_same_pairs(found: Measurements, wanted: Measurements, way: str) -> No
     """To the last bit, but for confusion, which is a sum of fractions."""
     table, whole = found.pairs.frame.collect(), wanted.pairs.frame.collect()
     bits = "confusion"
-    assert set(JUDGED) < set(table.columns)
+    assert {*CHANCES, *TOLD} < set(table.columns)
     assert table.schema == whole.schema, way
     assert_frame_equal(table.drop(bits), whole.drop(bits), check_exact=True)
     np.testing.assert_allclose(table[bits], whole[bits], rtol=1e-12, err_msg=way)
