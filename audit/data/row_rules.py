@@ -54,7 +54,7 @@ class RowRules:
                 raise InputError("rows are chosen by COLUMN=VALUE or COLUMN!=VALUE", found=stated)
 
     @property
-    def _conditions(self) -> dict[str, list[tuple[str, str]]]:
+    def conditions(self) -> dict[str, list[tuple[str, str]]]:
         """Signs and values, by column."""
         found: dict[str, list[tuple[str, str]]] = {}
         for stated in self.where:
@@ -66,7 +66,15 @@ class RowRules:
     def roles(self) -> dict[str, str]:
         """Names of the columns that are read, by role."""
         version = [self.version_column] if self.version_column else []
-        return {f"{ROW}{column}": column for column in (*self._conditions, *version)}
+        return {f"{ROW}{column}": column for column in (*self.conditions, *version)}
+
+    def counts(self, columns: Mapping[str, Sequence[str | None]]) -> list[bool]:
+        """Whether each row meets the conditions, by the text of their columns; null if blank."""
+        met = [
+            [_left_out(conditions, value) is None for value in columns[column]]
+            for column, conditions in self.conditions.items()
+        ]
+        return [all(own) for own in zip(*met, strict=True)]
 
     def marked(
         self, frame: pl.DataFrame, source: Source, roles: Mapping[str, str | None]
@@ -82,7 +90,7 @@ class RowRules:
         table, else null."""
         told = [
             _told(rows[f"{ROW}{column}"], partial(_left_out, conditions))
-            for column, conditions in self._conditions.items()
+            for column, conditions in self.conditions.items()
         ]
         column, stated = self.version_column, self.code_version
         versions = (

@@ -64,13 +64,24 @@ class Planner:
         """What becomes of the rows."""
         layout, rows_of = self._layout, defaultdict[str, list[int]](list)
         for row, instance in enumerate(self._ids()):
-            if instance in self._ledger.of:
+            if instance in self._ledger.of and row not in self._left_out:
                 rows_of[instance].append(row)
         single = self._of_rows if layout.of_instances else self._of_assertions
         change = self._of_flags if layout.flags else single
         for instance, rows in rows_of.items():
             change(Record(self._ledger, instance, self._codes), rows)
         return self._plan
+
+    @cached_property
+    def _left_out(self) -> set[int]:
+        """Rows that do not count."""
+        rules = self._layout.rules
+        columns = {
+            name: [_text(self._table.cell(row, place)).strip() for row in range(self._table.height)]
+            for name in rules.conditions
+            for place in [self.place(name)]
+        }
+        return {row for row, counts in enumerate(rules.counts(columns)) if not counts}
 
     @cached_property
     def varying(self) -> set[int]:

@@ -185,8 +185,15 @@ class JsonText:
             own = dict(members(text, start))
             given = own.get(self.layout.id or "")
             instance = str(number) if self.layout.id is None else given and str(given.value).strip()
-            if instance in ledger.of and key in own:
+            if instance in ledger.of and key in own and self._counts(own):
                 yield from self._of_value(text, own[key], Record(ledger, str(instance)))
+
+    def _counts(self, own: Mapping[str, Value]) -> bool:
+        """Whether an object counts; its keys are found without their case, as columns are."""
+        said = {key.strip().lower(): one.value for key, one in own.items()}
+        asked = {name: said.get(name.lower()) for name in self.layout.rules.conditions}
+        texts = {name: [None if one is None else str(one)] for name, one in asked.items()}
+        return all(self.layout.rules.counts(texts))
 
     def _of_value(self, text: str, labels: Value, record: Record) -> Iterator[tuple[int, int, str]]:
         if isinstance(labels.value, list):

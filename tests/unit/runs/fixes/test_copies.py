@@ -261,6 +261,36 @@ def test_a_row_for_a_further_label_of_parquet_has_what_others_have_alike(tmp_pat
     assert pq.ParquetFile(copy).metadata.row_group(0).num_rows == 2
 
 
+LEFT_OUT = ["a1 yes", "a1 no", "b1 no", "a1 Yes", "b1 yes"]
+"""Labels of one instance, and of each whether it counts."""
+
+
+@pytest.mark.parametrize("end", ["csv", "parquet", "jsonl", "xlsx"])
+def test_rows_that_do_not_count_stay_as_they_are(end: str, tmp_path: Path) -> None:
+    def frame(rows: Sequence[str]) -> pl.DataFrame:
+        own = [dict(zip(("label", "Sure"), row.split(" "), strict=True)) for row in rows]
+        return pl.DataFrame([{"id": "7", **one} for one in own])
+
+    def lines(rows: pl.DataFrame, file: Path) -> None:
+        rows.with_columns(label=pl.concat_list("label")).write_ndjson(file)
+
+    write: dict[str, Any] = {"csv": pl.DataFrame.write_csv, "xlsx": pl.DataFrame.write_excel}
+    write |= {"parquet": pl.DataFrame.write_parquet, "jsonl": lines}
+    file = tmp_path / f"r.{end}"
+    write[end](frame(LEFT_OUT), file)
+    known = replace(settings(tmp_path, file.name, file.read_bytes()), where=("sure=yes",))
+    known = replace(known, id="id", label="label")
+
+    changes = [Change("7", "replace", "a1", "c1"), Change("7", "replace", "b1", "b2")]
+    copy = copied(tmp_path, known, changes)
+
+    read: dict[str, Any] = {"csv": pl.read_csv, "xlsx": pl.read_excel}
+    read |= {"parquet": pl.read_parquet, "jsonl": pl.read_ndjson}
+    labels = read[end](copy)["label"]
+    labels = labels.explode() if end == "jsonl" else labels
+    assert labels.to_list() == ["c1", "a1", "b1", "c1", "b2"]
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("kind", ["?", "<i4", ">u2", "<f4"])
 def test_only_entries_of_an_array_differ(kind: str, order: Any, tmp_path: Path) -> None:
