@@ -272,8 +272,9 @@ def _counted(
             place.keep(so_far)
         counting.end()
         count = counting.result(place.holder)
-    read = (*reading.chosen.readings, *count.labels.readings)
-    count = replace(count, labels=replace(count.labels, readings=read))
+    read, persons = reading.chosen, reading.chosen.persons
+    told = (*read.readings, *count.labels.readings)
+    count = replace(count, labels=replace(count.labels, readings=told, persons=persons))
     return count if settings.added_to is None else with_added(count, settings.added_to)
 
 

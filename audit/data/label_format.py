@@ -104,6 +104,7 @@ class Layout:
             blank or none is; no row is added, and one whose label goes does.
         events: Reads the rows of a source of events whose codes stand in several places: `ROWS`,
             and what `Events.placed` names; such rows change as those of ``day`` do.
+        rules: Which rows count; others stay as they are.
     """
 
     id: str | None
@@ -114,6 +115,7 @@ class Layout:
     flags: tuple[str, ...] = ()
     day: tuple[str, str] | None = None
     events: Callable[[Source], pl.DataFrame] | None = None
+    rules: RowRules = EVERY
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,7 @@ class Chosen:
         rules: Which rows count; frames have a third column of their marks where these mark some.
         tables: The code set that is stated of each of ``labels``; empty: of none. Where some are,
             frames have `STATED` for a second column.
+        persons: Whether its rows are records of persons.
     """
 
     id: str | None
@@ -194,6 +197,7 @@ class Chosen:
     readings: tuple[Reading, ...] = ()
     rules: RowRules = EVERY
     tables: tuple[str | None, ...] = ()
+    persons: bool = False
 
 
 Choose: TypeAlias = Callable[[Source, Columns, Source], Chosen]
@@ -214,6 +218,7 @@ class LabelFormat:
         of_folders: Whether ``matches`` judges a folder as a whole; else a folder is of the format
             if each of its parts is.
         own_files: Names of files in such a folder that are no other dataset.
+        persons: Whether it holds records of persons.
     """
 
     name: str
@@ -223,6 +228,7 @@ class LabelFormat:
     choose: Choose | None = None
     of_folders: bool = False
     own_files: tuple[str, ...] = ()
+    persons: bool = False
 
 
 def exploded(listed: pl.DataFrame) -> pl.DataFrame:
@@ -260,6 +266,8 @@ def raw_labels(
     """
     if mentions.is_empty():
         raise InputError("a dataset with rows is required", found="none", where=source)
+    if known.get("layout") is not None:
+        known["layout"] = replace(known["layout"], rules=rules)
     return RawLabels(
         rows=_rows(rows, rules, source),
         instances=_instances(mentions, source),

@@ -256,6 +256,7 @@ class LabelNodes:
         node_of: Node of each label number, shape (n_labels,); -1: refused.
         reason_of: Position in `REASONS` of each label number, shape (n_labels,); -1: not refused.
         readings: What columns, cells and labels were taken to mean.
+        persons: Whether the format holds records of persons.
     """
 
     hierarchy: Hierarchy
@@ -263,6 +264,7 @@ class LabelNodes:
     node_of: IntArray
     reason_of: IntArray
     readings: tuple[Reading, ...] = ()
+    persons: bool = False
 
     @property
     def counts(self) -> pl.DataFrame:

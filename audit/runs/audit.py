@@ -215,7 +215,8 @@ def _origin_of(
         inputs = (*rows, *(input_record("data", path) for path in sources))
         tables = () if inputs else (data.labels.counts, data.record_frame)
         before = added_to
-        format, persons = COUNTED, coding is not None and coding.persons
+        format = COUNTED
+        persons = data.labels.persons or (coding is not None and coding.persons)
         lengths = np.repeat(np.arange(len(counts)), counts)
     return _Origin(format, digest_of_data(inputs, tables, before), persons, lengths, inputs)
 

@@ -41,7 +41,6 @@ def read(source: Source, columns: Columns) -> RawLabels:
     refused = pl.when(told & pl.col("instance").is_not_null()).then("table")
     picked = picked.with_columns(refused=refused, table=pl.when(~told).then("table"))
     known: dict[str, Any] = {
-        "persons": True,
         "id": columns.id or source.instance,
         "readings": source.said(columns),
     }
@@ -112,6 +111,7 @@ FHIR = LabelFormat(
     partial(_matches, "fhir"),
     read,
     choose,
+    persons=True,
 )
 MEDS = LabelFormat(
     "meds",
@@ -119,6 +119,7 @@ MEDS = LabelFormat(
     partial(_matches, "meds"),
     read,
     choose,
+    persons=True,
 )
 OMOP = LabelFormat(
     "omop",
@@ -127,4 +128,5 @@ OMOP = LabelFormat(
     partial(_matches, "omop"),
     read,
     choose,
+    persons=True,
 )

@@ -139,7 +139,7 @@ def read_caml(source: Source, columns: Columns) -> RawLabels:
     picked = pick(source.table(list(dict.fromkeys(found.values()))), source, **found)
     listed = picked.with_columns(labels=parts(pl.col("labels"), ";"))
     layout = Layout(found["instance"], (found["labels"],), of_instances=True, sign=";")
-    known = {"persons": True, "id": found["instance"], "layout": layout}
+    known = {"id": found["instance"], "layout": layout}
     return raw_labels(exploded(listed), listed, source, columns.rules, **known)
 
 
@@ -153,6 +153,7 @@ CAML = LabelFormat(
     title="CSV with a header that has hadm_id and labels, the labels joined by semicolons",
     matches=is_caml,
     read=read_caml,
+    persons=True,
 )
 JOINED = tables.table_format(
     name="joined",

@@ -203,7 +203,6 @@ def labels_of(
         columns.rules,
         sources=tuple(dict.fromkeys(file for table in read for file in table.files)),
         titles=tuple(_dictionaries_beside(tables)),
-        persons=True,
         unnamed=together([_unnamed_among(every, source), *unnamed]),
         readings=_without_order(every),
         layout=Layout(columns.id or "hadm_id", (columns.label or code,)),
@@ -292,6 +291,7 @@ MIMIC_III = LabelFormat(
     matches=matcher({"hadm_id", "icd9_code"}),
     read=read_third,
     of_folders=True,
+    persons=True,
 )
 MIMIC_IV = LabelFormat(
     name="mimic4",
@@ -300,4 +300,5 @@ MIMIC_IV = LabelFormat(
     matches=matcher({"hadm_id", "icd_code", "icd_version"}, "hosp"),
     read=read_fourth,
     of_folders=True,
+    persons=True,
 )

@@ -157,6 +157,7 @@ def test_batches_count_as_memory(
     count = count_pairs(folder, known, instance=id, batch=11, rules=RowRules(where))
 
     assert count.ledger == replace(loaded.ledger, groups=None)
+    assert count.labels.persons is loaded.persons is True
     assert count.mappings.equals(loaded.mappings)
     told = [
         one.refusals.group_by("reason", "label").agg(pl.col("rows").sum()).sort("reason", "label")
