@@ -144,13 +144,19 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
+def told_of(error: json.JSONDecodeError) -> str:
+    """What is wrong in JSON, and where."""
+    line = f"line {error.lineno}, " if error.lineno > 1 else ""
+    return f"{error.msg} ({line}column {error.colno})"
+
+
 def read_json(path: Path) -> Any:
     """The content of a JSON file; raises InputError if it is invalid, with the line if known."""
     try:
         return json.loads(read_text(path), object_pairs_hook=once)
     except json.JSONDecodeError as error:
         raise InputError(
-            "a JSON document is required", found=error.msg, where=f"{path}:{error.lineno}"
+            "a JSON document is required", found=told_of(error), where=f"{path}:{error.lineno}"
         ) from None
     except (RecursionError, ValueError) as error:
         raise InputError(

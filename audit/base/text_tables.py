@@ -147,6 +147,8 @@ def preamble_of(lines: Sequence[str]) -> Preamble:
     mark = next((one for one in _MARKS if first.startswith(one)), None)
     notes = list(takewhile(lambda line: not line.strip() or line.startswith(mark or "\n"), lines))
     following = [line for line in lines[len(notes) :] if line.strip()][:_LOOKED_AT]
+    if not following and any(map(_VERSION.match, notes)):
+        raise SchemaError("annotations below the first lines are required", found="none")
     if not following:
         return Preamble()
     sign, blanks = separator_in(following[0 if mark else -1]) or "|", _are_apart(following)

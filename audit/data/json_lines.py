@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import once, whole_characters
+from audit.base.files import once, told_of, whole_characters
 from audit.data.sources.source import Source
 
 Line: TypeAlias = tuple[str, dict[str, Any]]
@@ -69,7 +69,7 @@ _OBJECT = "every line must be a JSON object"
 
 
 def _said(error: Exception) -> str:
-    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    return told_of(error) if isinstance(error, json.JSONDecodeError) else str(error)
 
 
 def frames(

@@ -202,7 +202,7 @@ def files_of(path: Path) -> list[Path]:
     """The files that a hierarchy is read from: a file itself, those of a folder that are used."""
     if omop.is_omop(path):
         files = omop.Tables(path).names
-        return [files[name] for name in (omop.CODES, omop.RELATIONSHIP)]
+        return [files[name] for name in (omop.CODES, omop.RELATIONSHIP) if name in files]
     return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
 
 

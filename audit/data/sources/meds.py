@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
@@ -12,7 +13,7 @@ from shlex import quote
 import polars as pl
 
 from audit.base.columnar import parquet_schema, polars_of
-from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.errors import AuditError, InputError, SchemaError, first_cases
 from audit.base.files import called, in_text, read_table
 from audit.base.readings import Reading
 from audit.data.sources.events import Events, Named, code_set, which
@@ -30,8 +31,14 @@ _AT_ONCE = 1_000 * HEAD
 
 
 def meds_of(path: Path) -> Meds | None:
-    """A folder of MEDS; None if it is none."""
-    return Meds(path) if (path / CODES).is_file() else None
+    """A folder of MEDS; None if it is none. Shards tell it without a table of their codes."""
+    if (path / CODES).is_file():
+        return Meds(path)
+    with suppress(AuditError):  # what cannot be read is no shard
+        first = next((path / "data").rglob("*.parquet"), None)
+        if first is not None and _REQUIRED.keys() <= parquet_schema(first).keys():
+            return Meds(path)
+    return None
 
 
 class Meds(Events):

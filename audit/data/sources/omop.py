@@ -25,7 +25,6 @@ _KNOWN = (
     "concept_id", "concept_code", "vocabulary_id", "valid_start_date", "valid_end_date",
 )  # fmt: skip
 _VISIT = ("visit_occurrence_id", "visit_concept_id", "care_site_id")
-_TYPE = "type_concept_id"
 
 
 def omop_of(tables: Tables) -> Omop | None:
@@ -73,17 +72,19 @@ class Omop(Events):
         if self._whole is not None:
             yield self._whole
             return
-        for kind, date in KINDS.items():
+        for kind in self.occurrences:
             names = {
-                "person_id": "person_id", date: "date", _VISIT[0]: _VISIT[0],
+                "person_id": "person_id", KINDS[kind]: "date", _VISIT[0]: _VISIT[0],
                 f"{kind}_concept_id": "standard_id", f"{kind}_source_concept_id": "source_id",
-                f"{kind}_source_value": "source_value", f"{kind}_type_concept_id": _TYPE,
+                f"{kind}_source_value": "source_value",
             }  # fmt: skip
             ids = pl.col("standard_id", "source_id").str.replace(r"\.0$", "")
-            told = [ids, pl.col("date").str.slice(0, 10)]
-            if f"{kind}_occurrence" in self.tables.names:
-                for frame in self.tables.frames(f"{kind}_occurrence", [*names]):
-                    yield frame.rename(names).with_columns(*told, resource=pl.lit(kind))
+            told, how = [ids, pl.col("date").str.slice(0, 10)], f"{kind}_type_concept_id"
+            for frame in self.tables.frames(f"{kind}_occurrence", [*names], [how]):
+                if how not in frame.columns:
+                    frame = frame.with_columns(pl.lit(None, pl.String).alias(how))
+                whole = frame.rename({**names, how: "type_concept_id"})
+                yield whole.with_columns(*told, resource=pl.lit(kind))
 
     @cached_property
     def _counts(self) -> pl.DataFrame:
@@ -139,8 +140,7 @@ class Omop(Events):
     @cached_property
     def vocabulary(self) -> str:
         """The vocabulary whose codes are labels."""
-        stated, nodes = self.words.vocabulary, Counter[str]()
-        counts = Counter[str]()
+        stated, nodes, counts = self.words.vocabulary, Counter[str](), Counter[str]()
         for side in _SIDES:
             own = self.counted.group_by(f"{side}_vocabulary").agg(pl.col("rows").sum())
             counts |= Counter(dict(own.drop_nulls().iter_rows()))

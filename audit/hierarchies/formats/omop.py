@@ -163,8 +163,9 @@ class TablesOfBase(Tables):
 
 
 def is_omop(path: Path, head: bytes = b"") -> bool:
-    """Whether a folder has the tables of concepts and of their relationships."""
-    return path.is_dir() and {CODES, RELATIONSHIP} <= Tables(path).names.keys()
+    """Whether a folder has tables of concepts or occurrences; what lacks is told in reading."""
+    some = {CODES, RELATIONSHIP, "condition_occurrence", "procedure_occurrence"}
+    return path.is_dir() and not some.isdisjoint(Tables(path).names)
 
 
 def of_base(address: str, shape: Shape) -> Hierarchy:

@@ -171,10 +171,12 @@ def read_graph(path: Path, wanted: Iterable[str] | None) -> Graph:
                 said[quad.predicate.value].append((_key(quad.subject), quad.object))
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
-        found = re.sub(r" \(line \d+\)$|^Parser error at line \d+ ", "", str(error))
+        found, hint = re.sub(r" \(line \d+\)$|^Parser error at line \d+ ", "", str(error)), ""
+        if "LoadDocumentCallback" in found:
+            found, hint = "a @context at an address", "write what is there into the file"
         raise SchemaError(
             f"a text of {form.name} is required", found=found[:160],
-            where=f"{path}:{line}" if line else path,
+            where=f"{path}:{line}" if line else path, hint=hint,
         ) from None  # fmt: skip
     return Graph(dict(said), dict(parser.prefixes))
 

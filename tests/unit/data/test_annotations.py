@@ -137,6 +137,7 @@ BROKEN = {
     "GPAD of 3": (gpad(SAID, "3.0"), "GPAD"),
     "two databases": (gaf(SAID) + gaf(SAID[:1], base="MGI").split("\n", 2)[2], "one database"),
     "cut": (gaf(SAID)[:-60], "fields"),
+    "notes alone": ("!gpa-version: 1.1\n", "annotations below the first lines"),
 }
 
 

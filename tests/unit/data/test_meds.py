@@ -129,6 +129,7 @@ def test_batches_count_as_memory(tmp_path: Path, id: str | None, batch: int | No
 
     one, other = (audit.run_audit(data) for data in (dataset, count))
     assert count.ledger.rows_read == dataset.ledger.rows_read
+    assert count.labels.persons is dataset.persons is True
     assert count.ledger.refused == dataset.ledger.refused
     assert count.ledger.instances == dataset.ledger.instances
     for table, columns in TABLES.items():
@@ -167,6 +168,15 @@ def test_a_pattern_chooses_labels_of_any_table(tmp_path: Path) -> None:
 
     assert sorted(dataset.mappings["node"]) == ["401.9", "428.0"]
     assert dataset.ledger.refused == {"left_out": 1}
+
+
+def test_shards_tell_the_folder_without_a_table_of_codes(tmp_path: Path) -> None:
+    folder = written(tmp_path, events(1))
+    wanted = audit.load_labels(folder, icd9cm(), codes=f"{NINE}*")
+    (folder / "metadata" / "codes.parquet").unlink()
+    found = audit.load_labels(folder, icd9cm(), codes=f"{NINE}*")
+    assert (found.format, found.ledger) == ("meds", wanted.ledger)
+    assert found.mappings.equals(wanted.mappings)
 
 
 @pytest.mark.parametrize(

@@ -217,7 +217,8 @@ def both(folder: Path, vocabulary: str) -> audit.LabelDataset:
         ("concept_relationship", lambda t: t.drop("concept_id_2"), "no 'concept_id_2'"),
         ("concept", lambda t: t.drop("vocabulary_id"), "no 'vocabulary_id'"),
         ("condition_occurrence", lambda t: t.drop("person_id"), "no 'person_id'"),
-        ("concept", None, "a built-in hierarchy or a hierarchy file"),
+        ("concept", None, "the table concept of OMOP is required"),
+        ("concept_relationship", None, "the table concept_relationship of OMOP is required"),
         ("concept", lambda t: t.clear().select(), "a table with a header"),
         ("concept", lambda t: t.with_columns(vocabulary_id=pl.lit("LOINC")), "vocabulary|Is a"),
     ],
@@ -231,6 +232,14 @@ def test_what_is_no_table_is_refused(tmp_path: Path, table: str, change: Any, wo
         change(pl.read_csv(file, infer_schema=False)).write_csv(file)
     with pytest.raises(AuditError, match=words):
         both(folder, "SNOMED")
+
+
+def test_the_type_of_an_occurrence_need_not_be_there(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    wanted = both(folder, "SNOMED")
+    file = folder / "condition_occurrence.csv"
+    pl.read_csv(file, infer_schema=False).drop("condition_type_concept_id").write_csv(file)
+    assert both(folder, "SNOMED").mappings.equals(wanted.mappings)
 
 
 TABLES = ("condition_occurrence", "procedure_occurrence", "concept", "concept_relationship")
@@ -297,6 +306,7 @@ def test_a_database_gives_the_rows_of_a_folder_and_batches_count_them(
         assert count.mappings.equals(loaded.mappings)
         assert count.direct_support.tolist() == loaded.direct.sum(axis=0).tolist()
         assert count.labels.readings == loaded.readings
+        assert count.labels.persons
         assert source.digest == loaded.digest
         source.close()
 

@@ -128,7 +128,7 @@ BROKEN = {
     "itself": ("h.ttl", "<a> <http://www.w3.org/2004/02/skos/core#broader> <a> .", "a -> a"),
     "language": ("h.ttl", "<a> <http://www.w3.org/2004/02/skos/core#prefLabel> 'x'@fr ; "
                  "a <http://www.w3.org/2004/02/skos/core#Concept> .", "'fr'"),
-    "context": ("h.jsonld", '{"@context": "http://a/b", "@id": "http://a/c"}', "remote contexts"),
+    "context": ("h.jsonld", '{"@context": "http://a/b", "@id": "http://a/c"}', "@context at"),
     "bomb": ("h.owl", '<!DOCTYPE a [<!ENTITY b "ccc"><!ENTITY d "&b;&b;">]><rdf:RDF/>', "unpacked"),
     "functional": ("h.owl", "Prefix(:=<http://a/>)", "functional syntax"),
 }  # fmt: skip
