@@ -238,7 +238,7 @@ def plain_copy(path: Path, *, rows: bool = True) -> tuple[Path, tuple[Reading, .
         kept = text.rstrip(None if below else " \r\n").split("\n")[: -len(below) or None]
         copy = Path(folder.name) / path.name.removesuffix(".gz")
         copy.write_text("\n".join(kept).rstrip(" \r\n") + "\n", "utf-8", newline="")
-        _COPIES[key] = folder, _told(text, encoding, below, dialect)
+        _COPIES[key] = folder, _told(path.name, text, encoding, below, dialect)
     folder, told = _COPIES[key]
     return Path(folder.name) / path.name.removesuffix(".gz"), told
 
@@ -279,12 +279,12 @@ def _below(head: str, end: str) -> list[str]:
 
 
 def _told(
-    text: str, encoding: str | None, below: list[str], dialect: Dialect | None
+    name: str, text: str, encoding: str | None, below: list[str], dialect: Dialect | None
 ) -> tuple[Reading, ...]:
     told = []
     if encoding == "cp1252":
         rows = len(re.findall(r"(?m)^.*[^\x00-\x7f].*$", text))
-        said, why = "the text is in Windows-1252", "it is no UTF-8, and says nothing else"
+        said, why = f"{name!r} is in Windows-1252", "it is no UTF-8, and says nothing else"
         told.append(Reading(said, why, rows, "iconv -f ENCODING -t utf-8", "lines"))
     if dialect is not None:
         why = "all of the first lines then have as many cells"

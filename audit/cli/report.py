@@ -80,6 +80,7 @@ def judge(
     """Judge a run again by another policy, without recounting."""
     from audit.cli.ci_output import publish, refuse_no_file
     from audit.cli.outcomes import of_audit
+    from audit.policy.reading import load_policy
     from audit.runs.folder import seal_judged, write_judged_tables, writing_run
     from audit.runs.inputs import judge_again
     from audit.runs.manifest import with_keyed_data
@@ -88,7 +89,7 @@ def judge(
 
     refuse_no_file(junit)
     refuse_no_pdf(pdf)
-    target = _judged_place(run, out, overwrite=overwrite)
+    target, policy = _judged_place(run, out, overwrite=overwrite), load_policy(judging.policy)
     key, before = seal_key_in(seal_key), list(judging.reference)
     with (
         shown_progress() as progress,
@@ -101,7 +102,7 @@ def judge(
         refuse_lost_key(run, key, forced=force)
         forced += refuse_apart(run, found, force)
         progress("judging")
-        result = with_keyed_data(judge_again(judging, found), key)
+        result = with_keyed_data(judge_again(judging, policy, found), key)
         imprint = replace(imprint_of_run(run), day=judging.today)
         with rendering(result.shared(), folder, imprint, pdf, progress) as unrendered:
             write_judged_tables(run, result, folder)

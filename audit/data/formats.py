@@ -125,7 +125,7 @@ def _read(source: Source, columns: Columns, format: str | None) -> RawLabels:
     _refuse_last(raw, columns, source)
     numbered, codes = raw.numbered or source.numbered, columns.codes
     raw = replace(raw, format=chosen.name, digest=source.digest, numbered=numbered, codes=codes)
-    raw = replace(raw, queried=source.queried)
+    raw = replace(raw, queried=source.queried, persons=chosen.persons)
     if columns.classes:
         return with_class_names(raw, columns.classes, source)
     labels = {*raw.rows["label"].drop_nulls()} if source.class_names else ()
@@ -176,7 +176,7 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
             refuse_totals(chosen.id, row.get(chosen.id), labels, every.rules, source)
         some = set(every.codes) - {"*"}
         tables = stated_tables(chosen, every.codes, source) if some else ()
-        return replace(chosen, tables=tables)
+        return replace(chosen, tables=tables, persons=known.persons)
 
     chosen, told = _with_found(source, columns, choose, groups=False)
     told = (*source.readings, *told, *chosen.readings)
@@ -288,12 +288,15 @@ def format_of(source: Source, name: str | None, columns: Columns) -> LabelFormat
     if not matching and source.suffix in _TEXTS:
         for part in source.parts:
             part.text()  # what is not UTF-8 is reported as that
+        if isinstance(source, Folder) and not (name or others):
+            source.schema  # noqa: B018 - a part with other columns is reported as that
     if not matching and not name and isinstance(source, File):
         refuse_other(source.path, source.head, unmatched=True)
     found = [known.name for known in matching] + others
     hint = f"--format names one:{_listed(matching or label_formats())}"
     if others and not matching:
         hint = "give one of these; a folder is read as one table if all its files are of one format"
+        found += _unlike(source)
     elif isinstance(source, File) and not (found or name) and source.head.startswith(_ARRAYS):
         hint = npy.HINT
     error = _none_or_several("dataset", found, source, name, hint)
@@ -337,6 +340,14 @@ def _refuse_unreadable(source: Source) -> None:
     source.refuse_pickle()
     if source.files and not source.head.strip():
         raise InputError("a dataset with content is required", found="an empty file", where=source)
+
+
+def _unlike(source: Source) -> list[str]:
+    """The first part of a folder with other columns than the one before all."""
+    for part in getattr(source, "unlike", ()):
+        first = source.parts[0]
+        return [f"{part} has other columns than {first}: {first_cases(part.schema)}"]
+    return []
 
 
 def _others_in(folder: Folder, own: list[LabelFormat]) -> list[str]:

@@ -95,7 +95,7 @@ def records(
     for role, accepted in roles.items():
         here = [name for wanted in accepted if (name := present(table, wanted))]
         if role in named or (role in required and not here):
-            hint = f"name another with {role}=COLUMN"
+            hint = f"call the column that is meant {accepted[0]!r}"
             here = [name_among(table.columns, named.get(role, accepted[0]), source, hint)]
         found.update({role: here[0]} if here else {})
     return Records(pick(table, source, **found))

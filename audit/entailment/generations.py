@@ -135,7 +135,7 @@ def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
             "the id of a tuple, or head, relation and instance, are required",
             found=f"columns for {first_cases(table.columns)}",
             where=path,
-            hint="name another with id=COLUMN",
+            hint="call the column that holds the ids 'id'",
         )
     whole = with_every_role(table, ROLES, path)
     named = pl.col("head").is_not_null() & pl.col("written").is_not_null()

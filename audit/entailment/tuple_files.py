@@ -164,7 +164,7 @@ def _refuse_unknown(kind: Kind, columns: Mapping[str, str]) -> None:
 
 
 def _column(names: Sequence[str], role: str, wanted: str, where: object) -> str:
-    return name_among(names, wanted, where, f"name another with {role}=COLUMN")
+    return name_among(names, wanted, where, f"name another with --column {role}=COLUMN")
 
 
 def _annotators(names: Sequence[str], given: str, where: object) -> Iterator[str]:

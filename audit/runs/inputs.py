@@ -191,15 +191,15 @@ def _files_of_analyses(settings: Settings) -> Iterator[tuple[str, Path]]:
 
 
 def judge_again(
-    judging: Judging, found: AuditResult, made_with: Policy | None = None
+    judging: Judging, policy: Policy, found: AuditResult, made_with: Policy | None = None
 ) -> AuditResult:
-    """Judge a run by another policy, and replace the policy among its inputs."""
+    """Judge a run by another policy, which was read, and replace the policy among its inputs."""
     before = (("reference", run / RESULT) for run in judging.reference)
     kept = tuple(one for one in found.inputs if one["role"] not in ("policy", "reference"))
     reference, *earlier = read_runs(judging.reference) or (None,)
     result = rejudged(
         found,
-        judged_by(load_policy(judging.policy), made_with or found.made_with),
+        judged_by(policy, made_with or found.made_with),
         today=judging.today,
         reference=reference,
         earlier=[run for run in earlier if run],

@@ -17,6 +17,7 @@ from audit.base.files import read_table
 from audit.base.plurals import counted
 from audit.base.remote import address_of, allowing
 from audit.policy.policy import Policy
+from audit.policy.reading import load_policy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.consistency import (
@@ -383,7 +384,8 @@ def _judged_again(run: SealedRun, settings: Settings, judging: Judging | None) -
         return audited(settings, stated_policy(settings)).result
     counted = Policy.model_validate_json(run.content(f"{RESTRICTED}/{POLICY}"))
     alone = counted.model_copy(update={"ratchet": False})
-    return judge_again(judging, audited(settings, alone).result, counted)
+    policy = load_policy(judging.policy)
+    return judge_again(judging, policy, audited(settings, alone).result, counted)
 
 
 def _differing_parts(run: SealedRun, given: bytes) -> str:

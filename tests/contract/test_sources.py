@@ -254,7 +254,16 @@ def test_a_part_of_no_format_leaves_the_others_listed(
     tmp_path: Path, toy_hierarchy: audit.Hierarchy
 ) -> None:
     folder = parts(tmp_path / "rows", "instance,label\n1,dog\n", "child,parent\na,b\n")
-    with pytest.raises(FormatError, match=r"part-0.csv \(long\)(.|\n)*all its files are of one"):
+    told = r"part-0.csv \(long\).*part-1.csv has other columns than .*part-0.csv: 'child', 'parent'"
+    with pytest.raises(FormatError, match=f"{told}(.|\n)*all its files are of one"):
+        audit.load_labels(folder, toy_hierarchy)
+
+
+def test_of_parts_of_no_format_the_one_that_differs_is_named(
+    tmp_path: Path, toy_hierarchy: audit.Hierarchy
+) -> None:
+    folder = parts(tmp_path / "rows", "x,y\n1,2\n", "x,y\n3,4\n", "x,z\n1,2\n")
+    with pytest.raises(SchemaError, match=r"part-2\.csv: .*\nFound: lacking 'y'; further 'z'"):
         audit.load_labels(folder, toy_hierarchy)
 
 

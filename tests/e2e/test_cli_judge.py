@@ -249,6 +249,19 @@ def test_a_bad_policy_is_told_in_one_message(desk: Desk, text: str, told: str) -
     assert desk.bytes() == before
 
 
+@pytest.mark.parametrize("command", ["run", "judge"])
+def test_a_policy_that_is_not_there_is_told_before_anything_is_read(
+    desk: Desk, command: str
+) -> None:
+    (desk.run / "restricted" / "findings.parquet").unlink()
+    data: tuple[object, ...] = (desk.folder / "none.csv", "--hierarchy", "icd9cm")
+    given = (desk.run,) if command == "judge" else data
+
+    refused(
+        audit(command, *given, "--policy", "none.toml", "--out", desk.folder / "new"), "none.toml"
+    )
+
+
 @pytest.mark.parametrize("name", ["restricted/policy.json", "restricted/findings.parquet"])
 def test_a_run_that_is_not_whole_is_refused(desk: Desk, name: str) -> None:
     (desk.run / name).unlink()

@@ -234,17 +234,22 @@ class Folder(Source):
         """The columns of every part; raises SchemaError if two parts differ."""
         self.require_parts()
         first = self.parts[0]
-        schema = first.schema
+        for part in self.unlike:
+            raise SchemaError(
+                f"every file of a folder must have the columns of {first}, in the same order "
+                "and with the same types",
+                found=_difference(part.schema, first.schema),
+                where=part,
+                hint="leave only the parts of one table in the folder, or give a single file",
+            )
+        return first.schema
+
+    @property
+    def unlike(self) -> Iterator[Source]:
+        """The parts whose columns are not those of the first one."""
         for part in self.parts:
-            if list(part.schema.items()) != list(schema.items()):
-                raise SchemaError(
-                    f"every file of a folder must have the columns of {first}, in the same order "
-                    "and with the same types",
-                    found=_difference(part.schema, schema),
-                    where=part,
-                    hint="leave only the parts of one table in the folder, or give a single file",
-                )
-        return schema
+            if list(part.schema.items()) != list(self.parts[0].schema.items()):
+                yield part
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         if not self.schema:  # the parts must agree, and be tables, before any of them is read

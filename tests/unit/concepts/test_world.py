@@ -104,7 +104,7 @@ def test_a_size_that_the_disk_cannot_hold_is_refused_before_work_begins(
     pytest.importorskip("torch")
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=2_000_000))
     with pytest.raises(OutputError, match=r"[234]\.\d GB to be written, and 0.0 GB free"):
-        make_world("full", tmp_path)
+        make_world("full", tmp_path / "a" / "world")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -46,7 +46,7 @@ def test_what_is_missing_or_unknown_is_refused(tmp_path: Path) -> None:
     source = written(tmp_path, "rows.csv", "text\nyes\n")
     with pytest.raises(SchemaError, match="'id' is required") as caught:
         records(source, ROLES, required=("id",))
-    assert caught.value.hint == "name another with id=COLUMN"
+    assert caught.value.hint == "call the column that is meant 'id'"
     with pytest.raises(SchemaError, match="'x' is required"):
         records(source, ROLES, {"by": "x"})
     with pytest.raises(InputError, match="columns are named for id, said, by"):

@@ -141,7 +141,7 @@ def test_a_text_in_windows_1252_is_read_and_told(tmp_path: Path) -> None:
     path.write_bytes("child,parent\na,b\né,b\n".encode("cp1252"))
     read = load_hierarchy(path)
     assert (read.nodes, read.name) == (("a", "b", "é"), "h")
-    assert [said.decision for said in read.readings] == ["the text is in Windows-1252"]
+    assert [said.decision for said in read.readings] == ["'h.csv' is in Windows-1252"]
     path.write_bytes("child,parent\na,b,c\né,b\n".encode("cp1252"))
     refused(path, SchemaError, ":2")
 

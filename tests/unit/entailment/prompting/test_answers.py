@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from audit.base.errors import InputError, SchemaError
 from audit.entailment.detection import measure_detection
+from audit.entailment.generations import read_generations, read_ratings
 from audit.entailment.prompts import detection_prompts, read_answers, said_valid
 from fixtures.entailment_world.world import clean_world
 
@@ -76,3 +77,16 @@ def test_a_file_of_another_kind_is_refused(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises((InputError, SchemaError), match=message):
         read_answers([path])
+
+
+@pytest.mark.parametrize("read", [read_answers, read_generations, read_ratings])
+def test_a_column_called_as_the_hint_says_is_read(read, tmp_path):
+    path, text = tmp_path / "m.csv", "one,two\nt1,1\n"
+    for column in ("one", "two"):
+        path.write_text(text)
+        with pytest.raises(SchemaError) as caught:
+            read([path])
+        text = text.replace(column, caught.value.hint.split("'")[1])
+    path.write_text(text)
+
+    assert len(read([path]).frame) == 1
