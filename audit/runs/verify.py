@@ -383,8 +383,7 @@ def _judged_again(run: SealedRun, settings: Settings, judging: Judging | None) -
     if judging is None:
         return audited(settings, stated_policy(settings)).result
     counted = Policy.model_validate_json(run.content(f"{RESTRICTED}/{POLICY}"))
-    alone = counted.model_copy(update={"ratchet": False})
-    policy = load_policy(judging.policy)
+    alone, policy = counted.model_copy(update={"ratchet": False}), load_policy(judging.policy)
     return judge_again(judging, policy, audited(settings, alone).result, counted)
 
 
