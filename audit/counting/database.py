@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.base.databases import POSTGRESQL, SQLITE, quoted
+from audit.base.databases import POSTGRESQL, SQLITE
 from audit.base.errors import InputError
 from audit.base.limits import LABELS
 from audit.base.progress import Progress, silent
+from audit.base.queries import quoted
 from audit.base.readings import Reading
 from audit.counting import spark
 from audit.counting.counts import PairCount

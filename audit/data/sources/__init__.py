@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from audit.base.databases import KINDS, Opened, opened, refuse_unnamed
+from audit.base.databases import KINDS, Opened, opened
 from audit.base.errors import InputError
 from audit.base.plain_copies import plain_copy
+from audit.base.queries import refuse_unnamed
 from audit.base.reading import see
 from audit.base.remote import address_of, local
 from audit.data.sources.annotations import pictures_of
@@ -31,7 +32,7 @@ from audit.data.sources.meds import meds_of
 from audit.data.sources.omop import omop_of
 from audit.data.sources.source import Source
 from audit.data.sources.sql import database, is_connection, queried, reached
-from audit.data.sources.tables import table_file
+from audit.data.sources.table_forms import table_file
 from audit.hierarchies.formats.omop import Tables, TablesOfBase
 
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://")

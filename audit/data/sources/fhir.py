@@ -9,27 +9,23 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
-from typing import Any, TypeAlias
+from typing import Any
 
 import polars as pl
 
 from audit.base.disk import PassingFolder, on_disk
-from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.errors import InputError, first_cases
 from audit.base.files import files_in, first_bytes
 from audit.base.readings import Reading
 from audit.data.sources.events import Events, Named, code_set, which
+from audit.data.sources.fhir_resources import Held, codings_of, objects_in, visit_of
 from audit.data.sources.file import File
 
-Held: TypeAlias = Mapping[str, Any]
-"""An object of JSON."""
 CODED, _ENCOUNTER = ("Condition", "Procedure"), "Encounter"
 """Resources whose codes are labels, and those that they belong to."""
-_FALSE = ("refuted", "entered-in-error", "not-done")
-"""Statuses of what was not so."""
 _AT_ONCE = 50_000
 """Rows of codings that are held at a time where not all are."""
 _TYPE = re.compile(r'"resourceType"\s*:\s*"(\w+)"')
-_DATES = ("recordedDate", "onsetDateTime", "performedDateTime")
 _COLUMNS = (
     "place", "instance", "label", "group", "table", "resource", "system", "display", "date",
     "category", "clinical", "verification", "class",
@@ -90,8 +86,8 @@ class Fhir(Events):
                 if one.get("resourceType") != "Bundle":
                     yield where, "", one
                     continue
-                for number, entry in enumerate(_objects(one, "entry", where), start=1):
-                    for held in _objects(entry, "resource", f"{where}: entry {number}"):
+                for number, entry in enumerate(objects_in(one, "entry", where), start=1):
+                    for held in objects_in(entry, "resource", f"{where}: entry {number}"):
                         yield f"{where}: entry {number}", str(entry.get("fullUrl") or ""), held
 
     _whole: pl.DataFrame | None = None
@@ -110,9 +106,9 @@ class Fhir(Events):
             others[kind] += 1
             if kind == _ENCOUNTER:
                 own = str(one.get("id") or address)
-                self._visits[own] = self._visits[address] = _visit(own, one, where)
+                self._visits[own] = self._visits[address] = visit_of(own, one, where)
             elif kind in CODED:
-                found += [(number, *row) for row in _codings(one, kind, where)]
+                found += [(number, *row) for row in codings_of(one, kind, where)]
             if len(found) >= _AT_ONCE:
                 yield self._framed(found)
                 found = []
@@ -235,63 +231,3 @@ class Fhir(Events):
         for name, unlike in _UNLIKE.items():
             told += self.alike(columns, name, counts[name], unlike)
         return tuple(told)
-
-
-def _visit(own: str, one: Held, where: str) -> tuple[str | None, ...]:
-    """What an encounter says: its id, first day and class, and whether it was an error."""
-    start, kind = _within(one, "period", "start", where), _within(one, "class", "code", where)
-    wrong = "left_out" if one.get("status") == "entered-in-error" else None
-    return own, start and start[:10], kind, wrong
-
-
-def _codings(one: Held, kind: str, where: str) -> Iterator[tuple[str | None, ...]]:
-    """The columns but ``place`` and ``class`` of each coding of a resource."""
-    verification = _codes(one, "verificationStatus", where) or [_text(one, "status", where)]
-    table = "left_out" if set(verification) & set(_FALSE) else None
-    encounter, subject = (_reference(one, key, where) for key in ("encounter", "subject"))
-    dates = [*(_text(one, key, where) for key in _DATES)]
-    dates += [_within(one, key, "start", where) for key in ("performedPeriod", "onsetPeriod")]
-    day = next((date[:10] for date in dates if date), None)
-    codings = [c for code in _objects(one, "code", where) for c in _objects(code, "coding", where)]
-    words = [_codes(one, key, where) for key in ("category", "clinicalStatus")]
-    says = [first[0] if first else None for first in (*words, verification)]
-    for coding in codings or [{"display": _within(one, "code", "text", where)}]:
-        system, code, display = (_text(coding, key, where) for key in ("system", "code", "display"))
-        yield (encounter, code, subject, table, kind, system, display, day, *says, None)
-
-
-def _objects(value: Held, key: str, where: str) -> list[Held]:
-    """The objects under a key, one or a list of them; raises SchemaError on anything else."""
-    held = value.get(key)
-    some = held if isinstance(held, list) else [] if held is None else [held]
-    if not all(isinstance(one, dict) for one in some):
-        required = f"{key!r} must be an object, or a list of objects, as in FHIR R4"
-        raise SchemaError(required, found=str(held)[:60], where=where)
-    return some
-
-
-def _text(value: Held, key: str, where: str) -> str | None:
-    held = value.get(key)
-    if held is not None and not isinstance(held, str):
-        raise SchemaError(f"{key!r} must be text, as in FHIR R4", found=str(held)[:60], where=where)
-    return held or None
-
-
-def _within(value: Held, key: str, inner: str, where: str) -> str | None:
-    return next((_text(held, inner, where) for held in _objects(value, key, where)), None)
-
-
-def _codes(one: Held, key: str, where: str) -> list[str | None]:
-    every = [c for held in _objects(one, key, where) for c in _objects(held, "coding", where)]
-    return [_text(coding, "code", where) for coding in every]
-
-
-def _reference(one: Held, key: str, where: str) -> str | None:
-    """The id that a reference names, without type and address; one of a Bundle as it stands.
-
-    >>> _reference({"subject": {"reference": "http://a.org/Patient/7/_history/1"}}, "subject", "")
-    '7'
-    """
-    said = _within(one, key, "reference", where)
-    found = re.fullmatch(r"(?:.*/)?[A-Z]\w+/([^/]+)(?:/_history/.*)?", said or "")
-    return found[1] if found else said

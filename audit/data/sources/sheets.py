@@ -22,8 +22,9 @@ from audit.base.errors import InputError
 from audit.base.files import read_json
 from audit.base.limits import EXPANSION, UNPACKED
 from audit.base.machine import require_package
-from audit.base.text_tables import titles_above
+from audit.base.text_tables import titles_above, told_of_titles
 from audit.data.sources.source import HEAD
+from audit.data.sources.tables import TableFile
 
 _ITSELF = 2**30
 """Bytes for the process itself."""
@@ -62,6 +63,18 @@ def read_sheets(path: Path) -> dict[str, tuple[pl.DataFrame, int]]:
             name: (read_stream(file), above)
             for (name, above), file in zip(told["above"], files, strict=True)
         }
+
+
+def workbook(path: Path) -> TableFile:
+    """The sheets with rows; every cell is text, so that no zero is lost, but a number's are."""
+    sheets = read_sheets(path)
+    if not sheets:
+        required = "a workbook with a sheet of rows is required"
+        raise InputError(required, found="none", where=path)
+    above = [rows for _, rows in sheets.values()]
+    titles = above[0] if len(above) == 1 else 0
+    filled = {name: sheet for name, (sheet, _) in sheets.items()}
+    return TableFile(path, filled, told_of_titles(titles, titles), kind="a workbook")
 
 
 def write_sheets(path: Path, folder: Path) -> None:

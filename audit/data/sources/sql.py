@@ -14,19 +14,10 @@ from typing import Any
 import polars as pl
 
 from audit.base.columnar import plain_batch
-from audit.base.databases import (
-    DUCKDB,
-    SQLITE,
-    Kind,
-    Opened,
-    kind_of,
-    query_of,
-    quoted,
-    reader_of,
-    telling,
-)
+from audit.base.databases import DUCKDB, SQLITE, Kind, Opened, kind_of, telling
 from audit.base.disk import PassingFolder
 from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.queries import query_of, quoted, reader_of
 from audit.data.sources.in_memory import Frame, hashed
 from audit.data.sources.source import HEAD, Source, as_cells
 

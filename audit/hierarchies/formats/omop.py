@@ -10,9 +10,10 @@ from typing import Any
 import polars as pl
 
 from audit.base.columnar import parquet_schema, plain_batch, polars_of
-from audit.base.databases import Opened, names_in, opened, quoted, reader_of, telling
+from audit.base.databases import Opened, opened, telling
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import files_in, first_bytes
+from audit.base.queries import names_in, quoted, reader_of
 from audit.base.readings import Reading, asked
 from audit.hierarchies.coding import Obsolete, retired_ids
 from audit.hierarchies.formats.format import HierarchyFormat, Shape, hierarchy_of, titles_of

@@ -21,6 +21,7 @@ from audit.hierarchies.formats import (
     clinical,
     edges,
     implied,
+    mesh,
     names,
     obo,
     tables,
@@ -307,7 +308,7 @@ _NUMBERED = re.compile(r"([\w:.-]*\d[\w:.-]*)(?: - |\t|,|;)\s*(.+)")
 
 def matches(path: Path, head: bytes) -> bool:
     """Whether the lines of a text file are paths whose names a sign of `SIGNS` joins."""
-    others = (edges, LEVELS, OUTLINE, PREFIXES, obo, caml.FORMAT, classifications.MESH)
+    others = (edges, LEVELS, OUTLINE, PREFIXES, obo, caml.FORMAT, mesh.MESH)
     if not _is_text(path, head) or any(one.matches(path, head) for one in others):
         return False
     if _is_dotted(path, head):
@@ -370,7 +371,7 @@ def _is_dotted(path: Path, head: bytes) -> bool:
     """Whether the file is plain text with one word on each line, at least one with a dot."""
     lines = _lines(head)
     words = not any(blank in line for line in lines for blank in "\t, ;|") and _is_text(path, head)
-    return words and any("." in line for line in lines) and not classifications.is_mesh(path, head)
+    return words and any("." in line for line in lines) and not mesh.is_mesh(path, head)
 
 
 FORMAT = HierarchyFormat(

@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.base.databases import DUCKDB, POSTGRESQL, SQLITE, Kind, quoted
+from audit.base.databases import DUCKDB, POSTGRESQL, SQLITE, Kind
 from audit.base.errors import InputError, first_cases
+from audit.base.queries import quoted
 from audit.data.label_format import Layout
 from audit.data.sources.omop import Omop
 from audit.data.sources.sql import Query
