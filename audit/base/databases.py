@@ -132,13 +132,18 @@ def kind_of(connection: Any) -> Kind | None:
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A connection to a database in one transaction, and whether its first user closes it."""
+    """A connection to a database in one transaction, and whether its first user closes it.
+
+    Args:
+        given: Whether the user made the connection, whose settings then stay as they are.
+    """
 
     connection: Any
     kind: Kind | None
     driver: str
     name: str
     own: bool = True
+    given: bool = False
 
     def __str__(self) -> str:
         return self.name

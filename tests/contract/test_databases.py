@@ -8,6 +8,7 @@ import random
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
 import audit
+from audit.base.databases import one_snapshot
 from audit.base.errors import InputError
 from audit.cli.app import app
 from audit.counting import database as within
@@ -113,6 +115,25 @@ def test_batches_count_what_a_file_gives(base: str, tmp_path: Path) -> None:
     alone = source_of(base, table="tag").by_instance()
     assert sum(frame.height for frame in alone.frames(["visit"], 50)) == ROWS.height
     assert "frame" not in vars(source), "they were loaded"
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_duckdb_sorts_in_little_memory_unless_the_connection_is_the_users(
+    shared: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.duckdb"
+    with duckdb.connect(str(path)) as made:
+        made.execute("CREATE TABLE tag AS SELECT 1 AS visit, 'a' AS word")
+
+    def limit(source: Any) -> str:
+        ordered = source.by_instance()
+        (told,) = ordered.connection.execute("SELECT current_setting('memory_limit')").fetchone()
+        return str(told)
+
+    with one_snapshot() if shared else nullcontext():
+        assert limit(source_of(f"duckdb:///{path}", table="tag")) == "95.3 MiB"
+    with duckdb.connect(str(path), config={"memory_limit": "1GiB"}) as own:
+        assert limit(source_of(own, table="tag")) == "1.0 GiB"
 
 
 def counted_within(address: str, **asked: str) -> PairCount:

@@ -605,7 +605,7 @@ TOLD = [
     Told("data.sources.documents.label_studio", "cancelled", "set was_cancelled to false",
          of_either(lambda said: of_labels(("a.json", CANCELLED.replace("true", said))),
                    "true", "false"), {"otherwise": True}),
-    Told("hierarchies.formats.classifications._read_mesh", "several nodes", "--hierarchy-ids names",
+    Told("hierarchies.formats.mesh._read_mesh", "several nodes", "--hierarchy-ids names",
          of_hierarchy("m.txt", "Eye;A01\nEye;B02\n"), {"ids": "names"}),
     Told("hierarchies.formats.classifications._read_ccs", "multi-level",
          "--hierarchy-format levels --hierarchy-levels COL",

@@ -30,7 +30,7 @@ def database(found: Opened, query: str | None, table: str | None) -> Query:
     query, told = query_of(query, table, found.name), found.name
     source = Query(found.connection, query, told, found.driver, found.kind)
     source.functions = table[:-2] if table and table.endswith("()") else ""
-    source.ended = found.closed_with(source)
+    source.ended, source.given = found.closed_with(source), found.given
     return source
 
 
@@ -56,7 +56,7 @@ def reached(data: Any) -> Opened:
     """A connection of Python, which stays open."""
     driver = type(data).__module__.strip("_").split(".")[0]
     kind = kind_of(data) if hasattr(data, "cursor") else None
-    return Opened(data, kind, driver, "a connection", own=False)
+    return Opened(data, kind, driver, "a connection", own=False, given=True)
 
 
 class _Relation:
@@ -82,6 +82,8 @@ class Query(Frame):
     """What closes a connection that is the source's own."""
     functions = ""
     """The functions that count rows which are not to be read, where a table is named ``NAME()``."""
+    given = False
+    """Whether the user made the connection."""
     _ordered = False
     _whole: Query | None = None
     _sorted: PassingFolder | None = None
@@ -153,11 +155,12 @@ class Query(Frame):
         self._require_rows()
         ordered = copy(self)
         ordered._ordered, ordered._whole = True, self  # which is closed with its last use
-        if self.base is DUCKDB and self.ended is not None:
+        if self.base is DUCKDB and not self.given:
             ordered._sorted = PassingFolder()
             folder = str(ordered._sorted.path).replace("'", "''")
             self.connection.execute(f"SET temp_directory = '{folder}'")
             self.connection.execute(f"SET memory_limit = '{_SORTING}'")
+            self.connection.execute("SET threads = 1")  # several hold on to what they sorted in
         return ordered
 
     def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
