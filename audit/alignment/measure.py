@@ -27,7 +27,7 @@ from audit.engine.pairs.pair_counts import PairCounts, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.scores.cuts import decide
-from audit.engine.scores.exchanges import Exchanges, count_exchanges
+from audit.engine.scores.exchanges import Exchanges, count_exchanges, least_margin
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.hierarchy import Hierarchy
@@ -43,7 +43,7 @@ def branch_exchanges(hierarchy: Hierarchy, found: Exchanges) -> tuple[dict[str, 
     """Count exchanges by the relation of their two labels, and between each pair of branches.
 
     Returns:
-        ``kind, a, b, observed, expected``. Three rows, with ``a``, ``b`` and ``expected`` null,
+        ``kind, a, b, observed, margin, expected``. Three rows, of ``kind`` and ``observed`` alone,
         cover all exchanges: ``related`` (one label is an ancestor of the other), ``within`` (they
             share a branch)
         and ``across`` (they share no branch). Each row of kind ``branches`` is a pair of branches,
@@ -58,7 +58,7 @@ def branch_exchanges(hierarchy: Hierarchy, found: Exchanges) -> tuple[dict[str, 
     related = relation == RELATIONS.index("ancestor")
     apart = ~related & (np.diff(_in_both(below, found.a, found.b).indptr) == 0)
     kinds = (("related", related), ("within", ~related & ~apart), ("across", apart))
-    totals = (_row(kind, None, None, int(found.observed[at].sum()), None) for kind, at in kinds)
+    totals = (_row(kind, None, None, int(found.observed[at].sum())) for kind, at in kinds)
     return (*totals, *_between(hierarchy, found, below, apart))
 
 
@@ -69,16 +69,22 @@ def _in_both(below: Sparse, a: IntArray, b: IntArray) -> Sparse:
 
 
 def _row(
-    kind: str, a: str | None, b: str | None, observed: int, expected: float | None
+    kind: str,
+    a: str | None,
+    b: str | None,
+    observed: int,
+    margin: int | None = None,
+    expected: float | None = None,
 ) -> dict[str, Any]:
-    return {"kind": kind, "a": a, "b": b, "observed": observed, "expected": expected}
+    beside = {"observed": observed, "margin": margin, "expected": expected}
+    return {"kind": kind, "a": a, "b": b, **beside}
 
 
 def _between(
     hierarchy: Hierarchy, found: Exchanges, below: Sparse, apart: BoolArray
 ) -> Iterator[dict[str, Any]]:
-    mistaken = (found.missed + found.false) @ below
-    largest = np.sort(np.argsort(-mistaken, kind="stable")[:MOST_BRANCHES])
+    missed, false = found.missed @ below, found.false @ below
+    largest = np.sort(np.argsort(-(missed + false), kind="stable")[:MOST_BRANCHES])
     sets, place = _branch_sets(below, np.flatnonzero(found.missed + found.false), largest)
     observed = np.zeros((len(sets), len(sets)))
     kept = apart & (place[found.a] >= 0) & (place[found.b] >= 0)
@@ -91,7 +97,8 @@ def _between(
         if total:
             first, second = (hierarchy.nodes[hierarchy.branches[branch]] for branch in (a, b))
             by_chance = float((expected + expected.T)[here][disjoint[here]].sum())
-            yield _row("branches", first, second, total, by_chance)
+            (margin,) = least_margin(missed, false, np.array([a]), np.array([b])).tolist()
+            yield _row("branches", first, second, total, margin, by_chance)
 
 
 def _branch_sets(

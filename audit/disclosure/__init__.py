@@ -22,7 +22,7 @@ from audit.disclosure.cells import (
     only_uninformative,
     together,
 )
-from audit.disclosure.digits import in_digits, left_by_steps
+from audit.disclosure.digits import in_digits, in_proportion, left_by_steps, to_step
 from audit.disclosure.inference import seen_whole
 from audit.disclosure.known import (
     DENOMINATOR,
@@ -82,6 +82,7 @@ __all__ = [
     "earlier_frame",
     "earlier_of",
     "in_digits",
+    "in_proportion",
     "is_small",
     "known_frame",
     "labelled",
@@ -106,6 +107,7 @@ __all__ = [
     "shown_parts",
     "shown_within",
     "suppress_breakdown",
+    "to_step",
     "together",
     "values_shown",
     "with_tight_bounds",

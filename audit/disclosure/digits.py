@@ -90,6 +90,28 @@ def left_by_steps(value: int, total: int, min_cell: int) -> Range:
     return steps * min_cell, end
 
 
+def in_proportion(value: float, n: int, min_cell: int) -> Number:
+    """A number that grows with a count, in a step that leaves ``min_cell`` values of it.
+
+    >>> in_proportion(6.0925, 150, 11), in_proportion(6.0925, 8, 11), in_proportion(6.0925, 8, 1)
+    (6.0, None, 6.0925)
+    """
+    if min_cell <= 1 or not value:
+        return value
+    return to_step(value, value * min_cell / n) if n >= min_cell else None
+
+
+def to_step(value: float, least: float) -> float:
+    """A number in steps of 1, 2 or 5 in one digit that are at least as wide as asked.
+
+    >>> to_step(2.0952, 0.0437)
+    2.1
+    """
+    place = 10.0 ** math.floor(math.log10(least))
+    step = place * next(first for first in (1, 2, 5, 10) if first * place >= least)
+    return float(f"{round(value / step) * step:.9g}")
+
+
 def _finite(value: Number) -> Number:
     return value if value is not None and math.isfinite(value) else None
 

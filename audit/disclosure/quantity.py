@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from audit.disclosure.digits import Range, in_digits
+from audit.disclosure.digits import Range, in_digits, in_proportion
 
 Shown: TypeAlias = int | float | str | None
 """A value as published: a number, a bound such as ``<11``, or null where it is withheld."""
@@ -28,18 +28,25 @@ class Quantity:
         kind: ``count`` of instances or groups; ``derived`` from counts; ``exempt`` (rows of the
             ledger, totals of the release, limits of the policy); ``coarse``, a count that is shown
             in steps of ``min_cell`` (`shown_in_steps`); ``digits``, a number beside such a count;
-            ``unnamed``, a number of which nobody says what it counts: it is withheld.
+            ``proportional``, a number that grows with a count (`in_proportion`); ``unnamed``, a
+            number of which nobody says what it counts: it is withheld.
         totals: For a count: totals that it is part of; the remainders are protected as cells too.
-            For ``digits``: the count in steps that it stands beside, and the total of this.
+            For ``digits``: the count in steps that it stands beside, and the total of this. For
+            ``proportional``: the count that it grows with.
         sources: For a derived value: names in the same evidence of the counts that could be
             reconstructed from it; `BESIDE` and `WHOLE` are counts shown elsewhere. For a count: the
             cell that it counts, as `count_of` names it, where the check is not one of ours.
+        untold: For a count: totals that it is part of, and that no bound may tell; for a coarse
+            one in place of the total.
     """
 
     value: int | float | str | None
-    kind: Literal["count", "derived", "exempt", "coarse", "digits", "unnamed"] = "exempt"
+    kind: Literal["count", "derived", "exempt", "coarse", "digits", "proportional", "unnamed"] = (
+        "exempt"
+    )
     totals: tuple[int, ...] = ()
     sources: tuple[str, ...] = ()
+    untold: tuple[int, ...] = ()
 
 
 def count(value: int, *totals: int) -> Quantity:
@@ -345,7 +352,14 @@ def _alone(quantity: Quantity, min_cell: int) -> Shown:
     if quantity.kind == "unnamed":
         return quantity.value if min_cell <= 1 else None
     if quantity.kind == "coarse" and quantity.value is not None:
-        return shown_in_steps(int(quantity.value), quantity.totals[0], min_cell)
+        value = min([int(quantity.value), *(total - 1 for total in quantity.untold)])
+        total = (*quantity.untold, *quantity.totals)[0]
+        return shown_in_steps(value if min_cell > 1 else int(quantity.value), total, min_cell)
+    if quantity.kind == "proportional" and isinstance(quantity.value, float):
+        return in_proportion(quantity.value, quantity.totals[0], min_cell)
     if quantity.kind != "count" or quantity.value is None:
         return quantity.value
-    return shown_count(int(quantity.value), quantity.totals, min_cell)
+    told = shown_count(int(quantity.value), quantity.totals, min_cell)
+    rests = (total - int(quantity.value) for total in quantity.untold if told)
+    few = isinstance(told, int) and any(is_small(rest, min_cell) for rest in rests)
+    return f">{min_cell - 1}" if few else told

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -13,11 +14,11 @@ from audit.disclosure import (
     Quantity,
     Shown,
     carried,
-    count,
-    derived,
+    in_proportion,
     is_small,
     shown,
     shown_count,
+    shown_in_steps,
     shown_parts,
     together,
     withheld_last,
@@ -47,7 +48,8 @@ def model_overview(
         exchanged: Number of exchanges of each pair of labels that a finding reports.
 
     Returns:
-        Lists of rows by figure. Examples are shown only if all counts are.
+        Lists of rows by figure. Examples are shown only if all counts are. Exchanges of a model of
+        one answer are its wrong answers, which accuracies tell, and so are in steps.
     """
     model, titles = run.model, run.titles
     depths = dict(run.nodes.select("node", "depth").iter_rows())
@@ -64,7 +66,7 @@ def model_overview(
             {"node": node, "title": titles.get(node), "depth": depths[node]} for node in scopes
         ],
         "behaviours": [_behaviour(behaviour, run.min_cell) for behaviour in behaviours],
-        "exchanges": _exchange_kinds(exchanges, run.min_cell),
+        "exchanges": _exchange_kinds(run, exchanges),
         "branch_exchanges": _branch_exchanges(run, exchanges, {**exchanged, **listed}),
         "exchanged_pairs": told,
         "answers": [] if model is None else _answers(run, model.answers),
@@ -88,12 +90,20 @@ def _behaviour(behaviour: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
     }
 
 
-def _exchange_kinds(exchanges: Sequence[Mapping[str, Any]], min_cell: int) -> list[dict[str, Any]]:
+def _exchange_kinds(run: Record, exchanges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     rows = [row for row in exchanges if row["kind"] != "branches"]
-    counts = shown_parts([row["observed"] for row in rows], min_cell)
+    counts = _parts_shown(run, [row["observed"] for row in rows])
     return [
         {"kind": row["kind"], "exchanges": count} for row, count in zip(rows, counts, strict=True)
     ]
+
+
+def _parts_shown(run: Record, counts: Sequence[int]) -> list[Shown]:
+    """Exchanges of several kinds, or of several branches."""
+    if counts and run.ledger["predictions"]["single_label"]:
+        whole = run.ledger["predictions"]["instances_matched"]
+        return [shown_in_steps(n, whole, run.min_cell) for n in counts]
+    return [*shown_parts(counts, run.min_cell)]
 
 
 def _branch_exchanges(
@@ -103,37 +113,43 @@ def _branch_exchanges(
 ) -> list[dict[str, Any]]:
     """Exchanges of two branches, the largest shown excess first, then those withheld."""
     rows = [row for row in exchanges if row["kind"] == "branches"]
-    counts = _shown_lines(run.nodes, rows, exchanged, run.min_cell)
-    lines = [
-        {
-            "a": row["a"],
-            "b": row["b"],
-            **_titles(row, run),
-            "observed": count,
-            "expected": row["expected"] if isinstance(count, int) else None,
-            "excess": count - row["expected"] if isinstance(count, int) else None,
-        }
-        for row, count in zip(rows, counts, strict=True)
-    ]
-    return sorted(
-        lines,
-        key=lambda line: (line["excess"] is None, -(line["excess"] or 0), line["a"], line["b"]),
+    counts = _shown_lines(run, rows, exchanged)
+    expected = [in_proportion(row["expected"], row["margin"], run.min_cell) for row in rows]
+    return _by_excess(
+        {"a": row["a"], "b": row["b"], **_titles(row, run), **_beside_chance(*numbers)}
+        for row, *numbers in zip(rows, counts, expected, strict=True)
     )
 
 
-def exchange_evidence(row: Mapping[str, Any], n_instances: int) -> dict[str, Quantity]:
-    """The counts of two confused labels, and numbers that may be shown only beside all of them."""
-    observed, of = row["observed"], row["labelled"]
-    counts = ("instances", "of", "first_as_second", "second_as_first")
+def _beside_chance(observed: Shown, expected: Shown) -> dict[str, Shown]:
+    """Exchanges as they are told, and beside them what is expected, if both are."""
+    if not isinstance(observed, int) or not isinstance(expected, float):
+        return {"observed": observed, "expected": None, "excess": None}
+    return {"observed": observed, "expected": expected, "excess": observed - expected}
+
+
+def exchange_evidence(row: Mapping[str, Any], *, one_answer: bool) -> dict[str, Quantity]:
+    """The counts of two confused labels, and numbers that may be shown only beside all of them.
+
+    How many have one of the labels is not told: three such sums would tell each label. Nor is how
+    often each is mistaken, with which the expectation grows. Where instances have one answer, what
+    the two are mistaken for each other are wrong answers: counts are in steps.
+    """
+    observed, margin = row["observed"], (row["margin"],)
+    told = {
+        "instances": Quantity(observed, "count", untold=(row["labelled"],)),
+        "first_as_second": Quantity(
+            row["forth"], "count", (observed,), untold=(row["labelled_a"],)
+        ),
+        "second_as_first": Quantity(row["back"], "count", (observed,), untold=(row["labelled_b"],)),
+    }
+    if one_answer:
+        told = {name: replace(n, kind="coarse", totals=()) for name, n in told.items()}
+    counts = () if one_answer else tuple(told)
     return {
-        "instances": count(observed, of),
-        "of": count(of, n_instances),
-        "share": derived(observed / of, "instances", "of"),
-        "first_as_second": count(row["forth"], observed, row["labelled_a"]),
-        "second_as_first": count(row["back"], observed, row["labelled_b"]),
-        "expected_exchanges": derived(row["expected"], *counts),
-        "excess": derived(row["excess"], *counts),
-        "q_value": derived(row["q_value"], *counts),
+        **told,
+        "expected_exchanges": Quantity(row["expected"], "proportional", margin, counts),
+        "q_value": Quantity(row["q_value"], "digits", margin * 2, counts),
     }
 
 
@@ -146,17 +162,24 @@ def _exchanged(run: Record, rows: Sequence[Mapping[str, Any]]) -> list[dict[str,
             {
                 **{name: row[name] for name in ("a", "b", "relation", "passes")},
                 **_titles(row, run),
-                "observed": told["instances"],
-                "expected": told["expected_exchanges"],
-                "excess": told["excess"],
+                **_beside_chance(told["instances"], told["expected_exchanges"]),
             }
         )
-    return withheld_last(lines, "excess", "a", "b")
+    return _by_excess(lines)
+
+
+def _by_excess(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The largest excess that is shown first, then those withheld."""
+    return sorted(
+        lines,
+        key=lambda line: (line["excess"] is None, -(line["excess"] or 0), line["a"], line["b"]),
+    )
 
 
 def _told(run: Record, row: Mapping[str, Any]) -> Mapping[str, Shown]:
     """The evidence of a pair as a finding on it shows it."""
-    evidence, finding = exchange_evidence(row, run.size), finding_id(EXCHANGES, row["a"], row["b"])
+    evidence = exchange_evidence(row, one_answer=run.ledger["predictions"]["single_label"])
+    finding = finding_id(EXCHANGES, row["a"], row["b"])
     alone = shown(evidence, run.min_cell)
     counts = {
         name: run.known.no_finer((finding, (), name), one.value, alone[name])
@@ -178,18 +201,17 @@ def _titles(row: Mapping[str, Any], run: Record) -> dict[str, str | None]:
 
 
 def _shown_lines(
-    nodes: pl.DataFrame,
+    run: Record,
     rows: Sequence[Mapping[str, Any]],
     exchanged: Mapping[tuple[str, str], int],
-    min_cell: int,
-) -> list[int | str | None]:
+) -> list[Shown]:
     """The counts of lines that sum to a total and of which pairs of labels are told.
 
     A line that pairs leave few others of is a bound, and never the only one that is withheld.
     """
-    counts = [row["observed"] for row in rows]
-    shown = shown_parts(counts, min_cell)
-    reported = _reported_exchanges(nodes, exchanged) if min_cell > 1 else {}
+    counts, min_cell = [row["observed"] for row in rows], run.min_cell
+    shown = _parts_shown(run, counts)
+    reported = _reported_exchanges(run.nodes, exchanged) if min_cell > 1 else {}
     torn = [
         place
         for place, row in enumerate(rows)
@@ -242,11 +264,13 @@ def confused_counts(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Cell, i
 
 
 def _beside(row: Mapping[str, Any], run: Record, counts: Published) -> dict[str, Any]:
+    """A pair in the data and as predicted; a mean tells how many instances add to it."""
     joint, decided = row["joint_data"], row["co_predicted"]
     predicted = int(run.ledger["predictions"]["instances_matched"])
     shown_joint = counts[together(carried(row["a"]), carried(row["b"]))]
     shown_decided = shown_count(decided, [predicted], run.min_cell)
-    withheld = isinstance(shown_joint, str) or isinstance(shown_decided, str)
+    scored = shown_count(row["joint"], [predicted], run.min_cell)
+    withheld = any(isinstance(one, str) for one in (shown_joint, shown_decided, scored))
     confusions = ("confusion", "confusion_low", "confusion_high")
     return {
         **{name: row[name] for name in ("a", "b", "relation")},

@@ -82,10 +82,12 @@ _BEHAVIOURS = schema(
     ("low high", pl.Float64),
     ("examples", pl.List(pl.String)),
 )
-_EXCHANGES = schema(("kind a b", pl.String), ("observed", pl.Int64), ("expected", pl.Float64))
+_EXCHANGES = schema(
+    ("kind a b", pl.String), ("observed margin", pl.Int64), ("expected", pl.Float64)
+)
 _EXCHANGED = schema(
     ("a b relation", pl.String),
-    ("observed forth back labelled labelled_a labelled_b", pl.Int64),
+    ("observed forth back margin labelled labelled_a labelled_b", pl.Int64),
     ("expected excess q_value", pl.Float64),
     ("passes", pl.Boolean),
 )
@@ -113,11 +115,12 @@ class ModelPart:
         absent_metrics: ``name, reason`` of each metric that these predictions do not allow.
         beside: Rows as in ``metrics``: tied answers (``ties``), and mass under no node of a cut.
         behaviours: ``name, title, instances, of, low, high, examples`` of each behaviour.
-        exchanges: ``kind, a, b, observed, expected``: exchanges of labels, in total and by pair of
-            branches.
+        exchanges: ``kind, a, b, observed, margin, expected``: exchanges of labels, in total and by
+            pair of branches, with the expectation and a count that it grows with.
         exchanged_pairs: The labels exchanged most beyond what is expected: ``a, b, relation``;
             ``observed`` exchanges, ``forth`` with a as label, ``back`` with b; instances
-            ``labelled`` with just one of them, and with each; ``expected, excess, q_value`` and
+            ``labelled`` with just one of them, and with each; ``expected``, which grows with a
+            ``margin``, ``excess, q_value`` and
             ``passes``, whether the two are tested to be exchanged too often.
         answers: Labels given falsely more often than missed: ``node``; instances on which it is
             given so (``falsely``) and ``missed`` for another, rightly given (``hits``), given in

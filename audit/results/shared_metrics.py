@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from audit.disclosure import is_small, shown_count
+from audit.disclosure import is_small, shown_count, to_step
 
 SHARES = ("accuracy", "accuracy_alignment", "recovered", "lost")
 """Metrics that are a count divided by n, so that the value discloses a count."""
@@ -79,11 +79,14 @@ def in_decimals(metric: Mapping[str, Any], n: int, min_cell: int) -> dict[str, A
     """A metric; a ratio of sums with so few decimals that it fits every sum that it may have.
 
     A sum is at least n; of any number from 10 ** d some share rounds to each number of d decimals.
+    Of single answers other metrics tell parts of the sums: there steps leave ``min_cell`` of them.
     """
-    if min_cell <= 1 or metric["name"] not in _OF_SUMS:
+    numbers = [name for name, value in metric.items() if isinstance(value, float)]
+    if min_cell <= 1 or not n or metric["name"] not in (*_OF_SUMS, "mistake_severity"):
         return dict(metric)
-    decimals = int(math.log10(max(n, 1)))
-    return {k: round(v, decimals) if isinstance(v, float) else v for k, v in metric.items()}
+    if "threshold" in metric["parameters"]:
+        return {**metric, **{k: round(metric[k], int(math.log10(n))) for k in numbers}}
+    return {**metric, **{k: to_step(metric[k], min_cell / n) for k in numbers}}
 
 
 def _bounds_few(metric: Mapping[str, Any], min_cell: int) -> bool:

@@ -195,7 +195,7 @@ def _counted(evidence: Evidence) -> Iterator[Line]:
         if evidence["explained"] != evidence["expected_length"]:
             yield from _expected("expected with other pairs found", evidence["explained"])
     elif "first_as_second" in evidence:
-        yield _count("both ways", evidence["instances"], evidence["of"])
+        yield _count("both ways", evidence["instances"], None)
         yield from _expected("expected", evidence["expected_exchanges"])
         yield _count("the first label, answered with the second", evidence["first_as_second"], None)
         yield _count("the second label, answered with the first", evidence["second_as_first"], None)

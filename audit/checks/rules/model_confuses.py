@@ -198,11 +198,12 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         severity="note",
         nodes=(hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]]),
         statement=f"{first} and {second} ({_RELATION[relation]}): {{instances}} "
-        "of {of} instances with one of the two ({share}) {instances|is|are} mistaken for the other"
+        "{instances|instance|instances} with one of the two {instances|is|are} mistaken for the "
+        "other"
         f"[, {{first_as_second}} for {second}][, {{second_as_first}} for {first}]"
         "[; {expected_exchanges} would be if the model made its mistakes at random].",
         evidence={
-            **exchange_evidence(row, measured.n_instances),
+            **exchange_evidence(row, one_answer=measured.predicted.predictions.single_label),
             "family": Quantity(family),
         },
         curator="Look at the instances of both kinds, and whether the labels or the answers are "

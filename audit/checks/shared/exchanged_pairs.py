@@ -12,7 +12,7 @@ from scipy.special import gammainc
 from audit.alignment.measure import ModelMeasurements
 from audit.base.dag import IntArray
 from audit.engine.pairs.pair_counts import support
-from audit.engine.scores.exchanges import Given, count_given
+from audit.engine.scores.exchanges import Given, count_given, least_margin
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements, once
@@ -65,7 +65,7 @@ def exchanged_pairs(measured: Measurements) -> pl.DataFrame:
 
 
 _COLUMNS = {
-    **dict.fromkeys(("a", "b", "relation", "observed", "forth", "back"), pl.Int64),
+    **dict.fromkeys(("a", "b", "relation", "observed", "forth", "back", "margin"), pl.Int64),
     **dict.fromkeys(("expected", "excess", "q_value"), pl.Float64),
     "passes": pl.Boolean,
 }
@@ -77,7 +77,8 @@ def compared_pairs(measured: Measurements) -> pl.DataFrame:
 
     Returns:
         Columns ``a, b`` (indices of nodes, a before b), ``relation`` (index of `RELATIONS`),
-        ``observed, forth, back`` (instances: in all, with a as label, with b as label),
+        ``observed, forth, back`` (instances: in all, with a as label, with b as label), ``margin``
+        (`least_margin`),
         ``expected, excess`` (observed less expected), ``q_value`` and ``passes``, whether that is
         within the policy's false discovery rate; empty where no pair can be judged.
     """
@@ -97,6 +98,7 @@ def compared_pairs(measured: Measurements) -> pl.DataFrame:
             "observed": observed,
             "forth": found.forth[kept],
             "back": found.back[kept],
+            "margin": least_margin(found.missed, found.false, a, b),
             "expected": expected,
             "excess": observed - expected,
             "q_value": q_value,

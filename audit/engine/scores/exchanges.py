@@ -83,6 +83,20 @@ class Exchanges:
         return ordered - both * (both - 1) // 2 - int(self.exchangeable(below, above).sum())
 
 
+def least_margin(missed: IntArray, false: IntArray, a: IntArray, b: IntArray) -> IntArray:
+    """Least of the numbers of mistakes that an expectation grows with; 0 where it is 0.
+
+    Args:
+        missed: How often each label, or any of several, is missed, shape (n,).
+        false: How often it is false, same shape.
+        a: First of each pair, shape (n_pairs,).
+        b: Second of each pair, same shape.
+    """
+    ways = np.array([[missed[a], false[b]], [missed[b], false[a]]])
+    least = np.where(ways.min(axis=1) > 0, ways.min(axis=1), ways.max(initial=0) + 1).min(axis=0)
+    return np.where(ways.min(axis=1).max(axis=0) > 0, least, 0)
+
+
 def above_another(closure: Sparse) -> tuple[IntArray, IntArray]:
     """Each node and each of its strict ancestors, two arrays of the same shape."""
     below, above = row_numbers(closure), closure.indices.astype(np.int64)

@@ -93,10 +93,13 @@ SAID = (
 )  # fmt: skip
 
 
-def audited(min_cell: int, said: tuple[tuple[int, str, str], ...] = SAID) -> AuditResult:
+def audited(
+    min_cell: int, said: tuple[tuple[int, str, str], ...] = SAID, *, one_answer: bool = False
+) -> AuditResult:
     each = [(label, answer) for times, label, answer in said for _ in range(times)]
     dataset = labelled(WORLD, {f"i{n:04}": [label] for n, (label, _) in enumerate(each)})
-    model = predicted(dataset, {f"i{n:04}": {answer: 1.0} for n, (_, answer) in enumerate(each)})
+    scores = {f"i{n:04}": {answer: 1.0} for n, (_, answer) in enumerate(each)}
+    model = predicted(dataset, scores, single_label=one_answer)
     return run_audit(dataset, Policy(min_cell=min_cell), predictions=model, anyway=True)
 
 
@@ -180,6 +183,20 @@ def test_exchanges_are_listed_as_findings_tell_them() -> None:
         assert by_pair[a, b]["expected"] == finding["evidence"]["expected_exchanges"]
     assert by_pair["dog", "saw"]["observed"] == "<11"
     assert all(row["excess"] is None for row in told if isinstance(row["observed"], str))
+
+
+def test_exchanges_of_single_answers_are_in_steps_since_accuracies_tell_their_sums() -> None:
+    shared = audited(11, one_answer=True).shared()
+    told = [row["observed"] for row in shared["overview"]["exchanged_pairs"]]
+    told += [row["observed"] for row in shared["overview"]["branch_exchanges"]]
+    told += [row["exchanges"] for row in shared["overview"]["exchanges"]]
+    for check in shared["checks"]:
+        for one in check["findings"] if check["name"] == "model_confuses" else ():
+            ways = ("instances", "first_as_second", "second_as_first")
+            told += [one["evidence"][name] for name in ways]
+
+    assert told
+    assert all(one is None or int(one[1:]) % 11 in (0, 10) for one in told)
 
 
 def test_answers_given_falsely_are_listed_in_steps() -> None:

@@ -17,6 +17,7 @@ from audit.disclosure import (
     coarse,
     count,
     derived,
+    in_proportion,
     is_small,
     shown,
     shown_change,
@@ -473,3 +474,16 @@ def test_instances_of_groups_within_each_other_are_shown_in_steps() -> None:
 
     assert found == {"instances": shown_in_steps(47, 100, 11), "few": shown_in_steps(5, 100, 11)}
     assert found["instances"] != 47
+
+
+@given(rate=st.floats(1e-3, 1e3), n=st.integers(1, 2_000), m=st.integers(2, 60))
+def test_a_number_that_grows_with_a_count_leaves_as_many_counts_as_it_must(
+    rate: float, n: int, m: int
+) -> None:
+    """Small counts tell none; of others one less than m are left where the step ends at one."""
+    told = in_proportion(rate * n, n, m)
+    nearby = range(max(n - 12 * m, m), n + 12 * m)
+    left = [k for k in nearby if in_proportion(rate * k, k, m) == told]
+
+    assert (told is None) == (n < m)
+    assert told is None or n < 6 * m or len(left) >= m - 1
