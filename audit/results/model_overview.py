@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -15,11 +15,11 @@ from audit.disclosure import (
     Shown,
     carried,
     in_proportion,
-    is_small,
     shown,
     shown_count,
     shown_in_steps,
     shown_parts,
+    suppress_breakdown,
     together,
     withheld_last,
 )
@@ -31,6 +31,8 @@ from audit.results.shared_tables import columns, shared_rows
 
 MOST_CONFUSED = 15
 """Number of most confused pairs that get an interval and are shown in reports."""
+ToldPairs: TypeAlias = Mapping[tuple[str, str], tuple[int, Shown]]
+"""Exchanges of two labels that a line or a finding tells, as they are and as they are shown."""
 _ANSWERS = columns("node", "share", "falsely missed hits answers labelled")
 
 
@@ -55,20 +57,25 @@ def model_overview(
     depths = dict(run.nodes.select("node", "depth").iter_rows())
     behaviours, exchanges = ((), ()) if model is None else (model.behaviours, model.exchanges)
     scopes = () if model is None else sorted(model.scopes)
-    told = [] if model is None else _exchanged(run, model.exchanged_pairs)
-    listed = {
-        (min(row["a"], row["b"]), max(row["a"], row["b"])): row["observed"]
-        for row in told
-        if isinstance(row["observed"], int)
+    listed = () if model is None else model.exchanged_pairs
+    pairs = _exchanged(run, listed)
+    shown_of = {(line["a"], line["b"]): line["observed"] for line in pairs}
+    told: dict[tuple[str, str], tuple[int, Shown]] = {
+        labels: (n, shown_count(n, (), run.min_cell)) for labels, n in exchanged.items()
     }
+    for row in listed:
+        told[min(row["a"], row["b"]), max(row["a"], row["b"])] = (
+            row["observed"],
+            shown_of[row["a"], row["b"]],
+        )
     return {
         "scopes": [
             {"node": node, "title": titles.get(node), "depth": depths[node]} for node in scopes
         ],
         "behaviours": [_behaviour(behaviour, run.min_cell) for behaviour in behaviours],
-        "exchanges": _exchange_kinds(run, exchanges),
-        "branch_exchanges": _branch_exchanges(run, exchanges, {**exchanged, **listed}),
-        "exchanged_pairs": told,
+        "exchanges": _exchange_kinds(run, exchanges, told),
+        "branch_exchanges": _branch_exchanges(run, exchanges, told),
+        "exchanged_pairs": pairs,
         "answers": [] if model is None else _answers(run, model.answers),
         "data_beside_model": withheld_last(
             (_beside(row, run, counts) for row in beside), "confusion", "a", "b"
@@ -90,30 +97,31 @@ def _behaviour(behaviour: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
     }
 
 
-def _exchange_kinds(run: Record, exchanges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _exchange_kinds(
+    run: Record, exchanges: Sequence[Mapping[str, Any]], told: ToldPairs
+) -> list[dict[str, Any]]:
     rows = [row for row in exchanges if row["kind"] != "branches"]
-    counts = _parts_shown(run, [row["observed"] for row in rows])
+    parts: dict[str, list[tuple[int, Shown]]] = {row["kind"]: [] for row in rows}
+    for labels, one in told.items() if rows else ():
+        parts["within" if set.intersection(*_branches(run, labels)) else "across"].append(one)
+    counts = _shown_lines(run, [(row["observed"], parts[row["kind"]]) for row in rows])
     return [
         {"kind": row["kind"], "exchanges": count} for row, count in zip(rows, counts, strict=True)
     ]
 
 
-def _parts_shown(run: Record, counts: Sequence[int]) -> list[Shown]:
-    """Exchanges of several kinds, or of several branches."""
-    if counts and run.ledger["predictions"]["single_label"]:
-        whole = run.ledger["predictions"]["instances_matched"]
-        return [shown_in_steps(n, whole, run.min_cell) for n in counts]
-    return [*shown_parts(counts, run.min_cell)]
-
-
 def _branch_exchanges(
-    run: Record,
-    exchanges: Sequence[Mapping[str, Any]],
-    exchanged: Mapping[tuple[str, str], int],
+    run: Record, exchanges: Sequence[Mapping[str, Any]], told: ToldPairs
 ) -> list[dict[str, Any]]:
     """Exchanges of two branches, the largest shown excess first, then those withheld."""
     rows = [row for row in exchanges if row["kind"] == "branches"]
-    counts = _shown_lines(run, rows, exchanged)
+    parts: dict[frozenset[str], list[tuple[int, Shown]]] = {}
+    for labels, one in told.items() if rows else ():
+        sides = _branches(run, labels)
+        for ends in product(*sides) if not set.intersection(*sides) else ():
+            parts.setdefault(frozenset(ends), []).append(one)
+    lines = [(row["observed"], parts.get(frozenset((row["a"], row["b"])), [])) for row in rows]
+    counts = _shown_lines(run, lines)
     expected = [in_proportion(row["expected"], row["margin"], run.min_cell) for row in rows]
     return _by_excess(
         {"a": row["a"], "b": row["b"], **_titles(row, run), **_beside_chance(*numbers)}
@@ -200,47 +208,46 @@ def _titles(row: Mapping[str, Any], run: Record) -> dict[str, str | None]:
     return {f"title_{end}": run.titles[row[end]] for end in ("a", "b")}
 
 
-def _shown_lines(
-    run: Record,
-    rows: Sequence[Mapping[str, Any]],
-    exchanged: Mapping[tuple[str, str], int],
-) -> list[Shown]:
-    """The counts of lines that sum to a total and of which pairs of labels are told.
+def _branches(run: Record, labels: tuple[str, str]) -> list[set[str]]:
+    """The branches of each of two labels."""
+    found = run.nodes.filter(pl.col("node").is_in(labels)).select("node", "branches")
+    return [set(branches) for _, branches in found.iter_rows()]
 
-    A line that pairs leave few others of is a bound, and never the only one that is withheld.
+
+def _shown_lines(
+    run: Record, lines: Sequence[tuple[int, Sequence[tuple[int, Shown]]]]
+) -> list[Shown]:
+    """The counts of lines that sum to a total, each with what of it is told of pairs of labels.
+
+    A line that pairs would tell a small part of is a bound, and never the only one withheld. Those
+    of single answers are in steps.
     """
-    counts, min_cell = [row["observed"] for row in rows], run.min_cell
-    shown = _parts_shown(run, counts)
-    reported = _reported_exchanges(run.nodes, exchanged) if min_cell > 1 else {}
+    counts, min_cell = [count for count, _ in lines], run.min_cell
+    if counts and run.ledger["predictions"]["single_label"]:
+        whole = run.ledger["predictions"]["instances_matched"]
+        return [shown_in_steps(n, whole, min_cell) for n in counts]
+    told: list[Shown] = [*shown_parts(counts, min_cell)]
     torn = [
         place
-        for place, row in enumerate(rows)
-        if isinstance(shown[place], int)
-        and (row["a"], row["b"]) in reported
-        and is_small(counts[place] - reported[row["a"], row["b"]], min_cell)
+        for place, line in enumerate(lines)
+        if isinstance(told[place], int) and min_cell > 1 and _tells_a_part(*line, min_cell)
     ]
     for place in torn:
-        shown[place] = f">{min_cell - 1}"
-    if torn and sum(not isinstance(count, int) for count in shown) == 1:
-        exact = [place for place, count in enumerate(shown) if isinstance(count, int)]
+        told[place] = f">{min_cell - 1}"
+    if torn and sum(not isinstance(count, int) for count in told) == 1:
+        exact = [place for place, count in enumerate(told) if isinstance(count, int)]
         for place in sorted(exact, key=counts.__getitem__)[:1]:
-            shown[place] = None
-    return shown
+            told[place] = None
+    return told
 
 
-def _reported_exchanges(
-    nodes: pl.DataFrame, exchanged: Mapping[tuple[str, str], int]
-) -> dict[tuple[str, str], int]:
-    """Exchanges that are told of pairs, by the two branches of their labels."""
-    branches = dict(nodes.select("node", "branches").iter_rows())
-    reported: dict[tuple[str, str], int] = {}
-    for labels, times in exchanged.items():
-        sides = [branches[label] for label in labels]
-        if set(sides[0]).isdisjoint(sides[1]):
-            for one, other in product(*sides):
-                line = (min(one, other), max(one, other))
-                reported[line] = reported.get(line, 0) + times
-    return reported
+def _tells_a_part(count: int, parts: Sequence[tuple[int, Shown]], min_cell: int) -> bool:
+    """Whether a sum narrows a small part of it, or the rest, beside parts as they are told."""
+    rest = count - sum(n for n, _ in parts)
+    every: list[tuple[int, Shown]] = [*parts, *([(rest, ">0")] if rest > 0 else [])]
+    alone = [shown for _, shown in every]
+    opened, narrow = suppress_breakdown([n for n, _ in every], alone, min_cell, summed=[count])
+    return narrow or opened != alone
 
 
 def confused(run: Record) -> list[dict[str, Any]]:
