@@ -145,7 +145,9 @@ def finding_of(record: str) -> Finding:
 
 def _evidence(stored: Mapping[str, Any]) -> dict[str, Quantity]:
     return {
-        name: Quantity(q["value"], q["kind"], tuple(q["totals"]), tuple(q["sources"]))
+        name: Quantity(
+            q["value"], q["kind"], *(tuple(q[of]) for of in ("totals", "sources", "untold"))
+        )
         for name, q in stored.items()
     }
 
