@@ -18,8 +18,8 @@ from audit.entailment.analysis import Entailment
 from audit.entailment.dataset import EVENT, HYPERNYM, NOUN, VERB, VOTES, EntailmentDataset
 from audit.measure.measure import Measurements
 from audit.results.findings import CheckResult, Finding
-from fixtures.entailed_release import Stated, measured_tuples, stated
-from fixtures.entailment_world.faults import FAULTS, Planted, cycle
+from fixtures.entailed_release import Stated, measured_tuples, planted, stated
+from fixtures.entailment_world.faults import FAULTS, cycle
 from fixtures.entailment_world.lexicon import made_up
 from fixtures.entailment_world.world import clean_world, dataset_of
 from fixtures.examples import examples
@@ -27,12 +27,6 @@ from fixtures.examples import examples
 WORLD = clean_world(11)
 CHECKS = {check.name: check for check in Entailment.checks}
 Edge = tuple[str, str, bool]
-
-
-@cache
-def planted(name: str) -> tuple[Planted, Measurements]:
-    made = FAULTS[name](WORLD)
-    return made, measured_tuples(made.dataset)
 
 
 @cache

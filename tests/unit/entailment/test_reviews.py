@@ -9,11 +9,9 @@ from audit.entailment.analysis import Entailment
 from audit.entailment.corrections import corrections
 from audit.entailment.dataset import EVENT, EntailmentDataset
 from audit.entailment.measure import EntailmentMeasurements
-from fixtures.entailed_release import measured_tuples, stated
+from fixtures.entailed_release import measured_tuples, planted, stated
 from fixtures.entailment_world.faults import FAULTS
-from fixtures.entailment_world.world import clean_world
 
-WORLD = clean_world(19)
 RATE = 0.05
 
 
@@ -35,7 +33,7 @@ def events(*edges: tuple[str, str, bool], votes: tuple[int, ...] = ()) -> Entail
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_every_finding_has_a_proposal_among_its_cases(name: str) -> None:
-    measured = measured_tuples(FAULTS[name](WORLD).dataset)
+    measured = planted(name)[1]
     proposals = corrections(measured.of(EntailmentMeasurements), RATE)
     ids = measured.loaded.dataset.instances["instance"]
     findings = 0
@@ -107,9 +105,9 @@ def test_a_generation_set_gets_what_it_lacks_and_loses_what_is_denied() -> None:
 
 
 def test_votes_of_an_annotator_who_differs_are_proposed_the_other_way() -> None:
-    planted = FAULTS["annotator_outlier"](WORLD)
-    votes = planted.dataset.votes
-    found = {one for one in reviewed(planted.dataset) if one[1] == "annotator_outlier"}
+    dataset = planted("annotator_outlier")[0].dataset
+    votes = dataset.votes
+    found = {one for one in reviewed(dataset) if one[1] == "annotator_outlier"}
     assert found
     for number, _, column, value, proposed in found:
         annotator, vote = value.split(": ")
