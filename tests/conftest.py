@@ -66,7 +66,7 @@ svg._drawn = lru_cache(2048)(svg._drawn.__wrapped__)
 settings.register_profile(
     "same",
     deadline=None,
-    max_examples=50,
+    max_examples=30,
     derandomize=True,
     database=None,
     print_blob=True,

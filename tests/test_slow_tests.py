@@ -85,7 +85,7 @@ def test_slow_ones_and_all_examples_and_what_did_not_pass_are_left_to_test_all(
     rest = ran("test-all", tmp_path, f"--but-passed={passed}")
 
     assert some == {"quick": 1, "slow": 0, "skipped": 0, "example": 4}
-    assert rest == {"quick": 0, "slow": 1, "skipped": 1, "example": 40}
+    assert rest == {"quick": 0, "slow": 1, "skipped": 1, "example": 24}
     assert "-m" not in pytest_of("test-all")
 
 
