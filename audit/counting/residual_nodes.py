@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -104,12 +105,16 @@ def _titled(
     hierarchy: Hierarchy, words: tuple[str, ...], progress: Progress
 ) -> dict[int, Residual]:
     """`by_title`; of a built-in classification to which nothing was added it is read."""
-    of_it = pl.col("sha256") == hierarchy.sha256
-    known = pl.read_parquet(COMPILED).filter(of_it).drop("sha256")
-    if known.is_empty() or words != further_words(hierarchy, Policy()):
+    known = _compiled().get((hierarchy.sha256,))
+    if known is None or words != further_words(hierarchy, Policy()):
         progress("comparing titles of nodes")
         return by_title(hierarchy, words)
     return {index: Residual(kind, rule) for index, kind, rule in known.iter_rows()}
+
+
+@cache
+def _compiled() -> dict[tuple[Any, ...], pl.DataFrame]:
+    return pl.read_parquet(COMPILED).partition_by("sha256", include_key=False, as_dict=True)
 
 
 @lru_cache(maxsize=1)
