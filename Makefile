@@ -13,7 +13,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 # There is a test on every core: threads of a product of matrices or a table would wait.
 export OPENBLAS_NUM_THREADS := 1
-export POLARS_MAX_THREADS := 1
+test test-all explore: export POLARS_MAX_THREADS := 1
 # Pins are of one kernel of OpenBLAS: those of other processors round otherwise.
 ifeq ($(shell uname -m),x86_64)
 export OPENBLAS_CORETYPE := Haswell
