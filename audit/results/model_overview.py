@@ -15,6 +15,7 @@ from audit.disclosure import (
     Shown,
     carried,
     in_proportion,
+    is_small,
     shown,
     shown_count,
     shown_in_steps,
@@ -72,7 +73,7 @@ def model_overview(
         "scopes": [
             {"node": node, "title": titles.get(node), "depth": depths[node]} for node in scopes
         ],
-        "behaviours": [_behaviour(behaviour, run.min_cell) for behaviour in behaviours],
+        "behaviours": _behaviours(behaviours, run.min_cell),
         "exchanges": _exchange_kinds(run, exchanges, told),
         "branch_exchanges": _branch_exchanges(run, exchanges, told),
         "exchanged_pairs": pairs,
@@ -83,8 +84,19 @@ def model_overview(
     }
 
 
-def _behaviour(behaviour: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
-    shown = shown_count(behaviour["instances"], [behaviour["of"]], min_cell)
+def _behaviours(rows: Sequence[Mapping[str, Any]], min_cell: int) -> list[dict[str, Any]]:
+    """Kinds of behaviour; most exclude each other, so that together they tell of how few is none.
+
+    The smallest one is then a bound.
+    """
+    shown: list[Shown] = [shown_count(row["instances"], [row["of"]], min_cell) for row in rows]
+    exact = [(n, place) for place, n in enumerate(shown) if isinstance(n, int) and n]
+    if exact and is_small(rows[0]["of"] - sum(row["instances"] for row in rows), min_cell):
+        shown[min(exact)[1]] = f">{min_cell - 1}"
+    return [_behaviour(row, one, min_cell) for row, one in zip(rows, shown, strict=True)]
+
+
+def _behaviour(behaviour: Mapping[str, Any], shown: Shown, min_cell: int) -> dict[str, Any]:
     hidden = isinstance(shown, str) or not behaviour["of"]
     return {
         "name": behaviour["name"],

@@ -21,6 +21,8 @@ _OF_MISTAKES = (*NET, "mistake_severity")
 _OVER_CUTS = ("f1", "hierarchical_precision", "hierarchical_recall", "hierarchical_f1")
 """Metrics that sum what is right over all cuts, where each instance has one answer."""
 
+_MASS = ("residual_from", "residual_to")
+"""Mean mass outside a cut: how many answers lie above it, where each is one node."""
 _OF_SUMS = ("hierarchical_precision", "hierarchical_recall", "hierarchical_f1")
 """Ratios of sums over nodes, which an exact ratio would tell."""
 
@@ -82,7 +84,7 @@ def in_decimals(metric: Mapping[str, Any], n: int, min_cell: int) -> dict[str, A
     Of single answers other metrics tell parts of the sums: there steps leave ``min_cell`` of them.
     """
     numbers = [name for name, value in metric.items() if isinstance(value, float)]
-    if min_cell <= 1 or not n or metric["name"] not in (*_OF_SUMS, "mistake_severity"):
+    if min_cell <= 1 or not n or metric["name"] not in (*_OF_SUMS, *_MASS, "mistake_severity"):
         return dict(metric)
     if "threshold" in metric["parameters"]:
         return {**metric, **{k: round(metric[k], int(math.log10(n))) for k in numbers}}
@@ -92,7 +94,8 @@ def in_decimals(metric: Mapping[str, Any], n: int, min_cell: int) -> dict[str, A
 def _bounds_few(metric: Mapping[str, Any], min_cell: int) -> bool:
     """Whether a mean of numbers that are 1 where all is right bounds how few are not, or are."""
     value, n = metric["value"], metric["n"]
-    sums = (value * n, (1 - value) * n) if metric["name"] in _OVER_CUTS and n else ()
+    mean = metric["name"] in (*_OVER_CUTS, *_MASS)
+    sums = (value * n, (1 - value) * n) if mean and value is not None and n else ()
     return any(0 < part < min_cell for part in sums)
 
 
