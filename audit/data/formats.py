@@ -338,8 +338,10 @@ def _none_or_several(
 
 def _refuse_unreadable(source: Source) -> None:
     source.refuse_pickle()
-    if source.files and not source.head.strip():
-        raise InputError("a dataset with content is required", found="an empty file", where=source)
+    nothing = {b"": "an empty file", b"[]": "an empty list", b"{}": "an empty object"}
+    if source.files and source.head.strip() in nothing:
+        found = nothing[source.head.strip()]
+        raise InputError("a dataset with content is required", found=found, where=source)
 
 
 def _unlike(source: Source) -> list[str]:

@@ -153,10 +153,7 @@ def node_spelt(text: str, hierarchy: Hierarchy) -> tuple[str, str] | None:
     return (whole, "with slashes in them") if whole != text and whole in hierarchy else None
 
 
-_DOTTED = re.compile(
-    r"[0-9A-Za-z]{2,}(\.[0-9A-Za-z]{2,})+|([A-Za-z][0-9A-Za-z]{2,3}|[0-9]{3})\.[0-9A-Za-z]"
-)
-"""Codes with dots, of ICD too; a number with one decimal and fewer digits is rather a number."""
+_DOTTED = re.compile(r"[0-9A-Za-z]{2,}(\.[0-9A-Za-z]{2,})+")
 _DECIMALS = re.compile(r"\d{3}(?=[\d./]*/)/?\.[\d/]+")
 
 

@@ -211,6 +211,15 @@ def test_formats_of_files_refuse_a_frame(format: str, toy_hierarchy: audit.Hiera
         audit.load_labels(LONG, toy_hierarchy, format=format)
 
 
+@pytest.mark.parametrize(("text", "found"), [("[]\n", "list"), ("{}", "object"), ("", "file")])
+def test_a_file_of_nothing_is_said_to_be_empty(
+    text: str, found: str, tmp_path: Path, toy_hierarchy: audit.Hierarchy
+) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(InputError, match=f"an empty {found}"):
+        audit.load_labels(tmp_path / "a.json", toy_hierarchy)
+
+
 # --- folders ----------------------------------------------------------------------------------
 
 

@@ -49,9 +49,7 @@ class _Number(str):
 def document(text: str) -> tuple[pl.DataFrame, tuple[Reading, ...]] | None:
     """The table that one object of JSON is, and what is told of it; None if it is none."""
     held = json.loads(text, parse_int=_Number, parse_float=_Number, object_pairs_hook=once)
-    if not isinstance(held, dict):
-        return None
-    if held.keys() & _OF_RECORDS:
+    if not isinstance(held, dict) or not held or held.keys() & _OF_RECORDS:
         return None
     for decision, make in _SHAPES:
         if (table := make(held)) is not None and table.width > 1:

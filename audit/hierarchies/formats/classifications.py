@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 
-from audit.base.errors import SchemaError
+from audit.base.errors import SchemaError, first_cases
 from audit.base.readings import Reading
 from audit.hierarchies.coding import retired_ids
 from audit.hierarchies.formats import mesh, names, tables
@@ -45,6 +45,15 @@ class _Table:
     def __init__(self, frame: pl.DataFrame) -> None:
         self.columns = {names.plain(name): name for name in frame.columns}
         self._frame = frame
+
+    def require(self, path: Path, *either: Iterable[str]) -> None:
+        """Raise SchemaError where of some columns there is none."""
+        if not all(self.columns.keys() & {*some} for some in either):
+            raise SchemaError(
+                "a column of codes of ICD and one of categories, as AHRQ calls them, are required",
+                found=f"the columns {first_cases(self.columns.values())}",
+                where=path,
+            )
 
     def cells(self, plain: str) -> list[str]:
         """The cells of a column, none of one that is not there."""
@@ -88,7 +97,7 @@ def _built(
     shape: Shape,
     edges: Iterable[EdgeRow],
     titles: Iterable[tuple[str, str]],
-    codes: Sequence[str] = (),
+    forms: Mapping[str, str],
     readings: Sequence[Reading] = (),
 ) -> Hierarchy:
     """The hierarchy of edges and titles; labels may have the dots of codes of ICD, or lack them."""
@@ -96,7 +105,7 @@ def _built(
     for node, title in titles:
         said[node] = said.get(node) or title
     every = dict.fromkeys([*(end for edge in own for end in edge if end), *said])
-    forms = {form: code for form, code in _forms(codes).items() if form not in every}
+    forms = {form: code for form, code in forms.items() if form not in every}
     return hierarchy_of(
         path, [edge for edge in own if all(edge)],
         [(node, said.get(node) or None, None) for node in every],
@@ -104,17 +113,27 @@ def _built(
     )  # fmt: skip
 
 
-def _forms(codes: Sequence[str]) -> dict[str, str]:
+def _forms(codes: Sequence[str], column: str) -> dict[str, str]:
     """Each code of ICD by how it is written with its dot, or without: 250.00 of 25000.
 
-    Of ICD-9-CM the codes of procedures have four digits at most, those of diagnoses five.
+    Of ICD-9-CM the codes of procedures have four digits at most, those of diagnoses five; where
+    all have so few, they may be either. Its external causes have their dot behind E and three
+    digits; a column that does not say its edition has them from E800 on. ICD-10-PCS has no dots.
+
+    >>> [*_forms(["E119"], "icd10cmcode"), *_forms(["E8120"], "code")]
+    ['E11.9', 'E812.0']
     """
-    bare = [code for code in codes if "." not in code]
-    procedures = max(map(len, bare), default=5) < 5
+    if column.startswith("icd10pcs"):
+        return {}
+    tenth, ninth = column.startswith("icd10"), column.startswith("icd9")
+    external = re.compile(r"E\d{3,4}" if ninth else r"E[89]\d{2,3}")
+    bare = [code for code in codes if code and "." not in code]
+    few = all(code.isdecimal() and len(code) < 5 for code in bare)
     found = {code.replace(".", ""): code for code in codes if "." in code}
     for code in bare:
-        at = 2 if procedures else 4 if re.fullmatch(r"E\d{3,4}", code) else 3
-        found |= {f"{code[:at]}.{code[at:]}": code} if len(code) > at else {}
+        cause = not tenth and external.fullmatch(code)
+        for at in (2, 3) if few else [4] if cause else [3]:
+            found |= {f"{code[:at]}.{code[at:]}": code} if len(code) > at else {}
     return found
 
 
@@ -122,6 +141,7 @@ def _read_ccs(path: Path, shape: Shape) -> Hierarchy:
     """Read codes below the lowest category of each; categories are ``CCS 1.2`` and ``CCS 49``."""
     table = _Table(tables.table_of(path, shape))
     levels = sorted(filter(_LEVEL.fullmatch, table.columns)) or ["ccscategory"]
+    table.require(path, _CODES, levels)
     both = levels != ["ccscategory"] and "ccscategory" in table.columns
     code = next((one for one in _CODES if one in table.columns), "")
     codes = table.cells(code)
@@ -140,13 +160,13 @@ def _read_ccs(path: Path, shape: Shape) -> Hierarchy:
         "a category may lie in several of them", len(codes),
         "--hierarchy-format levels --hierarchy-levels COL",
     )  # fmt: skip
-    with_dots = [] if code.startswith("icd10pcs") else codes
-    return _built(path, shape, edges, titles, with_dots, [told] if both else [])
+    return _built(path, shape, edges, titles, _forms(codes, code), [told] if both else [])
 
 
 def _read_ccsr(path: Path, shape: Shape) -> Hierarchy:
     """Read codes below all categories of each, and these below body systems or domains."""
     table = _Table(tables.table_of(path, shape))
+    table.require(path, _CODES, [*filter(_CCSR.fullmatch, table.columns)] or ["prccsr"])
     code = next((one for one in _CODES if one in table.columns), "")
     codes, domains = table.cells(code), table.cells("clinicaldomain")
     edges, titles = list[EdgeRow](), [*zip(codes, table.named(code), strict=True)]
@@ -157,7 +177,7 @@ def _read_ccsr(path: Path, shape: Shape) -> Hierarchy:
                 edges += [(own, category), (category, above := domain or category[:3])]
                 titles += [(category, title), (above, _SYSTEMS.get(above, ""))]
     titles = [one for one in titles if one[0]]
-    return _built(path, shape, edges, titles, [] if code.startswith("icd10pcs") else codes)
+    return _built(path, shape, edges, titles, _forms(codes, code))
 
 
 def _read_phecode(path: Path, shape: Shape) -> Hierarchy:
@@ -188,7 +208,7 @@ def _read_phecode(path: Path, shape: Shape) -> Hierarchy:
             titles.append((code, text))
     if not titles:
         raise SchemaError("rows with a phecode are required", found="none")
-    return _built(path, shape, edges, titles, codes)
+    return _built(path, shape, edges, titles, _forms(codes, icd))
 
 
 def _above(phecode: str) -> list[str]:

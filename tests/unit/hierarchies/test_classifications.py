@@ -99,6 +99,13 @@ def test_labels_have_dots_or_none_and_headings_any_name(tmp_path: Path) -> None:
 
     assert [ccsr.place(one, None).node for one in ("A01.04", "A0104")] == ["A0104"] * 2
     assert phecodes.place("25011", None).node == "250.11"
+    for column, code, dotted in (
+        ("ICD-10-CM CODE", "E119", "E11.9"), ("ICD-10-CM CODE", "A000", "A00.0"),
+        ("ICD-9-CM CODE", "E0010", "E001.0"), ("ICD-9-CM CODE", "4019", "401.9"),
+        ("ICD-9-CM CODE", "3610", "36.10"),
+    ):  # fmt: skip
+        (tmp_path / "one.csv").write_text(f"{column},CCS CATEGORY\n,0\n{code},1\n")
+        assert load_hierarchy(tmp_path / "one.csv").place(dotted, None).node == code
     assert mesh.place("A09.371", None).node == "D3"
     assert any("one node" in one.decision for one in mesh.readings)
     assert mesh.titles[mesh.index("D3")] == "Eye"
@@ -108,12 +115,14 @@ def test_labels_have_dots_or_none_and_headings_any_name(tmp_path: Path) -> None:
     ("d.bin", "*NEWRECORD\nMH = Body\n\n", "UI and MH"), ("d.xml", XML[:-9], "whole XML"),
     ("d.bin", "*NEWRECORD\nMH = Male\nUI = D1\n", "tree numbers"),
     ("h.csv", PHECODES.split("\n")[0] + "\nx,,,,,,,\n", "phecode"),
+    ("ccs.csv", "a,b\n1,2\n", "codes of ICD .*\nFound: the columns 'a', 'b'"),
+    ("ccsr.csv", "a,b\n1,2\n", "codes of ICD .*\nFound: the columns 'a', 'b'"),
 ])  # fmt: skip
 def test_what_lacks_something_is_refused(name: str, text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
 
     with pytest.raises(AuditError, match=said) as caught:
-        load_hierarchy(tmp_path / name)
+        load_hierarchy(tmp_path / name, format=name.partition(".")[0] if "ccs" in name else None)
     assert caught.value.exit_status == 2
 
 
