@@ -170,19 +170,17 @@ def node_sums(values: Sparse, alike: Alike | None) -> NodeSums:
         values: Labels at or below each node, shape (n_records, n_nodes), canonical CSR.
         alike: The records' groups; None if each is a group of its own.
     """
-    n_nodes = values.shape[1]
-    if alike is None:
-        shares, labels = np.ones(len(values.data)), values.data.astype(np.float64)
-        nodes = values.indices
-    else:
-        n = len(alike.group)
-        group = csr_array((np.ones(n, np.int64), (alike.group, np.arange(n))))
-        carriers = csr_array((np.ones_like(values.data), values.indices, values.indptr))
-        carried, summed = (csr_array(group @ of) for of in (carriers, values))
-        size = np.repeat(alike.size, np.diff(carried.indptr))
-        shares, labels, nodes = carried.data / size, summed.data / size, carried.indices
-    of_nodes = (shares, shares**2, labels, labels**2)
-    return NodeSums(*(np.bincount(nodes, one, n_nodes).astype(np.float64) for one in of_nodes))
+    n_nodes, sums = values.shape[1], list[FloatArray]()
+    carriers = csr_array((np.ones_like(values.data), values.indices, values.indptr))
+    for of in (carriers, values):
+        share = of.data.astype(np.float64)
+        if alike is not None:
+            n = len(alike.group)
+            of = csr_array(csr_array((np.ones(n, np.int64), (alike.group, np.arange(n)))) @ of)
+            share = of.data / np.repeat(alike.size, np.diff(of.indptr))
+        weighed = (np.bincount(of.indices, one, n_nodes) for one in (share, share**2))
+        sums += [one.astype(np.float64) for one in weighed]
+    return NodeSums(*sums)
 
 
 @dataclass(frozen=True, eq=False)
