@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,13 +85,24 @@ def residual_share(labelled: IntArray, residual: IntArray, group_of: IntArray | 
         residual: Those of them whose labels below it are all residual.
         group_of: Group number of each instance of the dataset; None without groups.
     """
-    k, n = len(residual), len(labelled)
+    return _shares(labelled, [residual], group_of)[0]
+
+
+def _shares(
+    labelled: IntArray, of_each: Sequence[IntArray], group_of: IntArray | None
+) -> list[Share]:
+    """The same of several sets of residual instances below one parent."""
+    n = len(labelled)
     if group_of is None or not n:
-        return alone(k, n)
-    groups, n_by_group = np.unique(group_of[labelled], return_counts=True)
-    k_by_group = np.bincount(np.searchsorted(groups, group_of[residual]), minlength=len(groups))
-    effective = effective_n(k_by_group.astype(np.float64), n_by_group.astype(np.float64))
-    return Share(k, n, effective, len(groups))
+        return [alone(len(residual), n) for residual in of_each]
+    groups, sizes = np.unique(group_of[labelled], return_counts=True)
+    n_by_group, shares = sizes.astype(np.float64), list[Share]()
+    for residual in of_each:
+        places = np.searchsorted(groups, group_of[residual])
+        k_by_group = np.bincount(places, minlength=len(groups)).astype(np.float64)
+        effective = effective_n(k_by_group, n_by_group)
+        shares.append(Share(len(residual), n, effective, len(groups)))
+    return shares
 
 
 def judged_parents(hierarchy: Hierarchy, residual: Mapping[int, Any]) -> IntArray:
@@ -166,15 +177,15 @@ def _shares_of_counts(records: Records, n_nodes: int, parents: list[int]) -> _Sh
 
 
 def _shares_of_instances(instances: Instances, parents: list[int]) -> _Shares:
-    group_of, n_below = instances.group_of, np.diff(instances.below.labels.indptr)
-    return {
-        kind: {
-            parent: residual_share(below.labelled(parent), below.only_residual(parent), group_of)
-            for parent in parents
-            if n_below[parent]
-        }
-        for kind, below in _below_by_kind(instances).items()
-    }
+    by_kind, group_of = _below_by_kind(instances), instances.group_of
+    n_below = np.diff(instances.below.labels.indptr)
+    shares: dict[str, dict[int, Share]] = {kind: {} for kind in by_kind}
+    for parent in (one for one in parents if n_below[one]):
+        labelled = instances.below.labelled(parent)
+        of_each = [below.only_residual(parent) for below in by_kind.values()]
+        for kind, share in zip(shares, _shares(labelled, of_each, group_of), strict=True):
+            shares[kind][parent] = share
+    return shares
 
 
 def _below_by_kind(instances: Instances) -> dict[str, LabelsBelow]:
