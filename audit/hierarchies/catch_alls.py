@@ -19,9 +19,14 @@ Kind: TypeAlias = Literal["other", "unspecified"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _NAMED = (
-    (re.compile(r"\b(other) than\b|\beach (other)\b"), " otherwise "),
-    (re.compile(r"(?<!\bother) or unspecified(?: type)?\b|\bor unspecified type\b"), " "),
+    (("other",), re.compile(r"\b(other) than\b|\beach (other)\b"), " otherwise "),
     (
+        ("or unspecified",),
+        re.compile(r"(?<!\bother) or unspecified(?: type)?\b|\bor unspecified type\b"),
+        " ",
+    ),
+    (
+        ("episode of care", "partum"),
         re.compile(
             r"\bunspecified as to episode of care(?: or not applicable)?"
             r"|\b(?:initial |subsequent )?episode of care(?: unspecified)?"
@@ -30,10 +35,10 @@ _NAMED = (
         ),
         " ",
     ),
-    (re.compile(r"\bnot stated as\b"), " unstated "),
+    (("not stated as",), re.compile(r"\bnot stated as\b"), " unstated "),
 )
 """Words of a catch-all that name something, and those that name the encounter and not the matter,
-with what is read in their place."""
+with what is read in their place; before each, what stands in any such text, quickly looked for."""
 _MARK = re.compile(
     r"\bother\b(?: specified)?(?:(?: and| or) unspecified)?"
     r"|\bnot elsewhere (?:classified|specified)\b|\bnec\b"
@@ -96,8 +101,9 @@ def read_title(title: str) -> Title:
     ()
     """
     text = title.lower()
-    for named, instead in _NAMED:
-        text = named.sub(instead, text)
+    for held, named, instead in _NAMED:
+        if any(one in text for one in held):
+            text = named.sub(instead, text)
     marks = tuple(_MARK.findall(text))
     words = (_singular(word) for word in _WORD.findall(_MARK.sub(" ", text)))
     repeats = len(marks) == 1 and _REPEATS_ITS_HEADING.fullmatch(text.strip()) is not None
