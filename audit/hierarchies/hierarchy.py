@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from scipy.sparse import csr_array, eye_array
 
 from audit.base import dag
@@ -341,9 +340,12 @@ class Hierarchy:
         A row a node. ``branch`` is the first of ``branches`` in node order; null for the root.
         """
         names, above = pl.Series(self.nodes)[self.branches], self.closure[:, self.branches]
-        starts, found = pl.Series(above.indptr, dtype=pl.Int64), names[above.indices]
-        listed = pa.LargeListArray.from_arrays(starts.to_arrow(), found.to_arrow())
-        branches = pl.Series(listed, dtype=pl.List(pl.String))
+        nodes = np.repeat(np.arange(len(self)), np.diff(above.indptr))
+        ends = pl.DataFrame({"node": nodes, "branch": names[above.indices]})
+        listed = ends.group_by("node", maintain_order=True).agg("branch")
+        every = pl.DataFrame({"node": np.arange(len(self))}, schema_overrides=listed.schema)
+        found = every.join(listed, on="node", how="left", maintain_order="left")["branch"]
+        branches = found.fill_null([])
         return pl.DataFrame(
             {
                 "node": self.nodes,
