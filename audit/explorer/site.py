@@ -14,11 +14,13 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from audit._reports.chapters.analyses import CHAPTERS, OF_NAME
 from audit._reports.chapters.cards import headline
 from audit._reports.chapters.report import Report, build, printable_view
+from audit._reports.chapters.verdict import verdict
 from audit._reports.charts.palette import HUES, HUES_DARK, HUES_LIGHT, variables_css
 from audit._reports.comparison.history import HistoryReport
 from audit._reports.comparison.history import build as build_history
 from audit._reports.html import script, style, templates
 from audit._reports.words.part_tables import heading
+from audit._reports.words.parts import Verdict
 from audit._reports.words.words import (
     Imprint,
     counted,
@@ -164,6 +166,17 @@ class Site:
         """The shared view, every text fit to stand on a page."""
         shared: Mapping[str, Any] = printable_view(self.run.shared)
         return shared
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The verdict; what it says of findings is as exact as on other pages."""
+        shared = self.printable_shared
+        told = {one["id"]: one for one in map(printable_view, self.run.findings)}
+        checks = [
+            {**check, "findings": [told.get(one["id"], one) for one in check["findings"]]}
+            for check in shared["checks"]
+        ]
+        return verdict({**shared, "checks": checks})
 
     def hue(self, node: str) -> str:
         """Colour role of a node's top branch, also the class of what it colours; else empty."""

@@ -52,12 +52,31 @@ STATES = {
 
 def show_list(site: Site, request: Request) -> Response:
     """Findings, filtered."""
-    asked = parameters(request)
-    every, decided = site.run.findings, decided_in(site)
+    asked, every = parameters(request), site.run.findings
+    choices = {
+        "check": sorted({finding["check"] for finding in every}),
+        "branch": sorted({branch for finding in every for branch in finding["branches"]}),
+        "severity": [name for name in SEVERITY if any(f["severity"] == name for f in every)],
+    }
     kept = [one for one in every if _matches(one, asked)]
-    of_one = next(
-        (one for one in site.run.shared["checks"] if one["name"] == asked.get("check")), None
+    sheet = sheet_of(site, request, kept, asked.get("check", ""), asked.get("order", ""))
+    return site.page(
+        request, "findings", "Findings", sheet=sheet, choices=choices, asked=asked, states=STATES
     )
+
+
+def sheet_of(
+    site: Site, request: Request, kept: Sequence[Row], check: str, order: str | None = None
+) -> Sheet:
+    """Some findings as a table; those of one check have the columns that it declares.
+
+    Args:
+        check: The name of that check; empty: they are of several.
+        order: The heading of the column that they are ordered by, or empty; None: no other order
+            than their own is offered.
+    """
+    decided = decided_in(site)
+    of_one = next((one for one in site.run.shared["checks"] if one["name"] == check), None)
     declared = columns_of({"columns": of_one["columns"] if of_one else (), "findings": kept})
     subject, *told = (
         Column(one["heading"], one["heading"], "told" if says_words(one, kept) else "measured")
@@ -65,27 +84,18 @@ def show_list(site: Site, request: Request) -> Response:
     )
     beside = (*(() if of_one else (CHECK,)), STATE, *((RECORDS,) if site.run.in_full else ()))
     orders = {"": "importance"} | {one.name: one.heading for one in told if one.numeric}
-    order = asked.get("order", "") if asked.get("order") in orders else ""
     by = next((one for one in declared if one["heading"] == order), None)
     ranked = sorted(kept, key=lambda one: -_number(by, one)) if by else kept
-    sheet = site.sheet(
+    return site.sheet(
         request,
         "findings",
-        "Findings" if order else "Findings, the most important first",
+        "Findings" if by else "Findings, the most important first",
         (Column("subject", subject.heading, "finding"), *told, SEVERE, *beside),
         lambda span: span.of(ranked).each(
             lambda one: _listed(printable_view(one), declared, one["id"] in decided)
         ),
-        orders,
-        order,
-    )
-    choices = {
-        "check": sorted({finding["check"] for finding in every}),
-        "branch": sorted({branch for finding in every for branch in finding["branches"]}),
-        "severity": [name for name in SEVERITY if any(f["severity"] == name for f in every)],
-    }
-    return site.page(
-        request, "findings", "Findings", sheet=sheet, choices=choices, asked=asked, states=STATES
+        {} if order is None else orders,
+        (order or "") if by else "",
     )
 
 

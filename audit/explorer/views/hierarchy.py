@@ -13,7 +13,6 @@ from starlette.responses import Response
 
 from audit._reports.chapters.exchanges import exchanges
 from audit._reports.chapters.model import two_models
-from audit._reports.chapters.verdict import verdict
 from audit._reports.charts.icicle import icicle, icicle_drawing
 from audit._reports.words import metric_words
 from audit._reports.words.words import words
@@ -25,7 +24,9 @@ from audit.explorer.run.paged_tables import Row
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views import other_runs, shared_pages
-from audit.results.findings import OF_MODEL
+from audit.explorer.views.findings import sheet_of
+from audit.results.findings import EXCHANGES
+from audit.results.order import TEN
 
 Way: TypeAlias = tuple[str, ...]
 """Ids from below the top of a tree down to a node, which may be reached on several ways."""
@@ -194,18 +195,19 @@ def model(site: Site, request: Request) -> Response:
         sheet = _metrics(site, request, [row for row in every if wanted(row)])
     else:
         sheet = other_runs.metrics(site, request, site.beside, wanted)
-    found = [f for f in site.run.findings if f["check"] in OF_MODEL]
+    found = [one for one in site.run.findings if one["check"] == EXCHANGES]
+    open_ = [one for one in found if not one["folded"] and not one["waiver"]]
     overview = site.run.shared["overview"]
     return site.page(
         request,
         "model",
         "Model",
         sheet=sheet,
-        verdict=verdict(site.printable_shared),
+        verdict=site.verdict,
         models=two_models(site.printable_shared),
         names={name: words(name) for name in names},
         asked=asked,
-        findings=[one for one in found if not one["folded"] and not one["waiver"]][:10],
+        confused=sheet_of(site, request, open_[:TEN], EXCHANGES) if open_ else None,
         exchanges=exchanges(overview),
         behaviours=overview["behaviours"] or (),
     )

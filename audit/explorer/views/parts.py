@@ -13,7 +13,6 @@ from starlette.responses import Response
 from audit._reports.chapters.analyses import OF_NAME
 from audit._reports.chapters.report import sections
 from audit._reports.chapters.tables import digests
-from audit._reports.chapters.verdict import verdict
 from audit._reports.words.part_tables import Described, Groups, heading
 from audit._reports.words.words import number, typical
 from audit.explorer.chapter_files import ChapterFiles, with_files
@@ -52,7 +51,7 @@ def show_verdict(site: Site, request: Request) -> Response:
         request,
         "verdict",
         "Verdict",
-        verdict=verdict(shared),
+        verdict=site.verdict,
         stated=said[:-1],  # the line above every page says who may read it
         facts=facts,
         sheet=sheet,
