@@ -249,7 +249,8 @@ def map_predictions(
     Raises as `load_predictions` does.
     """
     policy, where = policy or Policy(), raw.name
-    given, raw = raw.classes, _with_nodes(as_scores(raw, transform), dataset.hierarchy)
+    given, several = raw.classes, int((np.diff(dataset.direct.indptr) > 1).sum())
+    raw = _with_nodes(as_scores(raw, transform, several), dataset.hierarchy)
     hierarchy, hung = _with_classes(raw.classes, dataset.hierarchy)
     nodes = _nodes_of(raw.classes, hierarchy, hung, where)
     _refuse_shared(given, nodes, hierarchy, where)

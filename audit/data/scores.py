@@ -13,6 +13,7 @@ from scipy.special import expit, softmax
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.plurals import counted
 from audit.base.readings import Reading, asked
 from audit.base.settings import Transform
 from audit.data.prediction_format import RawPredictions
@@ -82,11 +83,12 @@ _Numbers: TypeAlias = NDArray[np.float64]
 _Function: TypeAlias = Callable[[_Numbers], NDArray[Any]]
 
 
-def as_scores(raw: RawPredictions, transform: Transform | None) -> RawPredictions:
+def as_scores(raw: RawPredictions, transform: Transform | None, several: int = 0) -> RawPredictions:
     """The same predictions with scores in [0, 1]; a node that is not listed keeps score 0.
 
     Without a transform, numbers of which each row sums to 100 are per cent, which is stated; others
-    are scores.
+    are scores. ``several`` is the number of instances that have several labels, beside which a
+    softmax is stated too.
     """
     _refuse(raw, lambda numbers: ~np.isfinite(numbers), "every score must be a finite number")
     if transform:
@@ -97,12 +99,19 @@ def as_scores(raw: RawPredictions, transform: Transform | None) -> RawPrediction
         )
         raw, transform = replace(raw, readings=(*raw.readings, stated)), "percent"
     if transform == "softmax":
-        return _softmax(raw)
+        said = "the scores of a row are shares of one answer, though instances have several labels"
+        why = "--softmax says that classes exclude each other"
+        stated = Reading(said, why, several, "--sigmoid", "instances")
+        return _softmax(replace(raw, readings=(*raw.readings, *[stated] * bool(several))))
     if transform == "sigmoid":
         return _over(raw, expit)
     scores = _over(raw, lambda numbers: numbers / 100) if transform == "percent" else raw
     percent = raw.numbers.min(initial=0) >= 0 and raw.numbers.max(initial=0) <= 100
-    hint = _OUTPUTS + "; --percent divides per cent by 100" * bool(percent)
+    hint = _OUTPUTS
+    if several:
+        hint = f"--sigmoid turns raw outputs into scores: {counted(several, 'instances')} have "
+        hint += "several labels, as by --softmax they could not"
+    hint += "; --percent divides per cent by 100" * bool(percent)
     _refuse(scores, _no_score, "every score must be from 0 to 1", hint)
     return _over(scores, _clipped)
 
