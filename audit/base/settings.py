@@ -159,7 +159,7 @@ class HierarchyShape(Stored):
     ] = None
     hierarchy_language: Annotated[
         str | None,
-        _Shape("Language of titles, where a file of RDF has several.", flag="--language"),
+        _Shape("Language of titles, where a file has several.", flag="--language"),
     ] = None
     vocabulary: Annotated[
         str | None,

@@ -15,8 +15,13 @@ from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named, read_text
 from audit.base.readings import Reading
 from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY
-from audit.hierarchies.formats import classifications, clinical, names, tables
-from audit.hierarchies.formats.format import HierarchyFormat, Shape, hierarchy_of_records
+from audit.hierarchies.formats import classifications, clinical, edge_columns, names, tables
+from audit.hierarchies.formats.format import (
+    HierarchyFormat,
+    Shape,
+    hierarchy_of_paths,
+    hierarchy_of_records,
+)
 from audit.hierarchies.hierarchy import Hierarchy
 
 
@@ -27,10 +32,11 @@ def matches(path: Path, head: bytes) -> bool:
     columns = tables.columns_of(path, head)
     if names.parents_among(columns) or tables.is_headless(path, head):
         return True
-    if _ends_of_relations(columns) or _are_pairs(path, head):
+    if edge_columns.ends_of_relations(columns) or _are_pairs(path, head):
         return True
-    header, *rows = tables.rows_of(head) or [[]]
-    return names.ends_by_values([*map(tables.bare, header)], rows) is not None
+    header, *rows = [row for row in tables.rows_of(head) if any(row)] or [[]]
+    by_values = names.ends_by_values([*map(tables.bare, header)], rows) is not None
+    return by_values or names.are_triples(rows)
 
 
 def _are_pairs(path: Path, head: bytes) -> bool:
@@ -70,7 +76,14 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     if len(several) > 1 and not shape.parent:
         others = pl.exclude(several)
         frame = pl.concat([frame.select(others, pl.col(n).alias(several[0])) for n in several])
-    columns, readings = _columns(path, frame, shape)
+    columns, readings = edge_columns.roles_of(path, frame, shape)
+    for column in columns.values():
+        _refuse_other_than_text(frame[column])
+    frame, columns, through = edge_columns.through_numbers(frame, columns, shape)
+    readings = [*readings, *through]
+    if whole := _below_ways(path, frame, columns, shape):
+        return whole
+    _refuse_titles(path, frame, columns)
     frame, synonyms = _synonyms(path, frame, columns)
     table = _of_whole_numbers(_table(path, frame, columns))
     _refuse_blank_child(path, frame, table)
@@ -90,27 +103,6 @@ FORMAT = HierarchyFormat(
 )  # fmt: skip
 
 
-_RELATIONS = re.compile(
-    r"(relation(ship)?|edge|predicate|property|rel)?(type)?(id)?(?<!^id)(?<!^$)"
-)
-"""Names of columns that say how the ends of an edge are related, as `names.plain` gives them."""
-_IS_A = re.compile(r"isa|(rdfs)?subclassof|childof|hasparent|broader|kindof|116680003")
-"""Relations of a child to its parent, likewise; the last is SNOMED CT's."""
-_ENDS = (("sourceid", "destinationid"), ("source", "target"), ("subject", "object"))
-"""Names of the ends of relations, the child first where the relation is is_a."""
-
-
-def _relations_in(columns: Iterable[str]) -> list[str]:
-    return [name for name in columns if _RELATIONS.fullmatch(names.plain(name))]
-
-
-def _ends_of_relations(columns: Sequence[str]) -> tuple[str, str] | None:
-    """The columns of child and parent of a table that says how its ends are related."""
-    plain = {names.plain(name): name for name in columns}
-    ends = [pair for pair in _ENDS if {*pair} <= plain.keys()]
-    return (plain[ends[0][0]], plain[ends[0][1]]) if ends and _relations_in(columns) else None
-
-
 def _edges_of(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, list[Reading]]:
     """The rows that are edges in force, and what is told of others."""
     told = list[Reading]()
@@ -123,11 +115,11 @@ def _edges_of(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFra
                 told.append(Reading(said, "they say so", off, f"rename {name!r}"))
             frame = frame.filter(kept)
     meant = {names.plain(one) for one in shape.relations}
-    for name in _relations_in(frame.columns):
+    for name in edge_columns.relations_in(frame.columns) or edge_columns.relation_between(frame):
         values = tables.text_of(frame, name).fill_null("")
-        plain = {value: names.plain(value) for value in values.unique(maintain_order=True)}
-        others = [one for one in plain if not (_IS_A.fullmatch(plain[one]) or plain[one] in meant)]
-        if len(others) < len(plain):
+        every = values.unique(maintain_order=True)
+        others = [one for one in every if not (names.is_a(one) or names.plain(one) in meant)]
+        if len(others) < len(every):
             kept = ~values.is_in(others)
             if others:
                 said = f"relations other than is_a are no edges: {first_cases(others)}"
@@ -146,52 +138,47 @@ def _edges_of(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFra
 _IN_FORCE = ("active", "isactive")
 
 
-def _columns(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[dict[str, str], list[Reading]]:
-    """The columns of child, parent and title, and what of it was found by the values alone."""
-    stated = {"child": shape.child, "parent": shape.parent, "title": shape.title}
-    found = {role: column_named(frame, name, path) for role, name in stated.items() if name}
-    if frame.columns == ["1", "2"] and not found:
-        lower, said = names.lower_end(
-            frame.rows(), path, ("names of column 1", "names of column 2"),
-            ("--hierarchy-child 1 --hierarchy-parent 2", _SECOND_BELOW),
-        )  # fmt: skip
-        return {"child": str(lower + 1), "parent": str(2 - lower)}, [said]
-    ends = [*frame.columns]
-    unknown = len(ends) == 2 and not (found or any(map(names.is_parent, ends)))
-    pairs = [(str(a), str(b)) for a, b in frame.drop_nulls().rows()] if unknown else []
-    if names.are_edges(ends, pairs):
-        ways = [
-            f"--hierarchy-child {quote(child)} --hierarchy-parent {quote(parent)}"
-            for child, parent in (ends, ends[::-1])
-        ]
-        called = (f"values of {ends[0]!r}", f"values of {ends[1]!r}")
-        lower, said = names.lower_end(pairs, path, called, (ways[0], ways[1]))
-        return {"child": ends[lower], "parent": ends[1 - lower]}, [said]
-    if not found and (related := _ends_of_relations(frame.columns)):
-        found = {"child": related[0], "parent": related[1]}
-    others = [name for name in frame.columns if name not in found.values()]
-    parents = [name for name in others if names.is_parent(name)]
-    unnamed = [] if found or parents else frame.columns
-    rows = zip(*(tables.text_of(frame, name).fill_null("") for name in unnamed), strict=True)
-    if (meant := names.ends_by_values(unnamed, [*rows])) is not None:
-        child, parent = meant
-        titled = names.titles_among([name for name in others if name not in meant])
-        said = Reading(
-            f"{parent!r} holds the parents of {child!r}",
-            "its values are some of that one's, and no other column's are", len(frame),
-            "--hierarchy-parent COL",
-        )  # fmt: skip
-        title = {"title": titled[0]} if titled else {}
-        return {"child": child, "parent": parent, **title}, [said]
-    if "parent" not in found:
-        found["parent"] = [*names.parents_among(parents), "parent"][0]
-        column_named(frame, found["parent"], path)
-    others = [name for name in others if name not in (*parents, found["parent"])]
-    told = list[Reading]()
-    if "child" not in found:
-        found["child"], told = _child(path, frame, found["parent"], others)
-    titled = names.titles_among([name for name in others if name != found["child"]])
-    return ({"title": titled[0]} if titled else {}) | found, told
+def _refuse_titles(path: Path, frame: pl.DataFrame, columns: Mapping[str, str]) -> None:
+    """Refuse parents that are another one in each row, none of them a child, and not called so."""
+    child, parent = (tables.text_of(frame, columns[end]).fill_null("") for end in _EDGE)
+    each = len(frame) > 2 and child.n_unique() == parent.n_unique() == len(frame)
+    if each and not names.is_parent(columns["parent"]) and {*child}.isdisjoint(parent):
+        raise SchemaError(
+            "a parent must be that of several rows, or have a row of its own",
+            found=f"another one in each row of {columns['parent']!r}, as titles are",
+            where=path,
+            hint=f"--hierarchy-title {quote(columns['parent'])} beside --hierarchy-child COL and "
+            "the --hierarchy-parent COL of the parents; codes that begin with those above them, or "
+            "have a level, need none",
+        )
+
+
+_EDGE = ("child", "parent")
+
+
+def _below_ways(
+    path: Path, frame: pl.DataFrame, columns: Mapping[str, str], shape: Shape
+) -> Hierarchy | None:
+    """The hierarchy of a table whose parents are written as ways from the top, of no ids."""
+    texts = {role: tables.text_of(frame, n).fill_null("") for role, n in columns.items()}
+    sign = names.way_sign(texts["parent"]) if texts["parent"].str.contains("[;|>]").any() else None
+    if sign is None:
+        return None
+    ways, ids = [names.way_of(cell, sign) for cell in texts["parent"]], {*texts["child"]}
+    if any(len(way) > 1 and way[0] in ids for way in ways):
+        return None
+    places = [
+        (way if way[-1:] == (child,) else (*way, child), child)
+        for way, child in zip(ways, texts["child"], strict=True)
+        if child
+    ]
+    titles = dict(zip((place for place, _ in places), texts.get("title", ()), strict=False))
+    told = Reading(
+        f"{sign!r} joins the names of ways from the top in {columns['parent']!r}",
+        "half of its cells have it, and ways share their tops", len(frame),
+        "--hierarchy-parent COL",
+    )  # fmt: skip
+    return hierarchy_of_paths(path, places, shape.ids or "names", titles=titles, readings=[told])
 
 
 _ACCEPTED = re.compile(
@@ -229,28 +216,6 @@ def _synonyms(
     return frame.with_columns(successors, flags), [reading]
 
 
-_SECOND_BELOW = "--hierarchy-child 2 --hierarchy-parent 1"
-
-
-def _child(
-    path: Path, frame: pl.DataFrame, parent: str, others: list[str]
-) -> tuple[str, list[Reading]]:
-    """The column of the child, with what decided between several that may be it."""
-    named = names.ids_among(others) + names.among(others, names.TITLES)
-    possible = named or others
-    if len(others) == 1 or (named and names.plain(named[0]) in names.CHILD):
-        return possible[0], []
-    if not possible:
-        return column_named(frame, "child", path), []
-    texts = {n: tables.text_of(frame, n).drop_nulls() for n in [*possible, *others, parent]}
-    values = {n: set(map(names.whole, text)) - {""} for n, text in texts.items()}
-    above = {names.whole(one) for one in texts[parent] if not names.is_nothing(one)}
-    if not any(above & values[name] for name in possible):
-        held = [n for n in others if 2 * len(above & values[n]) > len(above)]
-        possible = [*possible, *(n for n in held if 2 * len(values[n]) > len(frame))]
-    return names.named_by(above, {n: values[n] for n in possible}, len(frame))
-
-
 def _table(path: Path, frame: pl.DataFrame, found: dict[str, str]) -> pl.DataFrame:
     """``child, parent`` and all that a table may have beside them, as text; nothing is empty."""
     there = {column.lower() for column in frame.columns}
@@ -259,8 +224,8 @@ def _table(path: Path, frame: pl.DataFrame, found: dict[str, str]) -> pl.DataFra
     if len(flags) > 1:
         raise SchemaError("one column may say what is obsolete", found=first_cases(flags.values()))
     found |= flags
-    for name, column in found.items():
-        _refuse_other_than_text(frame[column], flag=name in flags)
+    for name in found.keys() - {"child", "parent", "title"}:
+        _refuse_other_than_text(frame[found[name]], flag=name in flags)
     table = pl.DataFrame(
         {
             name: tables.text_of(frame, column, trimmed=name != "title").fill_null("")
@@ -324,6 +289,7 @@ def _undeclared(table: pl.DataFrame) -> list[str]:
     parents = table["parent"].unique(maintain_order=True)
     lacking = [one for one in parents if one not in declared]
     some = any(table["title"]) and 1 < len(lacking) < len(parents)
+    some |= all(map(str.isdigit, lacking)) and not any(map(str.isdigit, table["child"]))
     return lacking if table.select(own.any()).item() or some or len(lacking) >= _MANY else []
 
 
@@ -333,7 +299,7 @@ def _told(lacking: Sequence[str]) -> list[Reading]:
     return [Reading(said, evidence, len(lacking), "--dangling drop", "nodes")] if lacking else []
 
 
-def _refuse_other_than_text(column: pl.Series, *, flag: bool) -> None:
+def _refuse_other_than_text(column: pl.Series, *, flag: bool = False) -> None:
     text = column.dtype in (pl.String, pl.Categorical, pl.Enum) or column.dtype.is_integer()
     if column.dtype.is_float():
         text = bool((column.drop_nulls().drop_nans() % 1 == 0).all())

@@ -1,17 +1,20 @@
-"""Parents that a table does not name: a code begins with its parent's, or an outline has levels."""
+"""Parents that no column of a table names: codes begin with theirs, or there are levels."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from audit.hierarchies.formats import names
+import polars as pl
+
+from audit.hierarchies.formats import names, tables
 
 Cells = Mapping[str, Sequence[str]]
 """The cells of each column of a table, without blanks around them."""
 _LEVEL = re.compile(r".*(level|lvl|depth|tier|indent|stufe|ebene|niveau|nivel|livello).*")
 _CODE = re.compile(r"\S{1,40}")
+_STEM = re.compile(r"-(\.?-)*$")
 _LEAST = 0.5
 """Share of codes that must begin with another one, and of those that must have a digit."""
 
@@ -72,16 +75,28 @@ def prefixed_ids(cells: Cells) -> str | None:
 
 def above_by_prefix(codes: Sequence[str]) -> list[str]:
     """The longest other code that each code begins with; empty where it begins with none, or is a
-    word, as a Roman number is.
+    word, as a Roman number is. Dashes at the end stand for what follows, where most codes without
+    begin with one of those, which alone are above others then.
 
     >>> above_by_prefix(["A", "A10", "A10A", "C07"])
     ['', 'A', 'A10', '']
+    >>> above_by_prefix(["1.-.-", "1.1.-", "1.1.1", "1.1.10"])
+    ['', '1.-.-', '1.1.-', '1.1.-']
     """
-    every = {*codes}
-    ways = ([one[:end] for end in range(len(one) - 1, 0, -1)] for one in codes)
-    words = [one.isalpha() for one in codes]
-    above = [next((part for part in way if part in every), "") for way in ways]
-    return ["" if word else up for word, up in zip(words, above, strict=True)]
+    stems = [_STEM.sub("", one) for one in codes]
+    dashed = {stem: one for stem, one in zip(stems, codes, strict=True) if stem != one}
+    above = [_longest(one, dashed) for one in stems]
+    whole = [up for up, one, stem in zip(above, codes, stems, strict=True) if stem == one]
+    if not dashed or 2 * sum(map(bool, whole)) < len(whole):
+        every = {one: one for one in codes}
+        above = [_longest(one, every) for one in codes]
+    return ["" if one.isalpha() else up for one, up in zip(codes, above, strict=True)]
+
+
+def _longest(code: str, known: Mapping[str, str]) -> str:
+    """What is known of the longest beginning of a code; empty where nothing is."""
+    ways = (code[:end] for end in range(len(code) - 1, 0, -1))
+    return next((known[way] for way in ways if way in known), "")
 
 
 def above_by_level(codes: Sequence[str], levels: Sequence[str]) -> list[str]:
@@ -126,3 +141,123 @@ def possible_levels(rows: Sequence[Sequence[str]]) -> list[str]:
         more = len(values[name]) > (len(values[chain[-1]]) if chain else 1)
         chain += [name] * (more and len(pairs) == len(values[name]))
     return chain if len(chain) > 2 and len(values[chain[-1]]) == len(others) else []
+
+
+_OF_TITLES = ("label", "title", "name", "description", "desc")
+_NUMBER = re.compile(r"\d+")
+_NEARLY = 0.8
+"""Share of the values of a level that must have one value of the level above, unless numbered."""
+
+
+def levels_of(frame: pl.DataFrame) -> list[str]:
+    """The columns of levels, from the top down; nothing where that is not clear."""
+    cells = {name: tables.text_of(frame, name).fill_null("").to_list() for name in frame.columns}
+    written = [*zip(*cells.values(), strict=True)]
+    if are_merged(written) and not (staggered(frame) or prefixed_ids(cells)):
+        frame = pl.DataFrame([*below_the_last(written)], frame.columns, orient="row")
+    for name in frame.columns:
+        own = tables.text_of(frame, name).drop_nulls()
+        if any(2 * own.str.contains(one, literal=True).sum() >= len(frame) > 0 for one in _SPACED):
+            return [name]
+    if outline := staggered(frame):
+        return outline
+    families: dict[str, list[str]] = {}
+    for name in frame.columns:
+        if len(_NUMBER.findall(name)) == 1:
+            families.setdefault(names.plain(_NUMBER.sub("#", name)), []).append(name)
+    numbered = [
+        sorted(family, key=lambda name: int(_NUMBER.findall(name)[0]))
+        for stem, family in families.items()
+        if len(family) > 1 and not stem.endswith(_OF_TITLES)
+    ]
+    if len(numbered) == 1 and all(_below(frame, *pair)[0] >= 0.5 for pair in pairwise(numbered[0])):
+        return numbered[0]
+    plain = [name for name in frame.columns if not names.plain(name).endswith(_OF_TITLES[2:])]
+    plain = plain or frame.columns
+    several = {name: tables.text_of(frame, name).drop_nulls().n_unique() for name in plain}
+    plain = [name for name in plain if several[name] > 1 or name == frame.columns[0]]
+    runs: list[list[str]] = [[]]
+    for name in plain:
+        one, fewer = _below(frame, runs[-1][-1], name) if runs[-1] else (0.0, False)
+        below = one >= _NEARLY and fewer
+        runs = [*runs[:-1], [*runs[-1], name]] if below else [*runs, [name]]
+    longest = max(runs, key=len)
+    whole = len(longest) > 2 or longest == list(frame.columns)[:2] == plain
+    if whole or (len(longest) == 2 and _has_codes(frame, longest)):
+        return longest
+    ways = [name for name in frame.columns if names.way_sign(tables.text_of(frame, name))]
+    return ways if len(ways) == 1 else []
+
+
+_SPACED = [sign for sign in names.SIGNS if sign.startswith(" ")]
+
+
+def staggered(frame: pl.DataFrame) -> list[str]:
+    """The first columns of which each row fills one, at most one further than the row before."""
+    filled = [(tables.text_of(frame, n).fill_null("") != "").to_list() for n in frame.columns]
+    rows = [*zip(*filled, strict=True)]
+    widths = [n for n in range(2, len(filled) + 1) if all(sum(row[:n]) == 1 for row in rows)]
+    widths = [n for n in widths if rows and rows[0][0] and all(map(any, filled[:n]))]
+    places = [row.index(True) for row in rows] if widths else []
+    return (
+        frame.columns[: max(widths)]
+        if all(b - a <= 1 for a, b in pairwise(places)) and widths
+        else []
+    )
+
+
+def _has_codes(frame: pl.DataFrame, levels: Sequence[str]) -> bool:
+    """Whether a column beside levels, which is called a code, has another word in each row."""
+    own = own_column(frame, levels)
+    words = tables.text_of(frame, own) if own in names.ids_among(frame.columns) else None
+    below = own is not None and _below(frame, levels[-1], own) == (1.0, True)
+    return below and words is not None and not words.str.contains(r"^\d*$").any()
+
+
+def _below(frame: pl.DataFrame, above: str, name: str) -> tuple[float, bool]:
+    """Share of values that have one in the column above, and whether this has fewer values."""
+    pair = pl.DataFrame(
+        {"above": tables.text_of(frame, above), "name": tables.text_of(frame, name)}
+    ).drop_nulls()
+    pair = pair.filter(pl.col("above") != "", pl.col("name") != "")
+    each = pair.group_by("name").agg(pl.col("above").n_unique())["above"]
+    one = int((each == 1).sum()) / len(each) if len(each) else 1.0
+    return one, len(each) > pair["above"].n_unique()
+
+
+def own_column(frame: pl.DataFrame, levels: Sequence[str]) -> str | None:
+    """The column beside the levels that has another value in each row, an id first; else None.
+
+    Where the last level has so too, only a column that is called an id is one.
+    """
+    others = [name for name in frame.columns if name not in levels]
+    ids = names.ids_among(others)
+    whole = tables.text_of(frame, levels[-1]).is_unique().all()
+    possible = ids if whole else [*ids, *others]
+    return next((name for name in possible if tables.text_of(frame, name).is_unique().all()), None)
+
+
+def title_of(frame: pl.DataFrame, name: str, stated: str | None) -> str | None:
+    """The column of the titles of a level."""
+    wanted = {names.plain(name) + end for end in _OF_TITLES} | {names.plain(stated or name + "?")}
+    own = [n for n in frame.columns if n != name and names.plain(n) in wanted]
+    if own or not (stated is None and tables.text_of(frame, name).is_unique().all()):
+        return next(iter(own), None)
+    called = (n for n in frame.columns if n != name and names.plain(n).endswith(_OF_TITLES[1:3]))
+    return next((n for n in called if tables.text_of(frame, n).is_unique().all()), None)
+
+
+def below_the_last(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Each row, behind the names of the levels above it in the rows before."""
+    above: tuple[str, ...] = ()
+    for row in rows:
+        level = next((number for number, name in enumerate(row) if name), 0)
+        above = (*above[:level], *row[level:]) if any(row) else above
+        yield above if any(row) else row
+
+
+def are_merged(rows: Sequence[tuple[str, ...]]) -> bool:
+    """Whether the first level is blank in some rows, and each of its names stands once."""
+    tops = [row[0] for row in rows if row[0]]
+    begins = bool(rows) and bool(rows[0][0])
+    return begins and len({*tops}) == len(tops) < sum(map(any, rows))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from audit.base.errors import SchemaError, first_cases
 from audit.base.readings import Reading, asked
 
-TITLES = ("title", "name", "label", "text", "preflabel", "preferredlabel", "displayname")
+TITLES = ("title", "name", "label", "text", "preflabel", "preferredlabel", "displayname", "meaning")
 """Names of titles, the most usual first, as `plain` gives them."""
 IDS = ("id", "child", "hyponym", "narrower", "node", "code", "key", "uri", "iri", "identifier",
        "labelname", "classid", "categoryid", "conceptid", "termid")  # fmt: skip
@@ -107,6 +109,29 @@ def among(names: Iterable[str], wanted: Sequence[str]) -> list[str]:
     return [name for _, name in sorted(named, key=lambda pair: pair[0])]
 
 
+def spoken(title: Any, language: str | None) -> Any:
+    """A title, of one by language that in the one stated, else in English, else in the first."""
+    if not isinstance(title, Mapping):
+        return title
+    texts = [title.get(one or "") for one in (language, "en", *title)]
+    return next((one[0] if isinstance(one, list) else one for one in texts if one), None)
+
+
+def languages_told(titles: Sequence[Mapping[str, Any]], language: str | None) -> list[Reading]:
+    """What is told of titles by language; raises SchemaError where none is in the one stated."""
+    found = dict.fromkeys(one for title in titles for one in title)
+    if language and language not in found:
+        raise SchemaError(
+            "titles in the language that is named are required", found=repr(language),
+            hint=f"the file has {first_cases(found) or 'titles without a language'}",
+        )  # fmt: skip
+    said = "titles are those in 'en', else in the language that comes first"
+    told = Reading(
+        said, f"there are {first_cases(found)}", len(titles), "--language LANGUAGE", "nodes"
+    )
+    return [] if language or len(found) < 2 else [told]
+
+
 def named_by(
     parents: Collection[str], columns: Mapping[str, Collection[str]], rows: int, unit: str = "rows"
 ) -> tuple[str, list[Reading]]:
@@ -190,6 +215,32 @@ def ends_by_values(header: Sequence[str], rows: Sequence[Sequence[str]]) -> tupl
     return found[0] if len(found) == 1 else None
 
 
+_IS_A = re.compile(
+    r"is_?an?|(sub|child|kind)_?(class)?_?of|p279|parent|has_?parent|broader|hypernym|superclass"
+    r"|116680003"
+)
+"""Relations of a child to its parent, the last one SNOMED CT's."""
+_WITHIN = re.compile(r"part_?of|member_?of|located_?in|instance_?of|belongs_?to|within|p31|p361")
+
+
+def is_a(relation: str) -> bool:
+    """Whether a relation is that of a child to its parent, with the name of a vocabulary or not."""
+    return _IS_A.fullmatch(_bare(relation)) is not None
+
+
+def _bare(relation: str) -> str:
+    return re.split(r"[#/:]", relation.strip().lower())[-1].replace(" ", "_").replace("-", "_")
+
+
+def are_triples(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether rows are two names with a relation between them, `is_a` in some or the only one."""
+    if not rows or any(len(row) != 3 or not all(row) for row in rows):
+        return False
+    said = {row[1] for row in rows}
+    only = len(said) == 1 and _WITHIN.fullmatch(_bare(*said)) is not None
+    return (only or any(map(is_a, said))) and len(said) <= max(1, len(rows) // 2)
+
+
 def lower_end(
     pairs: Collection[tuple[str, str]],
     where: object,
@@ -218,6 +269,36 @@ def lower_end(
         raise asked("it must be known which names are above which", either, where)
     lower = int(once[1] if tree else alone[1] > alone[0])
     return lower, said[lower]
+
+
+_NO_NAME = re.compile(r"(\w?__)?")
+
+
+def way_of(cell: str, sign: str) -> tuple[str, ...]:
+    """The names on a way, without ranks that name nothing, as ``s__`` of QIIME."""
+    parts = map(str.strip, cell.strip(sign).split(sign))
+    return tuple(part for part in parts if not _NO_NAME.fullmatch(part))
+
+
+def way_sign(cells: Iterable[str | None]) -> str | None:
+    """The sign that joins names of ways from the top, alone, in half of the cells; else None.
+
+    Ways share their tops, and nearly each name above others has one way above it; lists of other
+    things do not.
+    """
+    filled = [cell for cell in cells if cell]
+    for sign in ";|>":
+        ways = [way_of(cell, sign) for cell in filled if sign in cell.strip(sign)]
+        if len(filled) < 3 or 2 * len(ways) < len(filled):
+            continue
+        above = {way[:n] for way in ways for n in range(1, len(way))}
+        places = Counter(way[-1] for way in above)
+        once = sum(n == 1 for n in places.values())
+        tops = {way[0] for way in ways if way}
+        words = not any(map(str.isdecimal, tops))
+        if words and 2 * len(tops) <= len(ways) and 5 * once >= 4 * len(places) > 0:
+            return sign
+    return None
 
 
 def sign_of(lines: Sequence[str]) -> str | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise, repeat
+from itertools import repeat
 from pathlib import Path
 
 import polars as pl
@@ -45,12 +45,12 @@ def has_levels(path: Path, head: bytes) -> bool:
     if classifications.is_known(path, head) or clinical.is_codes(path, head):
         return False
     if tables.is_parquet(path):
-        return bool(_levels(read_table(path).select(~cs.nested())))
+        return bool(implied.levels_of(read_table(path).select(~cs.nested())))
     header, *rows = [row for row in tables.rows_of(head) if any(row)] or [[]]
     if any(len(row) != len(header) for row in rows) or len({*header}) < len(header):
         return False
     schema = dict.fromkeys(map(tables.bare, header), pl.String)
-    return bool(_levels(pl.DataFrame(rows, schema=schema, orient="row")))
+    return bool(implied.levels_of(pl.DataFrame(rows, schema=schema, orient="row")))
 
 
 def read_levels(path: Path, shape: Shape) -> Hierarchy:
@@ -59,8 +59,9 @@ def read_levels(path: Path, shape: Shape) -> Hierarchy:
     Levels are the columns that are stated, else those that differ in one running number, else those
     side by side of which each has more values than the one before, and nearly each value one value
     before it. A column that has another value in each row is the node itself. ``X LABEL`` and the
-    like hold the titles of ``X``. Empty levels are passed over. Where each row fills one level, it
-    stands below the last one of each level above.
+    like hold the titles of ``X``. Empty levels are passed over, those above others told.
+    Where each row fills one level, or cells are merged, so that the first level is blank in some
+    rows and each of its names stands once, a row stands below the last one of each level above.
     """
     return of_levels(path, tables.table_of(path, shape), shape)
 
@@ -68,7 +69,7 @@ def read_levels(path: Path, shape: Shape) -> Hierarchy:
 def of_levels(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     """The hierarchy of a table of levels, as `read_levels` describes it."""
     stated = [column_named(frame, name, path) for name in shape.levels]
-    levels = stated or _levels(frame)
+    levels = stated or implied.levels_of(frame)
     if not levels:
         raise SchemaError(
             "columns of levels are required, each with fewer values than the next",
@@ -77,19 +78,21 @@ def of_levels(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
         )
     if len(levels) == 1:
         return _of_paths(path, frame, levels[0], shape)
-    outline = _staggered(frame) == levels
-    leaf = shape.child or (None if stated or outline else _own_column(frame, levels))
+    outline = implied.staggered(frame.select(levels)) == levels
+    leaf = shape.child or (None if stated or outline else implied.own_column(frame, levels))
     columns = [*levels, *([column_named(frame, leaf, path)] if leaf else [])]
     others = names.titles_among([name for name in frame.columns if name not in columns])
     shared = next(iter(others), None) if outline and not shape.title else None
-    titled = [shared or _title_of(frame, name, shape.title) for name in columns]
+    titled = [shared or implied.title_of(frame, name, shape.title) for name in columns]
     cells = [tables.text_of(frame, name).fill_null("") for name in columns]
     labels = [iter(tables.text_of(frame, n).fill_null("")) if n else repeat("") for n in titled]
     written = [*zip(*cells, strict=True)]
     filled = {tuple(map(bool, row)) for row in written}
     one_each = len(filled) > 1 and {*map(sum, filled)} == {1} and bool(written[0][0])
+    merged = not one_each and implied.are_merged(written)
+    whole = [*implied.below_the_last(written)] if one_each or merged else written
     rows, titles = list[tuple[Names, None]](), dict[Names, str]()
-    for own, row in zip(written, _below_the_last(written) if one_each else written, strict=True):
+    for own, row in zip(written, whole, strict=True):
         said = [next(label) for label in labels]
         there = [number for number, name in enumerate(row) if name]
         place = tuple(row[number] for number in there)
@@ -105,24 +108,34 @@ def of_levels(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
         + ", a row below the last one of each level above" * one_each,
         evidence, len(frame), "--hierarchy-levels COL",
     )  # fmt: skip
-    readings = (told,) if one_each or not stated else ()
+    readings = [told] if one_each or not stated else []
+    readings += [] if one_each else _blanks_told(written, levels, merged=merged)
     return hierarchy_of_paths(path, rows, shape.ids or "names", titles=titles, readings=readings)
 
 
-def _below_the_last(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """Each row of an outline, behind the names of the levels above it in the rows before."""
-    above: tuple[str, ...] = ()
-    for row in rows:
-        level = next(number for number, name in enumerate(row) if name)
-        above = (*above[:level], *[""] * (level - len(above)), row[level])
-        yield (*above, *[""] * (len(row) - len(above)))
+def _blanks_told(
+    rows: Sequence[tuple[str, ...]], levels: Sequence[str], *, merged: bool
+) -> list[Reading]:
+    """What blank cells above filled ones are taken to be."""
+    tops = sum(not row[0] and any(row) for row in rows)
+    filled = ("".join(" x"[bool(one)] for one in row[: len(levels)]) for row in rows if row[0])
+    between = sum(" " in row.rstrip() for row in filled)
+    said = [
+        (f"cells of {levels[0]!r} that are left blank, and those beside them, mean as above",
+         "each of its names stands once, as in merged cells", tops * merged),
+        (f"rows without {levels[0]!r} begin at the first level that they fill",
+         "no cells are merged where its names stand in several rows", tops * (not merged)),
+        ("levels that are left blank between others are passed over", "the rows have no name there",
+         between),
+    ]  # fmt: skip
+    return [Reading(one, why, n, "--hierarchy-levels COL") for one, why, n in said if n]
 
 
 def _of_paths(path: Path, frame: pl.DataFrame, column: str, shape: Shape) -> Hierarchy:
     """The hierarchy of a column of paths, whose nodes go by the ids beside them."""
     cells = tables.text_of(frame, column).fill_null("").to_list()
-    sign = names.sign_of([cell for cell in cells if cell]) or PATH_SIGN
-    own = shape.child or _own_column(frame, [column])
+    sign = names.sign_of([cell for cell in cells if cell]) or names.way_sign(cells) or PATH_SIGN
+    own = shape.child or implied.own_column(frame, [column])
     ids = (
         tables.text_of(frame, column_named(frame, own, path)).to_list()
         if own
@@ -132,10 +145,12 @@ def _of_paths(path: Path, frame: pl.DataFrame, column: str, shape: Shape) -> Hie
         f"{sign.strip()!r} joins the names of paths in {column!r}", "half of its cells have it",
         len(cells), "--hierarchy-levels COL",
     )  # fmt: skip
+    ways = {cell: names.way_of(cell, sign) for cell in cells}
+    below = own is not None and len({*ways.values()}) < len(cells)
     rows = [
-        (tuple(map(str.strip, cell.strip(sign).split(sign))), node)
+        ((*ways[cell], str(node)) if below else ways[cell], node)
         for cell, node in zip(cells, ids, strict=False)
-        if cell
+        if ways[cell]
     ]
     readings = () if shape.levels else (told,)
     return hierarchy_of_paths(path, rows, shape.ids or "paths", sign, readings=readings)
@@ -203,104 +218,6 @@ PREFIXES = HierarchyFormat(
     lambda path, head: _implied(path, head)[0] == "prefixes",
     lambda path, shape: _read_implied(path, shape, "prefixes"), frozenset({"child", "title"}),
 )  # fmt: skip
-
-
-_OF_TITLES = ("label", "title", "name", "description", "desc")
-_NUMBER = re.compile(r"\d+")
-_NEARLY = 0.8
-"""Share of the values of a level that must have one value of the level above, unless numbered."""
-
-
-def _levels(frame: pl.DataFrame) -> list[str]:
-    """The columns of levels, from the top down; nothing where that is not clear."""
-    for name in frame.columns:
-        cells = tables.text_of(frame, name).drop_nulls()
-        if any(
-            2 * cells.str.contains(one, literal=True).sum() >= len(frame) > 0 for one in _SPACED
-        ):
-            return [name]
-    if staggered := _staggered(frame):
-        return staggered
-    families: dict[str, list[str]] = {}
-    for name in frame.columns:
-        if len(_NUMBER.findall(name)) == 1:
-            families.setdefault(names.plain(_NUMBER.sub("#", name)), []).append(name)
-    numbered = [
-        sorted(family, key=lambda name: int(_NUMBER.findall(name)[0]))
-        for stem, family in families.items()
-        if len(family) > 1 and not stem.endswith(_OF_TITLES)
-    ]
-    if len(numbered) == 1 and all(_below(frame, *pair)[0] >= 0.5 for pair in pairwise(numbered[0])):
-        return numbered[0]
-    plain = [name for name in frame.columns if not names.plain(name).endswith(_OF_TITLES[2:])]
-    plain = plain or frame.columns
-    several = {name: tables.text_of(frame, name).drop_nulls().n_unique() for name in plain}
-    plain = [name for name in plain if several[name] > 1 or name == frame.columns[0]]
-    runs: list[list[str]] = [[]]
-    for name in plain:
-        one, fewer = _below(frame, runs[-1][-1], name) if runs[-1] else (0.0, False)
-        below = one >= _NEARLY and fewer
-        runs = [*runs[:-1], [*runs[-1], name]] if below else [*runs, [name]]
-    longest = max(runs, key=len)
-    whole = len(longest) > 2 or longest == list(frame.columns)[:2] == plain
-    return longest if whole or (len(longest) == 2 and _has_codes(frame, longest)) else []
-
-
-_SPACED = [sign for sign in names.SIGNS if sign.startswith(" ")]
-
-
-def _staggered(frame: pl.DataFrame) -> list[str]:
-    """The first columns of which each row fills one, at most one further than the row before."""
-    filled = [(tables.text_of(frame, n).fill_null("") != "").to_list() for n in frame.columns]
-    rows = [*zip(*filled, strict=True)]
-    widths = [n for n in range(2, len(filled) + 1) if all(sum(row[:n]) == 1 for row in rows)]
-    widths = [n for n in widths if rows and rows[0][0] and all(map(any, filled[:n]))]
-    places = [row.index(True) for row in rows] if widths else []
-    return (
-        frame.columns[: max(widths)]
-        if all(b - a <= 1 for a, b in pairwise(places)) and widths
-        else []
-    )
-
-
-def _has_codes(frame: pl.DataFrame, levels: Sequence[str]) -> bool:
-    """Whether a column beside levels, which is called a code, has another word in each row."""
-    own = _own_column(frame, levels)
-    words = tables.text_of(frame, own) if own in names.ids_among(frame.columns) else None
-    below = own is not None and _below(frame, levels[-1], own) == (1.0, True)
-    return below and words is not None and not words.str.contains(r"^\d*$").any()
-
-
-def _below(frame: pl.DataFrame, above: str, name: str) -> tuple[float, bool]:
-    """Share of values that have one in the column above, and whether this has fewer values."""
-    pair = pl.DataFrame(
-        {"above": tables.text_of(frame, above), "name": tables.text_of(frame, name)}
-    ).drop_nulls()
-    pair = pair.filter(pl.col("above") != "", pl.col("name") != "")
-    each = pair.group_by("name").agg(pl.col("above").n_unique())["above"]
-    one = int((each == 1).sum()) / len(each) if len(each) else 1.0
-    return one, len(each) > pair["above"].n_unique()
-
-
-def _own_column(frame: pl.DataFrame, levels: Sequence[str]) -> str | None:
-    """The column beside the levels that has another value in each row, an id first; else None.
-
-    Where the last level has so too, only a column that is called an id is one.
-    """
-    others = [name for name in frame.columns if name not in levels]
-    ids = names.ids_among(others)
-    whole = tables.text_of(frame, levels[-1]).is_unique().all()
-    possible = ids if whole else [*ids, *others]
-    return next((name for name in possible if tables.text_of(frame, name).is_unique().all()), None)
-
-
-def _title_of(frame: pl.DataFrame, name: str, stated: str | None) -> str | None:
-    wanted = {names.plain(name) + end for end in _OF_TITLES} | {names.plain(stated or name + "?")}
-    own = [n for n in frame.columns if n != name and names.plain(n) in wanted]
-    if own or not (stated is None and tables.text_of(frame, name).is_unique().all()):
-        return next(iter(own), None)
-    called = (n for n in frame.columns if n != name and names.plain(n).endswith(_OF_TITLES[1:3]))
-    return next((n for n in called if tables.text_of(frame, n).is_unique().all()), None)
 
 
 _NUMBERED = re.compile(r"([\w:.-]*\d[\w:.-]*)(?: - |\t|,|;)\s*(.+)")

@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.files import SNIFFED_BYTES, first_bytes, read_table
 from audit.base.text_tables import Preamble, preamble_of
-from audit.hierarchies.formats import caml
+from audit.hierarchies.formats import caml, names
 from audit.hierarchies.formats.format import Shape, head_text
 
 _SIGNS = "\t,;|"
@@ -62,12 +62,15 @@ def is_parquet(path: Path) -> bool:
 
 
 def is_headless(path: Path, head: bytes) -> bool:
-    """Whether a text is pairs of names, and a name of its first line stands in others too."""
+    """Whether a text is pairs of names, or these with a relation between them, and the first line
+    is one: a name of it, or its relation, stands in others too."""
     if is_parquet(path) or caml.FORMAT.matches(path, head):
         return False
     rows = [row for row in rows_of(head) if any(row)]
     if all(len(row) == 1 for row in rows):
         rows = [row[0].split(" ") for row in rows]
+    if names.are_triples(rows):
+        return any(row[1] == rows[0][1] for row in rows[1:])
     if not rows or not all(len(row) == 2 and all(row) for row in rows):
         return False
     return bool({*rows[0]} & {name for row in rows[1:] for name in row})

@@ -70,14 +70,14 @@ def of_object(path: Path, tree: Any, shape: Shape) -> Hierarchy:
     plain, readings = _graph(path, tree, shape) or _plain(path, tree)
     places = list(_Walk(shape).places(plain))
     places, said = _by_what_parents_name(places, shape)
-    readings += [*said, *_several(places, shape)]
+    readings += [*said, *_several(places, shape), *_by_language(places, shape)]
     _refuse_unknown(places, shape)
     edges = dict.fromkeys((place.node, parent) for place in places for parent in place.parents)
     records = [(place.node, place.title, place.stated) for place in places]
     return hierarchy_of_records(path, edges, records, shape, readings)
 
 
-_TAKES = frozenset({"relations", "child", "parent", "title", "ids"})
+_TAKES = frozenset({"relations", "child", "parent", "title", "ids", "language"})
 FORMAT = HierarchyFormat(
     "tree", "JSON: nodes with children or with parents, or names within names", matches, read,
     _TAKES,
@@ -291,6 +291,7 @@ class _Walk:
         rest = {name: value for name, value in item.items() if name != key}
         titled = [self.shape.title] if self.shape.title else names.among(rest, names.TITLES)
         title = next((rest[one] for one in titled if rest.get(one)), None)
+        title = names.spoken(title, self.shape.language)
         if not isinstance(title, str | None):
             raise SchemaError("a title must be text", found=f"{title!r} at {item[key]!r}")
         parents = [self.shape.parent] if self.shape.parent else names.parents_among(rest)
@@ -304,6 +305,13 @@ class _Walk:
     def _is_children(self, key: str, value: Any) -> bool:
         usual = names.is_children(key) and isinstance(value, list | Mapping)
         return key in self.shape.relations or usual
+
+
+def _by_language(places: Sequence[_Place], shape: Shape) -> list[Reading]:
+    """What is told of titles that are given by language."""
+    stated = (item for place in places for item in place.stated.items())
+    titles = [v for k, v in stated if k == shape.title or names.plain(k) in names.TITLES]
+    return names.languages_told([v for v in titles if isinstance(v, Mapping)], shape.language)
 
 
 def _ids(value: Any) -> list[str]:
@@ -327,7 +335,8 @@ def _by_what_parents_name(places: list[_Place], shape: Shape) -> tuple[list[_Pla
         return places, []
     first = records[0]
     possible = [shape.title or "", *names.among(first.stated, names.TITLES)]
-    titled = next(name for name in possible if first.stated.get(name) == first.title)
+    said = {name: names.spoken(first.stated.get(name), shape.language) for name in possible}
+    titled = next(name for name in possible if said[name] == first.title)
     columns = {str(first.key): ids, titled: titles}
     _, told = names.named_by(above, columns, len(places), "nodes")
     by_title = [replace(place, node=str(place.title).strip(), title=None) for place in places]

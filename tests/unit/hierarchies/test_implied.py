@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import audit
-from audit.base.errors import FormatError
+from audit.base.errors import FormatError, SchemaError
 from audit.hierarchies.formats.implied import above_by_level
 
 CPC = {"A01B1/00": "A01B", "A01B1/02": "A01B1/00", "A01B1/022": "A01B1/02",
@@ -39,6 +41,54 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "one column filled in each row": (
         "Major,Minor,Broad,Title\n15-0000,,,A\n,15-1200,,B\n,,15-1250,C\n,15-1300,,D\n",
         {"15-1200": "15-0000", "15-1250": "15-1200", "15-1300": "15-0000"}),
+    "merged cells": (
+        "SOC;HLGT;PT\nGut;Motility;Diarrhoea\n;;Constipation\n;Signs;Nausea\nSkin;Itch;Rash\n"
+        ";;Pruritus\n", {
+            "Motility": "Gut", "Diarrhoea": "Motility", "Constipation": "Motility", "Signs": "Gut",
+            "Nausea": "Signs", "Itch": "Skin", "Rash": "Itch", "Pruritus": "Itch"}),
+    "merged cells in two columns": (
+        "group,item\nfruit,apple\n,pear\nroot,leek\n,beet\n",
+        {"apple": "fruit", "pear": "fruit", "leek": "root", "beet": "root"}),
+    "merged cells above paths of two lengths": (
+        "a,b,c\nx,x1,x11\n,,x12\n,x2,\ny,y1,y11\n,,y12\n,,y13\n", {
+            "x1": "x", "x11": "x1", "x12": "x1", "x2": "x", "y1": "y", "y11": "y1", "y12": "y1",
+            "y13": "y1"}),
+    "one level filled in each row, beside a code": (
+        "uri,flat,L1/code,L2/code,L3/code,name\nu1,a,a,,,A\nu2,b,,b,,B\nu3,c,,,c,C\nu4,d,,d,,D\n",
+        {"b": "a", "c": "b", "d": "a"}),
+    "triples": (
+        "cat\tis_a\tmammal\ndog\tis_a\tmammal\nmammal\tis_a\tanimal\n",
+        {"cat": "mammal", "dog": "mammal", "mammal": "animal"}),
+    "triples between blanks": (
+        "cat skos:broader mammal\ndog skos:broader mammal\n", {"cat": "mammal", "dog": "mammal"}),
+    "triples with a header, of several relations": (
+        "x,how,y\ncat,rdfs:subClassOf,mammal\ndog,rdfs:subClassOf,mammal\npaw,part_of,dog\n"
+        "mammal,rdfs:subClassOf,animal\n",
+        {"cat": "mammal", "dog": "mammal", "mammal": "animal"}),
+    "triples of parts": ("toe,part of,paw\nclaw,part of,toe\n", {"toe": "paw", "claw": "toe"}),
+    "ways beside ids": (
+        "Feature ID\tTaxon\nAMRO\tAves;Turdidae;migratorius\nHETH\tAves;Turdidae;guttatus\n"
+        "BAOW\tAves;Strigidae;varia\nSPPE\tAmphibia;Hylidae;crucifer\n", {
+            "Aves;Turdidae": "Aves", "AMRO": "Aves;Turdidae", "HETH": "Aves;Turdidae",
+            "Aves;Strigidae": "Aves", "BAOW": "Aves;Strigidae", "Amphibia;Hylidae": "Amphibia",
+            "SPPE": "Amphibia;Hylidae"}),
+    "ways of QIIME that several ids share": (
+        "Feature ID,Taxon,Confidence\ne1,k__A; p__B; s__,.9\ne2,k__A; p__B; s__,.8\n"
+        "e3,k__A; p__C; s__x,.9\n", {
+            "k__A;p__B": "k__A", "e1": "k__A;p__B", "e2": "k__A;p__B", "k__A;p__C": "k__A",
+            "k__A;p__C;s__x": "k__A;p__C", "e3": "k__A;p__C;s__x"}),
+    "dashes for what follows": (
+        "EC\tname\n1.-.-\tA\n1.1.-\tB\n1.1.1\tC\n1.1.10\tD\n2.-.-\tE\n2.3.-\tF\n",
+        {"1.1.-": "1.-.-", "1.1.1": "1.1.-", "1.1.10": "1.1.-", "2.3.-": "2.-.-"}),
+    "dashes behind codes of diseases": (
+        "code;text\nE10.-;A\nE10.2-;B\nE10.20;C\nE10.9;D\nE11.-;E\nE11.9;F\n",
+        {"E10.2-": "E10.-", "E10.20": "E10.2-", "E10.9": "E10.-", "E11.9": "E11.-"}),
+    "numbers of rows beside codes": (
+        "coding\tmeaning\tnode_id\tparent_id\nChapter I\tOne\t20\t0\nA09\tGut\t30\t20\n"
+        "A090\tAcute\t40\t30\n", {"A09": "Chapter I", "A090": "A09"}),
+    "keys beside codes": (
+        "Key,Parent key,Code,Title\n1,,A,One\n2,1,A01,Two\n3,2,A01B,Three\n",
+        {"A01": "A", "A01B": "A01"}),
     "paths with slashes beside ids": (
         "Code,Literal\nF1,Fiction / General\nF2,Fiction / Crime\nF3,History / Europe\n",
         {"F1": "Fiction", "F2": "Fiction", "F3": "History"}),
@@ -56,7 +106,73 @@ def test_parents_are_known_and_told(text: str, above: dict[str, str], tmp_path: 
     found = audit.load_hierarchy(path)
     assert {child: up for child, up in found.edge_frame().rows() if up != "(root)"} == above
     assert any("below" in one.decision or "parents" in one.decision or "paths" in one.decision
-               or "synonyms" in one.decision for one in found.readings)  # fmt: skip
+               or "synonyms" in one.decision or "levels" in one.decision
+               or "nodes go by" in one.decision for one in found.readings)  # fmt: skip
+
+
+STATED: dict[str, tuple[str, dict[str, Any], dict[str, str], list[str]]] = {
+    "levels that are blank at the top, where no cell is merged": (
+        "a,b,c\nx,x1,x11\nx,x1,x12\n,z1,z11\n", {"levels": ("a", "b", "c")},
+        {"x1": "x", "x11": "x1", "x12": "x1", "z11": "z1"}, ["rows without 'a'"]),
+    "levels that are blank between others": (
+        "a,b,c\nx,x1,x11\nx,,x12\n", {"levels": ("a", "b", "c")},
+        {"x1": "x", "x11": "x1", "x12": "x"}, ["blank between others"]),
+    "levels that end early": (
+        "a,b,c\nx,x1,x11\nx,x2,\ny,,\n", {"levels": ("a", "b", "c")},
+        {"x1": "x", "x11": "x1", "x2": "x"}, []),
+    "merged cells in named levels": (
+        "n,a,b\n1,x,x1\n2,,x2\n3,y,y1\n", {"levels": ("a", "b")},
+        {"x1": "x", "x2": "x", "y1": "y"}, ["mean as above"]),
+    "ways from the top as parents": (
+        "code,taxon\nq,a;b\nr,a;c\ns,a;b\n", {"child": "code", "parent": "taxon"},
+        {"b": "a", "c": "a", "q": "b", "r": "c", "s": "b"}, ["ways from the top"]),
+    "codes whose parents are numbers of rows": (
+        "coding,node_id,parent_id\nA,1,0\nA0,2,1\nA01,3,2\n",
+        {"child": "coding", "parent": "parent_id"}, {"A0": "A", "A01": "A0"}, ["go by 'coding'"]),
+    "numbers of rows that stay": (
+        "coding,node_id,parent_id\nA,1,0\nA0,2,1\nA01,3,2\n", {"child": "node_id"},
+        {"1": "0", "2": "1", "3": "2"}, []),
+    "parents that are numbers no row has": (
+        "coding,parent_id\nA,7\nA0,8\nA01,8\n", {"child": "coding", "parent": "parent_id"},
+        {"A": "7", "A0": "8", "A01": "8"}, ["parents without a row"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "options", "above", "told"), STATED.values(), ids=STATED)
+def test_what_is_named_is_read_and_what_changes_its_meaning_told(
+    text: str, options: dict[str, Any], above: dict[str, str], told: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "h.csv").write_text(text)
+    found = audit.load_hierarchy(tmp_path / "h.csv", **options)
+    assert {child: up for child, up in found.edge_frame().rows() if up != "(root)"} == above
+    assert [word in one.decision for word, one in zip(told, found.readings, strict=True)] == [
+        True for _ in told
+    ]
+
+
+@pytest.mark.parametrize("text", ["1.-,ox\n1.1,oxen\n2.-,elk\n", "a,cat\nb,dog\nc,fox\n"])
+def test_titles_are_no_parents(text: str, tmp_path: Path) -> None:
+    (tmp_path / "h.csv").write_text(f"EC,accepted\n{text}")
+    with pytest.raises(SchemaError, match="a parent must be that of several rows"):
+        audit.load_hierarchy(tmp_path / "h.csv", child="EC", parent="accepted")
+
+
+@pytest.mark.parametrize("key", ["name", "label"])
+@pytest.mark.parametrize(("language", "title"), [(None, "Cheese"), ("fr", "Fromage")])
+def test_titles_by_language_are_those_of_one(
+    key: str, language: str | None, title: str, tmp_path: Path
+) -> None:
+    held = {
+        "en:cheese": {key: {"fr": ["Fromage", "Fromages"], "en": "Cheese"}, "parents": ["en:food"]},
+        "en:food": {key: {"xx": "Food"}, "children": ["en:cheese"]},
+    }
+    (path := tmp_path / "h.json").write_text(json.dumps(held))
+    found = audit.load_hierarchy(path, language=language)
+    assert dict(zip(found.nodes, found.titles, strict=True)) == {
+        "en:cheese": title, "en:food": "Food"}  # fmt: skip
+    assert ["titles are" in one.decision for one in found.readings] == [True] * (not language)
+    with pytest.raises(SchemaError, match="in the language"):
+        audit.load_hierarchy(path, language="de")
 
 
 def test_labels_at_synonyms_count_at_what_is_accepted(tmp_path: Path) -> None:
@@ -79,8 +195,9 @@ def test_labels_at_synonyms_count_at_what_is_accepted(tmp_path: Path) -> None:
 )
 def test_what_says_no_parents_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "h.csv").write_text(text)
-    with pytest.raises(FormatError):
+    with pytest.raises(FormatError) as caught:
         audit.load_hierarchy(tmp_path / "h.csv")
+    assert "no column of it holds parents" in caught.value.hint
 
 
 def test_levels_that_skip_are_below_the_last_lower_one() -> None:
