@@ -261,3 +261,20 @@ def test_files_and_folders_are_small() -> None:
     assert len(rooms) <= 18
     assert [path for path, n in lines.items() if n > 400] == []
     assert [one for one in folders if len(list(one.glob("*.py"))) > 30] == []
+
+
+FOREIGN = {
+    "base": "databases queries remote servers",
+    "data/sources": "sql fhir fhir_resources meds omop documents annotations hub table_forms",
+    "data/label_formats": "events published",
+    "hierarchies/formats": "rdf rdf_graph omop omop_tables clinical media classifications mesh",
+}
+"""Files that each read one foreign place or form."""
+
+
+def test_a_door_is_one_short_file() -> None:
+    doors = [
+        ROOT / "audit" / room / f"{name}.py" for room in FOREIGN for name in FOREIGN[room].split()
+    ]
+
+    assert {door for door in doors if door.read_text("utf-8").count("\n") > 250} == set()

@@ -30,6 +30,7 @@ from audit.hierarchies.formats import (
     mesh,
     obo,
     omop,
+    omop_tables,
     paths,
     rdf,
     tree,
@@ -202,8 +203,8 @@ def vocabulary_of(hierarchy: HierarchyName, vocabulary: str | None) -> str | Non
 def files_of(path: Path) -> list[Path]:
     """The files that a hierarchy is read from: a file itself, those of a folder that are used."""
     if omop.is_omop(path):
-        files = omop.Tables(path).names
-        return [files[name] for name in (omop.CODES, omop.RELATIONSHIP) if name in files]
+        names = (omop_tables.CODES, omop_tables.RELATIONSHIP)
+        return [file for name, file in omop_tables.Tables(path).names.items() if name in names]
     return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
 
 

@@ -33,7 +33,7 @@ from audit.data.sources.omop import omop_of
 from audit.data.sources.source import Source
 from audit.data.sources.sql import database, is_connection, queried, reached
 from audit.data.sources.table_forms import table_file
-from audit.hierarchies.formats.omop import Tables, TablesOfBase
+from audit.hierarchies.formats.omop_tables import Tables, TablesOfBase
 
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://")
 

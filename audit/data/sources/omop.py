@@ -15,7 +15,7 @@ import polars as pl
 from audit.base.errors import InputError
 from audit.base.readings import Reading, asked
 from audit.data.sources.events import Events, Named, code_set, which
-from audit.hierarchies.formats.omop import CODES, Tables, TablesOfBase
+from audit.hierarchies.formats.omop_tables import CODES, Tables, TablesOfBase
 
 KINDS = {"condition": "condition_start_date", "procedure": "procedure_date"}
 """Kinds of occurrences, with the column of their day."""

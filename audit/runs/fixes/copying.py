@@ -26,7 +26,7 @@ from audit.data.label_formats.mimic import kind_of
 from audit.data.records import is_json
 from audit.data.sources import File, Folder, Source, source_of
 from audit.data.sources.file import CopiedFile
-from audit.hierarchies.formats.omop import Tables
+from audit.hierarchies.formats.omop_tables import Tables
 from audit.results.result import to_json_bytes
 from audit.runs.fixes.changes import (
     Change,

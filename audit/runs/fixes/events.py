@@ -15,7 +15,7 @@ import polars as pl
 from audit.base.errors import InputError, first_cases
 from audit.data.label_format import Layout
 from audit.data.sources.fhir import is_other, is_whole
-from audit.hierarchies.formats.omop import CODES, Tables
+from audit.hierarchies.formats.omop_tables import CODES, Tables
 from audit.runs.fixes.changes import Edit, Ledger, Record
 from audit.runs.fixes.plan import Cells, Plan, Planner
 from audit.runs.fixes.text_files import Value, entries_of, in_bytes, members

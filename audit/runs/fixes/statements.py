@@ -20,7 +20,7 @@ from audit.base.queries import quoted
 from audit.data.label_format import Layout
 from audit.data.sources.omop import Omop
 from audit.data.sources.sql import Query
-from audit.hierarchies.formats.omop import TablesOfBase
+from audit.hierarchies.formats.omop_tables import TablesOfBase
 from audit.runs.fixes.changes import Ledger
 from audit.runs.fixes.events import Occurrences, became
 from audit.runs.fixes.plan import Planner
