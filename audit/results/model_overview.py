@@ -32,8 +32,8 @@ from audit.results.shared_tables import columns, shared_rows
 
 MOST_CONFUSED = 15
 """Number of most confused pairs that get an interval and are shown in reports."""
-ToldPairs: TypeAlias = Mapping[tuple[str, str], tuple[int, Shown]]
-"""Exchanges of two labels that a line or a finding tells, as they are and as they are shown."""
+ToldPairs: TypeAlias = Sequence[tuple[Sequence[set[str]], tuple[int, Shown]]]
+"""Exchanges of two labels that are told: the branches of each, how many, and how that is shown."""
 _ANSWERS = columns("node", "share", "falsely missed hits answers labelled")
 
 
@@ -60,15 +60,7 @@ def model_overview(
     scopes = () if model is None else sorted(model.scopes)
     listed = () if model is None else model.exchanged_pairs
     pairs = _exchanged(run, listed)
-    shown_of = {(line["a"], line["b"]): line["observed"] for line in pairs}
-    told: dict[tuple[str, str], tuple[int, Shown]] = {
-        labels: (n, shown_count(n, (), run.min_cell)) for labels, n in exchanged.items()
-    }
-    for row in listed:
-        told[min(row["a"], row["b"]), max(row["a"], row["b"])] = (
-            row["observed"],
-            shown_of[row["a"], row["b"]],
-        )
+    told = _told_pairs(run, listed, pairs, exchanged) if exchanges else ()
     return {
         "scopes": [
             {"node": node, "title": titles.get(node), "depth": depths[node]} for node in scopes
@@ -82,6 +74,24 @@ def model_overview(
             (_beside(row, run, counts) for row in beside), "confusion", "a", "b"
         ),
     }
+
+
+def _told_pairs(
+    run: Record,
+    listed: Sequence[Mapping[str, Any]],
+    lines: Sequence[Mapping[str, Any]],
+    exchanged: Mapping[tuple[str, str], int],
+) -> ToldPairs:
+    """Those that findings tell, and those of the table as its lines show them."""
+    shown = {(line["a"], line["b"]): line["observed"] for line in lines}
+    told: dict[tuple[str, str], tuple[int, Shown]] = {
+        labels: (n, shown_count(n, (), run.min_cell)) for labels, n in exchanged.items()
+    }
+    for a, b, n in ((row["a"], row["b"], row["observed"]) for row in listed):
+        told[min(a, b), max(a, b)] = n, shown[a, b]
+    named = run.nodes.filter(pl.col("node").is_in([label for pair in told for label in pair]))
+    branches = {node: set(of) for node, of in named.select("node", "branches").iter_rows()}
+    return [([branches[label] for label in labels], one) for labels, one in told.items()]
 
 
 def _behaviours(rows: Sequence[Mapping[str, Any]], min_cell: int) -> list[dict[str, Any]]:
@@ -114,8 +124,8 @@ def _exchange_kinds(
 ) -> list[dict[str, Any]]:
     rows = [row for row in exchanges if row["kind"] != "branches"]
     parts: dict[str, list[tuple[int, Shown]]] = {row["kind"]: [] for row in rows}
-    for labels, one in told.items() if rows else ():
-        parts["within" if set.intersection(*_branches(run, labels)) else "across"].append(one)
+    for sides, one in told if rows else ():
+        parts["within" if set.intersection(*sides) else "across"].append(one)
     counts = _shown_lines(run, [(row["observed"], parts[row["kind"]]) for row in rows])
     return [
         {"kind": row["kind"], "exchanges": count} for row, count in zip(rows, counts, strict=True)
@@ -128,8 +138,7 @@ def _branch_exchanges(
     """Exchanges of two branches, the largest shown excess first, then those withheld."""
     rows = [row for row in exchanges if row["kind"] == "branches"]
     parts: dict[frozenset[str], list[tuple[int, Shown]]] = {}
-    for labels, one in told.items() if rows else ():
-        sides = _branches(run, labels)
+    for sides, one in told if rows else ():
         for ends in product(*sides) if not set.intersection(*sides) else ():
             parts.setdefault(frozenset(ends), []).append(one)
     lines = [(row["observed"], parts.get(frozenset((row["a"], row["b"])), [])) for row in rows]
@@ -218,12 +227,6 @@ def _answers(run: Record, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, A
 
 def _titles(row: Mapping[str, Any], run: Record) -> dict[str, str | None]:
     return {f"title_{end}": run.titles[row[end]] for end in ("a", "b")}
-
-
-def _branches(run: Record, labels: tuple[str, str]) -> list[set[str]]:
-    """The branches of each of two labels."""
-    found = run.nodes.filter(pl.col("node").is_in(labels)).select("node", "branches")
-    return [set(branches) for _, branches in found.iter_rows()]
 
 
 def _shown_lines(
