@@ -171,7 +171,8 @@ def node_sums(values: Sparse, alike: Alike | None) -> NodeSums:
         alike: The records' groups; None if each is a group of its own.
     """
     n_nodes, sums = values.shape[1], list[FloatArray]()
-    carriers = csr_array((np.ones_like(values.data), values.indices, values.indptr))
+    ones = np.ones_like(values.data), values.indices, values.indptr
+    carriers = csr_array(ones, shape=values.shape)
     for of in (carriers, values):
         share = of.data.astype(np.float64)
         if alike is not None:
