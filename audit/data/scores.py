@@ -107,10 +107,8 @@ def as_scores(raw: RawPredictions, transform: Transform | None, several: int = 0
         return _over(raw, expit)
     scores = _over(raw, lambda numbers: numbers / 100) if transform == "percent" else raw
     percent = raw.numbers.min(initial=0) >= 0 and raw.numbers.max(initial=0) <= 100
-    hint = _OUTPUTS
-    if several:
-        hint = f"--sigmoid turns raw outputs into scores: {counted(several, 'instances')} have "
-        hint += "several labels, as by --softmax they could not"
+    labelled = f"{counted(several, 'instances')} have several labels"
+    hint = f"--sigmoid turns a model's raw outputs into scores: {labelled}" if several else _OUTPUTS
     hint += "; --percent divides per cent by 100" * bool(percent)
     _refuse(scores, _no_score, "every score must be from 0 to 1", hint)
     return _over(scores, _clipped)

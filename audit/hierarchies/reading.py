@@ -306,8 +306,8 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
         named = " ".join(f"--hierarchy-levels {quote(one)}" for one in levels)
         ways = f"name its levels, perhaps {named}; or its columns by --hierarchy-child COL "
         ways += "--hierarchy-parent COL"
-    elif columns and not any(
-        len({*one}) < len(one) for one in zip(*filter(any, rows_of(head)), strict=False)
+    elif columns and all(
+        len({*n}) == len(n) for n in zip(*filter(any, rows_of(head)), strict=False)
     ):
         ways = "no column of it holds parents, since each has another value in each row: add one; "
         ways += "or write codes that begin with those above them"

@@ -565,13 +565,13 @@ TOLD = [
     Told("hierarchies.formats.edges._below_ways", "ways from the top", "--hierarchy-parent COL",
          of_hierarchy("h.csv", "id,of,in\na,x;y,x\nb,x;z,x\nc,x;y,z\n", child="id", parent="of"),
          {"parent": "in"}),
-    Told("hierarchies.formats.edge_columns.through_numbers", "'code'", "--hierarchy-child node_id",
+    Told("hierarchies.formats.tables.through_numbers", "'code'", "--hierarchy-child node_id",
          of_hierarchy("h.csv", "code,node_id,parent_id\na,1,\nb,2,1\nc,3,1\n"),
          {"child": "node_id"}),
-    Told("hierarchies.formats.edge_columns.roles_of", "'2' says", "--hierarchy-child 3 "
+    Told("hierarchies.formats.tables.roles_of", "'2' says", "--hierarchy-child 3 "
          "--hierarchy-parent 1", of_hierarchy("h.csv", "a,is_a,b\nc,is_a,b\n"),
          {"child": "3", "parent": "1"}),
-    Told("hierarchies.formats.edge_columns.roles_of", "holds the parents", "--hierarchy-parent COL",
+    Told("hierarchies.formats.tables.roles_of", "holds the parents", "--hierarchy-parent COL",
          of_hierarchy("h.csv", UPWARD), {"parent": "group"}),
     Told("hierarchies.formats.paths._read_implied", "lower 'level'",
          "--hierarchy-format prefixes",
@@ -582,7 +582,7 @@ TOLD = [
          {"parent": "group"}),
     Told("hierarchies.formats.paths.of_levels", "are levels", "--hierarchy-levels COL",
          of_hierarchy("h.csv", PLACES), {"levels": ("l2",)}),
-    *(Told("hierarchies.formats.paths._blanks_told", word, "--hierarchy-levels COL",
+    *(Told("hierarchies.formats.paths._of_blanks", word, "--hierarchy-levels COL",
            of_hierarchy("h.csv", f"l1,l2,l3\na,a1,x\n{rows}", levels=("l1", "l2", "l3")),
            {"levels": ("l3",)})
       for word, rows in (("as above", ",,y\nb,b1,z\n"), ("begin at", "a,a1,y\n,a1,z\n"),

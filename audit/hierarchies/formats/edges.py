@@ -15,7 +15,7 @@ from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named, read_text
 from audit.base.readings import Reading
 from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY
-from audit.hierarchies.formats import classifications, clinical, edge_columns, names, tables
+from audit.hierarchies.formats import classifications, clinical, names, tables
 from audit.hierarchies.formats.format import (
     HierarchyFormat,
     Shape,
@@ -32,18 +32,12 @@ def matches(path: Path, head: bytes) -> bool:
     columns = tables.columns_of(path, head)
     if names.parents_among(columns) or tables.is_headless(path, head):
         return True
-    if edge_columns.ends_of_relations(columns) or _are_pairs(path, head):
-        return True
+    related = tables.ends_of_relations(columns) is not None
+    if related or tables.is_parquet(path):
+        return related
     header, *rows = [row for row in tables.rows_of(head) if any(row)] or [[]]
-    by_values = names.ends_by_values([*map(tables.bare, header)], rows) is not None
-    return by_values or names.are_triples(rows)
-
-
-def _are_pairs(path: Path, head: bytes) -> bool:
-    if tables.is_parquet(path):
-        return False
-    header, *rows = [row for row in tables.rows_of(head) if any(row)] or [[]]
-    return names.are_edges(header, rows)
+    pairs_or_triples = names.are_edges(header, rows) or names.are_triples(rows)
+    return pairs_or_triples or names.ends_by_values([*map(tables.bare, header)], rows) is not None
 
 
 def read(path: Path, shape: Shape) -> Hierarchy:
@@ -76,10 +70,10 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     if len(several) > 1 and not shape.parent:
         others = pl.exclude(several)
         frame = pl.concat([frame.select(others, pl.col(n).alias(several[0])) for n in several])
-    columns, readings = edge_columns.roles_of(path, frame, shape)
+    columns, readings = tables.roles_of(path, frame, shape)
     for column in columns.values():
         _refuse_other_than_text(frame[column])
-    frame, columns, through = edge_columns.through_numbers(frame, columns, shape)
+    frame, columns, through = tables.through_numbers(frame, columns, shape)
     readings = [*readings, *through]
     if whole := _below_ways(path, frame, columns, shape):
         return whole
@@ -115,7 +109,7 @@ def _edges_of(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFra
                 told.append(Reading(said, "they say so", off, f"rename {name!r}"))
             frame = frame.filter(kept)
     meant = {names.plain(one) for one in shape.relations}
-    for name in edge_columns.relations_in(frame.columns) or edge_columns.relation_between(frame):
+    for name in tables.relations_in(frame.columns) or tables.relation_between(frame):
         values = tables.text_of(frame, name).fill_null("")
         every = values.unique(maintain_order=True)
         others = [one for one in every if not (names.is_a(one) or names.plain(one) in meant)]
@@ -140,20 +134,18 @@ _IN_FORCE = ("active", "isactive")
 
 def _refuse_titles(path: Path, frame: pl.DataFrame, columns: Mapping[str, str]) -> None:
     """Refuse parents that are another one in each row, none of them a child, and not called so."""
-    child, parent = (tables.text_of(frame, columns[end]).fill_null("") for end in _EDGE)
+    child, parent = (
+        tables.text_of(frame, columns[end]).fill_null("") for end in ("child", "parent")
+    )
     each = len(frame) > 2 and child.n_unique() == parent.n_unique() == len(frame)
     if each and not names.is_parent(columns["parent"]) and {*child}.isdisjoint(parent):
         raise SchemaError(
             "a parent must be that of several rows, or have a row of its own",
             found=f"another one in each row of {columns['parent']!r}, as titles are",
             where=path,
-            hint=f"--hierarchy-title {quote(columns['parent'])} beside --hierarchy-child COL and "
-            "the --hierarchy-parent COL of the parents; codes that begin with those above them, or "
-            "have a level, need none",
+            hint=f"--hierarchy-title {quote(columns['parent'])}; codes that begin with those above "
+            "them, or have a level, need no --hierarchy-parent",
         )
-
-
-_EDGE = ("child", "parent")
 
 
 def _below_ways(
@@ -247,9 +239,8 @@ def _last_of_ways(table: pl.DataFrame, ids: Collection[str]) -> pl.DataFrame:
     """The table with the last on each way from the top to a parent, where all parents are such."""
     cells = table.select("child", "parent").unique().rows()
     for sign in "/.|>":
-        ways = {child: [w.strip() for w in cell.strip(f"{sign} ").split(sign)] if cell else []
-                for child, cell in cells}  # fmt: skip
-        ways = {child: way[:-1] if way[-1:] == [child] else way for child, way in ways.items()}
+        ways = {child: names.way_of(cell.strip(), sign) for child, cell in cells}
+        ways = {child: way[:-1] if way[-1:] == (child,) else way for child, way in ways.items()}
         long = [way for way in ways.values() if len(way) > 1]
         if long and all(way[-1] in ids and ways[way[-1]] == way[:-1] for way in long):
             last = {child: way[-1] if way else "" for child, way in ways.items()}

@@ -53,7 +53,7 @@ def plain(name: object) -> str:
 
 def is_parent(name: str) -> bool:
     """Whether that is what files call a node's parents."""
-    return _PARENT.fullmatch(plain(name)) is not None
+    return _PARENT.fullmatch(plain(name).removeprefix("immediate")) is not None
 
 
 def parents_among(names: Iterable[str]) -> list[str]:
@@ -126,9 +126,8 @@ def languages_told(titles: Sequence[Mapping[str, Any]], language: str | None) ->
             hint=f"the file has {first_cases(found) or 'titles without a language'}",
         )  # fmt: skip
     said = "titles are those in 'en', else in the language that comes first"
-    told = Reading(
-        said, f"there are {first_cases(found)}", len(titles), "--language LANGUAGE", "nodes"
-    )
+    why = f"there are {first_cases(found)}"
+    told = Reading(said, why, len(titles), "--language LANGUAGE", "nodes")
     return [] if language or len(found) < 2 else [told]
 
 

@@ -109,13 +109,11 @@ def of_levels(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
         evidence, len(frame), "--hierarchy-levels COL",
     )  # fmt: skip
     readings = [told] if one_each or not stated else []
-    readings += [] if one_each else _blanks_told(written, levels, merged=merged)
+    readings += [] if one_each else _of_blanks(written, levels, merged=merged)
     return hierarchy_of_paths(path, rows, shape.ids or "names", titles=titles, readings=readings)
 
 
-def _blanks_told(
-    rows: Sequence[tuple[str, ...]], levels: Sequence[str], *, merged: bool
-) -> list[Reading]:
+def _of_blanks(rows: Sequence[Names], levels: Sequence[str], *, merged: bool) -> list[Reading]:
     """What blank cells above filled ones are taken to be."""
     tops = sum(not row[0] and any(row) for row in rows)
     filled = ("".join(" x"[bool(one)] for one in row[: len(levels)]) for row in rows if row[0])
@@ -135,12 +133,9 @@ def _of_paths(path: Path, frame: pl.DataFrame, column: str, shape: Shape) -> Hie
     """The hierarchy of a column of paths, whose nodes go by the ids beside them."""
     cells = tables.text_of(frame, column).fill_null("").to_list()
     sign = names.sign_of([cell for cell in cells if cell]) or names.way_sign(cells) or PATH_SIGN
-    own = shape.child or implied.own_column(frame, [column])
-    ids = (
-        tables.text_of(frame, column_named(frame, own, path)).to_list()
-        if own
-        else [None] * len(cells)
-    )
+    stated = column_named(frame, shape.child, path) if shape.child else None
+    own = stated or implied.own_column(frame, [column])
+    ids = tables.text_of(frame, own).to_list() if own else [None] * len(cells)
     told = Reading(
         f"{sign.strip()!r} joins the names of paths in {column!r}", "half of its cells have it",
         len(cells), "--hierarchy-levels COL",

@@ -65,6 +65,8 @@ READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
     "id_parent.csv": ("id,parent_id,name\n1,,A\n2,1,B\n3,1,C\n4,2.0,D\n", NUMBERED, ()),
     "by_name.csv": ("id,name,parent\n1,animal,\n2,dog,animal\n3,cat,animal\n4,poodle,dog\n",
                     ANIMALS, ("go by 'name'",)),
+    "immediate.csv": ("PATH_TO_ROOT,IMMEDIATE_PARENT,CODE,CODE_TEXT\n,,1,A\n1,1,2,B\n1,1,3,C\n"
+                      "1.2,2,4,D\n", NUMBERED, ()),
     "hyponyms.csv": ("hyponym;hypernym\ndog ;animal\ncat;animal\npoodle; dog\n", ANIMALS, ()),
     "several.csv": ("Class ID|Preferred Label|Parents\nd|Dog|\nc|Cat|\nx|Both|d;c\n",
                     [("c", "(root)"), ("d", "(root)"), ("x", "c"), ("x", "d")], ()),
