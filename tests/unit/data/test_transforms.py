@@ -91,6 +91,15 @@ def test_raw_outputs_are_told_with_the_options(listed: bool) -> None:
     assert caught.value.where == "scores.npy"
 
 
+@pytest.mark.parametrize("several", [1, 58])
+def test_no_softmax_is_offered_beside_instances_of_several_labels(several: int) -> None:
+    with pytest.raises(SchemaError) as caught:
+        as_scores(raw(np.array([[1.2, -0.5]])), None, several)
+    assert "--sigmoid" in caught.value.hint
+    assert f"{several} instance" in caught.value.hint
+    assert "--softmax" not in caught.value.hint
+
+
 @pytest.mark.parametrize("transform", [None, "softmax", "sigmoid"])
 def test_nan_is_refused_before_any_transform(transform: Transform | None) -> None:
     with pytest.raises(SchemaError, match="a finite number") as caught:
