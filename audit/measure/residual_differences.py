@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy.special import stdtr
 
+from audit.base import dag
 from audit.base.dag import BoolArray, IntArray
 from audit.base.schemas import schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.residual_use import Share, residual_share
 
@@ -99,19 +102,48 @@ def _enough_in(place: IntArray, values: int, labelled: IntArray, only: IntArray)
     return np.asarray(np.minimum(n, n.sum() - n) * min(pooled, 1 - pooled) >= LEAST_EXPECTED)
 
 
-def difference_without(
-    measured: Measurements, column: str, value: str, parent: int, left_out: BoolArray
+def remaining_difference(
+    measured: Measurements, line: Mapping[str, Any], below: Sequence[Mapping[str, Any]]
 ) -> float:
-    """Difference of a column's value from the others, without some instances; 0 if none are
-    left.
+    """The difference of a line without the instances below those of others; 0 if none are left.
+
+    Of a reference there are only counts: as if no instance below the others had a label elsewhere.
+
+    Args:
+        line: A line of `residual_differences`.
+        below: Lines of the same column on parents below.
     """
-    below = measured.loaded.below
-    rows = below.labelled(parent), below.only_residual(parent)
+    at = [measured.hierarchy.index(one["parent"]) for one in below]
+    if line["column"] == REFERENCE:
+        return _less(line, [below[i] for i in _topmost(measured.hierarchy, at)])
+    labelled, parent = measured.loaded.below, measured.hierarchy.index(line["parent"])
+    left_out = np.zeros(measured.n_instances, np.bool_)
+    for node in at:
+        left_out[labelled.labelled(node)] = True
     here, there = (
-        _share(measured, side & ~left_out, *rows)
-        for side in measured.loaded.dataset.having(column, value)
+        _share(
+            measured, side & ~left_out, labelled.labelled(parent), labelled.only_residual(parent)
+        )
+        for side in measured.loaded.dataset.having(line["column"], line["value"])
     )
     return here.value - there.value if here.n and there.n else 0.0
+
+
+def _topmost(hierarchy: Hierarchy, nodes: Sequence[int]) -> Iterator[int]:
+    """Places of the nodes that are below no other one."""
+    for place, node in enumerate(nodes):
+        if set(dag.row(hierarchy.strict_closure, node).tolist()).isdisjoint(nodes):
+            yield place
+
+
+def _less(line: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> float:
+    def left(name: str) -> int:
+        return max(int(line[name]) - sum(int(one[name]) for one in others), 0)
+
+    n, elsewhere = left("n"), left("n_elsewhere")
+    if not n or not elsewhere:
+        return 0.0
+    return min(left("k") / n, 1.0) - min(left("k_elsewhere") / elsewhere, 1.0)
 
 
 def _against_reference(measured: Measurements) -> Iterator[_Row]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,7 @@ import pytest
 import audit
 from audit.policy.rules import Exclusive
 from audit.results.findings import Finding
-from audit.results.order import OF_ONE, TEN
+from audit.results.order import OF_ONE, TEN, between, tells_a_number
 from audit.results.result import AuditResult
 from fixtures.sample_runs import RELEASE_1, RELEASE_2, SAMPLE_DATA
 from validation.scenes import SCENES, SEED
@@ -129,9 +129,9 @@ def test_what_was_planted_is_among_those_to_act_on(name: str) -> None:
     assert len(first) <= TEN
     assert max(Counter(first["check"]).values()) <= OF_ONE
     assert result.findings["id"][: len(first)].to_list() == first["id"].to_list()
-    shared = result.shared()["worst"]
-    assert len(shared) <= len(first), "a finding that tells no number is none to act on"
-    left_out(planted, shared)
+    shared = result.shared()
+    left_out(planted, shared["worst"])
+    nothing_else_may_be_told(result, shared)
 
 
 def left_out(planted: Iterable[Finding], first: list[str]) -> None:
@@ -139,3 +139,17 @@ def left_out(planted: Iterable[Finding], first: list[str]) -> None:
     of_check = Counter(id_.partition(":")[0] for id_ in first)
     missing = [one.id for one in planted if one.id not in first and of_check[one.check] < OF_ONE]
     assert not missing
+
+
+def nothing_else_may_be_told(result: AuditResult, shared: Mapping[str, Any]) -> None:
+    """Fail where fewer than ten are shown first, and another one tells a number and has room."""
+    first = shared["worst"]
+    of_check = Counter(id_.partition(":")[0] for id_ in first)
+    found = {one.id: one for check in result.checks for one in check.standing if one.counts_as}
+    asked = sum(between(found[id_])[2] for id_ in first)
+    for view in (view for check in shared["checks"] for view in check["findings"]):
+        finding = found.get(view["id"])
+        if finding is None or finding.id in first or not tells_a_number(finding, view["evidence"]):
+            continue
+        most = (OF_ONE, asked < OF_ONE, 0)[between(finding)[2]]
+        assert len(first) == TEN or of_check[finding.check] >= most, finding.id

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,9 +12,11 @@ from audit._reports.words.table_specs import Spec, optional_table, texts
 from audit._reports.words.words import (
     DECISION,
     EVIDENCE,
+    SENTENCE_END,
     SEVERITY,
     TONE,
     WITHHELD,
+    among,
     capitalised,
     evidence_value,
     number,
@@ -25,12 +26,16 @@ from audit._reports.words.words import (
 from audit.base.plurals import title_and_code
 from audit.results.findings import DRAWN, promise
 
-_SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
-
 
 def headline(statement: str) -> str:
     """The first sentence of a statement."""
-    return _SENTENCE_END.split(statement, maxsplit=1)[0]
+    return _first_and_rest(statement)[0]
+
+
+def _first_and_rest(statement: str) -> tuple[str, str]:
+    ends = (end.end() for end in SENTENCE_END.finditer(statement))
+    end = next((one for one in ends if not statement[one + 1].islower()), len(statement))
+    return statement[:end], statement[end + 1 :]
 
 
 DEFAULT = (
@@ -113,7 +118,7 @@ def _number(column: Mapping[str, str], name: str, evidence: Mapping[str, Any]) -
     """
     value, text = evidence[name], evidence_value(name, evidence[name], evidence)
     if column.get("of") in evidence:
-        return f"{text} of {number(evidence[column['of']])}"
+        return among(text, evidence[column["of"]])
     if over := column.get("over"):
         return _over(value, evidence.get(over))
     ends = _ends(column, name, evidence)
@@ -147,7 +152,7 @@ def card(
     above: Mapping[str, Mapping[str, Any]] = {},
 ) -> Card:
     """What the report says about one finding, and the nodes above it in the hierarchy's picture."""
-    headline, *rest = _SENTENCE_END.split(finding["statement"], maxsplit=1)
+    headline, rest = _first_and_rest(finding["statement"])
     evidence, ratio = finding["evidence"], ratio_words(check["name"])
     drawn = plots(check["name"], evidence, thresholds)
     in_row = {name for column in columns for name in _shown(column, evidence)}
@@ -160,7 +165,7 @@ def card(
             (column["heading"], cell_of(column, columns, finding, above)) for column in columns
         ),
         headline=headline,
-        explanation=" ".join((*rest, *_judgement(finding))),
+        explanation=" ".join(filter(None, (rest, *_judgement(finding)))),
         nodes=_nodes(_unnamed_nodes(finding), above),
         sure=tuple(
             (_line_label(name, evidence, ratio, called), _text(name, evidence))
@@ -287,9 +292,9 @@ def _text(name: str, evidence: Mapping[str, Any]) -> str:
         return text if WITHHELD in (low, high) else f"{text} ({span(low, high)})"
     total = _TOTALS.get(name, "")
     if total in evidence:
-        return f"{text} of {number(evidence[total])}"
+        return among(text, evidence[total])
     if "of" in evidence and name == _counted(evidence):
-        return f"{text} of {number(evidence['of'])}"
+        return among(text, evidence["of"])
     return text
 
 

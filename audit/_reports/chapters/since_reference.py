@@ -15,10 +15,8 @@ from audit._reports.words.table_specs import (
     codes,
     named,
     node_list,
-    nodes,
     numbers,
     optional_table,
-    spans,
     table,
     texts,
     written,
@@ -27,7 +25,6 @@ from audit._reports.words.words import (
     SEVERITY,
     STATUS,
     WITHHELD,
-    Value,
     counted,
     listed,
     number,
@@ -43,6 +40,9 @@ CHANGE: Mapping[str, str] = {
     "known": "Known",
 }
 """Words for the changes of findings, in table order."""
+CHANGED = ("new", "worse", "gone")
+MOVED = ("worse", "gone")
+"""Changes that the findings themselves do not tell: they say which ones the reference has."""
 EFFECTS: Mapping[str | None, tuple[str, str]] = {
     "share": ("shares", "Findings of either run that are measured by a share"),
     "ratio": ("ratios", "Findings of either run that are measured by a ratio"),
@@ -58,10 +58,11 @@ class SinceReference:
     """Content of the chapter."""
 
     sentences: tuple[str, ...]
-    checks: Table
+    checks: Table | None
     depths: Table | None
     findings: tuple[Table, ...]
-    residuals: Table | None
+    residuals: int
+    """Number of residual shares that differ, which findings tell."""
 
 
 def since_reference(shared: Mapping[str, Any]) -> SinceReference | None:
@@ -73,8 +74,10 @@ def since_reference(shared: Mapping[str, Any]) -> SinceReference | None:
         sentences=tuple(_sentences(found, shared)),
         checks=_checks(found["checks"]),
         depths=_depths(found["depths"]),
-        findings=_findings([one for one in found["findings"] if not _is_difference(one)]),
-        residuals=_residuals(_differences(shared["checks"])),
+        findings=_findings([one for one in found["findings"] if one["change"] in MOVED]),
+        residuals=sum(
+            _is_difference(finding) for check in shared["checks"] for finding in check["findings"]
+        ),
     )
 
 
@@ -92,14 +95,19 @@ def _sentences(found: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[
     yield f"Findings of the {checks} that both runs applied: {changes}."
 
 
-def _checks(checks: Rows) -> Table:
-    return table(
+def _checks(checks: Rows) -> Table | None:
+    """Those with another result, or with findings that are new, worse or gone.
+
+    A check that could not be applied to the reference says nothing of a change.
+    """
+    return optional_table(
         "since-checks-table",
-        "Checks that applied in the reference or now",
+        "Checks that tell something else than in the reference",
         [
             check
             for check in checks
-            if {check["status_before"], check["status"]} != {"not_applicable"}
+            if check["status_before"] != "not_applicable"
+            and (check["status_before"] != check["status"] or any(check[one] for one in CHANGED))
         ],
         named("Check", "title", "name"),
         badges("Reference", "status_before", STATUS, absent="not asked"),
@@ -109,20 +117,15 @@ def _checks(checks: Rows) -> Table:
 
 
 def _depths(rows: Rows) -> Table | None:
-    """Shares of labels by depth; None where nothing of them may be shown."""
-    if all(row["before"] is None for row in rows):
-        return None
-    return table(
+    """Shares of labels by depth, where they may be shown; None where none may."""
+    return optional_table(
         "since-depths-table",
         "Share of labels at each depth",
-        rows,
+        [row for row in rows if row["before"] is not None],
         numbers("Depth", "depth"),
         numbers("Reference", "before", percent),
         numbers("Now", "now", percent),
-        written(
-            "Difference, points",
-            lambda row: WITHHELD if row["before"] is None else points(row["now"] - row["before"]),
-        ),
+        written("Difference, points", lambda row: points(row["now"] - row["before"])),
     )
 
 
@@ -166,39 +169,9 @@ def _times(value: float | None) -> str:
     return WITHHELD if value is None else f"×{ratio(value)}"
 
 
-def _differences(checks: Rows) -> list[Mapping[str, Any]]:
-    """Findings on residual shares that differ from the reference's."""
-    return [
-        finding
-        for check in checks
-        if check["name"] == "residual_overuse"
-        for finding in check["findings"]
-        if _is_difference(finding)
-    ]
-
-
 def _is_difference(finding: Mapping[str, Any]) -> bool:
     """Whether a finding is itself one of a difference from the reference."""
     return str(finding["id"]).endswith(":reference:")
-
-
-def _residuals(findings: Rows) -> Table | None:
-    return optional_table(
-        "since-residuals-table",
-        "Residual shares that differ from the reference",
-        [{**finding["nodes"][0], **finding["evidence"]} for finding in findings],
-        nodes("Below", "id"),
-        written("Reference", lambda row: _of(row["elsewhere"], row["of_elsewhere"])),
-        numbers("Its share", "elsewhere_share", percent),
-        written("Now", lambda row: _of(row["instances"], row["of"])),
-        numbers("Share now", "share", percent),
-        numbers("Difference, points", "difference", points),
-        spans("Interval", points, "difference_low", "difference_high"),
-    )
-
-
-def _of(count: Value, total: Value) -> str:
-    return WITHHELD if count is total is None else f"{number(count)} of {number(total)}"
 
 
 MOST_BARS = 20

@@ -15,6 +15,7 @@ from audit._reports.words.parts import Badge, First, Verdict
 from audit._reports.words.words import (
     SEVERITY,
     TONE,
+    among,
     capitalised,
     counted,
     number,
@@ -68,9 +69,7 @@ def _how_many(evidence: Mapping[str, Any]) -> str:
     name = _counted(evidence)
     if not name:
         return ""
-    part, of = number(evidence[name]), number(evidence["of"]) if "of" in evidence else ""
-    among = f" of {of}" if of and of != f"≥{part}" else ""
-    return f"{part}{among} {words(name)}"
+    return f"{among(number(evidence[name]), evidence.get('of'))} {words(name)}"
 
 
 def _share(evidence: Mapping[str, Any]) -> str:

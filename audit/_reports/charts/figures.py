@@ -7,7 +7,7 @@ from typing import Any
 
 from audit._reports.charts import charts
 from audit._reports.charts.evidence import times
-from audit._reports.charts.icicle import COLUMNS, icicle, icicle_drawing
+from audit._reports.charts.icicle import COLUMNS, icicle, icicle_drawing, size
 from audit._reports.charts.pair_figures import frequent_figure, pairs_figure
 from audit._reports.charts.palette import SCALE
 from audit._reports.charts.parts import dots_spec
@@ -24,6 +24,8 @@ from audit._reports.words.words import (
 
 SHARES = (0.25, 0.5, 0.75)
 """Boundaries between the shades of residual shares."""
+LISTED = 60
+"""Nodes with the most instances that the table of the hierarchy has, of more that are drawn."""
 LEAST_DRAWN, MATRIX = 3, 15
 """Least and largest number of branches in the map."""
 
@@ -58,7 +60,9 @@ def hierarchy_figure(rows: Rows) -> Figure | None:
     }
     shown = sum(cell.column < COLUMNS for cell in cells)
     high = sum((row["residual_share"] or 0) > SHARES[1] for row in rows)
-    deeper = f" {counted(len(cells) - shown, 'deeper node')} are only in the table."
+    deeper = f" {counted(len(cells) - shown, 'deeper node')} are not drawn."
+    most = sorted(rows, key=lambda row: -size(row["instances"]))[:LISTED]
+    listed = [row for row in rows if row in most]
     return Figure(
         id="hierarchy",
         title="The hierarchy by instances",
@@ -75,12 +79,13 @@ def hierarchy_figure(rows: Rows) -> Figure | None:
         key=_keys(SHARES, "no residual share to show") if judged else (),
         table=table(
             "hierarchy-numbers",
-            "Nodes with the most instances",
-            rows,
+            f"The {counted(len(listed), 'nodes')} with the most instances",
+            listed,
             nodes("Node"),
             numbers("Depth", "depth"),
             numbers("Instances", "instances"),
             numbers("Residual share", "residual_share", percent, absent="–"),
+            left_out=len(rows) - len(listed),
         ),
     )
 
@@ -237,7 +242,7 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
         f"{percent(first['shrunk'])} below {_node(first).text} down to {percent(last['shrunk'])} "
         f"below {_node(last).text}.{judged}",
         caption="Of the instances with a label below the node, the share whose labels there are "
-        "all “other” or “unspecified”, drawn toward the shares of other nodes where the node has "
+        "all “other” or “unspecified”, adjusted toward the shares of other nodes where it has "
         "few. The nodes drawn are those with the most such instances.",
         key=tuple(keys),
         table=table(
@@ -248,7 +253,7 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
             numbers("Residual", "instances"),
             numbers("Out of", "of"),
             numbers("Share", "share", percent),
-            numbers("Drawn toward the others", "shrunk", percent),
+            numbers("Adjusted for small numbers", "shrunk", percent),
             spans("95% interval"),
         ),
     )

@@ -26,6 +26,7 @@ from audit._reports.words.parts import (
     Figure,
     Judged,
     Linked,
+    ModelVerdict,
     Named,
     Node,
     Nodes,
@@ -196,22 +197,53 @@ SAID = ("hierarchy", "pairs")
 """Figures that are not printed: the first page has the one, findings list what the other draws."""
 BESIDE_NO_MODEL = ("frequent-pairs",)
 """Figures that give way to the pages of a model."""
+BESIDE_NO_REFERENCE = ("branches",)
+"""Figures that give way to the changes since a reference."""
 
 
 def _said_once(report: Report) -> Report:
     """The report without its findings, and without what these, or the first page, say too."""
     quiet = tuple(row for row in report.checks.rows if not isinstance(row[0], Linked))
     model = report.model
-    if model and model.exchanges:
-        model = replace(model, exchanges=replace(model.exchanges, pairs=None, answers=None))
+    if model:
+        tables = (_not_said(one, report.verdict.model) for one in model.tables)
+        model = replace(model, tables=tuple(one for one in tables if one))
+        if model.exchanges:
+            model = replace(model, exchanges=replace(model.exchanges, pairs=None, answers=None))
+    since, coverage = report.since_reference, report.coverage
     unprinted = (*SAID, *BESIDE_NO_MODEL) if model else SAID
+    if since:
+        unprinted = (*unprinted, *BESIDE_NO_REFERENCE)
+        if coverage and since.depths:
+            coverage = replace(coverage, depths=replace(coverage.depths, rows=()))
     return replace(
         report,
         blocks=(),
-        checks=replace(report.checks, caption="Checks that show no findings", rows=quiet),
+        checks=replace(report.checks, rows=quiet),
         figures=tuple(one for one in report.figures if one.id not in unprinted),
+        coverage=coverage,
         model=model,
     )
+
+
+def _not_said(table: Table, verdict: ModelVerdict | None) -> Table | None:
+    """Metrics that the first page has not told with their intervals."""
+    told = set() if verdict is None else {
+        (column.heading, str(cell).replace(_JOINED, " "))
+        for row in verdict.table.rows
+        for column, cell in zip(verdict.table.columns, row, strict=True)
+    }  # fmt: skip
+    rows = tuple(row for row in table.rows if _metric(row) not in told)
+    return replace(table, rows=rows) if rows else None
+
+
+_JOINED = "\N{NO-BREAK SPACE}"
+
+
+def _metric(row: tuple[Cell, ...]) -> tuple[str, str]:
+    """The name of a metric in a table of metrics, and its value with its interval."""
+    name = row[0].text if isinstance(row[0], Named) else ""
+    return name, f"{row[2]} ({row[3]})"
 
 
 def budgets(report: Report) -> Iterator[Printed]:

@@ -325,8 +325,13 @@ class First:
     @property
     def more(self) -> str:
         """What stands below the sentence: what it does not say itself."""
-        numbers = (one for one in (self.how_many, self.share) if one not in self.what)
+        said = _in_signs(self.what.lower())
+        numbers = (one for one in (self.how_many, self.share) if _in_signs(one) not in said)
         return " · ".join(filter(None, (*numbers, self.to_do)))
+
+
+def _in_signs(text: str) -> str:
+    return text.replace("at least ", "≥").replace("fewer than ", "<")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -89,6 +90,21 @@ def percent(share: float | None) -> str:
     ('12.3%', 'withheld')
     """
     return WITHHELD if share is None else percentage(share)
+
+
+SENTENCE_END = re.compile(r"(?:(?<=[a-z0-9)%]{3})|(?<=[0-9)%]))\.(?= )")
+"""The point at the end of a sentence; a shorter word before one is an abbreviation."""
+
+
+def among(part: str, total: Value) -> str:
+    """A count with what it is a part of; alone where of that no more is known than the count.
+
+    >>> among("683", 683), among("683", ">682"), among("≥683", ">682"), among("683", None)
+    ('683 of 683', '683', '≥683', '683')
+    """
+    known = number(total)
+    at_least = known.startswith("≥") and known[1:] == part.lstrip("≥")
+    return part if total is None or at_least else f"{part} of {known}"
 
 
 def number(value: Value) -> str:

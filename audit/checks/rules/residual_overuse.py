@@ -17,7 +17,11 @@ from audit.engine.statistics.shrinkage import SharePrior
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import relate_two
 from audit.measure.measure import Measurements
-from audit.measure.residual_differences import REFERENCE, difference_without, residual_differences
+from audit.measure.residual_differences import (
+    REFERENCE,
+    remaining_difference,
+    residual_differences,
+)
 from audit.measure.residual_use import Share, alone, residual_share
 from audit.policy.policy import Policy
 from audit.results.findings import (
@@ -66,17 +70,17 @@ def _differences_explained(
 
     Of the values of a column that differ below one parent the surest stands. A parent that no
     longer differs without the instances below standing parents of the column is folded into them;
-    of a reference there are no instances to leave out.
+    of a reference, less their counts, since there are no instances to leave out.
     """
     hierarchy, explained = measured.hierarchy, dict[_Key, tuple[str, ...]]()
-    floor = measured.policy.residual_difference.value
+    floor, by_key = measured.policy.residual_difference.value, {_key(row): row for row in rows}
 
     def order(row: dict[str, Any]) -> tuple[int, int, float, str]:
         parent = hierarchy.index(row["parent"])
         return int(hierarchy.height[parent]), parent, row["p_value"], row["value"]
 
     for line in sorted(rows, key=order):
-        parent, column, value = _key(line)
+        parent, column, _ = _key(line)
         index = hierarchy.index(parent)
         standing = [key for key, by in explained.items() if not by and key[1] == column]
         same = [key for key in standing if key[0] == parent]
@@ -85,11 +89,8 @@ def _differences_explained(
             for key in standing
             if relate_two(hierarchy, hierarchy.index(key[0]), index)[0] == "ancestor"
         ]
-        if not same and below and column != REFERENCE:
-            left_out = np.zeros(measured.n_instances, np.bool_)
-            for node, _, _ in below:
-                left_out[measured.loaded.below.labelled(hierarchy.index(node))] = True
-            remaining = difference_without(measured, column, value, index, left_out)
+        if not same and below:
+            remaining = remaining_difference(measured, line, [by_key[key] for key in below])
             same = below if abs(remaining) <= floor else []
         explained[_key(line)] = tuple(finding_id(_NAME, *key) for key in same)
     return explained
@@ -385,7 +386,7 @@ CHECK = Check(
     columns=(
         Column("Below", "node"),
         Column(
-            "Share of catch-alls, drawn toward the other parents",
+            "Share of catch-alls, adjusted for small numbers",
             "shrunk_share share",
             low="low",
             high="high",

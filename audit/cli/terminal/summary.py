@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from rich.text import Text
 from audit._reports.chapters.concepts.tests import of_the_paper
 from audit._reports.chapters.verdict import beyond, first, number_of_findings
 from audit._reports.words.parts import First, ModelVerdict
+from audit._reports.words.words import SENTENCE_END
 from audit.base.plurals import counted, roughly
 from audit.base.readings import read_as
 from audit.cli.terminal.tables import LONGEST, STYLE, filled, one_line, status_word, table
@@ -167,16 +167,12 @@ def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
         yield Text(f"and {len(promised) - TOP:,} more, which the report lists", "dim")
 
 
-_SENTENCE_END = re.compile(r"[a-z0-9)%]{3}\.(?= )")
-"""The end of a sentence; a shorter word before a point is an abbreviation."""
-
-
 def _shortened(text: str) -> str:
     """A text of whole sentences, where it has too many; of whole words, where one is too long."""
     if len(text) <= LONGEST:
         return text
     start = text[: LONGEST - 3]
-    sentences = max((end.end() for end in _SENTENCE_END.finditer(start)), default=0)
+    sentences = max((end.end() for end in SENTENCE_END.finditer(start)), default=0)
     return start[:sentences] if sentences else f"{start[: start.rfind(' ')]}..."
 
 

@@ -108,8 +108,27 @@ def test_an_earlier_run_is_compared_with() -> None:
     found = [f for f in run(measured).findings if f.key[1:2] == ("reference",)]
 
     assert {f.nodes for f in found} == {("lung",), ("body",)}
-    assert not any(f.folded_into for f in found)
+    assert [f.nodes for f in found if not f.folded_into] == [("lung",)]
     assert "in the reference {elsewhere} of {of_elsewhere}" in found[0].statement
+
+
+def test_a_parent_that_differs_from_the_reference_on_its_own_stands_beside_one_below() -> None:
+    body = tree("asthma other_lung < lung", "lung other skin < body", titles=dict.fromkeys(
+        ("other_lung", "other"), "Other"))  # fmt: skip
+
+    def labelled(lung: int, own: int) -> LabelDataset:
+        labels = ["other_lung"] * lung + ["asthma"] * (200 - lung)
+        labels += ["other"] * own + ["skin"] * (200 - own)
+        return LabelDataset.from_rows(
+            pl.DataFrame({"instance": [f"i{i:03}" for i in range(400)], "label": labels}), body
+        )
+
+    for own, stand in ((120, {"lung", "body"}), (20, {"lung"})):
+        before = Reference(measure(labelled(20, 20), Policy()).residuals)
+        measured = measure(labelled(120, own), Policy(), reference=before)
+        found = [f for f in run(measured).findings if f.key[1:2] == ("reference",)]
+        assert {f.nodes for f in found} == {("lung",), ("body",)}
+        assert {f.nodes[0] for f in found if not f.folded_into} == stand
 
 
 def test_a_release_does_not_differ_from_itself() -> None:

@@ -131,7 +131,7 @@ def test_a_share_has_its_interval_and_the_rest_says_how_sure() -> None:
     assert found
     for one in found:
         told, cells = {name for name, _ in one.sure}, dict(one.cells)
-        assert told.isdisjoint({"drawn toward the other parents", "95% interval", "instances"})
+        assert told.isdisjoint({"adjusted for small numbers", "95% interval", "instances"})
         share = next(cell for name, cell in one.cells if name.startswith("Share"))
         assert isinstance(share, Bar) or share == "withheld"
         assert " of " in str(cells["Instances"])

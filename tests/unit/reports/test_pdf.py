@@ -196,7 +196,7 @@ def test_a_failure_writes_nothing(
 
 
 class Headings(HTMLParser):
-    """Level and text of the headings that make the outline, without the contents' own."""
+    """Level and text of the headings that make the outline."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -205,7 +205,7 @@ class Headings(HTMLParser):
         self.feed(source)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("h2", "h3") and dict(attrs).get("class") != "contents-title":
+        if tag in ("h2", "h3"):
             self._level = int(tag[1]) - 1
             self.found.append((self._level, ""))
 
