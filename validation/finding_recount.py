@@ -265,7 +265,7 @@ def _number(x: float) -> str:
 
 def _times(k: float, expected: float) -> Iterator[str]:
     low, high = (float(gamma.ppf(at, k + 0.5)) / (expected + 0.5) for at in (0.025, 0.975))
-    yield f"about {_number((k + 0.5) / (expected + 0.5))} times as many as expected from how many"
+    yield f"about {_number((k + 0.5) / (expected + 0.5))} times as many as chance would"
     yield f"({_number(low)} to {_number(high)}, 95% interval)"
 
 
@@ -489,17 +489,7 @@ def _copied(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
     d, i = sum(copied.values()), sum(single.get(x) == y for y, x in single.items()) // 2
     k, n = sum(x in copied for x in own.values()), sum(len(x) >= 5 for x in own.values())
     yield f"{_of(k, n)} instances with 5 or more different labels ({_share(k, n)})"
-    equal = sum(len(x) >= 5 and records[x] > 1 for x in own.values())
-    yield f"{equal:,} have the labels of another at all"
-    yield f"{d:,} are repeats, {i:,} pairs differ by one"
-    yield f"repeats are {_share(d, d + i)} of both, at least {_wilson(d, d + i):.1%} at 95%"
-
-
-def _wilson(k: int, n: int) -> float:
-    """Lower end of the 95 % interval of a share."""
-    z, p = 1.959964, k / n
-    root = z * (p * (1 - p) / n + z**2 / (4 * n**2)) ** 0.5
-    return float((p + z**2 / (2 * n) - root) / (1 + z**2 / n))
+    yield f"{d:,} repeat another exactly, and only {i:,} pairs differ by one"
 
 
 def _redundant(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
@@ -508,11 +498,11 @@ def _redundant(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
     met = min(recount.scanned.expected(a, b), first, second)
     if finding["id"].endswith(":beside"):
         yield f"{_of(both, first)} instances with"
-        yield f"({_share(both, first)}; {_share(met, first)} by chance)"
+        yield f"({_share(both, first)}), where chance would give {_share(met, first)}"
         return
     yield f"{_of(both, recount.n)} instances have both"
-    yield f"{_share(both, first + second - both)} of those with either"
-    yield f"{_share(met, first + second - met)} by chance"
+    yield f"{_share(both, first + second - both)} of those with at least one of the two"
+    yield f"chance would give {_share(met, first + second - met)}"
 
 
 def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
@@ -528,18 +518,18 @@ def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piec
     forth, back, expected = recount.exchanges.of(a, b)
     one = len(recount.carried_alone(a, b))
     yield f"{_of(forth + back, one)} instances with one of the two ({_share(forth + back, one)})"
-    yield f"{_number(expected)} would be if the model made its mistakes at random"
+    yield f"chance would give {_number(expected)}"
     first, second = map(recount.release.describe, (a, b))
     yield f"for the other, {forth} for {second}, {back} for {first};"
     for answer in (a, b):
-        if f"The model answers {recount.release.describe(answer)} on" in finding["statement"]:
+        if f"The model answers {recount.release.describe(answer)} in" in finding["statement"]:
             yield from _falsely(recount, answer)
 
 
 def _falsely(recount: Recount, answer: str) -> _Pieces:
     falsely, missed = (len(records) for records in recount.given(answer))
-    yield f"on {falsely:,} instances whose labels"
-    yield f"on {missed:,} whose labels"
+    yield f"label on {falsely:,} instances"
+    yield f"is given on {missed:,}"
 
 
 def _habit(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:

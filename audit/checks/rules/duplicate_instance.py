@@ -74,7 +74,7 @@ def _group_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
         nodes=(_root(measured),),
         statement="{instances} of {of} instances with labels ({share}) {instances|has|have} the "
         f"labels ({LEAST_LABELS} or more) of another instance of {{instances|its|their}} group, in "
-        "{groups} of {of_groups} groups[; {distinct} records would say the same].",
+        "{groups} of {of_groups} groups[; without the repeats {distinct} would be left].",
         evidence={
             **share_evidence(instances, labelled),
             "groups": count(groups, all_groups),

@@ -98,8 +98,8 @@ def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
     _, least, _ = shrunk_ratio(np.array(float(k)), np.array(told.expected))
     parts, pairs = _breakdown(measured, found, told)
     said = (
-        "{instances} {instances|instance lacks|instances lack} it by their scores, beside "
-        f"{{{of}}} with it[, {{share}} of both together]"
+        "{instances} instances without this label {instances|scores|score} as high for it as those "
+        f"that have it ({{{of}}})"
         if told.lacks
         else f"{{instances}} of {{{of}}} instances with this label ({{share}}) "
         "{instances|has|have} scores that contradict it"
@@ -109,8 +109,8 @@ def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
         severity="note",
         nodes=(name,),
         key=(name, MISSING) if told.lacks else (),
-        statement=f"{hierarchy.describe(told.node)}: {said}[; {{expected_suspects}} would by "
-        "the uncertainty of the scores alone].",
+        statement=f"{hierarchy.describe(told.node)}: {said}[; {{expected_suspects}} would if "
+        "every label were right, since scores are uncertain].",
         evidence={
             "instances": count(k, n - labelled if told.lacks else labelled),
             of: count(labelled, n),

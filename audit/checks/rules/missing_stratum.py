@@ -123,8 +123,8 @@ def _group_finding(measured: Measurements, hint: GroupHint) -> Finding:
         severity="note",
         nodes=(hierarchy.nodes[hierarchy.root],),
         statement="Of {pairs} pairs that are reported, {vanished} vanish where instances with the "
-        f"same {column} are a group ({{by_chance}} if its values are shuffled): few groups bring "
-        f"them about. One is {a} with {b}.",
+        f"same {column} count as one case that repeats ({{by_chance}} if its values are "
+        f"shuffled): a few of these cases bring them about. One is {a} with {b}.",
         evidence={
             "pairs": Quantity(pairs),
             "vanished": Quantity(len(hint.vanished)),
@@ -155,9 +155,10 @@ def _stratum_finding(measured: Measurements, within: pl.DataFrame) -> Iterator[F
         check=_NAME,
         severity="note",
         nodes=(hierarchy.nodes[hierarchy.root],),
-        statement="With the groups as strata {within_strata} pairs {within_strata|is|are} "
-        "reported, as groups {pairs}. Instances of one group hardly resemble each other (they "
-        f"share {{shared_labels}} of their labels beyond chance). One pair is {a} with {b}.",
+        statement="{within_strata} pairs {within_strata|is|are} reported where the groups are "
+        "read as places, each with habits of its own, and {pairs} where they are read as persons "
+        "who come again, as now. Instances of one group hardly resemble each other (they share "
+        f"{{shared_labels}} of their labels beyond chance). One pair is {a} with {b}.",
         evidence={
             "pairs": Quantity(pairs),
             "within_strata": Quantity(len(within)),

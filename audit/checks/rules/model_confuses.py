@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csc_array
 
-from audit.base import dag
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
 from audit.checks.shared.exchanged_pairs import (
@@ -42,7 +41,7 @@ LEANING = "answer"
 _MOST = ("most_in_place", "second_in_place", "third_in_place")
 _RELATION = {
     "sibling": "siblings",
-    "overlap": "with a common node below them",
+    "overlap": "which share a node below them",
     "same_branch": "of one branch",
     "cross_branch": "of different branches",
 }
@@ -87,7 +86,8 @@ def _with_answer(measured: Measurements, answer: Mapping[str, Any], pair: Findin
     return replace(
         pair,
         asks=False,
-        statement=f"{pair.statement} {_falsely(measured, answer['node'])}.",
+        statement=f"{pair.statement} {_in_place(measured, answer['node'], 'any other label')}"
+        f"{_reverse(measured, answer['node'])}.",
         evidence={
             **pair.evidence,
             "falsely_given": coarse(answer["falsely"], answer["answers"]),
@@ -96,21 +96,16 @@ def _with_answer(measured: Measurements, answer: Mapping[str, Any], pair: Findin
     )
 
 
-def _falsely(measured: Measurements, answer: int) -> str:
-    """How often an answer is given where no label implies it, and the reverse."""
-    hierarchy, used = measured.hierarchy, measured.direct_support > 0
-    below = dag.row(hierarchy.below, answer)
-    alone = not used[below[below != answer]].any()
-    without, with_it = (
-        ("do not include it", "include it")
-        if alone
-        else ("include neither it nor one below it", "include one of these")
-    )
-    return (
-        f"The model answers {hierarchy.describe(answer)} on {{falsely_given}} instances whose "
-        f"labels {without}, and misses one of their labels there[; on {{given_missed}} whose "
-        f"labels {with_it}, it gives another answer instead]"
-    )
+def _in_place(measured: Measurements, answer: int, of: str) -> str:
+    """How often an answer is given in place of other labels."""
+    named = measured.hierarchy.describe(answer)
+    return f"The model answers {named} in place of {of} on {{falsely_given}} instances"
+
+
+def _reverse(measured: Measurements, answer: int) -> str:
+    """How often another answer is given in place of a label."""
+    named = measured.hierarchy.describe(answer)
+    return f"[; the reverse, another answer in place of {named}, is given on {{given_missed}}]"
 
 
 def _most_in_place(
@@ -153,8 +148,9 @@ def _leaning(
         severity="note",
         nodes=(node,),
         key=(node, LEANING),
-        statement=f"{_falsely(measured, answer['node'])}[; most often missed: "
-        f"{', '.join(told)}]. Either labels lack it, or the model gives it too readily.",
+        statement=f"{_in_place(measured, answer['node'], 'another label')}[, most often of "
+        f"{', '.join(told)}]{_reverse(measured, answer['node'])}. Either the labels leave it out, "
+        "or the model gives it too readily.",
         evidence={
             "falsely_given": coarse(falsely, answer["answers"]),
             "given_missed": coarse(answer["missed"], answer["labelled"]),
@@ -201,7 +197,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         "{instances|instance|instances} with one of the two {instances|is|are} mistaken for the "
         "other"
         f"[, {{first_as_second}} for {second}][, {{second_as_first}} for {first}]"
-        "[; {expected_exchanges} would be if the model made its mistakes at random].",
+        "[; chance would give {expected_exchanges}].",
         evidence={
             **exchange_evidence(row, one_answer=measured.predicted.predictions.single_label),
             "family": Quantity(family),

@@ -89,9 +89,10 @@ def _undecided(measured: Measurements) -> tuple[Finding, ...]:
             check=_NAME,
             severity="note",
             nodes=parts[0].nodes,
-            statement="{pairs} of {of_pairs} pairs of a frequent label and its parent, which is a "
-            f"label too, stand together in {FEWEST} records or more, and the label stands without "
-            f"that parent in {FEWEST} or more others[, {{mostly}}].",
+            statement="Some records give a label with its parent, others without: {pairs} of "
+            "{of_pairs} pairs of a frequent label and its parent are labels together in "
+            f"{FEWEST} records or more, and the label comes without that parent in {FEWEST} or "
+            "more[, {mostly}].",
             evidence={"pairs": Quantity(int(undecided.sum())), "of_pairs": Quantity(len(node))},
             curator="Decide whether a label above another one is to be given, and give it always "
             "or never; say so where the data are described.",

@@ -102,8 +102,8 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
             severity="note",
             nodes=_ids(measured, a, b),
             statement="{instances} of {of} instances {instances|has|have} both "
-            f"{first} and {second}[, {{both_share}} of those with either ({{chance_share}} by "
-            f"chance)]{_HARDLY.format(*within) if within else ''}.",
+            f"{first} and {second}[: {{both_share}} of those with at least one of the two, where "
+            f"chance would give {{chance_share}}]{_HARDLY.format(*within) if within else ''}.",
             evidence=_counts(measured, a, b, joint)
             | {
                 "both_share": derived(joint / either[place], *_COUNTS),
@@ -134,7 +134,7 @@ _APART = (
     "Count the two once.",
 )
 """What a curator and what a data user is told to do, by the place of the two nodes."""
-_HARDLY = "[; {0} hardly occurs without {1} ({{within_share}} of its instances have both)]"
+_HARDLY = "[; {0} hardly occurs without {1} ({{within_share}} of its instances have that too)]"
 _ALONE = 0.8
 """Least share of a node's instances with another node, from which neither stands alone."""
 
@@ -165,7 +165,8 @@ def _contained_nodes(measured: Measurements, pairs: Together) -> Iterator[Findin
             severity="note",
             nodes=_ids(measured, rarer, other),
             statement=f"[{{instances}} of {{support_a}} instances with {first} also "
-            f"{{instances|has|have}} {second} ({{beside_share}}; {{chance_share}} by chance)//"
+            f"{{instances|has|have}} {second} ({{beside_share}}), where chance would give "
+            "{chance_share}//"
             f"{first} mostly occurs with {second}; the number is withheld].",
             evidence=_counts(measured, rarer, other, joint)
             | {

@@ -54,8 +54,8 @@ def _weighing(measured: Measurements) -> str:
     if found is None:
         return ""
     return (
-        f"; two instances of a group share {found.share:.0%} of what they have beyond chance, and "
-        f"{found.records:,} instances weigh as {found.weighs:,.0f}"
+        f"; instances of one group repeat {found.share:.0%} of their labels, so that "
+        f"{found.records:,} count as {found.weighs:,.0f}"
     )
 
 
@@ -127,8 +127,8 @@ def _statement(measured: Measurements, row: Mapping[str, Any], children: int) ->
     sentence = (
         f"{{instances}} of {{of}} instances{by_group} {{instances|has|have}} "
         f"both {both}{labels_apart(measured, row['a'], row['b'])}{made_of}"
-        "[, about {ratio} times as many as expected from how many labels each record has"
-        f"{others and f' and from the excess of {others}'} "
+        "[, about {ratio} times as many as chance would bring together in records with as many "
+        f"labels{others and f', beyond what {others} explains'} "
         f"({{ratio_low}} to {{ratio_high}}, 95% interval)]{_all_of_one(measured, row)}."
     )
     if not children:

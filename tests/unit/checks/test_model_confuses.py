@@ -418,7 +418,7 @@ def test_pairs_that_mostly_miss_an_answer_are_no_parts_of_it() -> None:
 def test_a_pair_with_most_of_what_gives_an_answer_is_the_finding() -> None:
     found = checked([*LEANS, (160, ["cat"], ["saw"])])
     told = {f.nodes: f.statement for f in found.standing}
-    sentence = "The model answers saw on {falsely_given} instances whose labels do not include it"
+    sentence = "The model answers saw in place of any other label on {falsely_given} instances"
 
     assert not any(finding.key for finding in found.findings)
     assert sentence in told["cat", "saw"]
@@ -488,12 +488,9 @@ def test_a_leaning_reads_well_and_tells_no_small_remainder() -> None:
     leaning = leaning_of(checked([*LEANS, (4, ["saw"], ["dog"])]))
     open_, closed = (shared_finding(leaning, m, {}) for m in (1, 11))
 
-    assert (
-        f"The model answers saw on {GIVEN} instances whose labels do not include it"
-        in open_["statement"]
-    )
-    assert "Either labels lack it" in open_["statement"]
-    assert re.search(r"most often missed: \w+ \(43\), \w+ \(43\), \w+ \(43\)", open_["statement"])
+    said = f"The model answers saw in place of another label on {GIVEN} instances, most often of "
+    assert re.search(rf"^{said}\w+ \(43\), \w+ \(43\), \w+ \(43\)", open_["statement"])
+    assert "Either the labels leave it out" in open_["statement"]
     assert not re.search(r"[{}]", open_["statement"] + closed["statement"])
     assert closed["evidence"]["falsely_given"] == ">175"
     assert closed["evidence"]["given_missed"] == ">21"

@@ -253,8 +253,7 @@ def test_with_groups_a_sentence_tells_instances_and_groups_and_no_weights(
     statement = shared_finding(finding, 1, {})["statement"]
 
     assert found.denominator_unit.endswith(
-        "two instances of a group share 100% of what they have beyond chance, and 4,000 instances "
-        "weigh as 2,000"
+        "instances of one group repeat 100% of their labels, so that 4,000 count as 2,000"
     )
     assert statement.startswith(
         f"{both} of 4,000 instances in {both // 2} groups have both A11 and B11, about "
@@ -328,7 +327,8 @@ def test_the_sentence_says_what_is_expected() -> None:
 
     assert shared["statement"] == (
         f"50 of 1,000 instances have both asthma and attack, about {ratio:.0f} times as many as "
-        f"expected from how many labels each record has ({low:.2f} to {high:.2f}, 95% interval)."
+        f"chance would bring together in records with as many labels ({low:.2f} to {high:.2f}, "
+        "95% interval)."
     )
 
 

@@ -144,8 +144,8 @@ def _gaps(measured: Measurements, judged: list[_Judged]) -> Iterator[Finding]:
             finding = _finding(measured, one, one, q, len(judged))
             yield replace(
                 finding,
-                statement=f"{finding.statement}; a published comparison with charts found "
-                f"{{published_share}} (median).{unsure}",
+                statement=f"{finding.statement}; codes compared with charts in a "
+                f"published study missed {{published_share}} (median).{unsure}",
                 evidence={**finding.evidence, "published_share": Quantity(PUBLISHED)},
                 beyond=times_limit(low, LEAST_MISSING),
             )

@@ -114,10 +114,9 @@ def _finding(measured: Measurements, found: Copies, long: int) -> Finding:
         severity="note",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
         statement=f"{{instances}} of {{of}} instances with {LEAST_LABELS} or more different labels "
-        f"({{share}}) {{instances|has|have}} exactly the labels of others{whose}: copies, "
-        "templates that nobody edits, or alike by nature. {copies} are repeats, {near} pairs "
-        "differ by one label[ (repeats are {copied_share} of both, at least {low_share} at 95%)]. "
-        "{equal} have the labels of another at all.",
+        f"({{share}}) {{instances|has|have}} exactly the labels of others{whose}, as copies and "
+        "templates do: {copies} {copies|repeats|repeat} another exactly, and only {near} pairs "
+        "differ by one label, as records that are alike by nature would.",
         evidence={
             **share_evidence(touched, long, among=(measured.n_instances,)),
             "equal": count(int(found.equal.sum()), long),

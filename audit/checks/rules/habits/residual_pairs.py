@@ -146,10 +146,10 @@ def _finding(measured: Measurements, found: Choices, n: int) -> Finding:
         check=_NAME,
         severity="note",
         nodes=parts[0].nodes,
-        statement="{instances} of {of} instances with labels below two headings that have "
-        "catch-alls {instances|has|have} two of these[: {times} times as many pairs as the "
-        "headings and the number of labels let expect ({times_low} to {times_high}, 95% "
-        "interval)].",
+        statement="{instances} of {of} instances with labels below two headings that have an "
+        '"other" or "unspecified" label {instances|has|have} two such labels[: {times} times '
+        "as many pairs as if each were chosen without regard to the other ({times_low} to "
+        "{times_high}, 95% interval)].",
         evidence={
             **sums,
             **{

@@ -260,19 +260,20 @@ def _finding(
     others = (*sources, "less_instances", "less_elsewhere")
     frequency = _frequency(measured, shift)
     beside = (
-        "; the parent is as frequent there (ratio {frequency})"
+        "; their parent is about as frequent there as elsewhere ({frequency} times)"
         if 1 / AS_FREQUENT < frequency < AS_FREQUENT
-        else "; besides, the parent is {frequency} times as frequent there"
+        else "; besides, their parent is {frequency} times as frequent there as elsewhere"
     )
-    alone = "" if measured.loaded.group_of is not None else " Counted as if no person came twice."
+    alone = "" if measured.loaded.group_of is not None else " No person is taken to come twice."
     return Finding(
         check=_NAME,
         severity="note",
         nodes=tuple(hierarchy.nodes[node] for node in shift.nodes),
         statement=f"With the {column} {value!r}, {more} stands where others have {less}: "
         "{instances} of {of} instances below "
-        f"{hierarchy.describe(table.parent)} ({{share}})[, elsewhere {{elsewhere_share}}]"
-        f"[; {{points_share}} of the uses are exchanged][{beside}].{alone}",
+        f"{hierarchy.describe(table.parent)} have {more} ({{share}})[, elsewhere "
+        f"{{elsewhere_share}}][; of all of them, {{points_share}} would have {less} elsewhere]"
+        f"[{beside}].{alone}",
         evidence={
             **evidence,
             "points_share": derived(shift.exchange, *others),
