@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from audit.counting.pair_verdicts import JUDGED
+from audit.counting.pair_verdicts import CHANCES, TOLD
 from audit.data.dataset import LabelDataset
 from audit.engine.statistics import expectation
 from audit.hierarchies.hierarchy import Hierarchy
@@ -75,7 +75,7 @@ def compared(release: Planted, limits: oracle.Limits) -> tuple[oracle.Scanned, M
         shares = wanted.release.shares_of_groups(row["a"], row["b"]) if grouped else []
         assert row["group_sum"] == (close(math.fsum(shares)) if shares else None)
         if own is None:
-            assert {name for name in JUDGED if row[name] is not None} <= {"group_sum"}
+            assert {name for name in (*CHANCES, *TOLD) if row[name] is not None} <= {"group_sum"}
             continue
         assert row["joint"] - row["joint_entailed"] == own.records
         assert row["observed"] == (close(own.observed) if grouped else None)
@@ -195,7 +195,7 @@ def assert_same_but_for_names(before: Planted, after: Planted, node: Mapping[str
         assert node[own["lca"]] == row["lca"]
         for name in ("joint", "joint_entailed", "found_rank", "relation"):
             assert row[name] == own[name]
-        for name in ("rate", "confusion", "expected", "lift", *JUDGED):
+        for name in ("rate", "confusion", "expected", "lift", *CHANCES, *TOLD):
             assert row[name] == same(own[name])
 
 
@@ -222,7 +222,7 @@ def test_comparable_pairs_are_never_judged(release: Planted, stated: oracle.Limi
     pairs = table(measure(release.dataset(), policy(stated, **further)))
     comparable = pairs.filter(pl.col("relation") == "ancestor")
 
-    assert all(comparable[name].null_count() == len(comparable) for name in JUDGED)
+    assert all(comparable[name].null_count() == len(comparable) for name in (*CHANCES, *TOLD))
     assert comparable["joint_entailed"].equals(comparable["joint"])
 
 
