@@ -65,6 +65,7 @@ FORMATS: tuple[HierarchyFormat, ...] = (
     paths.DOTTED,
     *classifications.FORMATS,
     mesh.MESH,
+    mesh.MEDDRA,
     clinical.MEDS,
     clinical.CODE_SYSTEM,
     *media.FORMATS,

@@ -62,7 +62,7 @@ WRITTEN = (
 READ_ONLY = {
     "skos", "owl", "caml", "levels", "outline", "prefixes", "parents", "children", "paths",
     "ccs", "ccsr", "phecode",
-    "mesh", "codesystem", "meds", "inaturalist", "openimages", "labelstudio",
+    "mesh", "meddra", "codesystem", "meds", "inaturalist", "openimages", "labelstudio",
 }  # fmt: skip
 """Formats that have no writer; their readers are tested on text written by hand."""
 
@@ -103,7 +103,7 @@ def test_every_format_is_known_by_one_name_and_a_title() -> None:
         "edges", "levels", "outline", "prefixes", "caml", "obo", "obographs", "rdf", "skos",
         "owl", "audioset",
         "interface", "tree", "parents", "children", "paths", "dotted", "ccs", "ccsr", "phecode",
-        "mesh", "meds", "codesystem", "inaturalist", "openimages", "labelstudio",
+        "mesh", "meddra", "meds", "codesystem", "inaturalist", "openimages", "labelstudio",
     ]  # fmt: skip
     assert all(known.title and "\n" not in known.title for known in FORMATS)
 

@@ -1,10 +1,11 @@
-"""MeSH as it is published: a tree of headings, ASCII records, or XML of descriptors."""
+"""MeSH as it is published, a tree of headings, ASCII records, or XML of descriptors, and MedDRA."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,6 +14,7 @@ from audit.base.files import first_bytes, open_bytes, read_lines, read_text
 from audit.base.readings import Reading
 from audit.hierarchies.coding import retired_ids
 from audit.hierarchies.formats.format import (
+    EdgeRow,
     HierarchyFormat,
     Shape,
     head_text,
@@ -43,7 +45,7 @@ def _read_mesh(path: Path, shape: Shape) -> Hierarchy:
         raise SchemaError("headings with tree numbers are required", found="none", where=path)
     node_of = {number: id for id, _, numbers in records for number in numbers}
     several = sum(len(numbers) > 1 for *_, numbers in records)
-    by_id = (shape.ids or ("paths" if _form(path) == "tree" else "names")) == "names"
+    by_id = shape.ids != "paths"
     edges = [(n, n.rpartition(".")[0] if n.rpartition(".")[0] in node_of else "") for n in node_of]
     titles = [(number, title) for _, title, numbers in records for number in numbers]
     if by_id:
@@ -113,4 +115,32 @@ MESH = HierarchyFormat(
     is_mesh,
     _read_mesh,
     frozenset({"ids"}),
+)
+
+_MEDDRA = re.compile(r"(?:\d{8}\$){4}(?:[^$]+\$){4}[^$]*\$.*")
+
+
+def is_meddra(path: Path, head: bytes) -> bool:
+    """Whether lines are codes and names of a term and of three levels above it, between dollars."""
+    lines = [line.strip() for line in head_text(head).split("\n")[:-1]]
+    return bool(lines) and all(_MEDDRA.fullmatch(line) for line in lines if line)
+
+
+def _read_meddra(path: Path, shape: Shape) -> Hierarchy:
+    """Read preferred terms below high-level terms, groups and system organ classes, all of a term
+    that lies below several."""
+    edges, titles = list[EdgeRow](), list[tuple[str, str]]()
+    for line, text in read_lines(path):
+        if not _MEDDRA.fullmatch(text.strip()):
+            required = "four codes and their names between dollars are required"
+            raise SchemaError(required, found=repr(text[:60]), where=f"{path}:{line}")
+        cells = text.strip().split("$")
+        edges += pairwise(cells[:4])
+        titles += zip(cells[:4], cells[4:8], strict=True)
+    nodes = [(node, title, None) for node, title in titles_of(titles).items()]
+    return hierarchy_of(path, [*dict.fromkeys(edges)], nodes, dangling=shape.dangling)
+
+
+MEDDRA = HierarchyFormat(
+    "meddra", "mdhier.asc of MedDRA: a term and all above it", is_meddra, _read_meddra
 )
