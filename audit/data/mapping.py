@@ -17,7 +17,7 @@ from audit.data.known_nodes import beginning
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.label_words import MARKS, bare, is_plain, read_words
-from audit.hierarchies.titles import node_spelt, nodes_by_title, title_key
+from audit.hierarchies.titles import ENDS, node_spelt, nodes_by_end, nodes_by_title, title_key
 
 REASONS = (
     "unknown_code",
@@ -157,6 +157,9 @@ def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, t
     spelt = [(*row, one) for row in odd if (one := _spelt(row[3], before, hierarchy))]
     touched = sum(row[2] for row in spelt)
     if 2 * touched > sum(row[2] for row in odd):
+        if {one[1] for *_, one in spelt} == {ENDS}:
+            spelt += _ends_too(labels, touched, hierarchy)
+            touched = sum(row[2] for row in spelt)
         rows = [(label, table, one[0], table) for label, table, *_, one in spelt]
         ways = sorted({one[1] for *_, one in spelt if one[1]})
         ways += [f"behind {before!r}"] if before else []
@@ -188,6 +191,23 @@ def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, t
     )  # fmt: skip
     rows = [(label, table, node, table) for label, table, *_, node in (*titled, *marked)]
     return pl.DataFrame(rows, found.schema, orient="row"), (told, *([unmarked] if wrapped else []))
+
+
+def _ends_too(
+    labels: pl.DataFrame, rows: int, hierarchy: Hierarchy
+) -> list[tuple[str, str | None, int, str, tuple[str, str]]]:
+    """Labels that are nodes as they stand, and as ends of others like so many rows of labels, if
+    hardly any label is a node in the first way alone."""
+    ends = nodes_by_end(hierarchy)
+    every = labels.select("label", "table", "rows").iter_rows()
+    own = [row for row in every if row[0] in hierarchy]
+    both = [row for row in own if row[0] in ends]
+    alone = sum(row[2] for row in own) - sum(row[2] for row in both)
+    return [(*row, row[0], (ends[row[0]], ENDS)) for row in both] if _MANY * alone < rows else []
+
+
+_MANY = 10
+"""One row in so many is hardly any."""
 
 
 def _spelt(text: str, before: str, hierarchy: Hierarchy) -> tuple[str, str] | None:

@@ -32,8 +32,9 @@ _CUT = re.compile(r"[0-9]\0\.?[0-9]|(?:\.|(?<![A-Za-z])[A-Za-z])\0[0-9]")
 """Where a code would be cut out of another: between its digits, or behind its one letter."""
 _NAME = re.compile("X[0-9]")
 """How a name begins that R made of one that begins with a digit."""
-_MOST = 0.95
-"""Share of different labels in the same wrapping from which on it is the column's."""
+_MOST, _MOST_OF_NONE = 0.95, 0.8
+"""Share of different labels in the same wrapping from which on it is the column's; where no label
+is a node as it stands."""
 _LOOKED_INTO, _LONGEST = 200, 80
 """Number of labels, and of characters of each, that are looked into for a node."""
 
@@ -156,11 +157,12 @@ def read_words(
         ids = {i: text for i, text in ids.items() if is_node(text, tables[i])}
         says = "R writes so the names that begin with a digit, and no label does"
         read(ids, "'X' before digits is no part of labels", says, "--strip PATTERN")
+    least = _MOST if len(odd) + len(nothing) < len(rows) else _MOST_OF_NONE
     for patterns, found in _wrappings(odd, tables, is_node, coded):
         around = " and ".join(map(repr, patterns))
         left = (odd[i].replace(str(text), "", 1) for i, text in found.items())
         says_it = coded and any(map(_CERTAINTY.fullmatch, left))
-        if len(found) >= _MOST * len(rows) and not says_it:
+        if len(found) >= least * len(rows) and not says_it:
             read(found, f"{around} around labels is no part of them", _NODES, "--strip PATTERN")
             break
         option = " ".join(f"--strip {quote(one)}" for one in patterns)
@@ -196,7 +198,9 @@ def _wrappings(
             patterns: {
                 i: core
                 for i, text in left.items()
-                if (core := bare(text, patterns)) != text and is_node(core, tables[i])
+                if (core := bare(text, patterns)) != text
+                and is_node(core, tables[i])
+                and (coded or _inside(text[:_LONGEST], tables[i], is_node, coded) is not None)
             }
             for patterns, _ in seen.most_common(6)
         }

@@ -111,30 +111,36 @@ def nodes_by_title(hierarchy: Hierarchy) -> Mapping[str, str | None]:
 
 @lru_cache(maxsize=1)
 def nodes_without_dots(hierarchy: Hierarchy) -> Mapping[str, str]:
-    """The node of each text that is one, of letters and digits, without its dots, and no other.
+    """The node of each text that is one, of letters and digits, without dots, or digits without
+    blanks, and no other.
 
     It is empty of a built-in classification, whose codes are read by its own rules.
     """
     if hierarchy.integrity is not None:
         return {}
-    dotted = [node for node in hierarchy.nodes if "." in node and _CODE.fullmatch(node)]
-    times = Counter(node.replace(".", "") for node in dotted)
-    every = {node.replace(".", ""): node for node in dotted}
+    parted = [node for node in hierarchy.nodes if _PARTED.fullmatch(node)]
+    times = Counter(re.sub("[. ]", "", node) for node in parted)
+    every = {re.sub("[. ]", "", node): node for node in parted}
     return {t: node for t, node in every.items() if times[t] == 1 and t not in hierarchy}
 
 
-_CODE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[0-9A-Za-z.]+")
+_PARTED = re.compile(r"(?=.*\.)(?=.*\d)(?=.*[A-Za-z])[0-9A-Za-z.]+|\d+( \d+)+")
 
 
 @lru_cache(maxsize=1)
 def nodes_by_end(hierarchy: Hierarchy) -> Mapping[str, str]:
-    """The node of each text that ends one address, behind its last sign, and no other node."""
-    ends = [(found[1], n) for n in hierarchy.nodes if (found := _ADDRESS.fullmatch(n))]
+    """The node of each text that ends one alone: an address, or a number behind a word.
+
+    It may be another node as it stands: 135 is an ICD-9 code, and ends ``CCS 135``.
+    """
+    ends = [(found[1], n) for n in hierarchy.nodes if (found := _BEFORE_END.fullmatch(n))]
     times = Counter(end for end, _ in ends)
-    return {end: node for end, node in ends if times[end] == 1 and end not in hierarchy}
+    return {end: node for end, node in ends if times[end] == 1}
 
 
-_ADDRESS = re.compile(r"https?://\S*[/#:]([^/#:\s]+)")
+_BEFORE_END = re.compile(r"(?:https?://\S*[/#:]|[A-Za-z]{2,10}[ :_-](?=[\d.]+$))([^/#:\s]+)")
+ENDS = "by the ends of their addresses, or the numbers behind their words"
+"""How labels are spelt that `nodes_by_end` knows."""
 
 
 def node_spelt(text: str, hierarchy: Hierarchy) -> tuple[str, str] | None:
@@ -143,9 +149,9 @@ def node_spelt(text: str, hierarchy: Hierarchy) -> tuple[str, str] | None:
     Slashes in decimals of libraries only say where these may be cut: ``813/.54`` is 813.54.
     """
     if (node := nodes_without_dots(hierarchy).get(text)) is not None:
-        return node, "without their dots"
-    if (node := nodes_by_end(hierarchy).get(text)) is not None:
-        return node, "by the ends of their addresses"
+        return node, "without their dots or blanks"
+    if text not in hierarchy and (node := nodes_by_end(hierarchy).get(text)) is not None:
+        return node, ENDS
     if _DOTTED.fullmatch(text) and hierarchy.integrity is None:
         bare = text.replace(".", "")
         return (bare, "with dots in them") if bare in hierarchy and text not in hierarchy else None
