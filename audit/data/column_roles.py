@@ -8,99 +8,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from audit.base.files import called
+from audit.data.column_names import (
+    ADMITTING,
+    CODED,
+    LABEL,
+    MAIN,
+    PREDICTED,
+    RIVAL,
+    is_further,
+    says,
+)
 from audit.data.known_nodes import LEAST_SHARE, common_beginning
 from audit.data.label_format import Columns
 from audit.data.label_formats.several import code_sets_of, families, families_of, is_pattern
 from audit.data.records import fitting
 from audit.data.sources import Source
-from audit.data.sources.source import ID_NAMES
 from audit.data.unnamed_columns import MOST_VALUES, names_system, plain_name
-
-PREDICTED = re.compile(r"(^|_)pred(?!.*string)|^(score|prob|top[_-]?\d)")
-"""Names of predictions and their scores."""
-_STAY = re.compile(
-    r"stay|visit|admission|encounter|episod|hadm|claim|discharge|aufenthalt|sejour|estancia|acct|"
-    r"ingreso|internac|ricovero|degenza|opname|recnum|kontakt|vardtillf|"
-    r"(?:^|[^a-z])(?:enc|csn|clm|case|spell|account)(?:$|[^a-z]|id$)|^fall"
-)
-_PERSON = re.compile(
-    r"(?:^|[^a-z])(?:(?:patient(?:en|e)?|pa[cz]iente|subject|person[ae]?|pessoa|member|participant|"
-    r"customer|user|usuario|assistito|versicherten|pat)s?|mrn|pid|ipp|p_?nr|lop_?nr|cpr|"
-    r"bene(?:ficiary)?|desynpuf)"
-    r"(?:$|[^a-z]|id$|no$|nr$|key$|nummer$)"
-)
-_ID = re.compile(
-    r"(?:^|[^a-z])(?:id|key|uuid|guid|pmid|doi|accession)(?:$|[^a-z])|(?:id|key|nr|nbr|nummer)$|#$|"
-    r"[^a-z](?:no|num|number)$|\.reference$|^n(?:[o°º.]|r[o.]?|um(?:ero)?)?\W+[a-z]|^numero|"
-    r"^(?:record|instance|image|img|file|doc|sample|url|path)"
-)
-UNIT = re.compile(
-    r"(?:^|[^a-z])(?:sample|specimen|image|img|scan|slide|biops[yi]|tumou?r|stud[yi]|exam|note|doc|"
-    r"document|recording|clip|video)"
-)
-"""Of what a person may have several of, each with its own labels."""
-_ALONE = re.compile(r"[a-z]{3,12}")
-ATTRIBUTE = re.compile(
-    r"type|source|date|time|status|class|kind|location|reason|title|seq|line|rank|prio|order|"
-    r"(?:^|[^a-z])(?:dt|amt|pmt|cd|code|ind|days?|age|sex[eo]?|text|sesso|geslacht|geschlecht|alter|"
-    r"leeftijd|edad|idade|eta|datum|fecha|data|duree|cout)(?:$|[^a-z])|^(?:n|num|number|no)_"
-)
-"""Of what is said of an instance or a row."""
-_SHARED = re.compile(
-    r"group|parent|batch|provider|physician|doctor|hospital|facilit|insur|payer|payor|depart|vendor|"
-    r"seller|merchant|region|county|country|zip|postal|site|center|centre"
-)
-"""What instances share that are no parts of it."""
-MAIN = re.compile(
-    r"princ|prncpal|primary|primaire|(?:^|[^a-z])(?:main|pdx)|haupt|hoofd|^(?:hd|dp|hdia)$|主要|주상병|主病"
-)
-"""Of the one main diagnosis, or label."""
-ADMITTING = re.compile(r"adm(?:i|t)|einweis|aufnahmediag|presenting|provisional|working")
-"""Of what was thought when a stay began."""
-_FURTHER = re.compile(
-    r"second|secun|associ|(?:^|[^a-z])other|further|addition|neben|neven|autre|otr[ao]|outr[ao]|"
-    r"altr[ei]|comorb|^(?:nd|das|ds)$|^bdia|其他|次要|부상병|副病"
-)
-LABEL = re.compile(
-    r"label|codi?g?[eo]|diag|dx|icd|cie|cid|cim|class|term|concept|tag|categor|诊断|診断|診斷|진단|상병|病名"
-)
-"""Of labels."""
-RIVAL = re.compile(
-    r"old|new|prev|before|after|^pre|post|orig|raw|clean|mapp|conver|auto|coder|review|refer|source|"
-    r"target|first|last|family|history|death"
-)
-"""Of what says otherwise what another column says too, or something else."""
-CODED = re.compile(
-    r"^(?!.*(?:ccs|drg|mdc|gr(?:ou)?p|ver))(?:.*[^a-z])?(?:(?:dx|icd|cie|cim|cid)|.*diag)"
-)
-"""Of codes of diagnoses."""
-USUAL, OF_STAY, FINER, NAMED, OF_PERSON, OTHER = range(6)
-"""Kinds of columns, the likeliest to hold ids first; a finer one lies within those of persons."""
-
-
-def kind_of(name: str) -> int:
-    """What a column is by its name: of the least number the likeliest to hold ids."""
-    low = plain_name(name)
-    if called([name], ID_NAMES):
-        return USUAL
-    if ATTRIBUTE.search(low) or not (_ID.search(low) or _ALONE.fullmatch(low)):
-        return OTHER
-    if _STAY.search(low):
-        return OF_STAY
-    if _SHARED.search(low):
-        return OTHER
-    return OF_PERSON if _PERSON.search(low) else NAMED if _ID.search(low) else OTHER
-
-
-def says(name: str, what: re.Pattern[str]) -> bool:
-    """Whether the name of a column, in lower case and without accents, says something."""
-    return what.search(plain_name(name)) is not None
-
-
-def is_further(name: str) -> bool:
-    """Whether a column is named as those of what comes beside the main one."""
-    return says(name, _FURTHER) and not says(name, MAIN)
-
 
 _FAR, _FAR_NUMBERS, _FAR_UNNAMED = 0.5, 0.75, 0.9
 """Share of nodes, of that of labels, below which other cells are something else: any, numbers, and
@@ -136,10 +59,23 @@ class TableColumns:
         shares = self.source.share_of_nodes
         every = families_of(self.source).items()
         known = {one: names for one, names in every if any(map(shares, names))}
+        if any(map(self._is_telling, self.names)):
+            filled = {one: [n for n in names if shares(n)] for one, names in known.items()}
+            known = {o: known[o] for o, own in filled.items() if not any(map(self._by_chance, own))}
         if len(known) < 2:
             return known
         order = sorted(known, key=lambda one: self.names.index(known[one][0]))
         return {",".join(order): [name for one in order for name in known[one]], **known}
+
+    def _is_telling(self, name: str) -> bool:
+        """Whether a column holds nodes, and not by chance."""
+        held = self.source.share_of_nodes(name) or 0.0
+        return held >= LEAST_SHARE and not self._by_chance(name)
+
+    def _by_chance(self, name: str) -> bool:
+        """Whether a column holds hardly more nodes than numbers of as many digits do by chance."""
+        nodes, share = self.source.nodes, self.source.share_of_nodes(name) or 0.0
+        return nodes is not None and 2 * nodes.chance(self.values[name]) >= share
 
     @cached_property
     def values(self) -> dict[str, list[str]]:
@@ -227,7 +163,10 @@ class TableColumns:
         if best in self.families or self.label() is not None:
             return []
         near = [n for n in self.beside(best) if self.share(n) >= LEAST_SHARE]
-        alike = sorted([*near, best], key=self.names.index)
+        near = [n for n in near if not self.above(best, [n])]
+        whole = {n: self._plain_share(n) for n in [*near, best]}
+        least = _HEADED * max(whole.values())
+        alike = sorted(whole, key=lambda n: (whole[n] < least, self.names.index(n)))
         rows = [*zip(*map(self.source.first_cells, alike), strict=True)]
         levels = sum(map(nodes.hold_one_above, rows)) > len(rows) / 2
         return alike if near and not levels else []
@@ -245,19 +184,24 @@ class TableColumns:
         alone = [n for n in self._alone if not (says(n, PREDICTED) or says(n, ADMITTING))]
         levels = self.members(best) if best in self.families else alone
         levels = [name for name in levels if self.share(name) >= _HEADED]
-        last = max(levels, key=lambda n: (len({*self.values[n]}), self.share(n)), default="")
+        whole = [n for n in levels if self._plain_share(n) >= _HEADED] or levels
+        last = max(whole, key=lambda n: (len({*self.values[n]}), self.share(n)), default="")
         above = self.above(last, levels)
+        if any(not self._stands_in(n, last) for n in levels if n not in (last, *above)):
+            return None
         named = f"{last[:-1]}[{last[-1:]}]" if self.grouped(last) else last
         return named if above and len({*self.values[last]}) >= _LEVELS else None
 
     def above(self, label: str, names: Iterable[str]) -> list[str]:
-        """Columns, none of them blank, of whose cells each is a node above its row's label."""
+        """Columns whose cells are nodes above their row's label, or it, and blank where it is."""
         members = self.members(label)
         nodes, own = self.source.nodes, self.values[members[0]] if len(members) == 1 else []
         if nodes is None or not own:
             return []
         pairs = {n: {*zip(self.values[n], own, strict=True)} for n in names if self.values[n]}
-        return [n for n in pairs if pairs[n] and all(nodes.is_above(*pair) for pair in pairs[n])]
+        pairs = {n: {pair for pair in both if any(pair)} for n, both in pairs.items()}
+        apart = {n: {(a, b) for a, b in both if a != b} for n, both in pairs.items()}
+        return [n for n in apart if apart[n] and all(nodes.is_above(*pair) for pair in apart[n])]
 
     def _without_repeated(self, own: Sequence[str], best: str) -> list[str]:
         """Columns without those whose nodes the others have in each row."""
@@ -276,7 +220,10 @@ class TableColumns:
         """
         own = [name for name in own if name not in self.families]
         further = [name for name in own if is_further(name)]
-        if sum(says(name, MAIN) for name in own) == 1 and len(further) == len(own) - 1:
+        first = [name for name in own if name not in further]
+        words = [*re.findall("[a-z]{3,}", plain_name(first[0]))][-1:] if len(first) == 1 else []
+        same = bool(further and words) and all(words[0] in plain_name(name) for name in further)
+        if len(first) == 1 and (says(first[0], MAIN) or same):
             return True
         nodes, every = self.source.nodes, [*own, *self.members(best)]
         far = min(map(self.share, own), default=0) < _FAR_NUMBERS * self.share(best)
@@ -291,7 +238,11 @@ class TableColumns:
     def _alone(self) -> dict[str, float]:
         """The shares of nodes of the columns of no family but those of 0 and 1."""
         names = [one for one in self.names if not (self.grouped(one) or names_system(one))]
-        return {one: self.share(one) for one in names if {*self.values[one]} - {""} != {"0", "1"}}
+        names = [one for one in names if {*self.values[one]} - {""} != {"0", "1"}]
+        telling = [*filter(self._is_telling, names)]
+        least = LEAST_SHARE if telling else 2.0
+        shares = {one: self.share(one) for one in names}
+        return {n: share for n, share in shares.items() if share < least or n in telling}
 
     @cached_property
     def best(self) -> str | None:
@@ -319,14 +270,16 @@ class TableColumns:
         return all(one == name or self._stands_in(one, name) for one in others)
 
     def _titled(self, names: Sequence[str]) -> str | None:
-        """The only column whose cells are titles of nodes, where none holds nodes."""
+        """The only column, or family, whose cells are titles of nodes, where none holds nodes."""
         nodes = self.source.nodes
         names = [one for one in names if not (self.values[one] and self.are_numbers(one))]
         lists = {one: sum(self.source.first_lists(one), start=list[str]()) for one in names}
         cells = {n: self.source.first_cells(n) or lists[n] for n in names} if nodes else {}
         shares = {name: nodes.share_of_titles(own) for name, own in cells.items() if nodes}
         found = [name for name, share in shares.items() if share > _FAR * LEAST_SHARE]
-        return found[0] if len(found) == 1 and shares[found[0]] >= LEAST_SHARE else None
+        several = families(self.source.schema).items() if len(found) > 1 else ()
+        whole = [one for one, members in several if {*members} == {*found}] or found
+        return whole[0] if len(whole) == 1 and shares[found[0]] >= LEAST_SHARE else None
 
     def _is_torn(self, label: str) -> bool:
         """Whether some columns of a family hold fewer nodes than those that are its labels."""

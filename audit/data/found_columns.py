@@ -12,7 +12,7 @@ import polars as pl
 from audit.base.errors import AuditError, first_cases
 from audit.base.other_files import SHEETS
 from audit.base.readings import AskedError, Reading
-from audit.data.column_roles import (
+from audit.data.column_names import (
     ADMITTING,
     CODED,
     OTHER,
@@ -160,7 +160,7 @@ def _told(
             other = f"{label},{one}" if found.each(label) and label not in source.schema else one
             yield Reading(said, why, rows, f"--label {quote(other)}")
         if above := found.above(label, found.names):
-            why, every = "each of their cells is a node above its row's label", [*above, label]
+            why, every = "each of their cells is its row's label, or above it", [*above, label]
             option = f"--label {quote(','.join(every))}"
             yield Reading(f"{first_cases(above)} are left out", why, rows, option)
     for pattern, own in {} if columns.codes is named.codes else columns.codes.items():

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from audit.data.column_roles import (
+from audit.data.column_names import (
     ATTRIBUTE,
     FINER,
     LABEL,
+    MAIN,
     NAMED,
     OF_PERSON,
     OF_STAY,
@@ -18,10 +19,10 @@ from audit.data.column_roles import (
     PREDICTED,
     UNIT,
     USUAL,
-    TableColumns,
     kind_of,
     says,
 )
+from audit.data.column_roles import TableColumns
 from audit.data.known_nodes import LEAST_SHARE, sign_between
 from audit.data.label_format import Columns
 from audit.data.records import NUMBERED, is_coarse, lie_within
@@ -30,6 +31,7 @@ from audit.data.unnamed_columns import DAY
 _TRUE = re.compile(r"(y_?)?(true|truth|actual|gold|target|label)s?(_?(y|label|class|id))?$|^y$")
 """Names of columns of true labels, which may be numbers of classes."""
 _DECIMAL = re.compile(r"-?\d*[.,]\d*[1-9]\d*")
+_MONEY = re.compile(r"[-(]*[$€£¥]\s*\d[\d.,']*\)?|-?\d[\d.,']*\s*[$€£¥]")
 _BLANK, _ROWS = 0.1, 50
 """Largest share of blank ids, and number of rows of each on average if its name says little."""
 _MERGED = 0.2
@@ -72,8 +74,20 @@ class InstanceColumns(TableColumns):
             len(filled) >= (1 - _BLANK) * max(1, len(values))
             and not (few or days or (decimals and not named))
             and not (says(name, PREDICTED) or (nodes and nodes.means(name)))
-            and not self._says_label(name, label)
+            and not (self._says_label(name, label) or self._is_quantity(name))
         )
+
+    def _is_quantity(self, name: str) -> bool:
+        """Whether a column that is not named as ids are has sums of money, or numbers of several
+        lengths, unsorted."""
+        numbers = [one for one in self.values[name] if one]
+        if numbers and all(map(_MONEY.fullmatch, numbers)):
+            return True
+        few = len({*numbers}) < _DISTINCT * len(numbers)
+        if few or kind_of(name) < OTHER or not self.are_numbers(name):
+            return False
+        sizes = [*map(int, numbers)]
+        return len({*map(len, numbers)}) > 1 and sorted(sizes) not in (sizes, sizes[::-1])
 
     def merged(self) -> list[str]:
         """Columns that are filled in the first row of each instance alone, as cells are that were
@@ -133,10 +147,14 @@ class InstanceColumns(TableColumns):
                 self._only([] if named else sure) if sure or not named else self._likeliest(unique)
             )
         if stays and not self.each(label):
-            return self._only(stays, own)
+            finer = [n for n in self._of(NAMED, shared) if self._lies_in(n, stays[0])]
+            main = [name for name in finer if says(name, MAIN)]
+            return main[0] if len(main) == 1 else self._only(stays, own)
         if self.each(label) or self._joins(label) or not shared:
-            runs = not named and any(self._may_group(n) and self._is_in_runs(n) for n in found)
-            return None if runs else self._likeliest(unique)
+            runs = [n for n in found if self._may_group(n) and self._is_in_runs(n)]
+            if named or not runs:
+                return self._likeliest(unique)
+            return self._only(self._apart(runs)) if self._of(NAMED, runs) else None
         units = [one for one in unique if says(one, UNIT)]
         if units and len(persons) == len([one for one in shared if kind_of(one) < OTHER]) > 0:
             return self._likeliest(units)
@@ -235,7 +253,7 @@ class InstanceColumns(TableColumns):
     def differ(self, first: Columns, other: Columns) -> bool:
         """Whether two ways to read a table are rivals: another id, or another column of labels."""
         if first.id != other.id:
-            rows = NUMBERED in (first.id, other.id) and not self._may_number(str(first.label))
+            rows = other.id == NUMBERED and not self._may_number(str(first.label))
             return not rows and first.label == other.label
         return first.label != other.label and other.label in self.rivals
 
@@ -272,17 +290,19 @@ class InstanceColumns(TableColumns):
         several = self.each(label) or self._joins(label)
         person = next(iter(self._of(OF_PERSON, found)), "")
 
-        def rank(name: str) -> tuple[int, int]:
+        def rank(name: str) -> tuple[int, int, bool]:
             kind = USUAL if self.is_index(name) else kind_of(name)
             if kind > OF_STAY and person not in ("", name):
                 kind = FINER if self._lies_in(name, person) else kind
-            unsound = kind > OF_STAY and self.differs(name) != several and not says(name, UNIT)
+            loose = kind > OF_STAY or (kind == USUAL and several and not self._is_in_runs(name))
+            unsound = loose and self.differs(name) != several and not says(name, UNIT)
             unsound |= kind == OTHER and not (self.differs(name) or self._is_in_runs(name))
             unsound &= not self.is_index(name)
-            if kind == OTHER and self._may_group(name) and self._is_in_runs(name):
+            if kind >= NAMED and self._may_group(name) and self._is_in_runs(name):
                 kind, unsound = FINER, False
             unsound |= not name.strip() and self._counts_rows(name)
-            return kind + 10 * unsound, -len({*values[name]}) if kind == OTHER else 0
+            few = -len({*values[name]}) if kind == OTHER else 0
+            return kind + 10 * unsound, few, few < 0 and not self._counts_rows(name)
 
         likely = sorted(found, key=rank)
         sound = [name for name in likely if rank(name)[0] <= OTHER or self.differs(name)]
@@ -290,7 +310,8 @@ class InstanceColumns(TableColumns):
         shared = [] if several or sound else [n for n in others if self._may_group(n)]
         named = [name for name in others if kind_of(name) < OTHER]
         rows = several and not any(self.differs(n) or self._is_in_runs(n) for n in found)
-        first = [NUMBERED, *sound] if rows else [*sound, *shared, NUMBERED]
+        likely = [n for n in shared if self._is_in_runs(n) or not self.are_numbers(n)]
+        first = [NUMBERED, *sound] if rows else [*sound, *likely, NUMBERED, *shared]
         return [*dict.fromkeys([*first, *named])]
 
     def _may_group(self, name: str) -> bool:

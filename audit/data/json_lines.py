@@ -230,3 +230,26 @@ def _together(rows: Sequence[dict[str, str | None]]) -> dict[str, str | None]:
         for key, value in row.items():
             found.setdefault(key, {})[value] = None
     return {k: next(iter(own)) if len(own) == 1 else json.dumps([*own]) for k, own in found.items()}
+
+
+def entries_below(lines: Sequence[Line], key: str) -> Iterator[Any]:
+    """The entries of the lists, or the keys of the objects, below a key."""
+    lists = (line.get(key) for _, line in lines)
+    return (one for own in lists if isinstance(own, (list, dict)) for one in own)
+
+
+def span_text(entry: Any) -> str | None:
+    """The text of a span, ``[0, 5, "PERSON"]``; None of what is no span."""
+    if not (isinstance(entry, list) and len(entry) == 3 and all(isinstance(e, str) for e in entry)):
+        return None
+    *ends, text = entry
+    return text if all(map(str.isdecimal, ends)) and not text.isdecimal() else None
+
+
+def first_list(value: Any, keys: Sequence[str]) -> list[Any]:
+    """The entries of the first list on a way of keys that is none of codings."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, list):
+            return [] if key == "coding" else value
+    return []

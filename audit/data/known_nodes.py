@@ -21,6 +21,7 @@ SEPARATORS = (";", "|", ",", " ")
 _BOXES = r"/(?:\s+-?[0-9][0-9.]*){4}\s*/"
 _LINES = r"/[\r\n]+/"
 _STARS = r"/[*+!†^~\n\/]+/"
+_TWICE = r"/\s*(?:-{2,}|={2,}|_{2,}|\|{2,}|:{2,}|;{2,}|,{2,}|&{2,}|#{2,}|@{1,}|\${1,})\s*/"
 _EXPRESSIONS = {
     r"/^\s*(?:\{\s*\"\w+\"\s*:\s*)?\[\s*['\"]|['\"]\s*,?\s*['\"]|['\"]\s*\]\s*\}?\s*$/": (
         "as a list in Python has them"
@@ -32,6 +33,7 @@ _EXPRESSIONS = {
     _BOXES: "each before the four numbers of a box",
     _LINES: "each on a line of its own",
     _STARS: "with *, +, !, ^, ~, / or the end of a line between them",
+    _TWICE: "with a sign such as --- or || between them",
 }
 """What else stands between labels, as a regular expression, and how they stand then."""
 _WORD = re.compile(r"\S{1,60}")
@@ -41,11 +43,12 @@ _PART = {";": _WORD, "|": _WORD, ",": _CODE, " ": _CODE}
 comma or a blank that joins them, with a digit in it."""
 LEAST_SHARE = 0.5
 """Share of the cells of a column that are nodes from which it is one of labels."""
-_MARKS, _NUMBER = " '\"[]()", re.compile(r"(?<=\s)-?[0-9][0-9.]*(?=\s|$)")
+_MARKS, _NUMBER = " '\"[]().", re.compile(r"(?<=\s)-?[0-9][0-9.]*(?=\s|$)")
 _BRACKETS = re.compile(r"[\[(]([^\[\]()]+)[\])]")
 _BEFORE_TITLE = re.compile(r"(\S+)(?:\s+[-–—:|]|:)\s+\S.*")
 _TITLED = re.compile(r"(\S+?)(?:\s*[-–—]\s*(?=[^\W\d_]{3})|\s*[(\[]).*")
 """A code before its title behind a dash, or before what stands in brackets."""
+_LEADING = re.compile(r"\d+(?![^\s])")
 _QUOTED = re.compile(r'[:\[,]\s*"([^"]+)"(?!\s*:)')
 """Values within a text of JSON."""
 _SEVERAL = 5
@@ -62,6 +65,7 @@ class KnownNodes:
         self._hierarchy = hierarchy
         self._weights: dict[str, float] = {}
         self._cells: dict[str, float] = {}
+        self._digits: Counter[int] | None = None
         self.gains: dict[tuple[str, ...], dict[str, float]] = {}
 
     @property
@@ -91,7 +95,9 @@ class KnownNodes:
 
     def _weight(self, text: str) -> float:
         node = self._hierarchy.place(text, None).node
-        if node is None or node not in self._hierarchy or alphanumeric(node) != alphanumeric(text):
+        if node is None or node not in self._hierarchy:
+            return 0.0
+        if self.coded and alphanumeric(node) != alphanumeric(text):
             return 0.0
         heading = self.coded and not self._hierarchy.assignable[self._hierarchy.index(node)]
         return _HEADING if heading else 1.0
@@ -110,7 +116,11 @@ class KnownNodes:
         filled = [cell for cell in cells if cell.strip()]
         signs = [sign for sign in SEPARATORS if sign != " "]
         parts = [[[cell], *(cell.split(sign) for sign in signs)] for cell in filled]
-        held = (max(sum(map(self.means, one)) / len(one) for one in some) for some in parts)
+        named = (
+            [sum(self.means(one.strip(_MARKS)) for one in own) / len(own) for own in some]
+            for some in parts
+        )
+        held = map(max, named)
         return sum(held) / len(filled) if filled else 0.0
 
     def are_way(self, names: Sequence[object]) -> bool:
@@ -164,6 +174,17 @@ class KnownNodes:
         held = [weight > 0 for weight in weights] if headings else weights
         return sum(held) / len(held) if held else None
 
+    def chance(self, cells: Iterable[str]) -> float:
+        """Share of cells that numbers of as many digits as theirs are nodes by chance, where nodes
+        are no codes of a classification that is built in."""
+        filled = [cell.strip() for cell in cells if cell.strip()]
+        if self.coded or not filled:
+            return 0.0
+        if self._digits is None:
+            self._digits = Counter(map(len, filter(str.isdecimal, self._hierarchy.nodes)))
+        sizes = (len(found[0]) for cell in filled if (found := _LEADING.match(cell)))
+        return sum(self._digits[size] * 0.1**size for size in sizes) / len(filled)
+
     def inside(self, cell: str) -> frozenset[str]:
         """The nodes that a cell is, or holds some parts of, without signs."""
         whole = [cell] if self.weight(cell) else _parts(cell)
@@ -172,8 +193,17 @@ class KnownNodes:
     def _held(self, cell: str) -> float:
         """The weight of the best part of a cell."""
         if cell not in self._cells:
-            self._cells[cell] = max(map(self.weight, _parts(cell)))
+            parts = _parts(cell, words=self._are_words(cell.split()))
+            self._cells[cell] = max(map(self.weight, parts))
         return self._cells[cell]
+
+    def _are_words(self, words: Sequence[str]) -> bool:
+        """Whether half of the words of a cell are nodes, or one with a mark, or a code in front."""
+        held = [word for word in words if self.weight(word.strip(_MARKS))]
+        texts = [word for word in words if any(map(str.isalpha, word))] or words
+        marked = any(word != word.strip(_MARKS) for word in held)
+        code = held[:1] == words[:1] and any(map(str.isdigit, "".join(held[:1])))
+        return 2 * len(held) >= len(texts) or marked or code
 
     def _is_filled(self, cell: str) -> bool:
         return bool(cell.strip()) and (self.weight(cell) > 0 or not _WORDS.mean_nothing(cell))
@@ -198,11 +228,12 @@ def common_beginning(texts: Sequence[str]) -> str:
     return "".join(a for a, _ in alike)
 
 
-def _parts(cell: str) -> list[str]:
-    """What of a cell may be a node: all of it, without marks of a list, or what signs part."""
+def _parts(cell: str, *, words: bool = True) -> list[str]:
+    """What of a cell may be a node: all of it, without marks of a list, or what signs part, also
+    ``words`` between blanks."""
     bare = cell.strip(_MARKS)
-    signs = [sign for sign in SEPARATORS if sign in bare]
-    signs += [sign for sign in _EXPRESSIONS if re.search(r"[<'*+!†^~\n/{]", bare)]
+    signs = [sign for sign in SEPARATORS if sign in bare and (words or sign != " ")]
+    signs += [sign for sign in _EXPRESSIONS if re.search(r"[<'*+!†^~\n/{@$]|([^\w\s])\1|__", bare)]
     signs += [":"] * (":" in bare)
     parts = [part.strip(_MARKS) for sign in signs for part in split(bare, sign)]
     quoted = _QUOTED.findall(cell) if "{" in cell else []

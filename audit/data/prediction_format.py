@@ -97,7 +97,7 @@ def matrix_among(
 
     The scores are the array with a name of `SCORE_NAMES`, else the only one with two dimensions.
     The optional arrays ``classes``, and ``instances`` or ``ids``, name columns and rows; of other
-    names the only text with one for each row does.
+    names the only text with one for each does.
     """
     two = [name for name, array in arrays.items() if array.ndim == 2]
     beside = [name for name in arrays if name not in ("classes", *_IDS)]
@@ -114,22 +114,25 @@ def matrix_among(
             hint="call it scores",
         )
     scores = arrays[chosen[0]]
-    own, told = (ids[0], ()) if ids else _ids_by_length(arrays, scores.shape)
-    raw = matrix(scores, classes, source, own_classes=arrays.get("classes"), instances=own)
-    return replace(raw, readings=(*raw.readings, *told))
+    own, told = (ids[0], ()) if ids else _by_length(arrays, scores.shape, 0, "ids")
+    named_by, also = arrays.get("classes"), tuple[Reading, ...]()
+    if named_by is None and classes is None:
+        named_by, also = _by_length(arrays, scores.shape, 1, "classes")
+    raw = matrix(scores, classes, source, own_classes=named_by, instances=own)
+    return replace(raw, readings=(*raw.readings, *told, *also))
 
 
-def _ids_by_length(
-    arrays: Mapping[str, AnyArray], shape: tuple[int, ...]
+def _by_length(
+    arrays: Mapping[str, AnyArray], shape: tuple[int, ...], axis: int, what: str
 ) -> tuple[AnyArray | None, tuple[Reading, ...]]:
-    """The only text that is as long as scores have rows, and not columns, which is told."""
-    rows = shape[0] if len(shape) == 2 and shape[0] != shape[1] else -1
-    found = [name for name, one in arrays.items() if one.shape == (rows,) and one.dtype.kind == "U"]
+    """The only text as long as scores have rows, or columns, but not both, which is told."""
+    size = shape[axis] if len(shape) == 2 and shape[0] != shape[1] else -1
+    found = [name for name, one in arrays.items() if one.shape == (size,) and one.dtype.kind == "U"]
     if len(found) != 1:
         return None, ()
-    decision = f"{found[0]!r} holds the ids of the predictions"
-    option = "call the array of the ids 'ids'"
-    told = Reading(decision, "it alone has a text for each", rows, option, "instances")
+    decision = f"{found[0]!r} holds the {what} of the predictions"
+    option, unit = f"call the array of the {what} {what!r}", ("instances", "columns")[axis]
+    told = Reading(decision, "it alone has a text for each", size, option, unit)
     return arrays[found[0]], (told,)
 
 

@@ -32,14 +32,18 @@ LEAST_REPEATED = 20
 REPEATING = 0.02
 """Least share of the instances that are not the first of their value."""
 _YEAR, _PART = r"\d{4}", r"\d{1,2}"
-_DIGITS = r"(?:19|20)\d{2}(?:0\d|1[0-2])(?:[0-2]\d|3[01])"
+_DIGITS = (
+    r"(?:19|20)\d{2}(?:0\d|1[0-2])(?:[0-2]\d|3[01])|"
+    r"(?:(?:[0-2]\d|3[01])(?:0\d|1[0-2])|(?:0\d|1[0-2])(?:[0-2]\d|3[01]))(?:19|20)\d{2}"
+)
 DAY = rf"^(?:{_YEAR}[-/.]{_PART}[-/.]{_PART}|{_PART}[-/.]{_PART}[-/.]{_YEAR}|{_DIGITS})(?:[ T].*)?$"
 """A day as it is written, with or without a time."""
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=I[dD]$|Key$|N(?:r|o)$)")
 _SYSTEM = re.compile(
     r"(.*_)?(system|vocabulary|terminology|nomenclature|classification|scheme|standard|"
-    r"code_?(set|type|system)|(dx|diagnosis|icd)_?type)(_?(id|cd|name|type|code))?"
+    r"code_?(set|type|system)|(dx|diagnosis|icd)_?type)(_?(id|cd|name|type|code))?|"
+    r".*(version|revision|edition|release)(_?(id|no|year))?"
 )
 
 
@@ -324,7 +328,8 @@ def _absent(name: str, values: Collection[str]) -> list[str]:
     """The values that say that a label is not carried, if those of a column say such a thing."""
     yes, no = (_NO, _YES) if _INVERSE.search(_plain(name)) else (_YES, _NO)
     marks = {value.casefold() for value in values}
-    if {_EXCLUDED} < marks <= _CERTAINTY:
+    said = "sicherheit" in _plain(name) and marks == {_EXCLUDED}
+    if said or {_EXCLUDED} < marks <= _CERTAINTY:
         return sorted(value for value in values if value.casefold() == _EXCLUDED)
     never = {value for value in values if _NEVER.fullmatch(value.casefold())}
     absent = {value for value in values if no.fullmatch(value.casefold())}

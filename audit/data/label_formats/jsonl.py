@@ -13,11 +13,13 @@ import polars as pl
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import called
 from audit.base.readings import Reading
-from audit.data.column_roles import OF_PERSON, OF_STAY, kind_of
+from audit.data.column_names import OF_PERSON, OF_STAY, kind_of
 from audit.data.json_lines import (
     Line,
     begins_object,
+    entries_below,
     excerpt,
+    first_list,
     flattened,
     frames,
     is_array,
@@ -27,6 +29,7 @@ from audit.data.json_lines import (
     nested,
     objects,
     plain,
+    span_text,
 )
 from audit.data.known_nodes import LEAST_SHARE, KnownNodes, sign_between, split
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, exploded, raw_labels
@@ -141,6 +144,9 @@ def _chosen(
     names, within = keys_of(lines), nested(lines)
     labels, told = _labels_key(lines, columns.label, source)
     beside = {labels, *tables.roles_of(columns, names, source).values(), *within}
+    if any(map(span_text, entries_below(lines[:LINES_LOOKED_AT], labels))):
+        said, why = f"the lists in {labels!r} hold spans, whose texts are the labels", "two numbers"
+        told = (*told, Reading(said, f"{why} stand before each", 0, "--label KEY"))
     cells = [] if labels in within else _cells(lines, labels)
     sign, _ = sign_between(cells, source.nodes, codes=labels.lower() == "label")
     texts = columns.id is None and only_texts(names, beside, source)
@@ -228,7 +234,7 @@ _NAMES = ("labels", "label")
 
 
 def _entries(lines: Sequence[Line], key: str) -> list[str]:
-    values = [one for _, line in lines for one in line.get(key) or []]
+    values = (span_text(one) or one for one in entries_below(lines, key))
     return [one for one in values if isinstance(one, str)]
 
 
@@ -267,17 +273,8 @@ def _hold_several(lines: Sequence[Line], along: str) -> bool:
 
     Several codings are of one thing.
     """
-    several = [len(_listed(line, along.split("."))) > 1 for _, line in lines]
+    several = [len(first_list(line, along.split("."))) > 1 for _, line in lines]
     return _MANY * sum(several) > len(several)
-
-
-def _listed(value: Any, keys: Sequence[str]) -> list[Any]:
-    """The entries of the first list on a way of keys that is none of codings."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-        if isinstance(value, list):
-            return [] if key == "coding" else value
-    return []
 
 
 _MANY = 4
@@ -382,6 +379,7 @@ def _labels(
         return [name for name, value in labels.items() if str(value) in _ON]
     if not isinstance(labels, list):
         raise SchemaError(f"the key {key!r} must hold a list", found=excerpt(labels), where=where)
+    labels = [span_text(one) or one for one in labels]
     for label in labels:
         if not (label is None or isinstance(label, str)):
             raise SchemaError("a label must be text or a number", found=excerpt(label), where=where)

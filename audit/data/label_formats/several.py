@@ -75,7 +75,9 @@ def families_of(source: Source) -> dict[str, list[str]]:
     of_nodes: dict[str, list[str]] = {}
     for pattern, members in families(names).items() if source.nodes else ():
         told = {name: source.share_of_nodes(name) for name in members}
-        held = [name for name, share in told.items() if share is None or share >= LEAST_SHARE]
+        best = max(filter(None, told.values()), default=0.0)
+        least = min(LEAST_SHARE, _NEARLY_BEST * best) if best >= LEAST_SHARE else LEAST_SHARE
+        held = [name for name, share in told.items() if share is None or share >= least]
         found = [share for name in held if (share := told[name]) is not None]
         if found and len(held) > 1:
             exact = pattern if held == fitting(pattern, names) else ",".join(held)
@@ -114,6 +116,7 @@ def _left_out(source: Source, labels: Sequence[str], pattern: str, rows: Source)
     """What is told of families of columns that hold nodes and are none of the labels."""
     known = families_of(source) if source.nodes else {}
     left = {one: names for one, names in known.items() if not {*names} & {*labels}}
+    left = {o: names for o, names in left.items() if any(map(source.share_of_nodes, names))}
     if not left:
         return []
     names = [name for members in left.values() for name in members]

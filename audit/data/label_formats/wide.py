@@ -13,7 +13,7 @@ from audit.base.errors import SchemaError, first_cases
 from audit.base.files import REPEATED, called
 from audit.base.readings import Reading
 from audit.base.spreadsheets import stream_of
-from audit.data.column_roles import OTHER, kind_of
+from audit.data.column_names import OTHER, kind_of
 from audit.data.known_nodes import LEAST_SHARE, KnownNodes
 from audit.data.label_format import (
     Columns,

@@ -22,13 +22,13 @@ from audit.data.json_lines import (
     objects,
     plain,
 )
-from audit.data.label_format import Columns
+from audit.data.label_format import Columns, RawLabels
 from audit.data.label_formats import jsonl
 from audit.data.prediction_format import PredictionFormat, RawPredictions, listed, predicted_sets
 from audit.data.prediction_formats import scores_wide
 from audit.data.prediction_formats.listed import PREDICTED, as_frame, called_like, of_frame
-from audit.data.records import id_among, table_of
-from audit.data.sources import Source
+from audit.data.records import UnclearColumnsError, id_among, table_of
+from audit.data.sources import Frame, Source
 
 
 def read(source: Source, classes: Classes | None) -> RawPredictions:
@@ -47,7 +47,7 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
     named = "scores" in first
     for key in () if named else (*called_like(first, PREDICTED), *called(first, ["labels"])):
         if key == "labels" or isinstance(first[key], list):
-            return predicted_sets(jsonl.read(source, Columns(label=key)), source)
+            return predicted_sets(_labels_in(key, source), source)
         table = as_frame(table_of(source), source, classes)
         if not scores_wide.matches(table):
             return of_frame(table.frame, source, classes)
@@ -61,6 +61,20 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
         "they stand in one list", twice, "write one score for each label",
     )  # fmt: skip
     return replace(raw, readings=(*raw.readings, told)) if twice else raw
+
+
+def _labels_in(key: str, source: Source) -> RawLabels:
+    """The labels in the lists of a key, which are those that no option names."""
+    try:
+        return jsonl.read(source, Columns(label=key))
+    except UnclearColumnsError as error:
+        raise SchemaError(
+            f"texts, or objects of a label and a score, are required in {key!r}",
+            found=error.found, where=source, hint=_LINES,
+        ) from None  # fmt: skip
+
+
+_LINES = "a line is {node: score}, or an object with the key scores or labels"
 
 
 def _repeats(scores: Any) -> bool:
@@ -101,15 +115,32 @@ def _is_pair(value: object) -> bool:
     return isinstance(value, dict) and value.keys() >= _PAIR
 
 
+_SCORE, _NODE = ("score", "probability", "prob", "confidence"), (
+    "label", "class", "class_name", "category", "node", "code", "tag", "name", "id",
+)  # fmt: skip
+
+
+def _pair_of(value: object) -> dict[str, Any] | None:
+    """A label and its score, whatever their keys are called; None of what is none."""
+    if not isinstance(value, dict):
+        return None
+    found = [[key for key in names if key in value] for names in (_NODE, _SCORE)]
+    return {"label": value[found[0][0]], "score": value[found[1][0]]} if all(found) else None
+
+
 _TEXT = "sequence"
 """The key of the text that a pipeline was given, which is no id."""
 
 
 def _paired(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry with scores by label: in one list under any key, or in lists of both."""
+    """An entry with scores by label: in one list under any key, also in an object below one, or in
+    lists of both."""
     for key, value in entry.items():
-        if isinstance(value, list) and value and all(map(_is_pair, value)):
-            return {name: one for name, one in entry.items() if name != key} | {"scores": value}
+        inner = _paired(value) if isinstance(value, dict) else {}
+        pairs = [*map(_pair_of, value)] if isinstance(value, list) else []
+        scores = pairs if pairs and all(pairs) else inner.get("scores")
+        if key != "scores" and isinstance(scores, list):
+            return {name: one for name, one in entry.items() if name != key} | {"scores": scores}
     labels, scores = entry.get("labels"), entry.get("scores")
     if not (isinstance(labels, list) and isinstance(scores, list) and len(labels) == len(scores)):
         return entry
@@ -139,7 +170,11 @@ def _ids(lines: list[Line], source: Source) -> tuple[str, ...] | None:
     beside = {"scores", *_PAIR, *nested(lines)}
     if not set(names) - beside:
         return None
-    key = id_among(names, None, beside, source)
+    free = [name for name in names if name not in beside]
+    columns = {name: [line.get(name) for _, line in lines] for name in free}
+    table = Frame(pl.DataFrame(columns, schema=dict.fromkeys(free, pl.String), strict=False))
+    table.id, table.instances = source.id, source.instances
+    key = id_among(names, table.known_id(free), beside, source)
     return distinct([_id(line, key, where) for where, line in lines], "instance", source)
 
 
@@ -183,7 +218,7 @@ def _number(score: Any, node: str, where: str) -> float:
         "every score must be a number",
         found=f"{score!r} for {node!r}",
         where=where,
-        hint="a line is {node: score}, or an object with the key scores or labels",
+        hint=_LINES,
     )
 
 

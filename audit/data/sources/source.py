@@ -338,6 +338,6 @@ def as_cells(frame: pl.DataFrame) -> list[list[str]]:
 def cells(lines: Sequence[str], separator: str) -> list[list[str]]:
     """Fields of the first lines of a table."""
     try:
-        return list(csv.reader(lines, delimiter=separator))
+        return list(csv.reader((f"{line}\n" for line in lines), delimiter=separator))
     except csv.Error:
         return [[line] for line in lines]
