@@ -77,7 +77,9 @@ def dialect_of(lines: Sequence[str]) -> Dialect | None:
     first = next((line for line in lines if line.strip()), "")
     if len(lines) < _LEAST or first.startswith(("{", "[", "<", "#", "!", "@", "%")):
         return None
-    ways = (_ruled, _apart_by_signs, _quoted, _one_more, _in_columns, _apart_by_blanks)
+    ways = (
+        _ruled, _apart_by_signs, _quoted, _one_more, _in_columns, _apart_by_blanks, _of_one_name,
+    )  # fmt: skip
     return next((found for way in ways if (found := way(lines)) is not None), None)
 
 
@@ -185,6 +187,35 @@ def _apart_by_blanks(lines: Sequence[str]) -> Dialect | None:
         return None
     said = "cells stand between blanks"
     return Dialect(said, split, unnamed=more == {1}, whole=(" ", '"'))
+
+
+def _of_one_name(lines: Sequence[str]) -> Dialect | None:
+    """Cells below names some of which are there twice, so that no option could mean one alone."""
+    sign = separator_in(lines[0])
+    try:
+        first, *rows = csv.reader(lines[:-1], delimiter=sign or ",")
+    except csv.Error:
+        return None
+    again = {name for name in first if first.count(name) > 1}
+    widths = {*map(len, filter(None, rows))}
+    if sign is None or "" in again or not again or widths != {len(first)}:
+        return None
+    numbered = [
+        f"{name} {first[:n].count(name) + 1}" if name in first[:n] else name
+        for n, name in enumerate(first)
+    ]
+    cells = [cell for row in rows for name, cell in zip(first, row, strict=False) if name in again]
+    scores = all(
+        re.fullmatch(r"[-+.\deE]*", cell) for cell in cells
+    )  # of a class that is twice there
+    if len({*numbered}) < len(first) or scores:
+        return None
+    said = f"of columns of one name further ones are numbered, as {numbered[_again(first)]!r}"
+    return Dialect(said, lambda line: numbered, whole=(sign, '"'))
+
+
+def _again(names: Sequence[str]) -> int:
+    return next(n for n, name in enumerate(names) if name in names[:n])
 
 
 _BLOCK = 2**20

@@ -61,7 +61,8 @@ def of_labels(data: Any, hierarchy: Any = TREE, **always: Any) -> Read:
 def of_archive(beside: dict[str, list[str]]) -> Read:
     def read(folder: Path, **options: Any) -> Found:
         np.savez(folder / "p.npz", y_pred=np.eye(4, 5), **beside)
-        return of_scores(folder / "p.npz", classes=[*CLASSES, "elm"])(folder, **options)
+        own = {} if "names" in beside else {"classes": [*CLASSES, "elm"]}
+        return of_scores(folder / "p.npz", **own)(folder, **options)
 
     return read
 
@@ -480,6 +481,13 @@ TOLD = [
          of_labels(CELLS), {"format": "long"}),
     Told("data.label_formats.jsonl._labels_key", "'kinds'", "--label KEY",
          of_labels(("a.jsonl", '{"id": 1, "kinds": ["dog"], "more": ["of"]}')), {"label": "more"}),
+    Told("data.label_formats.jsonl._chosen", "hold spans", "--label KEY",
+         of_labels(("a.jsonl", '{"id": 1, "label": [[0, 3, "dog"]], "more": ["of"]}')),
+         {"label": "more"}),
+    Told("data.mapping._titled", "by the ends of their addresses", "--codes as-written",
+         of_labels({"id": ABCD, "label": ["49", "50", "50", "51"]},
+                   {"CCS 49": "CCS", "CCS 50": "CCS", "CCS 51": "CCS"}),
+         {"codes": "as-written"}),
     Told("data.mapping._titled", "are titles of nodes", "--codes as-written",
          of_labels(NAMED, TITLES), {"codes": "as-written"}),
     Told("data.mapping._titled", "without their dots", "--codes as-written",
@@ -517,7 +525,13 @@ TOLD = [
          of_parquet, {"classes": CLASSES[::-1]}),
     Told("data.joining.joined", "same order", "--id",
          of_scores(SCORES, IMAGES, classes=CLASSES), {"id": "image"}),
-    Told("data.prediction_format._ids_by_length", "'files' holds the ids",
+    Told("data.prediction_format._by_length", "'names' holds the classes",
+         "call the array of the classes 'classes'",
+         of_either(of_archive, {"names": [*CLASSES, "elm"], "ids": [*"abcd"]},
+                   {"names": [*CLASSES, "elm"], "classes": ["elm", *CLASSES[::-1]],
+                    "ids": [*"abcd"]}),
+         {"otherwise": True}),
+    Told("data.prediction_format._by_length", "'files' holds the ids",
          "call the array of the ids 'ids'",
          of_either(of_archive, {"files": [*"bcda"]}, {"files": [*"bcda"], "ids": [*"dcba"]}),
          {"otherwise": True}),
@@ -626,8 +640,8 @@ TOLD = [
     Told("data.sources.documents.label_studio", "cancelled", "set was_cancelled to false",
          of_either(lambda said: of_labels(("a.json", CANCELLED.replace("true", said))),
                    "true", "false"), {"otherwise": True}),
-    Told("hierarchies.formats.mesh._read_mesh", "several nodes", "--hierarchy-ids names",
-         of_hierarchy("m.txt", "Eye;A01\nEye;B02\n"), {"ids": "names"}),
+    Told("hierarchies.formats.mesh._read_mesh", "one node", "--hierarchy-ids paths",
+         of_hierarchy("m.txt", "Eye;A01\nEye;B02\n"), {"ids": "paths"}),
     Told("hierarchies.formats.classifications._read_ccs", "multi-level",
          "--hierarchy-format levels --hierarchy-levels COL",
          of_hierarchy("h.csv", "ICD-10-CM CODE,CCS CATEGORY,MULTI CCS LVL 1\nA00,135,1\n"),

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import audit
@@ -20,7 +21,10 @@ GO = tree("GO:1 GO:2 < GO:0", "GO:3 GO:4 < GO:9")
 ILL = tree("asthma copd flu cough < ill")
 CODES = tree("C18.0 C18.7 < C18", "C34.9 C34.1 < C34")
 TARIFF = tree("847130 847141 < 8471", "090111 090121 < 0901")
+JOBS = tree("1211 1221 < 12", "12 < 1", "2221 < 22", "22 < 2", "3 4 5 6 7 8 9 < jobs")
+CATEGORIES = tree("25000 25001 < CCS_49", "135 25010 < CCS_50", "496 < CCS_135")
 ROWS = 40
+TARIFFED = ("847130;090111", "847141;090121")
 
 
 def table(header: str, *rows: str, times: int = ROWS) -> str:
@@ -50,6 +54,22 @@ ASKED: dict[str, Layout] = {
         table("DAY,ID,ACODE_1,ACODE_2",
               *(f"{n % 9},p{n % 7},4019,{['', '4280'][n % 2]}" for n in range(ROWS))),
         "icd9cm", "--id ROW --label ACODE_#", 40, 60),
+    "answers in small numbers": (
+        table("round,gndr,happy,isco,iscop,hours", "9,1,8,1211,2221,38", "9,2,3,2221,2221,40"),
+        JOBS, "--id ROW --label isco", 40, 40),
+    "quantities that differ in each row": (
+        table("MUN;SH6;KG;USD", *(f"{4735000 + n % 9 * 411};847130;{n * 7919 % 9973};${n}.5"
+                                  for n in range(ROWS))),
+        TARIFF, "--id ROW --label SH6", 40, 40),
+    "written codes, cleaned ones and those above": (
+        table("PO Order No,Raw,Code,Class,Price", 'po-@,"847130\n090111",847130,8471,$#.10',
+              "po-@,847141,847141,8471,$2.50", "po-@,090111,090111,0901,$#.90"),
+        TARIFF, "--id 'PO Order No' --label Code", 10, 40),
+    "a day of birth, a hospital": (
+        table("born;ward;LINEA;LINEB;n", *(
+            f"{n % 28 + 1:02}09{1930 + n};{n * 37 % 997 + 1000};{TARIFFED[n % 2]};{n + 1}"
+            for n in range(ROWS))),
+        TARIFF, "--id n --label LINEA,LINEB", 40, 80),
     "no header, several labels in brackets": (
         table("", "jg@.t1\tf#\tGO:1(PANTHER)|GO:3(Pro)\tx", "jg@.t1\tf#\tGO:2(Pro)\tx",
               "jg@.t1\tf#\tGO:4(Pro)\tx"),
@@ -70,6 +90,29 @@ def test_the_first_command_that_is_proposed_reads_all_labels(
     assert typed == meant
     dataset = audit.load_labels(path, hierarchy, id=typed[1], label=typed[3])
     assert (len(dataset), dataset.ledger.rows_mapped) == (instances, labels)
+
+
+def test_a_mark_of_excluded_diagnoses_below_a_name_that_is_there_twice_is_asked(
+    tmp_path: Path,
+) -> None:
+    rows = [f"c{n // 4}000;C18.{n % 2 * 7};{'A' * (n % 5 == 0)};;" for n in range(ROWS)]
+    names = "KH-Kennzeichen;ICD-Kode;Diagnosensicherheit;Sekundär-Kode;Diagnosensicherheit"
+    (path := tmp_path / "ICD.csv").write_text("\n".join([names, *rows]))
+    with pytest.raises(AuditError, match="what 'Diagnosensicherheit' says") as caught:
+        audit.load_labels(path, CODES, id="KH-Kennzeichen", label="ICD-Kode")
+    (where, *_) = re.findall(r"--where (\S+)", caught.value.hint)
+    dataset = audit.load_labels(
+        path, CODES, id="KH-Kennzeichen", label="ICD-Kode", where=[where.strip("'")]
+    )
+    assert dataset.ledger.refused == {"left_out": 8}
+
+
+def test_the_finer_of_two_ids_that_is_called_the_main_one_is_taken(tmp_path: Path) -> None:
+    rows = (
+        f"{10200 + n // 8}00{n // 4 % 2}${10200 + n // 8}$C18.{n % 2 * 7}$" for n in range(ROWS)
+    )
+    (path := tmp_path / "REAC.txt").write_text("\n".join(["primaryid$caseid$pt$act", *rows]) + "\n")
+    assert len(audit.load_labels(path, CODES)) == 10
 
 
 def test_cells_that_were_merged_are_filled_by_what_is_proposed(tmp_path: Path) -> None:
@@ -111,10 +154,36 @@ def test_vectors_in_cells_are_scores(tmp_path: Path) -> None:
 
 
 READ: dict[str, tuple[str, str, Any, int, int]] = {
+    "numbers beside names of other things": (
+        "a.csv", table("CASE;UNIT1;CLOCK1;CLOCK1NAME;SOE;CLOCK2;CLOCK2NAME",
+              *(f"{10000 + n // 4};1;{n % 9 + 1};{n % 9 + 1} Clock;{[1211, 2221][n % 2]};"
+                f"{n % 7 + 1};{n % 7 + 1} Clock" for n in range(ROWS))),
+        JOBS, 10, 40),
+    "blanks between digits of nodes": (
+        "a.csv", table("No,Item", "m#,01012100", "m#,01012910;01012100"),
+        audit.load_hierarchy(parents={"0101 21 00": "0101", "0101 29 10": "0101"}), 40, 60),
     "a title behind a dash": (
         "a.csv", table("Patient ID,Site", "p@,C18.0-Cecum", 'p@,"C34.9-Lung, NOS"'), CODES, 10, 40),
     "dots that nodes lack": (
         "a.csv", table("MRN,Item,Commodity", "m@,1,8471.30", "m@,2,0901.11"), TARIFF, 10, 40),
+    "texts behind codes, and some of no node": (
+        "a.csv", table("No,Item", "m#,8471 - Machines", 'm#,"0901 - Coffee, tea"',
+                       "m#,847141 - Other"), TARIFF, 40, 40),
+    "signs in twos between codes": (
+        "a.csv", table("ID_LOT,CPV,ADDITIONAL_CPVS", "9000@,847130,090111---090121", "9000@,0901,",
+                       "9000@,8471,847141||090111"), TARIFF, 10, 94),
+    "a version that is a year": (
+        "a.csv", table("MRN,IsicVersion,Item,note", "m@,2003,999999,x", "m@,2008,847130,x"),
+        TARIFF, 10, 20),
+    "texts beside lists": (
+        "a.json", json.dumps({"articles": [
+            {"pmid": f"30{n}", "title": f"Flu and a study of {n} others", "mesh": ["Flu", "Copd"]}
+            for n in range(ROWS)
+        ]}), ILL, 40, 80),
+    "spans with numbers before": (
+        "a.jsonl", "\n".join(json.dumps(
+            {"id": n, "text": "x", "label": [[0, 5, "flu"], [7, n + 9, "copd"]]})
+            for n in range(ROWS)), ILL, 40, 80),
     "checkboxes beside others": (
         "a.csv", table("record_id,c___asthma,c___copd,c___flu,consent___1,consent___2",
                        "#,1,0,0,1,0", "#,0,1,1,0,1"), ILL, 40, 60),
@@ -142,7 +211,7 @@ def test_it_is_read_at_the_first_command(
         hierarchy = audit.load_hierarchy(tmp_path / "h.txt")
     dataset = audit.load_labels(path, hierarchy)
     assert (len(dataset), dataset.ledger.rows_mapped) == (instances, labels)
-    assert not dataset.ledger.refused
+    assert not {**dataset.ledger.refused} or dataset.ledger.refused == {"left_out": 20}
     assert dataset.readings
 
 
@@ -203,3 +272,56 @@ def test_what_is_not_read_is_named_with_what_converts_it(kind: str, tmp_path: Pa
     subprocess.run(["bash", "-c", command], check=True)
     (written,) = set(tmp_path.iterdir()) - {path}
     assert written.read_text() == made
+
+
+def test_numbers_of_categories_are_not_codes_that_are_written_alike(tmp_path: Path) -> None:
+    (path := tmp_path / "a.csv").write_text(table("id,CCS,LOS", "#,49,3", "#,135,49", "#,50,2"))
+    dataset = audit.load_labels(path, CATEGORIES)
+    assert {*dataset.mappings["node"]} == {"CCS_49", "CCS_135", "CCS_50"}
+    (path := tmp_path / "b.csv").write_text(table("id,code", "#,25000", "#,135", "#,25010"))
+    assert "135" in {*audit.load_labels(path, CATEGORIES).mappings["node"]}
+
+
+def test_terms_of_meddra_are_read_by_their_names(tmp_path: Path) -> None:
+    def line(*codes: int) -> str:
+        return "$".join([*(f"1000{n:04}" for n in codes), *(f"Term {n}" for n in codes),
+                         "Abbr$", "10000004", "Y", "\n"])  # fmt: skip
+
+    (tmp_path / "mdhier.asc").write_text(line(1, 2, 3, 4) + line(1, 5, 3, 4) + line(6, 2, 3, 4))
+    hierarchy = audit.load_hierarchy(tmp_path / "mdhier.asc")
+    assert hierarchy.parents("10000001") == ("10000002", "10000005")
+    (path := tmp_path / "s.csv").write_text(
+        table("REPORT_ID,SYMPTOM1,SYMPTOMVERSION1,SYMPTOM2,SYMPTOMVERSION2",
+              "93220@,Term 1,26.1,Term 6,26.1", "93220@,Term 2,26.1,,")
+    )  # fmt: skip
+    dataset = audit.load_labels(path, hierarchy)
+    assert (len(dataset), dataset.ledger.rows_mapped) == (10, 60)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"paper_id": "#", "model": "x", "predictions": [{"category": "flu", "score": 0.5}]},
+        {"paper_id": "#", "model": "x", "out": {"top_k": [{"class": "flu", "probability": 0.5}]}},
+        {"paper_id": "#", "model": "x", "result": {"labels": ["flu"], "scores": [0.5]}},
+    ],
+)
+def test_answers_below_any_key_are_scores(entry: dict[str, Any], tmp_path: Path) -> None:
+    labels = audit.load_labels({"id": [f"p{n}" for n in range(9)], "label": ["flu"] * 9}, ILL)
+    lines = (json.dumps(entry).replace("#", f"p{n}") for n in range(8, -1, -1))
+    (path := tmp_path / "p.jsonl").write_text("\n".join(lines))
+    found = audit.load_predictions(path, labels)
+    assert {*found.instances} == {*labels.instances["instance"]}
+    assert found.scores.toarray().max() == 0.5
+
+
+def test_an_archive_whose_names_are_called_otherwise_is_joined_by_them(tmp_path: Path) -> None:
+    labels = audit.load_labels({"id": ["a", "b", "c"], "label": ["flu", "copd", "flu"]}, ILL)
+    np.savez(tmp_path / "p.npz", y_pred=np.eye(3)[:, :2], image_ids=np.array(["c", "b", "a"]),
+             class_names=np.array(["flu", "copd"]))  # fmt: skip
+    found = audit.load_predictions(tmp_path / "p.npz", labels)
+    assert found.instances[0] == "c" or found.instances == ("a", "b", "c")
+    assert [one.decision for one in found.readings][:2] == [
+        "'image_ids' holds the ids of the predictions",
+        "'class_names' holds the classes of the predictions",
+    ]

@@ -93,14 +93,14 @@ def test_what_only_the_values_say_is_told_where_they_differ_within_an_instance()
 
 
 def test_columns_of_one_name_that_nobody_needs_stop_nothing(tmp_path: Path) -> None:
-    """Neither is tried as a flag or a stratum, since no option could name it."""
+    """Further ones are numbered, which is told, so that an option can name each."""
     rows = [f"i{row // 2},{one},{'LR'[row % 2]},1,R,{row % 2}" for row, one in enumerate(EDGES)]
     (path := tmp_path / "rows.csv").write_text("\n".join(["id,label,side,main,side,main", *rows]))
     dataset = load_labels(path, EDGES, id="id", label="label")
     assert dataset.ledger.rows_mapped == len(rows)
-    assert not [one for one in dataset.readings if "without a role" not in one.decision]
-    with pytest.raises(InputError, match="one column named 'side' is required"):
-        load_labels(path, EDGES, id="id", label="label", strata=["side"])
+    assert dataset.readings[0].decision.endswith("further ones are numbered, as 'side 2'")
+    both = load_labels(path, EDGES, id="id", label="label", strata=["side 2"])
+    assert {*both.instances["side 2"]} == {"R"}
 
 
 @pytest.mark.parametrize(
