@@ -340,12 +340,11 @@ class Hierarchy:
         A row a node. ``branch`` is the first of ``branches`` in node order; null for the root.
         """
         names, above = pl.Series(self.nodes)[self.branches], self.closure[:, self.branches]
-        nodes = np.repeat(np.arange(len(self)), np.diff(above.indptr))
+        nodes = np.repeat(range(len(self)), np.diff(above.indptr))
         ends = pl.DataFrame({"node": nodes, "branch": names[above.indices]})
         listed = ends.group_by("node", maintain_order=True).agg("branch")
-        every = pl.DataFrame({"node": np.arange(len(self))}, schema_overrides=listed.schema)
-        found = every.join(listed, on="node", how="left", maintain_order="left")["branch"]
-        branches = found.fill_null([])
+        joined = pl.DataFrame({"node": range(len(self))}).join(listed, on="node", how="left")
+        branches = joined.sort("node")["branch"].fill_null([])
         return pl.DataFrame(
             {
                 "node": self.nodes,

@@ -68,13 +68,7 @@ def show_list(site: Site, request: Request) -> Response:
 def sheet_of(
     site: Site, request: Request, kept: Sequence[Row], check: str, order: str | None = None
 ) -> Sheet:
-    """Some findings as a table; those of one check have the columns that it declares.
-
-    Args:
-        check: The name of that check; empty: they are of several.
-        order: The heading of the column that they are ordered by, or empty; None: no other order
-            than their own is offered.
-    """
+    """Some findings as a table; those of one check have its columns, None leaves their order."""
     decided = decided_in(site)
     of_one = next((one for one in site.run.shared["checks"] if one["name"] == check), None)
     declared = columns_of({"columns": of_one["columns"] if of_one else (), "findings": kept})
