@@ -129,15 +129,16 @@ def is_meddra(path: Path, head: bytes) -> bool:
 def _read_meddra(path: Path, shape: Shape) -> Hierarchy:
     """Read preferred terms below high-level terms, groups and system organ classes, all of a term
     that lies below several."""
-    edges, titles = list[EdgeRow](), list[tuple[str, str]]()
+    edges, titles = list[EdgeRow](), dict[str, str]()
     for line, text in read_lines(path):
         if not _MEDDRA.fullmatch(text.strip()):
             required = "four codes and their names between dollars are required"
             raise SchemaError(required, found=repr(text[:60]), where=f"{path}:{line}")
         cells = text.strip().split("$")
         edges += pairwise(cells[:4])
-        titles += zip(cells[:4], cells[4:8], strict=True)
-    nodes = [(node, title, None) for node, title in titles_of(titles).items()]
+        for node, title in zip(cells[:4], cells[4:8], strict=True):
+            titles.setdefault(node, title)
+    nodes = [(node, title, None) for node, title in titles.items()]
     return hierarchy_of(path, [*dict.fromkeys(edges)], nodes, dangling=shape.dangling)
 
 

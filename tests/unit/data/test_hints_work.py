@@ -287,7 +287,13 @@ def test_terms_of_meddra_are_read_by_their_names(tmp_path: Path) -> None:
         return "$".join([*(f"1000{n:04}" for n in codes), *(f"Term {n}" for n in codes),
                          "Abbr$", "10000004", "Y", "\n"])  # fmt: skip
 
-    (tmp_path / "mdhier.asc").write_text(line(1, 2, 3, 4) + line(1, 5, 3, 4) + line(6, 2, 3, 4))
+    (tmp_path / "mdhier.asc").write_text(
+        line(1, 2, 3, 4)
+        + line(1, 5, 3, 4)
+        + line(6, 2, 3, 4)
+        + line(7, 8, 9, 4).replace("Term 8", "Term 8 NEC")
+        + line(10, 8, 9, 4)
+    )
     hierarchy = audit.load_hierarchy(tmp_path / "mdhier.asc")
     assert hierarchy.parents("10000001") == ("10000002", "10000005")
     (path := tmp_path / "s.csv").write_text(
