@@ -538,7 +538,7 @@ def test_bad_labels_exit_2_with_one_message(tmp_path: Path, out: Path, name: str
 
 BAD_HIERARCHIES: dict[str, tuple[str, bytes, str]] = {
     "a cycle": ("edges.csv", b"child,parent\na,b\nb,c\nc,a\nd,a\n", "a -> b -> c -> a"),
-    "no such column": ("edges.csv", b"from,to\na,b\n", "format"),
+    "no column of parents": ("edges.csv", b"from,to\na,b\n", "holds parents"),
     "a gz of no bytes": ("edges.csv.gz", b"", "0 bytes"),
 }
 

@@ -296,7 +296,12 @@ class Loops:
             for node in hierarchy.nodes
         }
         table = own.pairs.frame.select("a", "b", "expected_length").collect()
-        self.expected = {(a, b): e for a, b, e in table.iter_rows()}
+        size = {node: len(those) for node, those in self.carrying.items()}
+        labelled = int(labels.any(axis=1).sum())
+        self.expected = {  # of a pair that was not judged, what the two have by themselves
+            (a, b): size[a] * size[b] / labelled if length is None else length
+            for a, b, length in table.iter_rows()
+        }
         self.expected |= {(b, a): e for (a, b), e in self.expected.items()}
 
     def family(self) -> Iterator[tuple[str, str]]:
