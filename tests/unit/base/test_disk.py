@@ -22,6 +22,7 @@ from audit.base.disk import (
     alone_in,
     exchange,
     on_disk,
+    replacing,
     working_beside,
     written_whole,
 )
@@ -320,3 +321,23 @@ def test_a_passing_folder_that_is_gone_already_is_no_error() -> None:
     passing.path.rmdir()
 
     del passing
+
+
+@pytest.mark.parametrize(("stands", "overwrite"), [("file", False), ("folder", True)])
+def test_what_stands_there_is_replaced_only_if_it_is_a_file_and_asked(
+    stands: str, overwrite: bool, tmp_path: Path
+) -> None:
+    for name in ("file", "new"):
+        (tmp_path / name).write_text("old")
+    (tmp_path / "folder").mkdir()
+
+    with (
+        pytest.raises(OutputError, match="replaced only when asked"),
+        replacing(tmp_path / stands, overwrite=overwrite),
+    ):
+        pytest.fail("nothing may be written")
+    with replacing(tmp_path / "new", overwrite=True) as begun:
+        begun.write_text("new")
+
+    assert (tmp_path / "file").read_text() == "old"
+    assert (tmp_path / "new").read_text() == "new"

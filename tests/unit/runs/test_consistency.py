@@ -15,7 +15,7 @@ from audit.policy.statements import Threshold
 from audit.results.findings import CheckResult, Finding
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
-from audit.runs.consistency import disagreements
+from audit.runs.consistency import disagreements, not_following
 from fixtures.attack import BODIES
 from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree
@@ -164,3 +164,16 @@ def test_an_edited_finding_that_is_told_for_a_parent_is_told() -> None:
     assert list(disagreements(result)) == []
     (fault,) = disagreements(findings(result, "unexpected_pair", "instances"))
     assert told[0].id in fault
+
+
+@pytest.mark.parametrize("name", ["sha256", "nodes", "depth"])
+def test_each_number_of_an_identity_must_follow_from_the_tables(
+    name: str, result: AuditResult
+) -> None:
+    assert list(not_following(result, (), judged=True)) == []
+
+    said = {**result.identity["hierarchy"], name: 0}
+    other = replace(result, identity={**result.identity, "hierarchy": said})
+
+    told = "the identity of the hierarchy is not that of its tables"
+    assert list(not_following(other, (), judged=True)) == [told]
