@@ -205,17 +205,12 @@ def _of_one_name(lines: Sequence[str]) -> Dialect | None:
         for n, name in enumerate(first)
     ]
     cells = [cell for row in rows for name, cell in zip(first, row, strict=False) if name in again]
-    scores = all(
-        re.fullmatch(r"[-+.\deE]*", cell) for cell in cells
-    )  # of a class that is twice there
-    if len({*numbered}) < len(first) or scores:
+    scores_of_a_class = all(re.fullmatch(r"[-+.\deE]*", cell) for cell in cells)
+    if len({*numbered}) < len(first) or scores_of_a_class:
         return None
-    said = f"of columns of one name further ones are numbered, as {numbered[_again(first)]!r}"
+    further = next(new for name, new in zip(first, numbered, strict=True) if new != name)
+    said = f"of columns of one name further ones are numbered, as {further!r}"
     return Dialect(said, lambda line: numbered, whole=(sign, '"'))
-
-
-def _again(names: Sequence[str]) -> int:
-    return next(n for n, name in enumerate(names) if name in names[:n])
 
 
 _BLOCK = 2**20

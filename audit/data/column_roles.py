@@ -238,11 +238,9 @@ class TableColumns:
     def _alone(self) -> dict[str, float]:
         """The shares of nodes of the columns of no family but those of 0 and 1."""
         names = [one for one in self.names if not (self.grouped(one) or names_system(one))]
-        names = [one for one in names if {*self.values[one]} - {""} != {"0", "1"}]
-        telling = [*filter(self._is_telling, names)]
-        least = LEAST_SHARE if telling else 2.0
-        shares = {one: self.share(one) for one in names}
-        return {n: share for n, share in shares.items() if share < least or n in telling}
+        shares = {n: self.share(n) for n in names if {*self.values[n]} - {""} != {"0", "1"}}
+        telling = {*filter(self._is_telling, shares)} or {*shares}
+        return {n: one for n, one in shares.items() if n in telling or one < LEAST_SHARE}
 
     @cached_property
     def best(self) -> str | None:

@@ -173,13 +173,16 @@ def node_sums(values: Sparse, alike: Alike | None) -> NodeSums:
     n_nodes, sums = values.shape[1], list[FloatArray]()
     ones = np.ones_like(values.data), values.indices, values.indptr
     carriers = csr_array(ones, shape=values.shape)
+    groups = None
+    if alike is not None:
+        n = len(alike.group)
+        groups = csr_array((np.ones(n, np.int64), (alike.group, np.arange(n))))
     for of in (carriers, values):
-        share = of.data.astype(np.float64)
+        summed = of if groups is None else csr_array(groups @ of)
+        share = summed.data.astype(np.float64)
         if alike is not None:
-            n = len(alike.group)
-            of = csr_array(csr_array((np.ones(n, np.int64), (alike.group, np.arange(n)))) @ of)
-            share = of.data / np.repeat(alike.size, np.diff(of.indptr))
-        weighed = (np.bincount(of.indices, one, n_nodes) for one in (share, share**2))
+            share /= np.repeat(alike.size, np.diff(summed.indptr))
+        weighed = (np.bincount(summed.indices, one, n_nodes) for one in (share, share**2))
         sums += [one.astype(np.float64) for one in weighed]
     return NodeSums(*sums)
 

@@ -155,7 +155,8 @@ def roles_of(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[dict[str, s
         )
         lower, said = names.lower_end(pairs, path, (first, second), (ways[0], ways[1]))
         return {"child": ends[lower], "parent": ends[1 - lower]}, [said]
-    if not found and not ends_of_relations(frame.columns) and relation_between(frame):
+    related = None if found else ends_of_relations(frame.columns)
+    if not found and related is None and relation_between(frame):
         child, relation, parent = frame.columns
         said = Reading(
             f"{relation!r} says that names of {child!r} are below those of {parent!r}",
@@ -163,7 +164,7 @@ def roles_of(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[dict[str, s
             f"--hierarchy-child {quote(parent)} --hierarchy-parent {quote(child)}",
         )  # fmt: skip
         return {"child": child, "parent": parent}, [said]
-    if not found and (related := ends_of_relations(frame.columns)):
+    if related:
         found = {"child": related[0], "parent": related[1]}
     others = [name for name in frame.columns if name not in found.values()]
     parents = [name for name in others if names.is_parent(name)]
