@@ -128,19 +128,30 @@ def possible_levels(rows: Sequence[Sequence[str]]) -> list[str]:
     """Columns that can be levels, from the top down, by rows below their names.
 
     Each value of one has one of the column before; the last differs in each row; of columns that go
-    together it is the first.
+    together it is the one of the shortest codes, and those with titles of their own.
     """
     header, *others = [row for row in rows if any(row)] or [()]
     if any(len(row) != len(header) for row in others) or len({*header}) < len(header):
         return []
     cells = dict(zip(header, zip(*others, strict=True), strict=False))
     values = {name: {*own} for name, own in cells.items() if all(own)}
+    known = titles_beside(values)
+    titled, titles = {one for one, _ in known}, {title for _, title in known}
     chain = list[str]()
-    for name in sorted(values, key=lambda one: len(values[one])):
-        pairs = {*zip(cells[name], cells[chain[-1]], strict=True)} if chain else values[name]
-        more = len(values[name]) > (len(values[chain[-1]]) if chain else 1)
-        chain += [name] * (more and len(pairs) == len(values[name]))
+    for name in sorted(values, key=lambda one: (len(values[one]), sum(map(len, cells[one])))):
+        above = chain[-1] if chain else ""
+        pairs = {*zip(cells[name], cells[above], strict=True)} if chain else values[name]
+        more = above in titled or len(values[name]) > (len(values[above]) if chain else 1)
+        more &= name not in titles and len(pairs) == len(values[name])
+        chain += [name] * more
     return chain if len(chain) > 2 and len(values[chain[-1]]) == len(others) else []
+
+
+def titles_beside(columns: Iterable[str]) -> list[tuple[str, str]]:
+    """Columns with those of their titles, as ``minor_code`` with ``minor_label``."""
+    plain = {names.plain(name): name for name in columns}
+    stems = [(re.sub(r"(?<=.)(code|id)$", "", own), name) for own, name in plain.items()]
+    return [(name, plain[s + end]) for s, name in stems for end in _OF_TITLES if s + end in plain]
 
 
 _OF_TITLES = ("label", "title", "name", "description", "desc")
@@ -176,10 +187,10 @@ def levels_of(frame: pl.DataFrame) -> list[str]:
     plain = plain or frame.columns
     several = {name: tables.text_of(frame, name).drop_nulls().n_unique() for name in plain}
     plain = [name for name in plain if several[name] > 1 or name == frame.columns[0]]
-    runs: list[list[str]] = [[]]
+    runs, titled = list[list[str]]([[]]), {one for one, _ in titles_beside(frame.columns)}
     for name in plain:
         one, fewer = _below(frame, runs[-1][-1], name) if runs[-1] else (0.0, False)
-        below = one >= _NEARLY and fewer
+        below = one >= _NEARLY and (fewer or {*runs[-1][-1:], name} <= titled)
         runs = [*runs[:-1], [*runs[-1], name]] if below else [*runs, [name]]
     longest = max(runs, key=len)
     whole = len(longest) > 2 or longest == list(frame.columns)[:2] == plain
@@ -226,15 +237,18 @@ def _below(frame: pl.DataFrame, above: str, name: str) -> tuple[float, bool]:
 
 
 def own_column(frame: pl.DataFrame, levels: Sequence[str]) -> str | None:
-    """The column beside the levels that has another value in each row, an id first; else None.
+    """The column beside the levels that has another value in each row, an id first, then one of
+    single words; else None.
 
     Where the last level has so too, only a column that is called an id is one.
     """
     others = [name for name in frame.columns if name not in levels]
     ids = names.ids_among(others)
     whole = tables.text_of(frame, levels[-1]).is_unique().all()
-    possible = ids if whole else [*ids, *others]
-    return next((name for name in possible if tables.text_of(frame, name).is_unique().all()), None)
+    possible = {n: tables.text_of(frame, n) for n in (ids if whole else [*ids, *others])}
+    own = [name for name, text in possible.items() if text.is_unique().all()]
+    words = [name for name in own if not possible[name].str.contains(" ").any()]
+    return next(iter([*(name for name in own if name in ids), *words, *own]), None)
 
 
 def title_of(frame: pl.DataFrame, name: str, stated: str | None) -> str | None:

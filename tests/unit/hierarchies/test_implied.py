@@ -41,6 +41,16 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "one column filled in each row": (
         "Major,Minor,Broad,Title\n15-0000,,,A\n,15-1200,,B\n,,15-1250,C\n,15-1300,,D\n",
         {"15-1200": "15-0000", "15-1250": "15-1200", "15-1300": "15-0000"}),
+    "levels of as many values, with titles": (
+        "Part,Part Name,Branch,Branch Name,Class,Class Name\nA,Farms,01,Crops,0111,Wheat\n"
+        "A,Farms,01,Crops,0112,Rice\nC,Works,10,Food,1071,Bread\nC,Works,10,Food,1072,Cakes\n",
+        {"01": "A", "10": "C", "0111": "01", "0112": "01", "1071": "10", "1072": "10"}),
+    "a code that is behind its description": (
+        "About,Top,Mid,Low,Own\nAll of x,x,,,x0\nRed oak,x,x1,x11,x110\nBig elm,x,x2,x21,x210\n"
+        "Old ash,x,x2,x22,x220\nAll of y,y,,,y0\nNew ash,y,y1,y11,y110\nOne fir,y,y1,y12,y120\n",
+        {"x0": "x", "x1": "x", "x11": "x1", "x110": "x11", "x2": "x", "x21": "x2", "x210": "x21",
+         "x22": "x2", "x220": "x22", "y0": "y", "y1": "y", "y11": "y1", "y110": "y11",
+         "y12": "y1", "y120": "y12"}),
     "merged cells": (
         "SOC;HLGT;PT\nGut;Motility;Diarrhoea\n;;Constipation\n;Signs;Nausea\nSkin;Itch;Rash\n"
         ";;Pruritus\n", {
@@ -210,15 +220,28 @@ def test_a_record_around_a_list_of_nodes_with_parents_is_none_of_them(tmp_path: 
     assert audit.load_hierarchy(tmp_path / "h.json").edge_frame().rows() == [("8471", "84")]
 
 
-def test_the_levels_that_are_proposed_are_read(tmp_path: Path) -> None:
-    (path := tmp_path / "h.csv").write_text(
-        "group_name,archive_id,archive_name,category_id,category_name\n"
-        "CS,cs,CS,cs.LG,Machine Learning\nCS,cs,CS,cs.CL,Language\nMath,math,Math,math.CO,Sums\n"
-        "Physics,hep-ph,HEP,hep-ph,HEP\nPhysics,astro-ph,Stars,astro-ph.GA,Galaxies\n"
-        "Statistics,stat,Statistics,stat.ML,Machine Learning\n"
-    )
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("group_name,archive_id,archive_name,category_id,category_name\n"
+         "CS,cs,CS,cs.LG,Machine Learning\nCS,cs,CS,cs.CL,Language\nMath,math,Math,math.CO,Sums\n"
+         "Physics,hep-ph,HEP,hep-ph,HEP\nPhysics,astro-ph,Stars,astro-ph.GA,Galaxies\n"
+         "Statistics,stat,Statistics,stat.ML,Machine Learning\n",
+         ["group_name", "archive_id", "category_id"]),
+        ("unit,about,minor,minor_label,sub,sub_label,top,top_label\n0110,Army,011,Army,01,Army,0,A\n"
+         "1211,Heads,121,Heads,12,Chiefs,1,C\n1221,Sales,122,Sales,12,Chiefs,1,C\n",
+         ["top", "sub", "minor", "unit"]),
+    ],
+    ids=["from the top", "from below, one for one"],
+)  # fmt: skip
+def test_the_levels_that_are_proposed_are_all_and_are_read(
+    text: str, way: list[str], tmp_path: Path
+) -> None:
+    (path := tmp_path / "h.csv").write_text(text)
     with pytest.raises(FormatError) as caught:
         audit.load_hierarchy(path)
     levels = re.findall(r"--hierarchy-levels (\w+)", caught.value.hint)
-    assert levels == ["group_name", "archive_id", "category_id"]
-    assert audit.load_hierarchy(path, levels=tuple(levels)).parents("cs.LG") == ("cs",)
+    assert levels == way
+    first = dict(zip(text.split("\n")[0].split(","), text.split("\n")[1].split(","), strict=True))
+    read = audit.load_hierarchy(path, levels=tuple(levels))
+    assert read.parents(first[way[-1]]) == (first[way[-2]],)
