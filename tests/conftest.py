@@ -92,6 +92,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(ButPassed(Path(passed)))
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: a browser, a server or a disk is often waited for."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """What is collected stays to the end; to look for garbage among it takes seconds each time.
