@@ -489,7 +489,7 @@ def _copied(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
     d, i = sum(copied.values()), sum(single.get(x) == y for y, x in single.items()) // 2
     k, n = sum(x in copied for x in own.values()), sum(len(x) >= 5 for x in own.values())
     yield f"{_of(k, n)} instances with 5 or more different labels ({_share(k, n)})"
-    yield f"{d:,} repeat another exactly, and only {i:,} pairs differ by one"
+    yield f"{i:,} pairs do, where {d:,} repeat another exactly"
 
 
 def _redundant(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:

@@ -99,7 +99,7 @@ def _run_absent(measured: Measurements) -> Outcome:
 
 def _hardly(area: float) -> str:
     better = "hardly better than chance" if area < _HARDLY else "not much better than chance"
-    return f"{better} (area under the curve {{readable}}, chance 0.5; {{instances}} instances)"
+    return f"{better}[ (area under the curve {{readable}}, chance 0.5; {{instances}} instances)]"
 
 
 def _control(row: Mapping[str, Any], parameters: Mapping[str, float]) -> str:
@@ -118,7 +118,7 @@ def _absent(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         check=_ABSENT,
         severity="warning",
         nodes=(row["node"],),
-        statement=f"On the layer {tested.layer}, a linear probe separates instances below "
+        statement=f"On the layer “{tested.layer}”, a linear probe separates instances below "
         f"{described(measured, row['node'])} from others {_hardly(row['readable'])}, though it "
         f"reads {_control(row, tested.parameters)}.",
         evidence={
@@ -199,10 +199,10 @@ def _entangled(measured: Measurements, row: Mapping[str, Any], exchanged: list[P
         check=_ENTANGLED,
         severity="warning",
         nodes=(row["node"], row["sibling"]),
-        statement=f"The layer {tested.layer} hardly separates {described(measured, row['node'])} "
+        statement=f"The layer “{tested.layer}” hardly separates {described(measured, row['node'])} "
         f"from its sibling {described(measured, row['sibling'])}: a linear probe orders their "
-        "instances with an area under the curve of {separable}, where guessing has 0.5 and a "
-        "made-up concept of accuracy 0.9 in as many of them is read in {made_up} of {draws} tries."
+        "instances not much better than guessing[ (area under the curve {separable}, chance 0.5)], "
+        "and a made-up concept of accuracy 0.9 in as many is read in {made_up} of {draws} tries."
         f"{_of_layers(measured, row)}{_of_answers(tested.answers_from, row)}"
         f"{_of_exchanges(measured, row, exchanged)}",
         evidence=_evidence(measured, row, exchanged),
@@ -244,8 +244,10 @@ def _of_layers(measured: Measurements, row: Mapping[str, Any]) -> str:
     if len(tested.layers) == 1 or row["best_separable"] is None:
         return ""
     if row["best_separable"] <= tested.parameters["limit"]:
-        return f" No layer separates them: the best, {row['best_layer']}, has {{best_separable}}."
-    return f" The layer {row['best_layer']} separates them: {{best_separable}}."
+        return (
+            f" No layer separates them[: the best, “{row['best_layer']}”, has {{best_separable}}]."
+        )
+    return f" The layer “{row['best_layer']}” separates them[: {{best_separable}}]."
 
 
 def _of_answers(source: AnswersFrom | None, row: Mapping[str, Any]) -> str:
@@ -313,10 +315,10 @@ def _unused(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         check=_UNUSED,
         severity="warning",
         nodes=(row["node"],),
-        statement=f"The layer {tested.layer} separates {described(measured, row['node'])} from "
-        "its siblings, but the model does not use this: a linear probe has a balanced "
+        statement=f"The layer “{tested.layer}” separates {described(measured, row['node'])} from "
+        "its siblings, but the model does not use this[: a linear probe has a balanced "
         "accuracy of {probed}, and the model’s answers have {predicted}, with "
-        "{instances} instances below the node.",
+        "{instances} instances below the node].",
         evidence={
             "instances": coarse(*n),
             **{name: rounded(row[name], *n) for name in _SHOWN},

@@ -122,10 +122,10 @@ def _ignored(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
         severity="warning",
         nodes=(row["node"],),
         statement=f"Below {where}, the explanations{of_model} follow people’s evidence less than "
-        "those of other labels. Of two tokens, the one that people mark more has the higher score "
+        "those of other labels[. Of two tokens, the one that people mark more has the higher score "
         f"in {{concordance}} of the cases, on {{instances}} instances with such a label; {among} "
-        "in {concordance_elsewhere}; guessing would give 0.5. The token with the highest score "
-        "reaches {peak} of the way from chance to the best marked token; there {peak_elsewhere}.",
+        "in {concordance_elsewhere}; guessing would give 0.5][. The token with the highest score "
+        "reaches {peak} of the way from chance to the best marked token; there {peak_elsewhere}].",
         evidence={
             "instances": coarse(*n),
             **{name: rounded(row[column], *n) for name, column in _SHOWN.items()},
@@ -246,8 +246,8 @@ def _disagreement(explained: ExplanationMeasurements, row: Mapping[str, Any]) ->
         severity="note",
         nodes=(),
         statement=f"{row['first']} and {row['second']} choose the same tokens hardly more often "
-        f"than by chance{of_model}: their peaks have an agreement of {{agreement}}, and "
-        "those of permuted scores {chance}, on {instances} instances.",
+        f"than by chance{of_model}[: their peaks have an agreement of {{agreement}}, and "
+        "those of permuted scores {chance}, on {instances} instances].",
         evidence={
             "instances": coarse(*n),
             "agreement": rounded(row["agreement"], *n),
@@ -325,8 +325,8 @@ def _unfaithful(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> F
         severity="warning",
         nodes=(),
         statement=f"The tokens that {row['method']} ranks first matter no more to the "
-        f"answers{of_model} than tokens drawn at random: without them the output falls "
-        "by {fall}, without random ones by {random_fall}, on {instances} instances.",
+        f"answers{of_model} than tokens drawn at random[: without them the output falls "
+        "by {fall}, without random ones by {random_fall}, on {instances} instances].",
         evidence={
             "instances": coarse(*n),
             "fall": rounded(row["value"], *n),

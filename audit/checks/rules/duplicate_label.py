@@ -81,8 +81,9 @@ def _finding(measured: Measurements, repeats: _Repeats) -> tuple[Finding, ...]:
             severity="note",
             nodes=parts[0].nodes,
             statement="{instances} of {of} instances with labels ({share}) "
-            "{instances|has|have} a label more than once, which counts once: {extra} repeated rows "
-            "of {labels} different labels[, {mostly}].",
+            "{instances|has|have} a label more than once, which counts once[: {extra} repeated "
+            "rows of {labels} different labels//; {labels} different labels "
+            "{labels|is|are} repeated][, {mostly}].",
             evidence={
                 **share_evidence(touched, labelled),
                 "extra": count(repeats.extra, measured.ledger.rows_mapped),

@@ -200,5 +200,5 @@ CHECK = Check(
     run,
     needs="instances",
     cases=cases,
-    columns=(Column("Code", "node"), Column("Most often with", "other"), SHARE, INSTANCES),
+    columns=(Column("Code", "node"), Column("Such as beside", "other"), SHARE, INSTANCES),
 )

@@ -189,8 +189,8 @@ def _finding(
         severity="note",
         nodes=tuple(hierarchy.nodes[i] for i in chain),
         statement=f"All[ {{units}}//] {unit} with {hierarchy.describe(chain[0])} have the "
-        f"{column.name} {value!r}[, as {{parent_share}} of the {{of_parent}} "
-        f"with {hierarchy.describe(found.parent)} do].",
+        f"{column.name} {value!r}[, which {{parent_share}} of all {{of_parent}} "
+        f"with {hierarchy.describe(found.parent)} have].",
         evidence={
             "units": count(units, of_parent, there),
             "low": derived(low, "units"),
@@ -238,8 +238,8 @@ CHECK = Check(
     cases=cases,
     columns=(
         NODE,
-        Column("With it", "units"),
-        Column("Share of its parent’s there", "parent_share"),
+        Column("With the node", "units"),
+        Column("Parent’s share there", "parent_share"),
         INSTANCES,
     ),
 )

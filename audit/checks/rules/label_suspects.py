@@ -109,8 +109,8 @@ def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
         severity="note",
         nodes=(name,),
         key=(name, MISSING) if told.lacks else (),
-        statement=f"{hierarchy.describe(told.node)}: {said}[; {{expected_suspects}} would if "
-        "every label were right, since scores are uncertain].",
+        statement=f"{hierarchy.describe(told.node)}: {said}[; {{expected_suspects}} would "
+        "even if every label were right, since scores are uncertain].",
         evidence={
             "instances": count(k, n - labelled if told.lacks else labelled),
             of: count(labelled, n),
@@ -123,8 +123,8 @@ def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
             **({"unfit": coarse(found.left_out, n)} if found.left_out else {}),
             **pairs,
         },
-        curator="Look at these instances in the order of `audit fixes`: the label is wrong, or the "
-        "model is. Scores must be of instances that the model did not learn from, as from "
+        curator="Look at these instances in the order that audit fixes gives: the label is wrong, "
+        "or the model is. Scores must be of instances that the model did not learn from, as from "
         "cross-validation; else wrong labels are hidden.",
         data_user="Expect labels of this node to be wrong, or missing, about as often as the "
         "suspects exceed those expected.",

@@ -162,9 +162,10 @@ def _rows(
         check=_NAME,
         key=key,
         severity="warning",
-        statement=f"{{rows}} of {{of}} rows of {named} ({{share}}) {{rows|is a code|are codes}} "
-        "only with zeros put back ({labels} labels); {ambiguous} more {ambiguous|has|have} other "
-        f"readings too and {{ambiguous|is|are}} not counted.{sentence}",
+        statement=f"{{rows}} of {{of}} rows of {named} ({{share}}) "
+        "{rows|has a label that is a code|have labels that are codes} only with zeros put back "
+        "({labels} labels); {ambiguous} more {ambiguous|has|have} other readings too and "
+        f"{{ambiguous|is|are}} not counted.{sentence}",
         curator=_CURATOR,
         data_user=_DATA_USER,
         in_ledger=False,
@@ -178,7 +179,9 @@ def _several(lost: pl.DataFrame, fits: pl.DataFrame | None) -> tuple[str, dict[s
     several = lost.filter(pl.col("with_zeros").list.len() > 1)
     if several.is_empty():
         return "", {}
-    can, count = " {several} of the labels can be read in several ways", Quantity(len(several))
+    every = len(several) == len(lost)
+    who = "{several|The label|All of them}" if every else "{several} of the labels"
+    can, count = f" {who} can be read in several ways", Quantity(len(several))
     if fits is None:
         return (
             f"{can}, and none is preferred, since counts do not keep the other codes of a record.",
@@ -186,7 +189,7 @@ def _several(lost: pl.DataFrame, fits: pl.DataFrame | None) -> tuple[str, dict[s
         )
     fitted = len(several.join(fits, on="line", how="semi"))
     return (
-        f"{can}[; for {{fitted}} of them one reading fits the other codes of most records best].",
+        f"{can}[; one reading fits the other codes of most records best for {{fitted}} labels].",
         {"several": count, "fitted": Quantity(fitted, "derived", sources=("rows",))},
     )
 
@@ -203,8 +206,9 @@ def _none_left(
         severity="warning",
         nodes=tuple(part.nodes[0] for part in parts) or (root,),
         statement=f"None of {{of}} rows of {table} starts with 0, where at least "
-        "{expected_rows} would be expected; {rows} rows {rows|is a code|are codes} only with "
-        "zeros put back, and {ambiguous} more {ambiguous|has|have} other readings too.",
+        "{expected_rows} would be expected; {rows} rows {rows|has a label that is a code|have "
+        "labels that are codes} only with zeros put back, and {ambiguous} more "
+        "{ambiguous|has|have} other readings too.",
         evidence={
             "of": Quantity(read),
             "expected_rows": Quantity(expected),

@@ -20,8 +20,8 @@ from audit.results.findings import Finding
 
 _NAME = "malformed_code"
 _CURATOR = (
-    " Look for digits that are too many, exchanged, or of another classification. A code of your "
-    "own is kept if a dictionary given with --titles has it."
+    ", for digits that are too many or exchanged, and for codes of another classification. A code "
+    "of your own is kept if a dictionary given with --titles has it."
 )
 
 
@@ -44,9 +44,9 @@ def run(measured: Measurements) -> Outcome:
             severity="error",
             statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
             f"{_what_they_are(measured, never)}; "
-            "{rows|it was|they were} refused.",
-            curator="Correct these labels; look for cut digits, joined codes and free text."
-            + (_CURATOR if never else ""),
+            "{rows|the row was|the rows were} refused.",
+            curator="Correct these labels: look for cut digits, joined codes and free text"
+            + (_CURATOR if never else "."),
             data_user="Leave these rows out, and say so.",
             of=looked.rows,
             more=never,
@@ -81,8 +81,8 @@ def _what_they_are(measured: Measurements, counts: Mapping[str, Quantity]) -> st
     editions = " or ".join({*integrity.editions.values()})
     who = ", and {of_who} {of_who|is a code|are codes} of ICD-10 of the WHO"
     return (
-        "{labels|is no code|are no codes}; {never_valid} of them {never_valid|is|are} shaped like "
-        f"one, but in no edition from {min(integrity.years.values())[:6]} to {editions}"
+        "{labels|is no code|are no codes}; {never_valid} of them {never_valid|looks like one|look "
+        f"like codes}}, but in no edition from {min(integrity.years.values())[:6]} to {editions}"
         f"{who if 'of_who' in counts else ''}"
     )
 

@@ -20,6 +20,7 @@ from audit.checks.shared.proposals import (
     with_instances,
 )
 from audit.disclosure import Quantity
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below, companion_rules
 from audit.measure.validity import days_of
@@ -127,7 +128,8 @@ def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
             of=len(group.asked),
             lacks=needed,
             statement=f"{{instances}} of {{of}} instances with {asking} ({{share}}) "
-            f"{{instances|lacks|lack}} {needed}. The rule:",
+            f"{{instances|lacks|lack}} {_of_heading(measured.hierarchy, group.rule)}{needed}. "
+            "The rule:",
             curator="Look at a sample of these records: add the code that the rule requires, or "
             "correct the one that needs it. Where the record says why it is absent, waive "
             "the finding.",
@@ -157,6 +159,13 @@ def _sides(measured: Measurements, rule: Companion) -> tuple[str, str]:
     both = zip(rule.sides, titles, strict=True)
     asking, needed = (named(measured.hierarchy, nodes, title) for nodes, title in both)
     return asking, needed
+
+
+def _of_heading(hierarchy: Hierarchy, rule: Companion) -> str:
+    """What stands before what is asked for where it is one heading: any code of it will do."""
+    node, *others = rule.sides[1]
+    alone = not rule.needs_title and not others
+    return "a code of " if alone and hierarchy.height[hierarchy.index(node)] else ""
 
 
 def _finding(

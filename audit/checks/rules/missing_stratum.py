@@ -97,8 +97,9 @@ def _finding(measured: Measurements, columns: tuple[str, ...], beyond: float) ->
         check=_NAME,
         severity="note",
         nodes=(hierarchy.nodes[hierarchy.root],),
-        statement="{vanished} of the {pairs} reported pairs {vanished|is|are} explained by "
-        f"{named}: within its values they are no more frequent than expected. One is {a} with {b}.",
+        statement="{vanished} of the {pairs} reported {pairs|pair|pairs} {vanished|is|are} "
+        f"explained by {named}: within its values {{vanished|it is|they are}} no more frequent "
+        f"than expected. {{vanished|It|One}} is {a} with {b}.",
         evidence={
             "pairs": Quantity(len(measured.excess.found)),
             "vanished": Quantity(len(vanished)),

@@ -109,8 +109,8 @@ _KINDS = (
     _Kind(
         "contradicted",
         _of_the_other,
-        statement="{rows} of {of} rows ({share}) {rows|says|say} a version that lacks "
-        "{rows|its|their} code, while the other version has it: {labels} labels.",
+        statement="{rows} of {of} rows ({share}) {rows|is|are} marked with a version that "
+        "lacks {rows|its|their} code, while the other version has it ({labels} labels).",
         curator="Correct the column of versions, or these codes.",
         data_user="Do not trust the version of these rows.",
     ),

@@ -159,7 +159,7 @@ def _leaning(
             **{name: times for name, (_, times) in most.items()},
             "q_value": derived(answer["q_value"], "falsely_given", "given_missed"),
         },
-        curator="Look at 20 of these instances (`audit cases --sample 20`). If the answer is "
+        curator="Look at 20 of these instances (audit cases --sample 20). If the answer is "
         "right on 15 or more (95% interval from 53%), the labels leave it out; if on 5 or fewer "
         "(up to 47%), the model gives it too readily; between the two, look at 20 more.",
         data_user="Ask a second model or annotator, if there is one, whether it agrees. Until you "

@@ -195,7 +195,8 @@ def _stronger_finding(
             "q_value": derived(q_value, "instances", in_data),
             "family": Quantity(family),
         },
-        curator="Decide whether the two belong together, and label both or neither consistently.",
+        curator="Look at 20 of these instances (audit cases --sample 20): where both are "
+        "right, the labels leave one out; where one is wrong, the model adds it by habit.",
         data_user="Do not read one of the two as evidence for the other.",
         touched=predicted,
         strength=float(pair.strength[0]) / predicted,
@@ -227,7 +228,7 @@ CHECK = Check(
     needs="instances",
     cases=cases,
     columns=(
-        Column("Below, or of", "node"),
+        Column("Node", "node"),
         SHARE,
         Column("In the data", "data_share"),
         INSTANCES,

@@ -103,7 +103,8 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
             nodes=_ids(measured, a, b),
             statement="{instances} of {of} instances {instances|has|have} both "
             f"{first} and {second}[: {{both_share}} of those with at least one of the two, where "
-            f"chance would give {{chance_share}}]{_HARDLY.format(*within) if within else ''}.",
+            f"chance would give {{chance_share}}//; how often one is without the other is withheld]"
+            f"{_HARDLY.format(*within) if within else ''}.",
             evidence=_counts(measured, a, b, joint)
             | {
                 "both_share": derived(joint / either[place], *_COUNTS),
@@ -219,7 +220,7 @@ CHECK = Check(
     cases=cases,
     columns=(
         NODE,
-        Column("Never without, or as", "other"),
+        Column("With", "other"),
         Column("Share with both", "beside_share both_share"),
         Column("By chance", "chance_share"),
         Column("Instances with both", "instances"),

@@ -309,7 +309,7 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
         nodes=(node,),
         statement=f"{measured.hierarchy.describe(parent)}: {{instances}} of {{of}} instances "
         '({share}) {instances|has|have} nothing more specific than "other" or "unspecified"[, '
-        f"{{mostly}}]; {_USUAL if never else f'it is usual. {by_rule}' if by_rule else limit}"
+        f"{{mostly}}]; {_USUAL if never else f'this is usual. {by_rule}' if by_rule else limit}"
         + _UNREVIEWED
         * bool(words),
         evidence={

@@ -87,8 +87,8 @@ def _in_no_list(measured: Measurements) -> tuple[Finding, ...]:
         key="unlisted",
         severity="note",
         statement=f"{{rows}} of {{of}} rows ({{share}}) {{rows|has|have}} {_these(retired)} "
-        f"{editions} does not list, though others do. {{labels|It was|They were}} kept below "
-        f"the category that {{labels|its|their}} digits name.{not_dated_sentence(measured)}",
+        f"{editions} does not list, though other editions do. {{labels|It was|They were}} kept "
+        f"below the category that {{labels|its|their}} digits name.{not_dated_sentence(measured)}",
         curator="Look the codes up in the edition that was valid when they were assigned.",
         data_user="Trust their category more than their last digits.",
         in_ledger=False,

@@ -41,11 +41,11 @@ def run(measured: Measurements) -> Outcome:
     found = (_finding(measured, group) for group in groups)
     return Outcome(
         denominator=len(carrying),
-        denominator_unit="instances with a node of a declared group",
+        denominator_unit="instances with a node that excludes others",
         findings=tuple(finding for finding in found if finding is not None),
         not_applicable=first_unmet(
             (groups, "the policy declares no nodes mutually exclusive"),
-            (carrying, "no instance carries a node of a declared group"),
+            (carrying, "no instance carries a node that excludes others"),
         ),
     )
 
@@ -82,7 +82,7 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
             "pairs": Quantity(len(pairs)),
         },
         curator="Look at these records and keep or join the two as the rule says and the record "
-        "supports; where both are right, take the group out of the policy.",
+        "supports; where both are right, take the rule out of the policy.",
         data_user="Do not count these instances on either side.",
         touched=touched,
         parts=parts,
@@ -154,10 +154,5 @@ CHECK = Check(
     needs="instances",
     cases=cases,
     proposes=proposes,
-    columns=(
-        Column("One of the group", "node"),
-        Column("Most often with", "other"),
-        SHARE,
-        INSTANCES,
-    ),
+    columns=(Column("Such as", "node"), Column("Beside", "other"), SHARE, INSTANCES),
 )

@@ -129,7 +129,8 @@ def _statement(measured: Measurements, row: Mapping[str, Any], children: int) ->
         f"both {both}{labels_apart(measured, row['a'], row['b'])}{made_of}"
         "[, about {ratio} times as many as chance would bring together in records with as many "
         f"labels{others and f', beyond what {others} explains'} "
-        f"({{ratio_low}} to {{ratio_high}}, 95% interval)]{_all_of_one(measured, row)}."
+        f"({{ratio_low}} to {{ratio_high}}, 95% interval)//, more than chance would bring together "
+        f"in records with as many labels]{_all_of_one(measured, row)}."
     )
     if not children:
         return sentence

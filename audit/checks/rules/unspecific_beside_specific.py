@@ -147,8 +147,8 @@ _OF_CODES = (
     "are told to give both, name the pair under expected in the policy."
 )
 _OF_GROUPS = (
-    "Look at the most frequent pairs: a group of this hierarchy may hold labels that do not mean "
-    "the same, and what the labels are from may ask for both. Leave none out by this alone."
+    "Look at the most frequent pairs: a heading of this hierarchy may hold labels that do not mean "
+    "the same, and the classification of the labels may ask for both. Leave none out by this alone."
 )
 
 

@@ -190,8 +190,8 @@ def _near(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         severity="warning" if row["same_instance"] else "note",
         nodes=(),
         statement=f"{{heads}} of {{of}} heads of the {other} split ({{share}}) {{heads|is|are}} "
-        f"nearly a head of the {split} split, {{same_instance}} of them with the same instance: "
-        f"{said}.",
+        f"nearly the same as one of the {split} split, {{same_instance}} of them with the same "
+        f"instance: {said}.",
         evidence={
             "instances": coarse(tuples, measured.n_instances),
             **share_of("heads", row["near"], row["heads"], row),

@@ -206,9 +206,8 @@ def _violation(measured: Measurements, rows: pl.DataFrame) -> Finding:
         nodes=(relation,),
         statement=f"{{edges}} of {{of}} denied edges of {relation} ({{share}}) "
         f"{{edges|follows|follow}} from two valid ones{where_judged(first)}: "
-        f"{quoted_cases(rows, _denied)}. Of the "
-        "relation’s {chains} chains of two valid edges {open} {open|is|are} open: nobody judged "
-        "whether the first text entails the last.",
+        f"{quoted_cases(rows, _denied)}. {{open}} of {{chains}} chains of two valid edges of the "
+        "relation {open|is|are} open: nobody judged whether the first text entails the last.",
         evidence={
             "instances": coarse(tuples, measured.n_instances),
             **with_bounds("edges", len(rows), summary["denied_edges"]),

@@ -120,9 +120,9 @@ def _outlier(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         severity="warning",
         nodes=(),
         statement=f"The annotator {quoted(row['annotator'])} agrees with the majority of the "
-        "others on {agreeing} of {compared} tuples ({share}), all others on {others_share}. Dawid "
-        "and Skene’s model has them find {valid_share} of valid and {invalid_share} of invalid "
-        f"tuples. First disagreements: {quoted_cases(tuples, _dissent)}.",
+        "others on {agreeing} of {compared} tuples ({share})[, all others on {others_share}].[ "
+        "Dawid and Skene’s model has them find {valid_share} of valid and {invalid_share} of "
+        f"invalid tuples.] First disagreements: {quoted_cases(tuples, _dissent)}.",
         evidence={
             "annotator": Quantity(quoted(row["annotator"])),
             "instances": coarse(len(tuples), measured.n_instances),

@@ -78,10 +78,10 @@ def test_a_rule_is_one_finding_with_the_labels_that_ask() -> None:
     ]
     assert finding.nodes == ("a", "b")
     assert filled(finding.statement, {"instances": 7, "of": 10, "share": 0.7}) == (
-        "7 of 10 instances with a (70.0%) lack b. The rule: A book."
+        "7 of 10 instances with a (70.0%) lack a code of b. The rule: A book."
     )
     assert filled(finding.statement, {"instances": 1, "of": 1, "share": 1.0}) == (
-        "1 of 1 instance with a (100.0%) lacks b. The rule: A book."
+        "1 of 1 instance with a (100.0%) lacks a code of b. The rule: A book."
     )
 
 

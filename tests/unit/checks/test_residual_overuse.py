@@ -85,7 +85,7 @@ def test_a_code_that_guidelines_make_the_usual_one_only_asks() -> None:
     (usual,) = found.standing
 
     assert (usual.severity, usual.asks) == ("note", True)
-    assert "it is usual. Malignant and benign are" in usual.statement
+    assert "this is usual. Malignant and benign are" in usual.statement
 
 
 def test_an_other_that_no_specific_label_stands_beside_may_be_the_usual_case() -> None:

@@ -353,5 +353,8 @@ def test_a_small_cell_hides_all_that_follows_from_it() -> None:
 
     assert shared["evidence"]["instances"] == "<51"
     assert all(shared["evidence"][name] is None for name in derived)
-    assert shared["statement"] == "Fewer than 51 of 1,000 instances have both asthma and attack."
+    assert shared["statement"] == (
+        "Fewer than 51 of 1,000 instances have both asthma and attack, more than chance would "
+        "bring together in records with as many labels."
+    )
     assert [part["evidence"]["share"] for part in shared["parts"]] == [None]

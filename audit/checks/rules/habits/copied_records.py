@@ -115,8 +115,8 @@ def _finding(measured: Measurements, found: Copies, long: int) -> Finding:
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
         statement=f"{{instances}} of {{of}} instances with {LEAST_LABELS} or more different labels "
         f"({{share}}) {{instances|has|have}} exactly the labels of others{whose}, as copies and "
-        "templates do: {copies} {copies|repeats|repeat} another exactly, and only {near} pairs "
-        "differ by one label, as records that are alike by nature would.",
+        "templates do. Records alike by nature would more often differ by one label[: {near} pairs "
+        "{near|does|do}, where {copies} {copies|repeats|repeat} another exactly//].",
         evidence={
             **share_evidence(touched, long, among=(measured.n_instances,)),
             "equal": count(int(found.equal.sum()), long),

@@ -52,8 +52,8 @@ def _findings(
             severity="warning",
             nodes=tuple(part.nodes[0] for part in parts),
             statement="{instances} of {of} instances with a label in first place ({share}) "
-            "{instances|has|have} a code there that cannot be the principal diagnosis[, {mostly}]: "
-            "an external cause, or a manifestation by its title or by a rule of the policy.",
+            "{instances|has|have} a code there that cannot be the principal diagnosis, an external "
+            "cause or a manifestation[, {mostly}].",
             evidence={
                 **share_evidence(touched, ordered, among=(measured.n_instances,)),
                 "codes": Quantity(len(rules)),

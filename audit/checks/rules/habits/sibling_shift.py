@@ -260,11 +260,15 @@ def _finding(
     others = (*sources, "less_instances", "less_elsewhere")
     frequency = _frequency(measured, shift)
     beside = (
-        "; their parent is about as frequent there as elsewhere ({frequency} times)"
+        "; their parent is about as frequent there as elsewhere (ratio {frequency})"
         if 1 / AS_FREQUENT < frequency < AS_FREQUENT
         else "; besides, their parent is {frequency} times as frequent there as elsewhere"
     )
-    alone = "" if measured.loaded.group_of is not None else " No person is taken to come twice."
+    alone = (
+        ""
+        if measured.loaded.group_of is not None
+        else " Each instance counts as a person of its own."
+    )
     return Finding(
         check=_NAME,
         severity="note",
@@ -272,8 +276,8 @@ def _finding(
         statement=f"With the {column} {value!r}, {more} stands where others have {less}: "
         "{instances} of {of} instances below "
         f"{hierarchy.describe(table.parent)} have {more} ({{share}})[, elsewhere "
-        f"{{elsewhere_share}}][; of all of them, {{points_share}} would have {less} elsewhere]"
-        f"[{beside}].{alone}",
+        f"{{elsewhere_share}}][; coded as elsewhere, {{points_share}} of all of them would have "
+        f"{less}][{beside}].{alone}",
         evidence={
             **evidence,
             "points_share": derived(shift.exchange, *others),

@@ -34,7 +34,7 @@ def test_a_layer_that_separates_them_is_named() -> None:
     )
     better = replace(measured, analyses=(replace(measured.of(ConceptMeasurements), nodes=nodes),))
     (finding,) = CHECK.run(better).findings
-    assert "The layer first separates them: {best_separable}." in finding.statement
+    assert "The layer “first” separates them[: {best_separable}]." in finding.statement
 
 
 def test_answers_that_take_one_for_the_other_are_told() -> None:
