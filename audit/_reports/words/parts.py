@@ -326,8 +326,10 @@ class First:
     def more(self) -> str:
         """What stands below the sentence: what it does not say itself."""
         said = _in_signs(self.what.lower())
-        numbers = (one for one in (self.how_many, self.share) if _in_signs(one) not in said)
-        return " · ".join(filter(None, (*numbers, self.to_do)))
+        share = f"share {self.share}" if "%" in self.share else self.share
+        numbers = ((self.how_many, self.how_many), (self.share, share))
+        unsaid = (told for number, told in numbers if _in_signs(number) not in said)
+        return " · ".join(filter(None, (*unsaid, self.to_do)))
 
 
 def _in_signs(text: str) -> str:

@@ -99,12 +99,12 @@ SENTENCE_END = re.compile(r"(?:(?<=[a-z0-9)%]{3})|(?<=[0-9)%]))\.(?= )")
 def among(part: str, total: Value) -> str:
     """A count with what it is a part of; alone where of that no more is known than the count.
 
-    >>> among("683", 683), among("683", ">682"), among("≥683", ">682"), among("683", None)
-    ('683 of 683', '683', '≥683', '683')
+    >>> among("683", 683), among("≥683", ">682"), among("<11", "<11"), among("683", None)
+    ('683 of 683', '≥683', '<11', '683')
     """
     known = number(total)
-    at_least = known.startswith("≥") and known[1:] == part.lstrip("≥")
-    return part if total is None or at_least else f"{part} of {known}"
+    no_more = known[:1] in ("≥", "<") and known[1:] == part.lstrip("≥<")
+    return part if total is None or no_more else f"{part} of {known}"
 
 
 def number(value: Value) -> str:
