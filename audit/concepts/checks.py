@@ -244,9 +244,7 @@ def _of_layers(measured: Measurements, row: Mapping[str, Any]) -> str:
     if len(tested.layers) == 1 or row["best_separable"] is None:
         return ""
     if row["best_separable"] <= tested.parameters["limit"]:
-        return (
-            f" No layer separates them[: the best, “{row['best_layer']}”, has {{best_separable}}]."
-        )
+        return f" No layer separates them[: “{row['best_layer']}” is best, {{best_separable}}]."
     return f" The layer “{row['best_layer']}” separates them[: {{best_separable}}]."
 
 

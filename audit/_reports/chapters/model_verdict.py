@@ -227,9 +227,7 @@ def _sentence(places: Sequence[_Place]) -> str:
     one, match = top.metrics["recovered"], top.metrics.get("abstraction_match")
     parts = [said and said + _meaning(top, one["low"], one["high"], "most of the error")]
     if top.said == _BRANCHES and match and match["value"] is not None:
-        parts.append(
-            f"{percent(match['value'])} of the model’s uncertainty lies within single branches."
-        )
+        parts.append(f"{percent(match['value'])} of all uncertainty lies within single branches.")
     return " ".join(filter(None, parts))
 
 

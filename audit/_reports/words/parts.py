@@ -326,10 +326,9 @@ class First:
     def more(self) -> str:
         """What stands below the sentence: what it does not say itself."""
         said = _in_signs(self.what.lower())
-        share = f"share {self.share}" if "%" in self.share else self.share
-        numbers = ((self.how_many, self.how_many), (self.share, share))
-        unsaid = (told for number, told in numbers if _in_signs(number) not in said)
-        return " · ".join(filter(None, (*unsaid, self.to_do)))
+        told = {self.how_many: "", self.share: "share " * ("%" in self.share)}
+        numbers = (what + one for one, what in told.items() if _in_signs(one) not in said)
+        return " · ".join(filter(None, (*numbers, self.to_do)))
 
 
 def _in_signs(text: str) -> str:

@@ -179,9 +179,7 @@ def _several(lost: pl.DataFrame, fits: pl.DataFrame | None) -> tuple[str, dict[s
     several = lost.filter(pl.col("with_zeros").list.len() > 1)
     if several.is_empty():
         return "", {}
-    every = len(several) == len(lost)
-    who = "{several|The label|All of them}" if every else "{several} of the labels"
-    can, count = f" {who} can be read in several ways", Quantity(len(several))
+    can, count = " {several} labels can be read in several ways", Quantity(len(several))
     if fits is None:
         return (
             f"{can}, and none is preferred, since counts do not keep the other codes of a record.",

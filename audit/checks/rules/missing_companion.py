@@ -20,7 +20,6 @@ from audit.checks.shared.proposals import (
     with_instances,
 )
 from audit.disclosure import Quantity
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below, companion_rules
 from audit.measure.validity import days_of
@@ -118,6 +117,9 @@ def _on_their_day(measured: Measurements, rule: Companion) -> tuple[BoolArray, B
 def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
     missing, misplaced = group.missing, _misplaced(measured, group)
     asking, needed = _sides(measured, group.rule)
+    node, *others = group.rule.sides[1]
+    heading = measured.hierarchy.height[measured.hierarchy.index(node)] > 0
+    any_of = "a code of " if heading and not (others or group.rule.needs_title) else ""
     if len(missing):
         yield _finding(
             measured,
@@ -128,8 +130,7 @@ def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
             of=len(group.asked),
             lacks=needed,
             statement=f"{{instances}} of {{of}} instances with {asking} ({{share}}) "
-            f"{{instances|lacks|lack}} {_of_heading(measured.hierarchy, group.rule)}{needed}. "
-            "The rule:",
+            f"{{instances|lacks|lack}} {any_of}{needed}. The rule:",
             curator="Look at a sample of these records: add the code that the rule requires, or "
             "correct the one that needs it. Where the record says why it is absent, waive "
             "the finding.",
@@ -159,13 +160,6 @@ def _sides(measured: Measurements, rule: Companion) -> tuple[str, str]:
     both = zip(rule.sides, titles, strict=True)
     asking, needed = (named(measured.hierarchy, nodes, title) for nodes, title in both)
     return asking, needed
-
-
-def _of_heading(hierarchy: Hierarchy, rule: Companion) -> str:
-    """What stands before what is asked for where it is one heading: any code of it will do."""
-    node, *others = rule.sides[1]
-    alone = not rule.needs_title and not others
-    return "a code of " if alone and hierarchy.height[hierarchy.index(node)] else ""
 
 
 def _finding(

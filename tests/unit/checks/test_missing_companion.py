@@ -26,7 +26,6 @@ from audit.policy.reading import built_in_policy
 from audit.policy.rules import Companion
 from audit.policy.statements import CodeDates, Spell
 from audit.results.findings import CheckResult
-from audit.results.shared_findings import shared_finding
 from fixtures.coded import icd9cm, icd10cm
 from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions, with_planted
 from fixtures.labelled import labelled, repeated, tree
@@ -205,14 +204,6 @@ def test_notes_of_the_hierarchy_are_rules_too() -> None:
         "instances with a code that needs another (rules: 1; 1 of 3 notes of release May require "
         "a code without a condition)"
     )
-
-
-def test_a_small_cell_hides_what_follows_from_it() -> None:
-    (finding,) = checked(repeated([(5, ["a1"]), (40, ["a1", "b1"])]), rule("a", "b")).findings
-    shared = shared_finding(finding, 11, {})
-
-    hidden = {"instances": "<11", "of": 45, "share": None}
-    assert shared["evidence"] == {**hidden, "code": "a", "lacks": "b"}
 
 
 NODES = ("a", "a1", "a2", "b", "b1", "b2", "both", "c", "d")

@@ -116,7 +116,7 @@ def test_an_exchange_is_told_with_both_children_and_the_parent() -> None:
     assert values["points_share"] == pytest.approx(0.4)
     assert values["frequency"] == pytest.approx(1.0)
     assert "as frequent there" in finding.statement
-    assert "Each instance counts as a person of its own" in finding.statement
+    assert "Each instance counts as one person" in finding.statement
 
 
 def test_a_parent_that_is_more_frequent_too_is_told_so() -> None:
@@ -142,7 +142,7 @@ def test_stays_of_one_person_do_not_add_up() -> None:
 
     assert checked(EXCHANGED, groups=each).findings == ()
     assert grouped.evidence["q_value"].value > alone.evidence["q_value"].value  # type: ignore[operator]
-    assert "Each instance counts as a person of its own" not in grouped.statement
+    assert "Each instance counts as one person" not in grouped.statement
 
 
 def test_small_exchanges_and_equal_habits_are_not_told() -> None:

@@ -264,11 +264,7 @@ def _finding(
         if 1 / AS_FREQUENT < frequency < AS_FREQUENT
         else "; besides, their parent is {frequency} times as frequent there as elsewhere"
     )
-    alone = (
-        ""
-        if measured.loaded.group_of is not None
-        else " Each instance counts as a person of its own."
-    )
+    alone = "" if measured.loaded.group_of is not None else " Each instance counts as one person."
     return Finding(
         check=_NAME,
         severity="note",
