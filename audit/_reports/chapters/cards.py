@@ -310,9 +310,10 @@ def _parts(finding: Mapping[str, Any], id_: str, called: Mapping[str, str]) -> T
     labels = dict.fromkeys(label for _, told in lines for label in told)
     paired = all(len(nodes) == 2 for nodes, _ in lines)
     titled = any(node.title for nodes, _ in lines for node in nodes)
+    known = any(not isinstance(part["evidence"].get("instances"), str) for part in finding["parts"])
     return optional_table(
         id_,
-        f"Where it comes from, the largest part first{_adding_up(finding)}",
+        f"Where it comes from{', the largest part first' * known}{_adding_up(finding)}",
         lines,
         texts(
             "Node" if paired or titled else "Node or code",

@@ -10,7 +10,7 @@ from typing import Any
 
 from audit._reports.charts.parts import Scale, around_one, around_zero, from_zero, whole
 from audit._reports.words.parts import Line, Plot, Tick
-from audit._reports.words.words import decimal, number, percent, points, ratio, span
+from audit._reports.words.words import among, decimal, number, percent, points, ratio, span
 
 Evidence = Mapping[str, Any]
 
@@ -150,7 +150,7 @@ def _share(
         value = count / total
     ends = None if value is not None else _within(count, total)
     within = None if ends is None else (ends[0] / total, ends[1] / total)
-    text = f"{number(count)} of {number(total)}"
+    text = among(number(count), total)
     words = text if value is None else f"{text}, {percent(value)}"
     known = (low, high) if None not in (low, high) else (None, None)
     return Line(f"{called}: {words}" if called else words, "bar", role, value, *known, within)

@@ -79,7 +79,7 @@ def hierarchy_figure(rows: Rows) -> Figure | None:
         key=_keys(SHARES, "no residual share to show") if judged else (),
         table=table(
             "hierarchy-numbers",
-            f"The {counted(len(listed), 'nodes')} with the most instances",
+            f"The {counted(len(listed), 'node')} with the most instances",
             listed,
             nodes("Node"),
             numbers("Depth", "depth"),
