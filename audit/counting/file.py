@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from audit.base.disk import PassingFolder, written_whole
 from audit.base.errors import InputError
 from audit.base.files import read_table
-from audit.base.machine import can_compile, cores
+from audit.base.machine import can_compile, cores, give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.counting.counts import PairCount
 from audit.counting.kept import with_added
@@ -272,6 +272,7 @@ def _counted(
             place.keep(so_far)
         counting.end()
         count = counting.result(place.holder)
+    give_back_freed_memory()
     read, persons = reading.chosen, reading.chosen.persons
     told = (*read.readings, *count.labels.readings)
     count = replace(count, labels=replace(count.labels, readings=told, persons=persons))

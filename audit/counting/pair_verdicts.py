@@ -54,12 +54,12 @@ class Verdicts:
         """``a * n_nodes + b`` of each row of ``judged``, and of ``told``, ascending."""
         return keys_of(self.judged, len(self.used)), keys_of(self.told, len(self.used))
 
-    def tables(self) -> dict[str, pl.DataFrame]:
+    def tables(self) -> dict[str, pl.DataFrame | pl.LazyFrame]:
         """``judged_pairs``, without p values those left out; ``pair_margins``, ``pair_strata``."""
         a, b = np.divmod(self.left_out, len(self.used))
         left_out = pl.DataFrame({"a": a, "b": b}, schema=ENDS)
-        judged = self.judged.join(self.told, on=["a", "b"], how="left", maintain_order="left")
-        judged = pl.concat([judged, left_out], how="diagonal").sort("a", "b")
+        judged = pl.concat([self.judged, left_out], how="diagonal").sort("a", "b").lazy()
+        judged = judged.join(self.told.lazy(), on=["a", "b"], how="left", maintain_order="left")
         shares, factor = np.ascontiguousarray(self.expected.share.T), self.expected.factor
         share = pl.Series(shares, dtype=pl.Array(pl.Float64, shares.shape[1]))
         return {

@@ -37,8 +37,8 @@ DENOMINATORS = "denominators.json"
 REFERENCE, EARLIER = "reference.json", "earlier.parquet"
 PROPOSALS = "proposals.parquet"
 INSTANCES, REFUSED = "instances.parquet", "refused_labels.parquet"
-ROWS_OF_GROUP = 32_768
-"""Number of rows of a table that are read at least."""
+ROWS_OF_GROUP = 131_072
+"""Number of pairs that are written, and read, at a time."""
 OTHERS, NUMBERS = "protected_with.parquet", "protected_with.json"
 
 
@@ -293,7 +293,11 @@ def write_tables(result: AuditResult, folder: Path) -> None:
         (restricted / NUMBERS).write_bytes(to_json_bytes(result.known.numbers_as_json()))
     for part in (result.pair_table, *result.parts):
         for name, table in part.tables().items():
-            _write_table(table, restricted / f"{name}.parquet")
+            file = restricted / f"{name}.parquet"
+            if isinstance(table, pl.LazyFrame):
+                _write_pairs(table, file)
+            else:
+                table.write_parquet(file)
 
 
 def restricted_names(result: AuditResult) -> frozenset[str]:
@@ -309,11 +313,17 @@ def restricted_names(result: AuditResult) -> frozenset[str]:
     return frozenset(files | kept | reference | counts)
 
 
-def _write_table(table: pl.DataFrame | pl.LazyFrame, path: Path) -> None:
-    if isinstance(table, pl.LazyFrame):
-        table.sink_parquet(path, row_group_size=ROWS_OF_GROUP)
-    else:
-        table.write_parquet(path, row_group_size=ROWS_OF_GROUP)
+def _write_pairs(pairs: pl.LazyFrame, path: Path) -> None:
+    """Write pairs some rows at a time, each column in the encoding that makes it smallest."""
+    import pyarrow.parquet as pq
+
+    kinds = pairs.collect_schema()
+    whole = {name: "BYTE_STREAM_SPLIT" for name, kind in kinds.items() if kind.is_integer()}
+    how = {"compression": "zstd", "compression_level": 4, "column_encoding": whole}
+    repeated, schema = [*(kinds.keys() - whole.keys() - {"p_value"})], kinds.to_arrow()
+    with pq.ParquetWriter(path, schema, use_dictionary=repeated, **how) as writer:
+        for rows in pairs.collect_batches(chunk_size=ROWS_OF_GROUP, maintain_order=True):
+            writer.write_table(rows.to_arrow().cast(schema))
 
 
 def _write_judged(result: AuditResult, restricted: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy.sparse import coo_array, csc_array, csr_array, eye_array, triu, vstac
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.engine.pairs.joint import (
+    NODES_PER_BLOCK,
     Block,
     by_threads,
     joint_counts,
@@ -21,7 +23,7 @@ from audit.engine.pairs.joint import (
 )
 from audit.engine.pairs.rows import row_numbers
 
-ENTRIES_PER_BLOCK = 16_000_000
+ENTRIES_PER_BLOCK = 8_000_000
 """Number of stored values that a block of instances may expand to while confusion is summed."""
 MOST_VALUES = 2_000
 """Largest value up to which entropies are looked up in a table; less than compiled loops pack."""
@@ -174,10 +176,21 @@ def confusion_added(values: Sparse, before: Sparse) -> Sparse:
     """
     total = before
     for block in _blocks(values):
-        holds, entropies = _all_beside_each_value(block)
-        total = csr_array(triu(_added(total, holds, entropies), k=1, format="csr"))
-        total.sort_indices()
+        added = _added_above(total, *_all_beside_each_value(block))
+        total = pair_matrix(added, values.shape[1], np.float64)
     return total
+
+
+def _added_above(total: Sparse, holds: Sparse, beside: Sparse) -> Iterator[Block]:
+    """What is above the diagonal of ``total + holds.T @ beside``, some first nodes at a time."""
+    by_node = csc_array(holds)
+    for start in range(0, total.shape[0], NODES_PER_BLOCK):
+        some = slice(start, start + NODES_PER_BLOCK)
+        lines, others = csr_array(by_node[:, some]), csr_array(beside[:, start:])
+        before = csr_array(total[some, start:])
+        added = csr_array(triu(_added(before, lines, others), k=1, format="csr"))
+        added.sort_indices()
+        yield np.diff(added.indptr), added.indices + np.int32(start), added.data
 
 
 def _all_beside_each_value(block: Sparse) -> tuple[Sparse, Sparse]:
