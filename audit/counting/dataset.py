@@ -253,22 +253,25 @@ class Instances:
         """
         hierarchy, counts = self.hierarchy, count_pairs(self._confused, progress)
         give_back_freed_memory()
-        lines = in_line(hierarchy.closure)
-        own = joint_entailed(counts, records.entailed, lines, len(hierarchy))
+        own = joint_entailed(
+            counts, records.entailed, in_line(hierarchy.closure), len(hierarchy)
+        ).astype(np.int32)
+        sums = {} if self.alike is None else self._weighed(counts, records.entailed, self.alike)
         instances = self.ledger.instances
-        table = counted_pairs(counts, instances).with_columns(joint_entailed=pl.Series(own))
-        if self.alike is not None:
-            weights = self.alike.weight, self.alike.part_of_group
-            sums = joint_weights(counts, self.aggregated, weights)
-            for both, weight in zip(sums, weights, strict=True):
-                self._less_entailed(both, counts, records.entailed, weight)
-            table = table.with_columns(
-                pl.Series(name, both / UNIT)
-                for name, both in zip(("observed", "group_sum"), sums, strict=True)
-            )
-        half = pl.col("joint", "joint_entailed").cast(pl.Int32)
-        counted = table.with_columns(half).lazy()
-        return PairTable(counted, lambda: hierarchy, self.support, instances)
+        table = counted_pairs(counts, instances).with_columns(pl.col("joint").cast(pl.Int32))
+        del counts  # which are as large as the table
+        table = table.with_columns(joint_entailed=pl.Series(own))
+        for name in [*sums]:
+            table = table.with_columns(pl.Series(name, sums.pop(name) / UNIT))
+        return PairTable(table.lazy(), lambda: hierarchy, self.support, instances)
+
+    def _weighed(self, counts: PairCounts, entailed: Sums, alike: Alike) -> dict[str, IntArray]:
+        """``observed`` and ``group_sum`` of each pair, in units of 1 / `UNIT`."""
+        weights = alike.weight, alike.part_of_group
+        sums = joint_weights(counts, self.aggregated, weights)
+        for both, weight in zip(sums, weights, strict=True):
+            self._less_entailed(both, counts, entailed, weight)
+        return dict(zip(("observed", "group_sum"), sums, strict=True))
 
     def _less_entailed(
         self, both: IntArray, counts: PairCounts, entailed: Sums, weight: IntArray

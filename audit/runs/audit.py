@@ -323,7 +323,9 @@ def _applied_to(
     shown = {} if measured.model is None else measured.model.behaving
     behind = _Behind({BEHAVIOUR + name: of.astype(np.uint32) for name, of in shown.items()})
     each = blocks(progress, "applying checks", range(len(checks)), "checks")
-    return tuple(_applied(checks[place], measured, behind) for place in each), behind
+    found = tuple(_applied(checks[place], measured, behind) for place in each)
+    give_back_freed_memory()
+    return found, behind
 
 
 def _checks_for(analyses: Sequence[Analysis[Any]], format: str) -> tuple[Check, ...]:

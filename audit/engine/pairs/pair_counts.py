@@ -309,9 +309,11 @@ def count_pairs(aggregated: Sparse, progress: Progress = silent) -> PairCounts:
     compact = csr_array(aggregated[:, used])
     deficits = entropy_deficits(compact, progress)
     joint = joint_counts(compact, progress)
-    first = np.repeat(np.arange(len(used)), np.diff(joint.indptr))
+    first, second = np.repeat(used, np.diff(joint.indptr)), used[joint.indices]
     confusion = joint.data.astype(np.float64)
-    unequal = first * len(used) + joint.indices
-    unequal = np.searchsorted(unequal, row_numbers(deficits) * len(used) + deficits.indices)
-    confusion[unequal] -= deficits.data
-    return PairCounts(used[first], used[joint.indices], joint.data.astype(np.int64), confusion)
+    keys = first * aggregated.shape[1]
+    keys += second
+    unequal = used[row_numbers(deficits)] * aggregated.shape[1] + used[deficits.indices]
+    confusion[np.searchsorted(keys, unequal)] -= deficits.data
+    del keys  # which are as large as each column of the result
+    return PairCounts(first, second, joint.data.astype(np.int64), confusion)

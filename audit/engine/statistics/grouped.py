@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
-from audit.engine.pairs.joint import NODES_PER_BLOCK
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.pair_counts import PairCounts, support
 from audit.engine.pairs.sums import UNIT
@@ -21,12 +20,14 @@ from audit.engine.statistics.expectation import Expectation
 
 EXACT_AT_ONCE = 1 << 20
 """Records whose weights the parts of a complex number add up exactly."""
+NODES_PER_BLOCK = 128
+"""First nodes whose pairs' weights are added up at a time."""
 
 
 def joint_weights(
     counts: PairCounts, carried: Sparse, weights: tuple[IntArray, IntArray]
-) -> IntArray:
-    """Sums of two weights over the records that carry both nodes of each pair, (2, n_pairs).
+) -> tuple[IntArray, IntArray]:
+    """Sums of two weights over the records that carry both nodes of each pair, (n_pairs,) each.
 
     Both are added up at once, as the parts of complex numbers, and only over records that weigh
     less than `UNIT`: what these lack is taken from the joint counts.
@@ -35,14 +36,14 @@ def joint_weights(
         counts: All pairs of nodes that some record carries together.
         weights: Both weights of each record, at most `UNIT`, shape (n_records,) each.
     """
-    sums = np.stack([counts.joint * UNIT] * 2)
+    sums = counts.joint * UNIT, counts.joint * UNIT
     several = np.flatnonzero(np.minimum(*weights) < UNIT)
     for start in range(0, len(several), EXACT_AT_ONCE):
         some = several[start : start + EXACT_AT_ONCE]
         first, second = (UNIT - weight[some] for weight in weights)
         for lines, less in _joint_sums(counts, carried[some], first + 1j * second):
-            sums[0, lines] -= less.real.astype(np.int64)
-            sums[1, lines] -= less.imag.astype(np.int64)
+            sums[0][lines] -= less.real.astype(np.int64)
+            sums[1][lines] -= less.imag.astype(np.int64)
     return sums
 
 
