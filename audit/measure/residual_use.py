@@ -72,6 +72,14 @@ class Share:
         return prior.shrunk(self.value * worth, worth)
 
 
+def _intervals(shares: Sequence[Share], prior: SharePrior | None) -> list[tuple[float, float]]:
+    """The interval of each share."""
+    if prior is None:
+        return [share.interval() for share in shares]
+    value, worth = np.array([(share.value, share.worth()) for share in shares]).T
+    return [(low, high) for low, high in prior.intervals(value * worth, worth).tolist()]
+
+
 def alone(k: int, n: int) -> Share:
     """The share k / n of independent instances: each is its own group."""
     return Share(k, n, float(n), n)
@@ -152,13 +160,12 @@ def residual_use(
     rows, priors = list[tuple[Any, ...]](), dict[str, SharePrior | None]()
     for kind, by_parent in shares.items():
         prior = priors[kind] = _prior(list(by_parent.values()), least)
-        drawn = {  # many are equal, and intervals take long
-            share: (share.value, share.shrunk(prior), *share.interval(prior))
-            for share in set(by_parent.values())
-        }
+        distinct = [*dict.fromkeys(by_parent.values())]  # many are equal, and intervals take long
+        bounds = dict(zip(distinct, _intervals(distinct, prior), strict=True))
         for parent, share in by_parent.items():
             counted = (share.k, share.n, int(labelled_at[parent]), share.groups, share.effective)
-            rows.append((hierarchy.nodes[parent], kind, *counted, *drawn[share]))
+            drawn = (share.value, share.shrunk(prior), *bounds[share])
+            rows.append((hierarchy.nodes[parent], kind, *counted, *drawn))
     table = pl.DataFrame(rows, schema=RESIDUALS, orient="row").sort("parent", "residual")
     return ResidualUse(table, priors["all"])
 

@@ -49,10 +49,14 @@ class SharePrior:
 
     def interval(self, k: float, n: float) -> tuple[float, float]:
         """Equal-tailed 95 % posterior interval of a share k of n; n may be an effective size."""
+        low, high = self.intervals(np.array([k]), np.array([n]))[0].tolist()
+        return low, high
+
+    def intervals(self, k: FloatArray, n: FloatArray) -> FloatArray:
+        """The same of many shares at once, shape (n_shares, 2)."""
         a, b, weight = self._arrays
-        tail = (1 - LEVEL) / 2
-        low, high = _quantiles(a + k, b + n - k, weight, np.array([tail, 1 - tail]))
-        return float(low), float(high)
+        k, n, tail = k[:, None], n[:, None], (1 - LEVEL) / 2
+        return _quantiles(a + k, b + n - k, weight, np.array([tail, 1 - tail]))
 
     @cached_property
     def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -60,28 +64,32 @@ class SharePrior:
 
 
 def _quantiles(a: FloatArray, b: FloatArray, weight: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Quantiles of a mixture of Beta(a, b), shape of ``wanted``.
+    """Quantiles of mixtures of Beta(a, b), one a row; shape (n_mixtures, n_wanted).
 
     Newton's steps from the quantiles of the beta distribution of the same mean and variance; a step
     that leaves what is known to hold the quantile is a halving instead.
     """
     mean = a / (a + b)
-    middle = float(weight @ mean)
-    square = float(weight @ (mean * (a + 1) / (a + b + 1)))
+    middle = mean[:, None] @ weight
+    square = (mean * (a + 1) / (a + b + 1))[:, None] @ weight
     size = middle * (1 - middle) / (square - middle**2) - 1
-    place = betaincinv(middle * size, (1 - middle) * size, wanted)
-    low, high, scale = np.zeros_like(place), np.ones_like(place), betaln(a, b)
+    places = betaincinv(middle * size, (1 - middle) * size, wanted)
+    lows, highs, scales = np.zeros_like(places), np.ones_like(places), betaln(a, b)
+    moving = np.arange(len(places))
     for _ in range(_STEPS):
-        place = np.clip(place, _TINY, 1 - _TINY)
-        below = betainc(a, b, place[:, None]) @ weight - wanted
-        low, high = np.where(below < 0, place, low), np.where(below < 0, high, place)
-        logs = (a - 1) * np.log(place)[:, None] + (b - 1) * np.log1p(-place)[:, None]
+        first, second, scale = (each[moving, None] for each in (a, b, scales))
+        place = np.clip(places[moving], _TINY, 1 - _TINY)
+        below = betainc(first, second, place[..., None]) @ weight - wanted
+        low = np.where(below < 0, place, lows[moving])
+        high = np.where(below < 0, highs[moving], place)
+        logs = (first - 1) * np.log(place)[..., None] + (second - 1) * np.log1p(-place)[..., None]
         step = place - below / np.maximum(np.exp(logs - scale) @ weight, _TINY)
         after = np.where((step > low) & (step < high), step, (low + high) / 2)
-        moved, place = np.abs(after - place).max(), after
-        if moved < _CLOSE:
+        places[moving], lows[moving], highs[moving] = after, low, high
+        moving = moving[np.abs(after - place).max(axis=1) >= _CLOSE]
+        if not len(moving):
             break
-    return np.asarray(place, np.float64)
+    return np.asarray(places, np.float64)
 
 
 def share_prior(k: FloatArray, n: FloatArray) -> SharePrior | None:
