@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -25,10 +25,14 @@ _MASS = ("residual_from", "residual_to")
 """Mean mass outside a cut: how many answers lie above it, where each is one node."""
 _OF_SUMS = ("hierarchical_precision", "hierarchical_recall", "hierarchical_f1")
 """Ratios of sums over nodes, which an exact ratio would tell."""
+_OF_BITS = ("uncertainty_alignment", "abstraction_match")
+"""Sums of entropies: where each instance is sure or has the same one, how many are not sure."""
 
 Family: TypeAlias = tuple[str, ...]
 """Counts that are shown together or not at all: a word, and what it is of."""
 _SIZE: Family = ("size",)
+_NONE = 1e-6
+"""A sum of entropies below this is none."""
 ALL = "all"
 """The scope of all instances."""
 
@@ -66,8 +70,10 @@ def shared_metrics(
 def _shown(metric: Mapping[str, Any], published: _Published) -> dict[str, Any]:
     m, n = published.min_cell, metric["n"]
     small = is_small(n, m) or _bounds_few(metric, m)
+    told = in_decimals(metric, published.whole(metric), m)
+    small = small or _looks_whole(metric, told)
     if not small and published.all_of(metric, published.needs(metric)):
-        return in_decimals(metric, n, m)
+        return told
     hidden = {**metric, **dict.fromkeys(("value", "low", "high"))}
     if published.all_of(metric, published.needs_of_n(metric)):
         return {**hidden, "n": shown_count(n, [], m)}
@@ -77,18 +83,30 @@ def _shown(metric: Mapping[str, Any], published: _Published) -> dict[str, Any]:
     return {**hidden, "n": bound if isinstance(bound, str) else f">{m - 1}"}
 
 
-def in_decimals(metric: Mapping[str, Any], n: int, min_cell: int) -> dict[str, Any]:
+def in_decimals(metric: Mapping[str, Any], whole: float, min_cell: int) -> dict[str, Any]:
     """A metric; a ratio of sums with so few decimals that it fits every sum that it may have.
 
     A sum is at least n; of any number from 10 ** d some share rounds to each number of d decimals.
-    Of single answers other metrics tell parts of the sums: there steps leave ``min_cell`` of them.
+    Of single answers other metrics tell parts of the sums: there steps leave ``min_cell`` of them,
+    and so do they of entropies.
+
+    Args:
+        whole: What the sum is divided by: n, or the bits that an `abstraction_match` is a share of.
     """
     numbers = [name for name, value in metric.items() if isinstance(value, float)]
-    if min_cell <= 1 or not n or metric["name"] not in (*_OF_SUMS, *_MASS, "mistake_severity"):
+    in_steps = (*_OF_SUMS, *_MASS, *_OF_BITS, "mistake_severity")
+    if min_cell <= 1 or not whole or metric["name"] not in in_steps:
         return dict(metric)
     if "threshold" in metric["parameters"]:
-        return {**metric, **{k: round(metric[k], int(math.log10(n))) for k in numbers}}
-    return {**metric, **{k: to_step(metric[k], min_cell / n) for k in numbers}}
+        return {**metric, **{k: round(metric[k], int(math.log10(whole))) for k in numbers}}
+    return {**metric, **{k: to_step(metric[k], min_cell / whole) for k in numbers}}
+
+
+def whole_of(metric: Mapping[str, Any], beside: Iterable[Mapping[str, Any]]) -> float:
+    """What a metric's sum is divided by: n, or bits that another metric of its scope tells."""
+    if metric["name"] != "abstraction_match":
+        return float(metric["n"])
+    return sum(_bits({_key(one): one for one in beside}, _said(metric)))
 
 
 def _bounds_few(metric: Mapping[str, Any], min_cell: int) -> bool:
@@ -97,6 +115,11 @@ def _bounds_few(metric: Mapping[str, Any], min_cell: int) -> bool:
     mean = metric["name"] in (*_OVER_CUTS, *_MASS)
     sums = (value * n, (1 - value) * n) if mean and value is not None and n else ()
     return any(0 < part < min_cell for part in sums)
+
+
+def _looks_whole(metric: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
+    """Whether a mean of entropies is rounded to none or all, which few counts are."""
+    return metric["name"] in _OF_BITS and told["value"] in {0.0, 1.0} - {metric["value"]}
 
 
 class _Published:
@@ -139,6 +162,9 @@ class _Published:
             moved = [("moved", fine, coarse)] if name != "accuracy_alignment" else []
             own = [] if self._cuts else [("share", name, _said(metric))]
             return [*needed, *self._known_cuts(coarse), *moved, *own]
+        if name in _OF_BITS:
+            left = [("bits left", _said(metric))] if name == "abstraction_match" else []
+            return [*needed, ("bits", _said(metric)), *left]
         if name in _OVER_CUTS or name == "mistake_severity":
             return [*needed, *self._known_cuts(*self._cuts)]
         return needed
@@ -151,6 +177,10 @@ class _Published:
             cut = _from(metric) or next(iter(self._cuts), "")
             return [_SIZE, *self._known_cuts(cut), ("mistakes", *_key(metric))]
         return [_SIZE, ("n", *_key(metric))]
+
+    def whole(self, metric: Mapping[str, Any]) -> float:
+        """What a metric's sum is divided by."""
+        return whole_of(metric, self._rows[metric["scope"]].values())
 
     def _known_cuts(self, *cuts: str) -> list[Family]:
         return [("cut", cut) for cut in cuts if cut in self._cuts]
@@ -183,7 +213,7 @@ class _Published:
 
     def _accepted(self, family: Family, candidates: Sequence[str]) -> set[str]:
         """Scopes of which counts may be shown, and with them what remains of those above."""
-        counts, rest = dict[str, list[int]](), dict[str, list[int]]()
+        counts, rest = dict[str, list[float]](), dict[str, list[float]]()
         for scope in candidates:
             own = list(self._counts(scope, family))
             held = [one for one in (ALL, *self._scopes.above.get(scope, ())) if one in counts]
@@ -199,10 +229,10 @@ class _Published:
                 rest[closest] = beside[0]
         return set(counts)
 
-    def _safe(self, count: int) -> bool:
-        return count == 0 or count >= self.min_cell
+    def _safe(self, count: float) -> bool:
+        return abs(count) < _NONE or count >= self.min_cell
 
-    def _counts(self, scope: str, family: Family) -> Iterator[int]:
+    def _counts(self, scope: str, family: Family) -> Iterator[float]:
         """The counts of a family, the same in each scope that has them."""
         kind, *of = family
         rows = self._rows[scope]
@@ -216,6 +246,8 @@ class _Published:
             yield from self._right(scope, of[0])
         elif kind == "moved":
             yield from _moved(rows, of[0], of[1])
+        elif kind in ("bits", "bits left"):
+            yield _bits(rows, of[0])[kind == "bits left"]
         elif kind == "subgraphs":
             yield from _preferring(rows, of)
         else:
@@ -241,7 +273,7 @@ class _Published:
                 yield abs(own[0] - right.get(finer, (0, 0))[0])
 
 
-def _less(whole: Sequence[int], part: Sequence[int]) -> list[int]:
+def _less(whole: Sequence[float], part: Sequence[float]) -> list[float]:
     return [a - b for a, b in zip(whole, part, strict=True)]
 
 
@@ -301,6 +333,16 @@ def _moved(rows: Mapping[Family, Mapping[str, Any]], fine: str, coarse: str) -> 
         yield abs(_counted(row))
         if name == "recovered":
             yield _n(row) - abs(_counted(row))
+
+
+def _bits(rows: Mapping[Family, Mapping[str, Any]], move: str) -> tuple[float, float]:
+    """Sums of entropies: by how much the one of a fine cut is less or more above, and the rest."""
+    change, match = (rows.get((name, move)) for name in _OF_BITS)
+    if change is None or not change["value"]:
+        return 0.0, 0.0
+    moved = abs(change["value"]) * change["n"]
+    share = abs((match or {}).get("value") or 1.0)
+    return moved, moved * abs(1 / share - 1)
 
 
 def _preferring(rows: Mapping[Family, Mapping[str, Any]], named: Sequence[str]) -> Iterator[int]:

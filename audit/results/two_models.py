@@ -12,7 +12,7 @@ import polars as pl
 from audit.disclosure import is_small, shown_change, shown_count, withheld_last
 from audit.results.parts import ModelPart, Tables, metric_rows, metric_table
 from audit.results.record import Record
-from audit.results.shared_metrics import ALL, NET, SHARES, in_decimals, shared_metrics
+from audit.results.shared_metrics import ALL, NET, SHARES, in_decimals, shared_metrics, whole_of
 
 if TYPE_CHECKING:
     from audit.counting.pair_verdicts import ReadTable
@@ -102,10 +102,12 @@ class SharedModel:
         return shown_count(count, [self._changes.common or 0], self._min_cell)
 
     def _metrics(self, rows: list[_Row]) -> list[_Row]:
-        old, new = map(self._of_run, self._runs, ("old", "new"), (rows, rows))
+        exact = _of_side("old", rows), _of_side("new", rows)
+        old, new = map(self._of_run, self._runs, exact)
+        wholes = (map(whole_of, both, exact) for both in zip(*exact, strict=True))
         shown = [
-            self._metric(row, before, after)
-            for row, before, after in zip(rows, old, new, strict=True)
+            self._metric(row, before, after, min(filter(None, whole), default=0))
+            for row, before, after, whole in zip(rows, old, new, wholes, strict=True)
         ]
         torn = {_move(row) for row in shown if row["name"] in NET and _withheld(row)}
         return [
@@ -113,23 +115,15 @@ class SharedModel:
             for row in shown
         ]
 
-    def _of_run(self, run: Record, when: str, rows: list[_Row]) -> list[_Row]:
+    def _of_run(self, run: Record, metrics: list[_Row]) -> list[_Row]:
         """The metrics of one run as its own report shows them, beside ties and what has no cut."""
-        metrics = [
-            {
-                "name": row["name"],
-                "scope": row["scope"],
-                "parameters": json.loads(row["parameters"]),
-                "value": row[when],
-                "n": row[f"n_{when}"] or 0,
-            }
-            for row in rows
-        ]
         beside = () if run.model is None else run.model.beside
         own = [one for one in beside if one["scope"] == ALL]
         return shared_metrics([*metrics, *own], self._min_cell)[: len(metrics)]
 
-    def _metric(self, row: _Row, old: Mapping[str, Any], new: Mapping[str, Any]) -> _Row:
+    def _metric(
+        self, row: _Row, old: Mapping[str, Any], new: Mapping[str, Any], whole: float
+    ) -> _Row:
         n_old, n_new = row["n_old"], row["n_new"]
         sizes = n_old, n_new
         if n_old is not None and n_new is not None:
@@ -148,7 +142,7 @@ class SharedModel:
         torn = any(row[when] is not None and shown[when] is None for when in ("old", "new"))
         if torn or (row["name"] in SHARES and self._tells_few(row, sizes)):
             return {**shown, **_HIDDEN}
-        return in_decimals(shown, min(n_old or 0, n_new or 0), self._min_cell)
+        return in_decimals(shown, whole, self._min_cell)
 
     def _tells_few(self, row: _Row, sizes: tuple[Any, Any]) -> bool:
         """Whether two shares tell a small difference of the counts that they are made of."""
@@ -196,6 +190,20 @@ class SharedModel:
                 shown = shown_count(count, [supports[a], supports[b]], self._min_cell)
                 few |= {(a, b)} if isinstance(shown, str) else set()
         return few
+
+
+def _of_side(when: str, rows: Sequence[_Row]) -> list[_Row]:
+    """The metrics of one run, as it measured them."""
+    return [
+        {
+            "name": row["name"],
+            "scope": row["scope"],
+            "parameters": json.loads(row["parameters"]),
+            "value": row[when],
+            "n": row[f"n_{when}"] or 0,
+        }
+        for row in rows
+    ]
 
 
 def _bound(shown: int | str | None, n: int) -> int | str:
@@ -257,13 +265,11 @@ class TwoModels:
         ledger = {**run.ledger, "predictions": self.ledger}
         other = replace(run, ledger=ledger, parts=(second,))
         view = SharedModel(run, other, self.changes, run.min_cell).view()
-        sides = run.metric_rows, self.metrics
+        sides = [
+            [row for row in side if row["scope"] == ALL] for side in (run.metric_rows, self.metrics)
+        ]
         ends = [
-            {
-                _said(row): in_decimals(row, row["n"], run.min_cell)
-                for row in side
-                if row["scope"] == ALL
-            }
+            {_said(row): in_decimals(row, whole_of(row, side), run.min_cell) for row in side}
             for side in sides
         ]
         metrics = [_renamed(row) | _ends(row, ends) for row in view["metrics"]["rows"]]

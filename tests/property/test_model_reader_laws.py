@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
 from audit.policy.policy import Policy
-from audit.results.shared_metrics import Family, Scopes, _Published
+from audit.results.shared_metrics import ALL, Family, Scopes, _Published, shared_metrics
 from audit.results.shared_view import SharedView
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
@@ -16,6 +17,8 @@ from fixtures.predicted import predicted
 from fixtures.reader import Key
 
 RELEASES = range(6)
+ENTROPY = 0.8112781
+"""Bits of a score of three quarters beside one of a quarter."""
 
 
 def told(seed: int) -> Iterator[Key]:
@@ -62,3 +65,37 @@ def test_the_size_of_a_scope_tells_no_support_that_is_withheld() -> None:
     assert left["instances"] == ">69"
     assert sizes <= {">10", 0, None}
     assert all(row["value"] is None for row in shared["metrics"] if row["scope"] == "left")
+
+
+def unsure(n: int, fine: int, moved: int, scope: str = ALL) -> list[dict[str, Any]]:
+    """Metrics of a model whose scores are 1, but for so many instances with the same entropy."""
+    row = {"scope": scope, "n": n, "parameters": {"depth_from": 2, "depth_to": 1}}
+    change, match = -ENTROPY * moved / n, moved / fine if fine else None
+    return [
+        {**row, "name": "uncertainty_alignment", "value": change, "low": change, "high": change},
+        {**row, "name": "abstraction_match", "value": match, "low": match, "high": match},
+    ]
+
+
+@pytest.mark.parametrize("fine", [60, 400, 700])
+def test_a_mean_entropy_tells_no_few_instances_and_leaves_many_counts_of_others(fine: int) -> None:
+    told: list[dict[float | None, list[int]]] = [{}, {}]
+    for moved in range(1, fine):
+        for metric, counts in zip(shared_metrics(unsure(1000, fine, moved), 11), told, strict=True):
+            assert metric["value"] == metric["low"] == metric["high"]
+            counts.setdefault(metric["value"], []).append(moved)
+
+    for counts, small in zip(
+        told, (range(1, 11), (*range(1, 11), *range(fine - 10, fine))), strict=True
+    ):
+        assert counts.pop(None)[:10] == [*range(1, 11)]
+        assert not set(small).intersection(*counts.values())
+        assert min(map(len, counts.values())) > 5
+
+
+def test_mean_entropies_of_a_scope_and_what_contains_it_leave_no_few_beside_it() -> None:
+    scopes = Scopes(apart=True, supports={"left": 500})
+    for few, withheld in ((7, True), (0, False), (40, False)):
+        rows = [*unsure(1000, 100, 90), *unsure(500, 100, 90 - few, "left")]
+        left = [row["value"] for row in shared_metrics(rows, 11, scopes) if row["scope"] == "left"]
+        assert (left[0] is None) == withheld

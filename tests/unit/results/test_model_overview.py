@@ -191,13 +191,6 @@ def test_a_share_is_withheld_where_it_gives_a_small_count_away(
     assert found["n"] == (n if n > 10 else "<11")
 
 
-def test_a_mean_is_withheld_only_where_its_n_is_small() -> None:
-    metric = {**METRIC, "name": "uncertainty_alignment", "value": 0.005}
-
-    assert shared_metric(metric, 11)["value"] == 0.005
-    assert shared_metric({**metric, "n": 10}, 11)["value"] is None
-
-
 def test_without_suppression_a_metric_stands_as_it_is() -> None:
     assert shared_metric({**METRIC, "n": 3}, 1) == {**METRIC, "n": 3}
 
