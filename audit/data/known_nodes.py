@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise, takewhile
 
 import polars as pl
@@ -22,6 +23,9 @@ _BOXES = r"/(?:\s+-?[0-9][0-9.]*){4}\s*/"
 _LINES = r"/[\r\n]+/"
 _STARS = r"/[*+!†^~\n\/]+/"
 _TWICE = r"/\s*(?:-{2,}|={2,}|_{2,}|\|{2,}|:{2,}|;{2,}|,{2,}|&{2,}|#{2,}|@{1,}|\${1,})\s*/"
+_BEHIND = "(?<="
+_MOST_NAMES = 1_000
+"""Largest number of names with commas by which those between names are told apart."""
 _EXPRESSIONS = {
     r"/^\s*(?:\{\s*\"\w+\"\s*:\s*)?\[\s*['\"]|['\"]\s*,?\s*['\"]|['\"]\s*\]\s*\}?\s*$/": (
         "as a list in Python has them"
@@ -72,6 +76,17 @@ class KnownNodes:
     def name(self) -> str:
         """The name of the hierarchy."""
         return self._hierarchy.name
+
+    @cached_property
+    def commas(self) -> str | None:
+        """The commas that stand in no name of a node, as an expression; None if all do so."""
+        every = {*self._hierarchy.nodes, *self._hierarchy.titles} - {None}
+        held = sorted(str(one) for one in every if "," in str(one))
+        if self.coded or not held or len(held) > _MOST_NAMES:
+            return None
+        places = ((one[: at + 1], one[at + 1 :]) for one in held for at in _commas(one))
+        inside = "|".join(f"{_BEHIND}{re.escape(a)}){re.escape(b)}" for a, b in places)
+        return f"/,(?!{inside})/"
 
     @property
     def words(self) -> Words:
@@ -268,9 +283,19 @@ def is_expression(separator: str) -> bool:
     return len(separator) > 2 and separator[0] == separator[-1] == "/"
 
 
+def looks_behind(sign: str) -> bool:
+    """Whether a separator is the commas that stand in no name, which Polars cannot look for."""
+    return _BEHIND in sign
+
+
 def how_joined(sign: str) -> str:
     """How labels stand in cells, by what is between them."""
-    return _EXPRESSIONS.get(sign, f"joined by {sign!r}")
+    said = "joined by ',', which stands within names too" if looks_behind(sign) else ""
+    return said or _EXPRESSIONS.get(sign, f"joined by {sign!r}")
+
+
+def _commas(text: str) -> list[int]:
+    return [place for place, one in enumerate(text) if one == ","]
 
 
 def separator_of(cells: Sequence[str]) -> str | None:
@@ -308,7 +333,8 @@ def sign_between(
     may be that of a decimal. Where neither are nodes, or none are known, their shape decides, as
     in `hold_several`.
     """
-    signs = (*[one for one in _EXPRESSIONS if one != _STARS], *SEPARATORS, _STARS)
+    own = [nodes.commas] if nodes and nodes.commas else []
+    signs = (*[one for one in _EXPRESSIONS if one != _STARS], *SEPARATORS, _STARS, *own)
     key = tuple(cells)
     if nodes is not None and key not in nodes.gains:
         counts = Counter(map(str.strip, cells))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from audit.data.json_lines import (
     nested,
     objects_on,
 )
-from audit.data.known_nodes import is_expression
+from audit.data.known_nodes import is_expression, looks_behind, split
 from audit.data.sources import Source
 from audit.data.sources.source import ID_NAMES
 from audit.policy.policy import KEYS_OF_COLUMNS
@@ -336,10 +337,19 @@ def is_blank(values: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 def parts(joined: pl.Expr, separator: str) -> pl.Expr:
     """Split a joined text into a list of labels as tidy text; null if all of it is blank."""
     bare = joined.str.strip_chars()
+    if looks_behind(separator):
+        apart = partial(_apart, separator)
+        return pl.when(bare != "").then(joined.map_batches(apart, pl.List(pl.String)))
     if is_expression(separator):
         joined, separator = joined.str.replace_all(separator[1:-1], _BETWEEN), _BETWEEN
     inside = joined.str.split(separator).list.eval(_text(pl.element(), pl.String))
     return pl.when(bare != "").then(inside)
+
+
+def _apart(separator: str, joined: pl.Series) -> pl.Series:
+    cells = (None if one is None else split(one, separator) for one in joined)
+    tidied = ([part.strip() or None for part in cell] if cell else None for cell in cells)
+    return pl.Series(joined.name, tidied, pl.List(pl.String))
 
 
 _BETWEEN = "\x1f"

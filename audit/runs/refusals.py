@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
@@ -103,8 +102,6 @@ MOSTLY = 0.5
 
 _SHORT = 60
 """Characters of the longest label that is preferred as an example."""
-_MANY_NAMES = 10_000
-"""Number of nodes and titles from which labels are not taken apart by them."""
 Rows = Mapping[str, int]
 Explains = Callable[[str], bool]
 _OF_LABELS = ("unknown_code", "retired_code", "malformed_code", "no_place")
@@ -224,12 +221,6 @@ def _causes(rows: Rows, hierarchy: Hierarchy) -> Iterator[tuple[str, Explains]]:
         ("differ from nodes in dots, blanks or dashes", alphanumeric, hierarchy.nodes),
     ):
         yield f"the labels {said}{tried}", partial(_is_in, form, {*map(form, texts)} - {""})
-    every = [one for one in (*hierarchy.nodes, *hierarchy.titles) if one]
-    if len(every) < _MANY_NAMES and any(", " in one for one in every):
-        name = "|".join(map(re.escape, every))
-        said = "the labels are several names joined by ', ', which stands within names too: write "
-        several = re.compile(rf"(?:{name})(?:, (?:{name}))+")
-        yield f"{said}; between them, as in '{{first}}'", lambda one: bool(several.fullmatch(one))
     numbers = {int(label) for label in rows if label.isdecimal()}
     if numbers and len(numbers) > MOSTLY * (max(numbers) + 1):
         yield "the labels are numbers of classes, perhaps: --classes FILE names them", str.isdecimal

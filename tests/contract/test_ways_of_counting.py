@@ -68,7 +68,7 @@ LAYOUTS = {
     "lists without ids": Layout({**TWICE, "labels": FEW}, 15),
     "joined": Layout({**IDS, "labels": [";".join(cell) for cell in FEW]}, 15),
     "joined by nodes": Layout(
-        {**IDS, "mine": ["250.00,401.9", "12,5", "none,428.0"] * 4}, 24, {"label": "mine"}
+        {**IDS, "mine": ["250.00,401.9", "12,5", "none,12,5"] * 4}, 20, {"label": "mine"}
     ),
     "whole cells by nodes": Layout({**IDS, "mine": ["12,5", "401.9"] * 6}, N, {"label": "mine"}),
     "joined in several columns": Layout(

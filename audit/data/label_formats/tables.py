@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.readings import Reading
-from audit.data.known_nodes import how_joined, pattern_of
+from audit.data.known_nodes import how_joined, looks_behind, pattern_of
 from audit.data.label_format import (
     BEHIND,
     STATED,
@@ -133,7 +133,12 @@ def told_of_parts(
 ) -> list[Reading]:
     """What is told of cells that hold several labels."""
     cells = [pl.col(name).str.strip_chars() for name in labels]
-    between = (pl.col(name).str.contains(pattern_of(sign)) for name in labels)
+    between = (
+        _parts(pl.col(name), sign).list.len() > 1
+        if looks_behind(sign)
+        else pl.col(name).str.contains(pattern_of(sign))
+        for name in labels
+    )
     inside = pl.any_horizontal(a & (b != "") for a, b in zip(between, cells, strict=True))
     frames = rows.frames([*labels], AT_ONCE)
     joined = sum(int(frame.select(inside.sum()).item()) for frame in frames)

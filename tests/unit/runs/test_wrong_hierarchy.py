@@ -44,8 +44,6 @@ GUESSES = {
     "E codes of ICD-10": (["E11.9", "V43.52", "E78.5"], "--hierarchy icd10cm has 3 of 3", "icd9cm"),
     "no edition": (["250.99", "401.77", "V99"], "no edition has them", "icd9cm"),
     "numbers of classes": (["0", "1", "2", "dog"], "--classes FILE", ""),
-    "names that hold what joins them": (
-        ['"hen, wild, hog, wild"', '"hog, wild, hen, wild"'], "write ; between", ""),
     "a single letter is no prefix": (["xdog", "xcow", "xtool"], "another classification", ""),
     "anything else": (["elf", "orc", "gnome", "dog"], "another classification", ""),
     "nothing at all": (["elf", "orc"], "another classification", ""),
