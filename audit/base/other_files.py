@@ -89,6 +89,14 @@ _BATCH = _python(
     "map(json.loads, open('FILE')) if not r.get('error')]"
 )
 
+_LOWEST = (
+    r"""awk -F'$' 'BEGIN {OFS = "\t"; print "child", "parent", "title"} """
+    r"""$5 == "" {if ($1 != $3) print $1, $3, $2; next} """
+    r"""{for (i = 1; i < 5; i++) {up = i < 4 ? $(i + 1) : ""; """
+    r"""if (!t[$i]) t[$i] = $(i + 4); if (!seen[$i, up]++) print $i, up, t[$i]}}' """
+    r"""FILE mdhier.asc > meddra.tsv"""
+)
+
 KINDS: tuple[Kind, ...] = (
     Kind("tagged records, as PubMed exports them", rb"PMID- ?\d",
          f"{_TAGGED} makes a table of their headings of MeSH"),
@@ -96,6 +104,15 @@ KINDS: tuple[Kind, ...] = (
          f"{_SPECIES} > FILE.jsonl makes lines of ids and scores, by common names"),
     Kind("answers of a batch, as OpenAI writes them", rb'\{"id":\s*"batch_req_',
          f"{_BATCH} > FILE.jsonl makes lines of ids and what was answered"),
+    Kind("lowest-level terms of MedDRA, llt.asc", rb"\d{8}\$[^$\n]*[^$\d\n][^$\n]*\$\d{8}\$",
+         f"{_LOWEST}, with mdhier.asc beside it, makes a hierarchy of them: --hierarchy meddra.tsv",
+         always=False, of_hierarchies=True),
+    Kind("terms of MedDRA without those above them", rb"\d{8}\$[^$\n]*[^$\d\n][^$\n]*\$",
+         "mdhier.asc of the same folder has them: --hierarchy mdhier.asc",
+         always=False, of_hierarchies=True),
+    Kind("names of classes, as Open Images has them, without those above them", rb"/m/\w+,",
+         "bbox_labels_600_hierarchy.json has these; sed '1i code,title' FILE > titles.csv makes "
+         "titles: --titles titles.csv", always=False, of_hierarchies=True),
     Kind("a pointer of Git LFS, not the file itself", rb"version https://git-lfs\.github\.com/spec",
          "git lfs pull fetches the file"),
     Kind("a pointer of git-annex, not the file itself", rb"(\.\./)*(\.git)?/?annex/objects/\S+\s*$",

@@ -131,9 +131,10 @@ def _with_zeros(
 ) -> tuple[pl.DataFrame, tuple[Reading, ...]]:
     """The labels that are numbers which lost zeros in front, as `read_as_codes`.
 
-    They did where none begins with 0 and at least half of those that are no nodes are some with
-    zeros put back. Then each number is the node that is nine times as likely as any other, of those
-    that it may be; nodes with others below them, by an edge or as numbers, are less likely.
+    They did where none begins with 0 and at least half of those that are no nodes, and no longer
+    than these, are some with zeros put back. Then each number is the node that is nine times as
+    likely as any other, of those that it may be; nodes with others below them, by an edge or as
+    numbers, are less likely.
     """
     stated = hierarchy.codes.get("*", "")
     texts = [whole(bare(label, hierarchy.words.strip)) for label in labels["label"]]
@@ -145,7 +146,9 @@ def _with_zeros(
     read = _numbers(numbers["text"], hierarchy, stated == WITH_ZEROS)
     numbers = numbers.join(read, on="text", maintain_order="left")
     zeros = pl.col("node").str.starts_with("0") & (pl.col("node") != pl.col("text"))
-    lost, unknown = numbers.filter(zeros & ~pl.col("known")), numbers.filter(~pl.col("known"))
+    longest = max(map(len, filter(str.isdecimal, hierarchy.nodes)), default=0)
+    short = ~pl.col("known") & (pl.col("text").str.len_chars() <= longest)
+    lost, unknown = numbers.filter(zeros & short), numbers.filter(short)
     kept = bool(numbers["text"].str.starts_with("0").any())
     if stated != WITH_ZEROS and (lost.is_empty() or kept or 2 * len(lost) < len(unknown)):
         numbers = numbers.clear()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 
 from audit.base.files import called
 from audit.data.column_names import (
@@ -18,7 +19,7 @@ from audit.data.column_names import (
     is_further,
     says,
 )
-from audit.data.known_nodes import LEAST_SHARE, common_beginning
+from audit.data.known_nodes import LEAST_SHARE, alphanumeric, common_beginning
 from audit.data.label_format import Columns
 from audit.data.label_formats.several import code_sets_of, families, families_of, is_pattern
 from audit.data.records import fitting
@@ -28,6 +29,10 @@ from audit.data.unnamed_columns import MOST_VALUES, names_system, plain_name
 _FAR, _FAR_NUMBERS, _FAR_UNNAMED = 0.5, 0.75, 0.9
 """Share of nodes, of that of labels, below which other cells are something else: any, numbers, and
 numbers that are not named as labels beside some that are."""
+_CALLED = 4
+"""Least number of letters and digits of a name by which a column is called as a file is."""
+_MOSTLY = 0.75
+"""Share of a column's nodes that stand in a family's from which it says again what that says."""
 _LEVELS = 3
 """Least number of different nodes in the column of the lowest level."""
 _HEADED = 0.9
@@ -239,8 +244,15 @@ class TableColumns:
         """The shares of nodes of the columns of no family but those of 0 and 1."""
         names = [one for one in self.names if not (self.grouped(one) or names_system(one))]
         shares = {n: self.share(n) for n in names if {*self.values[n]} - {""} != {"0", "1"}}
-        telling = {*filter(self._is_telling, shares)} or {*shares}
-        return {n: one for n, one in shares.items() if n in telling or one < LEAST_SHARE}
+        telling = [*filter(self._is_telling, shares)] or [*shares]
+        named = [name for name in telling if self._is_called_so(name)] or telling
+        return {n: one for n, one in shares.items() if n in named or one < LEAST_SHARE}
+
+    def _is_called_so(self, name: str) -> bool:
+        """Whether a column is called as a file of nodes is, as isco08 is beside ISCO-08.csv."""
+        nodes, own = self.source.nodes, alphanumeric(name)
+        digits = any(map(str.isdigit, own)) and len(own) >= _CALLED
+        return nodes is not None and not nodes.coded and digits and own in alphanumeric(nodes.name)
 
     @cached_property
     def best(self) -> str | None:
@@ -321,9 +333,17 @@ class TableColumns:
 
     def _stands_in(self, name: str, label: str) -> bool:
         """Whether the nodes of each cell of a column are among those of the labels in its row."""
+        return all(self._among(name, label))
+
+    def says_again(self, name: str, label: str) -> bool:
+        """Whether most nodes of a column are among those of the labels in its row."""
+        filled = [*compress(self._among(name, label), self._nodes_of(name))]
+        return sum(filled) > _MOSTLY * len(filled)
+
+    def _among(self, name: str, label: str) -> Iterator[bool]:
         own = [self._nodes_of(one) for one in self.members(label)]
         rows = zip(self._nodes_of(name), zip(*own, strict=True), strict=True)
-        return all(inner <= frozenset().union(*beside) for inner, beside in rows)
+        return (inner <= frozenset().union(*beside) for inner, beside in rows)
 
     def _nodes_of(self, name: str) -> list[frozenset[str]]:
         """The nodes in each of the first cells, or lists, of a column."""

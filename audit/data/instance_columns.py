@@ -270,8 +270,9 @@ class InstanceColumns(TableColumns):
         yield from self.rivals
         if not self.rivals and (best := self.label() or self.best) is not None:
             near = [n for n in self.beside(best) if self.values[n] and self.share(n) >= LEAST_SHARE]
+            again = [n for n in near if best in self.families and self.says_again(n, best)]
             first = {one: self.names.index(self.members(one)[0]) for one in [*near, best]}
-            yield ",".join(sorted(first, key=lambda one: first[one]))
+            yield from again or [",".join(sorted(first, key=lambda one: first[one]))]
         yield from self.families
         shares = self._alone
         held = [name for name in shares if shares[name] >= LEAST_SHARE]

@@ -214,17 +214,28 @@ def _wrappings(
 def _patterns(
     text: str, table: str | None, is_node: IsNode, coded: bool
 ) -> Iterator[tuple[str, ...]]:
-    """What takes all off a label but the longest node in it: as it stands, then less precisely."""
+    """What takes all off a label but the longest node in it: as it stands, then less precisely.
+
+    A node without a digit is a word: what a sign of lists parts from it is another one of a list,
+    unless it stands there again, and what a blank does may be any other word.
+    """
     span = _inside(text, table, is_node, coded)
     if span is None:
         return
     before, behind = text[: span[0]], text[span[1] :]
+    own = text[slice(*span)]
+    code = any(map(str.isdigit, own))
+    listed = re.search(rf"\w{_LISTING}$", before) or re.match(rf"{_LISTING}\w", behind)
+    if listed and not code and own not in before + behind:
+        return
     yield tuple(filter(None, [before, behind]))
-    sign = re.match(r"[\W_]+", behind)
-    if sign:
+    if (sign := re.match(r"[\W_]+", behind)) and (code or sign[0].strip()):
         yield tuple(filter(None, [before, f"/{_SPECIAL.sub(_ESCAPED, sign[0])}.*/"]))
-    if sign := re.search(r"[\W_]+$", before):
+    if (sign := re.search(r"[\W_]+$", before)) and (code or sign[0].strip()):
         yield tuple(filter(None, [f"/^.*{_SPECIAL.sub(_ESCAPED, sign[0])}/", behind]))
+
+
+_LISTING = r"\s*[,;|/&+]\s*"
 
 
 def _inside(text: str, table: str | None, is_node: IsNode, coded: bool) -> tuple[int, int] | None:

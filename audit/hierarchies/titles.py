@@ -8,11 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from shlex import quote
 
 import polars as pl
 
-from audit.base.errors import InputError, first_cases
-from audit.base.files import column_named, first_bytes, read_bytes, read_table, refuse_pickle
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import (
+    called,
+    column_named,
+    first_bytes,
+    read_bytes,
+    read_table,
+    refuse_pickle,
+)
 from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
@@ -238,6 +246,13 @@ def _read_fixed(path: Path) -> pl.DataFrame:
 
 def _read_table(path: Path) -> pl.DataFrame:
     table = read_table(path)
+    if table.width == 2 and not called(table.columns, [*CODE_COLUMNS, *TITLE_COLUMNS]):
+        raise SchemaError(
+            "a table of titles needs columns that are called so", where=path,
+            found=f"the columns {first_cases(table.columns)}",
+            hint=f"sed '1i code,title' {quote(str(path))} > titles.csv names them, where the first "
+            "line is a row",
+        )  # fmt: skip
     code, title = (_first_column(table, names, path) for names in (CODE_COLUMNS, TITLE_COLUMNS))
     version = [column for column in table.columns if column.lower() == "icd_version"]
     table = table.select(

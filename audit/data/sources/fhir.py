@@ -115,9 +115,11 @@ class Fhir(Events):
         if not (found or self.read):
             raise InputError(
                 "resources of Condition or Procedure are required",
-                found=first_cases(others or {str(_kind_of(file)): 1 for file in self.files}),
+                found=first_cases(others) if others else "a bundle, or file, without resources",
                 where=self,
-            )
+                hint="" if others else "a search that found nothing gives such a bundle: curl "
+                "'SERVER/Condition?_count=1000' > conditions.json asks for them",
+            )  # fmt: skip
         yield self._framed(found)
 
     def _framed(self, found: list[tuple[Any, ...]]) -> pl.DataFrame:

@@ -156,6 +156,9 @@ def test_numbers_of_which_some_begin_with_0_lost_none() -> None:
     assert found.ledger.refused == {"unknown_code": 1}
     other = audit.load_labels({"id": list("abc"), "label": ["389", "77", "78"]}, tree)
     assert other.ledger.refused == {"unknown_code": 3}
+    longer = ["389", "66666", "77777", "4019"]
+    some = audit.load_labels({"id": list("abcd"), "label": longer}, tree)
+    assert nodes_of(some, longer) == ["0389", None, None, "4019"]
 
 
 def test_what_is_no_code_set_is_refused() -> None:

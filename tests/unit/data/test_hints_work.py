@@ -15,6 +15,8 @@ import pytest
 
 import audit
 from audit.base.errors import AuditError, FormatError
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.titles import read_titles
 from fixtures.labelled import tree
 
 GO = tree("GO:1 GO:2 < GO:0", "GO:3 GO:4 < GO:9")
@@ -22,6 +24,7 @@ ILL = tree("asthma copd flu cough < ill")
 CODES = tree("C18.0 C18.7 < C18", "C34.9 C34.1 < C34")
 TARIFF = tree("847130 847141 < 8471", "090111 090121 < 0901")
 JOBS = tree("1211 1221 < 12", "12 < 1", "2221 < 22", "22 < 2", "3 4 5 6 7 8 9 < jobs")
+ISCO = tree("1211 1221 < 12", "12 < 1", "2221 < 22", "22 < 2", name="ISCO-08 EN")
 CATEGORIES = tree("25000 25001 < CCS_49", "135 25010 < CCS_50", "496 < CCS_135")
 ROWS = 40
 TARIFFED = ("847130;090111", "847141;090121")
@@ -57,6 +60,11 @@ ASKED: dict[str, Layout] = {
     "answers in small numbers": (
         table("round,gndr,happy,isco,iscop,hours", "9,1,8,1211,2221,38", "9,2,3,2221,2221,40"),
         JOBS, "--id ROW --label isco", 40, 40),
+    "one column that says again what several do": (
+        table("n;LINEA;LINEB;CAUSE;FIRST", "#;*847130*090111;*090121;847130;090121",
+              "#;*847141;;847141;847130", "#;*090121;*847130;847130;847130",
+              "#;*090121;*847130;090121;090111", "#;*090121;;847130;090121"),
+        TARIFF, "--id n --label CAUSE", 40, 40),
     "quantities that differ in each row": (
         table("MUN;SH6;KG;USD", *(f"{4735000 + n % 9 * 411};847130;{n * 7919 % 9973};${n}.5"
                                   for n in range(ROWS))),
@@ -128,6 +136,16 @@ def test_cells_that_were_merged_are_filled_by_what_is_proposed(tmp_path: Path) -
     assert (len(dataset), dataset.ledger.rows_mapped) == (14, ROWS)
 
 
+@pytest.mark.parametrize("sign", [", ", "|", "; ", " and ", " / "])
+def test_nothing_is_proposed_that_takes_words_off_lists(sign: str, tmp_path: Path) -> None:
+    lists = (sign.join(["Asthma", *["copd", "flu"][: n % 2 + 1]]) for n in range(ROWS))
+    (path := tmp_path / "a.csv").write_text(
+        "\n".join(["id,label", *(f'#{n},"{one}"' for n, one in enumerate(lists))])
+    )
+    made = audit.load_labels(path, ILL, format="long")
+    assert not [one.option for one in made.readings if one.option.startswith("--strip")]
+
+
 def test_numbers_of_stated_classes_are_proposed(tmp_path: Path) -> None:
     (path := tmp_path / "a.csv").write_text(
         table(",y_true,y_pred,proba_0", "#,0,1,0.5", "#,2,1,0.3")
@@ -159,6 +177,10 @@ READ: dict[str, tuple[str, str, Any, int, int]] = {
               *(f"{10000 + n // 4};1;{n % 9 + 1};{n % 9 + 1} Clock;{[1211, 2221][n % 2]};"
                 f"{n % 7 + 1};{n % 7 + 1} Clock" for n in range(ROWS))),
         JOBS, 10, 40),
+    "a column that is called as the file of nodes": (
+        "a.csv", table("no,gndr,weight,isco08,isco08p", "#,1,1.0,1211,2221", "#,2,1.0,1221,1211",
+                       "#,2,2.0,2221,1211"),
+        ISCO, 40, 40),
     "blanks between digits of nodes": (
         "a.csv", table("No,Item", "m#,01012100", "m#,01012910;01012100"),
         audit.load_hierarchy(parents={"0101 21 00": "0101", "0101 29 10": "0101"}), 40, 60),
@@ -302,6 +324,35 @@ def test_terms_of_meddra_are_read_by_their_names(tmp_path: Path) -> None:
     )  # fmt: skip
     dataset = audit.load_labels(path, hierarchy)
     assert (len(dataset), dataset.ledger.rows_mapped) == (10, 60)
+    (tmp_path / "llt.asc").write_text("10000099$Low$10000007$$$$$$$Y$$\n10000007$A$10000007$$$$\n")
+    made = made_by(tmp_path / "llt.asc", "lowest-level terms of MedDRA")
+    above = {node: made.parents(node) for node in ("10000099", *hierarchy.nodes)}
+    whole = {node: hierarchy.parents(node) for node in hierarchy.nodes}
+    assert above == {"10000099": ("10000007",), **whole}
+    (tmp_path / "pt.asc").write_text("10000007$Term 7$$10000004$$$$$$$$\n")
+    with pytest.raises(FormatError, match="--hierarchy mdhier"):
+        audit.load_hierarchy(tmp_path / "pt.asc")
+
+
+def made_by(path: Path, kind: str) -> Hierarchy:
+    """The hierarchy that the command makes which is proposed for a file of a kind."""
+    with pytest.raises(FormatError, match=kind) as caught:
+        audit.load_hierarchy(path)
+    command, _, name = caught.value.hint.partition(", with ")[0].partition(" > ")
+    with (path.parent / name).open("wb") as out:
+        run = ["bash", "-c", command]
+        subprocess.run(run, cwd=path.parent, check=True, stdout=out)
+    return audit.load_hierarchy(path.parent / name)
+
+
+def test_titles_without_names_of_columns_are_named_by_what_is_proposed(tmp_path: Path) -> None:
+    (path := tmp_path / "class-descriptions.csv").write_text("flu,Influenza\ncopd,Lungs\n")
+    with pytest.raises(AuditError, match="called so") as caught:
+        read_titles(path)
+    command = caught.value.hint.partition(" names ")[0]
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    titles = read_titles(tmp_path / "titles.csv").titles
+    assert [*titles.iter_rows()] == [("flu", "Influenza"), ("copd", "Lungs")]
 
 
 @pytest.mark.parametrize(
