@@ -44,6 +44,11 @@ _SHARED = re.compile(
     r"seller|merchant|region|county|country|zip|postal|site|center|centre"
 )
 """What instances share that are no parts of it."""
+PLACE = re.compile(
+    r"hospital(?!i[sz]|_exp)|(?:^|[^a-z])(?:hosp|cent(?:er|re)|ik)(?:$|[^a-z]|id$)|facilit|"
+    r"clinic(?!al|ian)|klinik|krankenhaus|country|cntry|institution"
+)
+"""Of where instances are, each in one of them."""
 MAIN = re.compile(
     r"princ|prncpal|primary|primaire|(?:^|[^a-z])(?:main|pdx)|haupt|hoofd|^(?:hd|dp|hdia)$|主要|주상병|主病"
 )

@@ -121,7 +121,9 @@ def _read(source: Source, columns: Columns, format: str | None) -> RawLabels:
         source.require_parts()
     _refuse_stated(columns, chosen, source)
     with whole_characters(source):
-        raw = chosen.read(source, columns)
+        table = _as_read(source, chosen)
+        raw = chosen.read(table, columns)
+        raw = raw if table is source else replace(raw, sources=source.files, layout=None)
     _refuse_last(raw, columns, source)
     numbered, codes = raw.numbered or source.numbered, columns.codes
     raw = replace(raw, format=chosen.name, digest=source.digest, numbered=numbered, codes=codes)
@@ -200,7 +202,13 @@ def _of_column(source: Source, label: str | None) -> LabelFormat:
 
 
 def _tried(source: Source, columns: Columns) -> RawLabels:
-    return format_of(source, None, columns).read(source, columns)
+    chosen = format_of(source, None, columns)
+    return chosen.read(_as_read(source, chosen), columns)
+
+
+def _as_read(source: Source, chosen: LabelFormat) -> Source:
+    """JSON as a table where several of its keys hold labels; another source as it is."""
+    return jsonl.as_table(source) if chosen is several.FORMAT else source
 
 
 def _with_found(
@@ -216,10 +224,14 @@ def _with_found(
         unclear: UnclearColumnsError | UnclearFormatError = error
     table = unclear.table if isinstance(unclear, UnclearColumnsError) else None
     columns = columns if table is None else replace(columns, label=None)
-    clear = clear_columns(table or source, columns, _tried, groups=groups)
+
+    def tried(some: Source, every: Columns) -> RawLabels:
+        return _tried(source if table and is_pattern(every.label, some.schema) else some, every)
+
+    clear = clear_columns(table or source, columns, tried, groups=groups)
     if clear is not None:
         return read(clear[0]), clear[1]
-    hint = nearest_command(table or source, columns, _tried, groups=groups) or unclear.hint
+    hint = nearest_command(table or source, columns, tried, groups=groups) or unclear.hint
     kind = SchemaError if isinstance(unclear, SchemaError) else FormatError
     raise kind(unclear.required, found=unclear.found, where=source, hint=hint) from None
 

@@ -10,7 +10,6 @@ from shlex import quote
 import polars as pl
 
 from audit.base.errors import AuditError, first_cases
-from audit.base.other_files import SHEETS
 from audit.base.readings import AskedError, Reading
 from audit.data.column_names import (
     ADMITTING,
@@ -25,7 +24,7 @@ from audit.data.label_format import Columns, RawLabels
 from audit.data.label_formats.jsonl import as_table
 from audit.data.label_formats.several import stating
 from audit.data.label_formats.tables import values_of
-from audit.data.records import NUMBERED, repeats
+from audit.data.records import NUMBERED, made_with_key, repeats, written_anew
 from audit.data.sources import Frame, Source
 from audit.data.sources.file import is_large
 
@@ -54,7 +53,7 @@ def clear_columns(
     id_ = None if label is None else named.id if named.id is not None else found.id_of(label)
     if label is None or id_ is None or (named.label is None and found.is_rare(label)):
         return None
-    if named.id is None and found.merged():
+    if named.id is None and (found.merged() or found.begins_anew(id_)):
         return None
     codes = {} if named.codes else found.codes_of(label)
     if None in codes.values() or (codes and not groups):
@@ -84,6 +83,11 @@ def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: boo
     reading = (one for one in islice(some.commands(groups), _TRIED) if _reads(some, one, tried))
     if (first := next(reading, None)) is not None:
         other = next((one for one in reading if some.differ(first, one)), None)
+        id_, place = first.id or "", some.begins_anew(first.id or "")
+        if named.id is None and place:
+            made = made_with_key(source, [place, id_]) if source.files else "--id a column of both"
+            labels = _options(source, replace(first, id=None))
+            return f"{id_!r} begins anew in each {place!r}: {made} {labels}"
         said = " or: ".join(_options(source, one) for one in (first, other) if one is not None)
         return (
             f"name the columns of ids and labels, perhaps: {said}"
@@ -98,14 +102,10 @@ def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: boo
 
 def _filling(source: Source, names: Sequence[str]) -> str:
     """A hint: what fills columns of cells that were merged."""
-    path = source.files[0]
-    made = f"read_excel('{path}', infer_schema_length=0)"
-    if path.suffix.lower() not in SHEETS:
-        made = f"read_csv('{path}', infer_schema=False, separator={source.separator!r})"
-    code = f"import polars as p; p.{made}.with_columns(p.col({str([*names])[1:-1]})"
-    code += ".forward_fill()).write_csv('filled.csv')"
+    column = f"p.col({str([*names])[1:-1]}).forward_fill()"
     told = f"{first_cases(names)} stand in the first row of each instance alone, as merged cells do"
-    return f'{told}: python -c "{code}" makes filled.csv, in which each row has them'
+    made = written_anew(source, column, "filled.csv")
+    return f"{told}: {made} makes filled.csv, in which each row has them"
 
 
 def _some_of(source: Source) -> Source:

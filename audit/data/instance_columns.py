@@ -16,6 +16,7 @@ from audit.data.column_names import (
     OF_PERSON,
     OF_STAY,
     OTHER,
+    PLACE,
     PREDICTED,
     UNIT,
     USUAL,
@@ -101,6 +102,23 @@ class InstanceColumns(TableColumns):
             if once and not own[0] and _MERGED * len(own) <= sum(own):
                 return [] if self.label() in names else names
         return []
+
+    def begins_anew(self, id_: str) -> str | None:
+        """The column of places in each of which ids of stays begin anew: most of those that repeat
+        are in several."""
+        if kind_of(id_) > OF_STAY or id_ not in self.names:
+            return None
+        if any(self._lies_in(id_, one) for one in self._of(OF_PERSON, self.names)):
+            return None
+        places = (n for n in self.names if says(n, PLACE) and not self.differs(n) and n != id_)
+        for place in places:
+            of_id = dict[str, list[str]]()
+            for one, where in zip(self.values[id_], self.values[place], strict=False):
+                of_id.setdefault(one, []).append(where)
+            several = [len({*own}) > 1 for own in of_id.values() if len(own) > 1]
+            if 2 * sum(several) > len(several):
+                return place
+        return None
 
     def _are_codes(self, name: str) -> bool:
         return all(re.fullmatch(r"(?=.*\d)\S{4,}|", one.strip()) for one in self.values[name])

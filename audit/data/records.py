@@ -16,6 +16,7 @@ from polars.datatypes import DataTypeClass
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import called, name_among
+from audit.base.other_files import SHEETS
 from audit.base.readings import Reading
 from audit.data.json_lines import (
     AS_WRITTEN,
@@ -158,7 +159,29 @@ def column_for(role: str, wanted: str, names: Sequence[str], source: Source) -> 
         hint = f"--strata, and {KEYS_OF_COLUMNS} of the policy, name columns"
         return name_among(names, wanted, source, hint)
     hint = f"name another with {_OPTIONS[role]}" if role in _OPTIONS else ""
+    several = called(names, [one.strip() for one in wanted.split(",")])
+    if role == "instance" and len(several) > 1 and source.files:
+        hint = made_with_key(source, several)
     return name_among(names, wanted, source, hint)
+
+
+def made_with_key(source: Source, columns: Sequence[str]) -> str:
+    """A hint: what makes a table in which several columns are one of ids, joined by a sign that
+    their first values lack."""
+    values = "".join(one for name in columns for one in source.first_values(name))
+    sign = next((one for one in "|/~^" if one not in values), "\t")
+    key = f"p.concat_str({[*columns]}, separator='{sign}').alias('key')"
+    told = f"makes keyed.csv, in which {first_cases(columns)} are one, --id key"
+    return f"{written_anew(source, key, 'keyed.csv')} {told}"
+
+
+def written_anew(source: Source, column: str, name: str) -> str:
+    """What writes a table with other columns to a file."""
+    path = source.files[0]
+    made = f"read_excel('{path}', infer_schema_length=0)"
+    if path.suffix.lower() not in SHEETS:
+        made = f"read_csv('{path}', infer_schema=False, separator={source.separator!r})"
+    return f'python -c "import polars as p; p.{made}.with_columns({column}).write_csv({name!r})"'
 
 
 def fitting(pattern: str, names: Iterable[str]) -> list[str]:

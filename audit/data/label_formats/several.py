@@ -181,13 +181,14 @@ def label_columns(source: Source, pattern: str | None) -> list[str]:
         found = [column_for("label", pattern, names, source)]
         refuse_one_of_several(found[0], source)
         return found
+    lost = [one for one in (pattern or "").split(",") if one and not fitting(one, names)]
     known = families_of(source)
     of_all = next(iter(known.values()), []) if len(known) == 1 else []
-    if found := fitting(pattern, names) if pattern else of_all:
+    if (found := fitting(pattern, names) if pattern else of_all) and not lost:
         return found
     hint = f"--label {next(iter(known))!r} names some" if known else "name them with --label"
     raise (SchemaError if pattern else UnclearColumnsError)(
-        f"columns that fit {pattern!r} are required"
+        f"columns that fit {(lost or [pattern])[0]!r} are required"
         if pattern
         else "one family of numbered columns, as DX1, DX2, DX3, is required",
         found=f"the columns {first_cases(names)}" if names else "no columns",

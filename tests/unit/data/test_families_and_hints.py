@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import audit
-from audit.base.errors import InputError
+from audit.base.errors import InputError, SchemaError
 from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
 from audit.data.code_sets import with_codes
@@ -113,6 +113,16 @@ def test_a_family_some_columns_of_which_hold_fewer_nodes_is_asked_about(tmp_path
     path = written({**IDS, **DX, "DX4": of("X", "Y", "486")}, tmp_path)
     with pytest.raises(InputError, match="--id id --label 'DX1,DX2,DX3'"):
         audit.load_labels(path, "icd9cm")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_each_name_between_commas_is_that_of_a_column(suffix: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"id": ["a", "b"], "one": ["401.9", "428.0"], "two": ["250.00", "486"]})
+    path = tmp_path / f"a{suffix}"
+    frame.write_csv(path) if suffix == ".csv" else frame.write_ndjson(path)
+    assert audit.load_labels(path, "icd9cm", label="one,two").ledger.rows_mapped == 4
+    with pytest.raises(SchemaError, match="fit 'too'"):
+        audit.load_labels(path, "icd9cm", label="one,too")
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])

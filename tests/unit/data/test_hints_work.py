@@ -123,6 +123,20 @@ def test_the_finer_of_two_ids_that_is_called_the_main_one_is_taken(tmp_path: Pat
     assert len(audit.load_labels(path, CODES)) == 10
 
 
+@pytest.mark.parametrize("named", [{}, {"id": "hospital,stay_no", "label": "code"}])
+def test_stays_that_begin_anew_in_each_hospital_are_known_by_both(
+    named: dict[str, str], tmp_path: Path
+) -> None:
+    rows = (f"H{n // 20},{n % 20 // 2},C18.{n % 2 * 7}" for n in range(ROWS))
+    (path := tmp_path / "a.csv").write_text("\n".join(["hospital,stay_no,code", *rows]) + "\n")
+    with pytest.raises(AuditError) as caught:
+        audit.load_labels(path, CODES, **named)
+    (code,) = re.findall(r'python -c "(.*?)" makes', caught.value.hint)
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    dataset = audit.load_labels(tmp_path / "keyed.csv", CODES, id="key", label="code")
+    assert (len(dataset), dataset.ledger.rows_mapped) == (20, ROWS)
+
+
 def test_cells_that_were_merged_are_filled_by_what_is_proposed(tmp_path: Path) -> None:
     rows = (f"m{n // 3 if n % 3 == 0 else ''},{'MF'[n % 2] if n % 3 == 0 else ''},C18.{n % 2 * 7}"
             for n in range(ROWS))  # fmt: skip
