@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from audit.base.readings import Reading
 from audit.data.arrays import AnyArray
 from audit.data.class_names import Classes
 from audit.data.label_formats import id_lines
+from audit.data.label_formats.several import families
 from audit.data.label_formats.wide import refuse_repeated
 from audit.data.prediction_format import PredictionFormat, RawPredictions, matrix, numbers_in
 from audit.data.prediction_formats.listed import (
@@ -74,8 +76,11 @@ _VECTOR = r"^\s*\[\s*[-+\d.eE]+(?:\s*,\s*[-+\d.eE]+)+\s*\]\s*$"
 
 def unpacked(source: Source, classes: Classes | None) -> Source:
     """A table with the numbers of lists of one length, ``[0.1, 0.9]``, as Spark ML writes them, in
-    a column each; another source as it is."""
+    a column each, or with a row for each of ``label_0, prob_0, label_1``; another source as it
+    is."""
     table = isinstance(source, File) and source.is_text
+    if table and (ranked := _ranked(source)) is not None:
+        return as_frame(ranked, source, classes)
     for name in called_like(source.schema, SCORE) if table else ():
         first = pl.Series(source.first_cells(name), dtype=pl.String)
         if not (len(first) and first.str.contains(_VECTOR).all()):
@@ -88,6 +93,21 @@ def unpacked(source: Source, classes: Classes | None) -> Source:
         columns = [lists.list.get(n).str.strip_chars().alias(f"{name}_{n}") for n in range(width)]
         return as_frame(frame.drop(name).with_columns(columns), source, classes)
     return source
+
+
+def _ranked(source: Source) -> pl.DataFrame | None:
+    """A row for each answer of a table whose answers and scores stand in two families of columns
+    with the same numbers; None of another table."""
+    every = {one: own for one, own in families(source.schema).items() if "#" in one}
+    nodes = [n for n, own in every.items() if all(map(source.share_of_nodes, own))]
+    scores = [n for n in every if called_like([n.strip("#_ .-")], SCORE)]
+    numbers = [[re.sub(r"\D", "", name) for name in every[n]] for n in (*nodes, *scores)]
+    if len(nodes) != 1 or len(scores) != 1 or numbers[0] != numbers[1]:
+        return None
+    frame, both = source.table(), zip(every[nodes[0]], every[scores[0]], strict=True)
+    rest = pl.exclude(*every[nodes[0]], *every[scores[0]])
+    parts = (frame.select(rest, node=pl.col(node), score=pl.col(score)) for node, score in both)
+    return pl.concat(parts).drop_nulls("node")
 
 
 def _told(roles: TableRoles, raw: RawPredictions) -> tuple[Reading, ...]:

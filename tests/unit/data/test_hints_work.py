@@ -396,3 +396,18 @@ def test_an_archive_whose_names_are_called_otherwise_is_joined_by_them(tmp_path:
         "'image_ids' holds the ids of the predictions",
         "'class_names' holds the classes of the predictions",
     ]
+
+
+def test_answers_and_scores_in_two_families_of_columns_are_read(tmp_path: Path) -> None:
+    labels = audit.load_labels({"file": ["a", "b"], "label": ["flu", "copd"]}, ILL, id="file")
+    (path := tmp_path / "top.csv").write_text(
+        "file,label_0,label_1,prob_0,prob_1\nb,copd,flu,0.6,0.25\na,asthma,flu,0.5,0.375\n"
+    )
+    found = audit.load_predictions(path, labels)
+    said = {
+        (one, found.hierarchy.nodes[place]): row[place]
+        for one, row in zip(found.instances, found.scores.toarray(), strict=True)
+        for place in row.nonzero()[0]
+    }
+    both = {("b", "copd"): 0.6, ("b", "flu"): 0.25, ("a", "asthma"): 0.5, ("a", "flu"): 0.375}
+    assert said == both
