@@ -76,7 +76,7 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
         nodes=parts[0].nodes,
         statement=f"{{instances}} of {{of}} instances with {_sides(measured, group.declared)} "
         f"({{share}}) {{instances|has|have}} {_against_words(group.declared)}"
-        f", in {{pairs}} different pairs. {group.declared.reason}",
+        f", in {{pairs}} different pairs: {group.declared.reason}",
         evidence={
             **share_evidence(touched, of, total, among=(total,)),
             "pairs": Quantity(len(pairs)),

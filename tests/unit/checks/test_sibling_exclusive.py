@@ -46,7 +46,7 @@ def test_a_group_is_one_finding_with_its_pairs() -> None:
         (("one_b", "two_a"), 3),
     ]
     told = shared_finding(finding, 1, {})["statement"]
-    assert told.endswith("in 2 different pairs. By rule.")
+    assert told.endswith("in 2 different pairs: By rule.")
 
 
 def test_a_side_may_be_several_nodes() -> None:
