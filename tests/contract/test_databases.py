@@ -182,7 +182,7 @@ def test_a_role_that_reads_no_rows_may_count(postgres: str) -> None:
     with pytest.raises(InputError, match="permission denied"):
         counted_within(stranger, table="tag")
     with pytest.raises(InputError, match="permission denied"):
-        counted_within(postgres.replace("postgres@", "hasty@"), table="audit_counts()")
+        counted_within(postgres.replace("postgres@", "reader@"), table="audit_counts()")
 
 
 def adding(base: str) -> Callable[[], None]:
