@@ -56,11 +56,7 @@ ROOMS = {
     "disclosure": Room(
         ("audit/disclosure/*.py", "audit/results/published_cells.py",
          "audit/results/shared_findings.py"),
-        ("tests/unit/disclosure/test_protection.py", "tests/unit/disclosure/test_disclosure.py",
-         "tests/unit/disclosure/test_inference.py", "tests/unit/disclosure/test_sums.py",
-         "tests/unit/disclosure/test_label_sums.py", "tests/unit/disclosure/test_earlier.py",
-         "tests/unit/disclosure/test_known.py",
-         "tests/unit/results/test_coverage.py", "tests/unit/disclosure/test_cells.py",
+        ("tests/unit/disclosure", "tests/unit/results/test_coverage.py",
          "tests/unit/results/test_published_cells.py",
          "tests/unit/results/test_shared_findings.py", "tests/property/test_protection_laws.py",
          "tests/property/test_views_of_one_release.py", "tests/property/test_reader_laws.py",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from itertools import combinations
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, combinations, product
 from typing import TypeAlias
 
 import numpy as np
@@ -13,11 +13,13 @@ from scipy.optimize import linprog
 
 from audit.disclosure import (
     Cell,
+    Known,
     Release,
     carried,
     is_small,
     labelled,
     labelled_below,
+    left_possible,
     only_residual_below,
     protected,
     shown_count,
@@ -150,22 +152,28 @@ def protected_rows(counts: Mapping[Cell, int], used: set[str]) -> Iterator[Row]:
         yield ROWS[carried("left")] - ROWS[labelled_below("left")]
 
 
-def ends(row: Row, told: Told, x: Row, min_cell: int, most: int) -> tuple[float, float]:
-    """The least and the most that a sum can be, for who knows the totals and what is told, and how
-    many labels an instance has at most.
+def ends(
+    row: Row, views: Sequence[Told], chain: Sequence[Row], min_cell: int, most: int
+) -> tuple[float, float]:
+    """The least and the most that a sum over what came with each release of a chain can be, for who
+    knows the totals and what is told, and how many labels an instance has at most.
     """
-    total = x.sum()
     sizes = np.array([len(labels) for labels in SETS], float)
-    used = {label for labels, n in zip(SETS, x, strict=True) if n for label in labels}
-    rows = [ALL, sizes, *(ROWS[cell] for cell in told)]
-    exact = [(total, total), (sizes @ x, sizes @ x)]
-    low, high = np.array([*exact, *(bounds(one, total, min_cell) for one in told.values())]).T
+    rows, ranges, free = list[Row](), list[tuple[float, float]](), list[tuple[int, int | None]]()
+    for place, (told, x) in enumerate(zip(views, chain, strict=True)):
+        total, until = x.sum(), np.arange(len(chain)) <= place
+        used = {label for labels, n in zip(SETS, x, strict=True) if n for label in labels}
+        rows += [np.kron(until, one) for one in (ALL, sizes, *(ROWS[cell] for cell in told))]
+        ranges += [(total, total), (sizes @ x, sizes @ x)]
+        ranges += [bounds(one, total, min_cell) for one in told.values()]
+        free += [(0, None if own <= used and len(own) <= most else 0) for own in SETS]
+    low, high = np.array(ranges).T
     found = [
         linprog(
             sign * row,
             A_ub=np.vstack([rows, np.negative(rows)]),
             b_ub=np.concatenate([high, -low]),
-            bounds=[(0, None if labels <= used and len(labels) <= most else 0) for labels in SETS],
+            bounds=free,
         )
         for sign in (1, -1)
     ]
@@ -184,17 +192,30 @@ def bounds(told: int | str, total: float, min_cell: int) -> tuple[float, float]:
 
 
 def narrowed(
-    told: Told, counts: Mapping[Cell, int], x: Row, min_cell: int, most: int = len(LABELS)
+    views: Sequence[Told],
+    counts: Mapping[Cell, int],
+    chain: Sequence[Row],
+    min_cell: int,
+    most: int = len(LABELS),
 ) -> list[Row]:
-    """Small sums that cannot be all that they can be if of each count only is told if it is 0."""
+    """Small sums, over releases of a chain or what came since one, that cannot be all that they can
+    be if of each count of the last release only is told if it is 0.
+    """
+    n, x = len(chain), chain[-1]
     least: Told = {cell: ">0" if n else 0 for cell, n in counts.items()}
+    came = np.diff(chain, axis=0, prepend=0).ravel()
+    until = [np.arange(n) <= place for place in range(n)]
     found = []
-    for row in protected_rows(counts, set(release(x).supports)):
-        if is_small(int(row @ x), min_cell):
-            low, high = ends(row, told, x, min_cell, most)
-            freely = ends(row, least, x, min_cell, most)
-            if low > max(1, freely[0]) + 1e-6 or high < min(min_cell - 1, freely[1]) - 1e-6:
-                found.append(row)
+    for row, part in product(
+        protected_rows(counts, set(release(x).supports)), [*until, *(~one for one in until[:-1])]
+    ):
+        goal = np.kron(part, row)
+        if is_small(int(goal @ came), min_cell):
+            low, high = ends(goal, views, chain, min_cell, most)
+            if low > 1 + 1e-6 or high < min_cell - 1 - 1e-6:
+                freely = ends(goal, [*views[:-1], least], chain, min_cell, most)
+                if low > max(1, freely[0]) + 1e-6 or high < min(min_cell - 1, freely[1]) - 1e-6:
+                    found.append(goal)
     return found
 
 
@@ -207,7 +228,7 @@ def narrowed(
 def test_what_is_told_leaves_each_small_count_possible(drawn: Drawn) -> None:
     x, counts, min_cell = drawn
 
-    assert narrowed(protected(counts, release(x), min_cell), counts, x, min_cell) == []
+    assert narrowed([protected(counts, release(x), min_cell)], counts, [x], min_cell) == []
 
 
 @given(releases())
@@ -231,9 +252,30 @@ def test_where_counts_protected_alone_tell_nothing_no_more_are_withheld(drawn: D
     }
     fewest = max(len(labels) for labels, n in zip(SETS, x, strict=True) if n)
     caps = range(fewest, len(LABELS) + 1)
-    if not any(narrowed(alone, counts, x, min_cell, most) for most in caps):
+    if not any(narrowed([alone], counts, [x], min_cell, most) for most in caps):
         told = protected(counts, release(x), min_cell)
 
         assert {c: n for c, n in told.items() if isinstance(n, int)} == {
             c: n for c, n in alone.items() if isinstance(n, int)
         }
+
+
+CAME = st.dictionaries(st.integers(0, len(SETS) - 1), st.integers(1, 12), min_size=1, max_size=4)
+"""Instances that come with a release, by the number of their set of labels."""
+
+
+@given(releases(), st.lists(CAME, min_size=1, max_size=2))
+def test_releases_of_a_chain_leave_each_small_count_and_difference_possible(
+    drawn: Drawn, came: list[dict[int, int]]
+) -> None:
+    x, asked, min_cell = drawn
+    more = [np.array([one.get(place, 0) for place in range(len(SETS))], float) for one in came]
+    chain = list(accumulate(more, initial=x))
+    views, known = list[Told](), list[Known]()
+    for place, now in enumerate(chain):
+        counts, of = {cell: int(ROWS[cell] @ now) for cell in asked}, release(now)
+        views.append(protected(counts, of, min_cell, Known(earlier=tuple(known))))
+        every = {carried(node): n for node, n in of.supports.items()} | counts
+        ranges = left_possible(views[-1], of, min_cell)
+        known.append(Known(of.labelled, of.assertions, every, ranges))
+        assert narrowed(views, counts, chain[: place + 1], min_cell) == []

@@ -5,6 +5,7 @@ Told are releases, of which a later one may contain the earlier one.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from itertools import combinations, pairwise, product
 from typing import Any
@@ -129,6 +130,69 @@ def test_no_small_difference_of_two_releases_is_told(seed: int, n: int) -> None:
         if high - low < 1e-6 < most - least:
             narrow.append(f"{value}: {came} exactly")
     assert narrow == []
+
+
+def few_sets(seed: int) -> tuple[dict[Value, Any], Any, int]:
+    """Sets of a few cells, some of one column; of every third seed some count labels."""
+    draw = np.random.default_rng(seed)
+    m, n = int(draw.integers(3, 7)), int(draw.integers(2, 6))
+    sizes = np.where(draw.random(n) < 0.4, draw.integers(1, m, n), draw.integers(m, 6 * m, n))
+    has = {
+        (f"c{place // 2}", str(place)): draw.integers(0, 2 + (seed % 3 == 0), n).astype(float)
+        for place in range(int(draw.integers(2, 7)))
+    }
+    return {value: row for value, row in has.items() if row.any()}, sizes.astype(float), m
+
+
+@pytest.mark.parametrize("seeds", [range(start, start + 5) for start in range(0, 30, 5)])
+def test_what_is_withheld_of_sets_is_enough_and_none_of_it_in_vain(seeds: range) -> None:
+    """Told again, each would narrow a small count, or of few in one set outside another."""
+    for seed in seeds:
+        has, sizes, m = few_sets(seed)
+        counts = {value: int(row @ sizes) for value, row in has.items()}
+        alone = {value: f"<{m}" if 0 < n < m else n for value, n in counts.items()}
+
+        def show(withheld: Collection[Value], alone: Any = alone) -> dict[Value, Shown]:
+            return {value: None if value in withheld else n for value, n in alone.items()}
+
+        told = shown_within(has, sizes, show, m)
+        withheld = {value for value, n in told.items() if n is None}
+        small = [row for row in has.values() if 0 < row @ sizes < m]
+        for (one, row), (other, beside) in product(has.items(), repeat=2):
+            outside = row * (1 - beside)
+            if max(row.max(), beside.max()) < 2 and one[0] != other[0] and (row * beside).any():
+                small += [outside] if 0 < outside @ sizes < m else []
+
+        def short(
+            of: Any, has: Any = has, sizes: Any = sizes, m: int = m, small: Any = small
+        ) -> Any:
+            """By how much each small number falls short of 1, and of the most."""
+            known = [(has[value], *left(n)) for value, n in of.items() if n is not None]
+            known += [(np.ones(len(sizes)), sizes.sum(), sizes.sum())]
+            known += [(cell, 0, np.inf) for cell in np.eye(len(sizes))]
+            ends = [range_of(row, known) for row in small]
+            return np.array([(max(low - 1, 0), max(m - 1 - high, 0)) for low, high in ends])
+
+        now = short(told)
+        assert (now <= short(show(has)) + 1e-6).all(), seed
+        for value in withheld:
+            assert (short(show(withheld - {value})) > now + 1e-6).any(), (seed, value)
+
+
+def test_the_smallest_count_is_withheld_first() -> None:
+    """Few are what 20 leave of 23: of these two the first is the smaller."""
+    has = {
+        ("a", "few"): np.array([1.0, 0, 0]),
+        ("b", "many"): np.array([0.0, 1, 0]),
+        ("c", "both"): np.array([1.0, 1, 0]),
+    }
+    alone: dict[Value, Shown] = dict(zip(has, ("<5", 20, 23), strict=True))
+
+    def show(withheld: Collection[Value]) -> dict[Value, Shown]:
+        return {value: ">0" if value in withheld else n for value, n in alone.items()}
+
+    told = shown_within(has, np.array([3.0, 20, 43]), show, 5)
+    assert [*told.values()] == ["<5", ">0", 23]
 
 
 def test_columns_that_share_nothing_are_shown_as_alone() -> None:
