@@ -186,7 +186,7 @@ def shown_within(
         targets += [_Target(reader, row, (1, min_cell - 1), (0, len(places))) for row in small]
         targets += _of_releases(reader, min_cell)
     told = [value for value, n in show(()).items() if isinstance(n, int)]
-    certain = {target.value: target for target in targets if target.value in told}
+    certain = {one.value: one for one in targets if one.told and one.value in told}
     withheld, before, shown = dict(certain), -1, show(certain)
     while before != len(withheld):
         before = len(withheld)
@@ -237,7 +237,7 @@ def _of_releases(reader: _Reader, min_cell: int) -> Iterator[_Target]:
                 ends = (0, min_cell - 1) if came > 0 else (1 - min_cell, 0)
                 told = place == last and isinstance(reader.then[before].shown.get(value), int)
                 since = before + 1, place
-                yield _Target(reader, reader.has[value], ends, since, value if told else None)
+                yield _Target(reader, reader.has[value], ends, since, value, told)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,12 +286,13 @@ class _Reader:
         return told
 
     @cached_property
-    def sets_before(self) -> frozenset[bytes]:
-        """The sets that the only earlier release tells exactly."""
-        then = self.then[0].shown.items() if len(self.then) == 1 else ()
-        return frozenset(
-            self.has[one].tobytes() for one, n in then if one in self.has and isinstance(n, int)
-        )
+    def alone(self) -> list[tuple[_Reader, Told | None]]:
+        """Who knows this release alone, and who knows the only earlier one, and what that tells."""
+        (then,) = self.then
+        told = {value: then.shown.get(value) for value in self.has}
+        nothing = (np.zeros_like(self.known[0][0]), 0)
+        before = _Reader(self.has, then.counts, [nothing, *then.totals], ())
+        return [(_Reader(self.has, self.counts, self.known, ()), None), (before, told)]
 
 
 @dataclass(eq=False)
@@ -354,37 +355,18 @@ class _Lines:
         ends = np.concatenate([self.high[self.above], -self.low[~self.equal]])
         return csc_array(bounds), ends, csc_array(self.rows[self.equal]), self.low[self.equal]
 
-    def spanned(self, target: _Target) -> list[tuple[float, list[Value]]]:
-        """Whether sets that two releases tell add up to another one, whatever they count."""
-        told, rows, basis = self._both
-        goal = target.row
-        if target.since != (1, 1) or np.abs(goal - (goal @ basis.T) @ basis).max() > _NEAR:
-            return [(0.0, []), (0.0, [])]
-        weights = np.linalg.lstsq(rows.T, goal, rcond=None)[0][len(self.reader.known) :]
-        needed = [one for one, n in zip(told, weights.tolist(), strict=True) if abs(n) > _NEAR]
-        return [(float(target.ends[1] - target.ends[0]), needed), (0.0, [])]
-
-    @cached_property
-    def _both(self) -> tuple[list[Value], FloatArray, FloatArray]:
-        """Values that both releases tell, the sets that are known, and a basis of these."""
-        reader = self.reader
-        told = [one for one in self.exact if reader.has[one].tobytes() in reader.sets_before]
-        sets = [*(row for row, _ in reader.known), *(reader.has[one] for one in told)]
-        rows = np.array(sets, float)
-        _, sizes, basis = np.linalg.svd(rows, full_matrices=False)
-        return told, rows, basis[sizes > _NEAR]
-
 
 class _Target(NamedTuple):
     """What a reader is not to learn exactly: instances of a set of cells, the least and the most of
-    them that must stay possible, the first and the last release that they came with, and the count
-    that tells them by itself, if there is one."""
+    them that must stay possible, the first and the last release that they came with, the value that
+    they are the difference of, and whether its count tells them by itself."""
 
     reader: _Reader
     row: FloatArray
     ends: tuple[int, int]
     since: tuple[int, int]
     value: Value | None = None
+    told: bool = False
 
     def reach(self, shown: Told) -> list[tuple[float, list[Value]]]:
         """By how much each end of a small number falls short, and the values that make it."""
@@ -393,7 +375,21 @@ class _Target(NamedTuple):
             points = [point for one in reader.told for point in one.points]
             reader.told[:] = [_Lines(reader, shown, points)]
         found = reader.told[-1].least(self) if reader.contained else None
-        return reader.told[-1].spanned(self) if found is None else found
+        return self._by_each(shown) if found is None else found
+
+    def _by_each(self, shown: Told) -> list[tuple[float, list[Value]]]:
+        """Whether each of two releases tells the value exactly, whatever the other one has."""
+        nothing, needed = [(0.0, list[Value]()), (0.0, [])], list[Value]()
+        if self.value is None or len(self.reader.then) != 1:
+            return nothing
+        for reader, before in self.reader.alone:
+            n = reader.counts[self.value]
+            one = _Target(reader, self.row, (n - 1, n + 1), (0, 0))
+            found = one.reach(shown if before is None else before)
+            if min(gap for gap, _ in found) < 1 - _NEAR:
+                return nothing
+            needed = needed or [value for _, its in found for value in its]
+        return [(float(self.ends[1] - self.ends[0]), needed), (0.0, [])]
 
 
 _IMPOSSIBLE = 2

@@ -16,7 +16,7 @@ import pytest
 from audit.disclosure import Before, Shown, Value, shown_within, values_shown
 from fixtures.attack import range_of
 
-CHAINS = [(seed, 2) for seed in (1, 2, 4, 5, 7, 8, 10, 11, 66, 141, 147)]
+CHAINS = [(seed, 2) for seed in (1, 2, 4, 5, 7, 8, 10, 11, 63, 66, 87)]
 CHAINS += [(seed, 3) for seed in (1, 2, 4, 5, 7, 8)]
 """Seeds, and how many releases are drawn."""
 Cells = dict[tuple[str | None, ...], int]
@@ -99,12 +99,13 @@ def test_no_small_difference_of_two_releases_is_told(seed: int, n: int) -> None:
     releases, views, before = [cells], list[dict[Value, Shown]](), list[Before]()
     while len(releases) < n:
         releases.append(later(releases[-1], m, seed + 100 * (len(releases) - 1)))
-    sets, all_, one = sets_of(cells), np.ones(len(cells)), np.eye(len(cells))
+    sets, all_ = sets_of(cells), np.ones(len(cells))
     sizes = [np.array([*release.values()]) for release in releases]
     contained = all(bool((b >= a).all()) for a, b in pairwise(sizes))
 
-    def row(own: Any, first: int, last: int) -> Any:
-        return np.hstack([own * (first <= place <= last) for place in range(n)])
+    def at(own: Any, place: int) -> Any:
+        """Those in a release, by what came with each where none is gone."""
+        return np.hstack([own * (i <= place if contained else i == place) for i in range(n)])
 
     rows = []
     for place, release in enumerate(releases):
@@ -112,19 +113,18 @@ def test_no_small_difference_of_two_releases_is_told(seed: int, n: int) -> None:
         counts = {value: int(own @ sizes[place]) for value, own in sets.items()}
         total = int(sizes[place].sum())
         before.append(Before(counts, views[-1], [(all_, total)]))
-        rows += [(row(own, 0 if not contained else place, place), 0, np.inf) for own in one]
-        rows.append((row(all_, 0, place), total, total))
+        rows.append((at(all_, place), total, total))
         if place < n - 1:
-            rows += [(row(sets[v], 0, place), *left(k)) for v, k in views[-1].items()]
+            rows += [(at(sets[v], place), *left(k)) for v, k in views[-1].items()]
     small = {value: k for value, k in views[-1].items() if k == f"<{m}"}
     narrow = []
     for (value, own), (then, now) in product(sets.items(), combinations(range(n), 2)):
         came = int(own @ (sizes[now] - sizes[then]))
         if not 0 < abs(came) < m:
             continue
-        target = row(own, then + 1, now)
+        target = at(own, now) - at(own, then)
         (low, high), (least, most) = (
-            range_of(target, [*rows, *((row(sets[v], 0, n), *left(k)) for v, k in its.items())])
+            range_of(target, [*rows, *((at(sets[v], n - 1), *left(k)) for v, k in its.items())])
             for its in (views[-1], small)
         )
         if contained and (low > max(0, least) + 1e-6 or high < min(m - 1, most) - 1e-6):
