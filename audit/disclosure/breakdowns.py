@@ -215,7 +215,7 @@ def _small(
     """Cells of each value of few instances, and of those that few of one have outside another."""
     yield from (own for own in has.values() if is_small(round(float(sizes @ own)), min_cell))
     sets = [(of[0], own) for of, own in has.items() if own.max(initial=0) <= 1]
-    rows = np.array([own for _, own in sets]).reshape(-1, len(sizes))
+    rows = np.array([own for _, own in sets]).reshape(len(sets), len(sizes))
     both = (rows * sizes) @ rows.T
     few = np.rint(np.diag(both)[:, None] - both)
     for one, other in np.argwhere((few > 0) & (few < min_cell) & (both > 0)).tolist():

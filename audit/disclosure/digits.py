@@ -184,7 +184,7 @@ def _of_bounds(
         told = part[0] == part[1] and whole[0] == whole[1]
         if whole[0] and abs(part[0] / whole[0] - value) < 1e-9 and not told:
             k, n = (left_by_steps(*one, min_cell) for one in (part, whole))
-            return k, (max(n[0], min_cell, 1), max(n[1], 1))
+            return k, (max(n[0], min_cell), n[1])
     return None
 
 

@@ -194,8 +194,7 @@ class _Protection:
         """Counts that a cell is part of: published ones, and those that it is written with."""
         if cell.of_labels:
             return ()
-        sides = cell.sides if len(cell.label_sets) > 1 else []
-        published = (self.counts[side] for side in sides if side in self.counts)
+        published = (self.counts[side] for side in cell.sides if side in self.counts)
         return self.release.labelled, *published, *self.beside.get(cell, ())
 
     def _raise_sides(self, cell: Cell) -> None:
@@ -207,7 +206,7 @@ class _Protection:
         implied = shown - 1 if isinstance(shown, int) else int(shown[1:]) if shown[0] == ">" else 0
         if implied == self.release.labelled - self.min_cell:
             return
-        for side in cell.sides if len(cell.label_sets) > 1 else []:
+        for side in cell.sides:
             bound = self.shown.get(side)
             if isinstance(bound, str) and bound[0] == ">" and int(bound[1:]) < implied:
                 self.shown[side] = f">{implied}"
@@ -285,10 +284,9 @@ class _Protection:
             return
         yield (1, None), (-1, cell)
         sides = cell.sides
-        if len(cell.label_sets) > 1:
-            for side in sides:
-                if side in self._published:
-                    yield (1, side), (-1, cell)
+        for side in sides:
+            if side != cell and side in self._published:
+                yield (1, side), (-1, cell)
         if len(sides) == 2 and all(side in self._published for side in sides):
             yield (1, None), (-1, sides[0]), (-1, sides[1]), (1, cell)
 
