@@ -130,7 +130,9 @@ class KnownNodes:
         """Share of cells that are titles of nodes, or hold some joined by a sign."""
         filled = [cell for cell in cells if cell.strip()]
         signs = [sign for sign in SEPARATORS if sign != " "]
+        quoted = [_QUOTED.findall(cell) if "[" in cell else [] for cell in filled]
         parts = [[[cell], *(cell.split(sign) for sign in signs)] for cell in filled]
+        parts = [[*own, *([one] if one else [])] for own, one in zip(parts, quoted, strict=True)]
         named = (
             [sum(self.means(one.strip(_MARKS)) for one in own) / len(own) for own in some]
             for some in parts

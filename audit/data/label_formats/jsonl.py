@@ -31,7 +31,7 @@ from audit.data.json_lines import (
     plain,
     span_text,
 )
-from audit.data.known_nodes import LEAST_SHARE, KnownNodes, sign_between, split
+from audit.data.known_nodes import LEAST_SHARE, KnownNodes, is_expression, sign_between, split
 from audit.data.label_format import Chosen, Columns, LabelFormat, RawLabels, exploded, raw_labels
 from audit.data.label_formats import long, tables
 from audit.data.records import (
@@ -374,7 +374,8 @@ def _labels(
     if labels is None:
         return None
     if isinstance(labels, str) and plain_text:
-        return [one or None for one in map(str.strip, split(labels, sign))]
+        found = [one or None for one in map(str.strip, split(labels, sign))]
+        return [*filter(None, found)] if sign and is_expression(sign) else found
     if isinstance(labels, dict) and {*map(str, labels.values())} <= _ON | _OFF:
         return [name for name, value in labels.items() if str(value) in _ON]
     if not isinstance(labels, list):

@@ -220,6 +220,10 @@ READ: dict[str, tuple[str, str, Any, int, int]] = {
         "a.jsonl", "\n".join(json.dumps(
             {"id": n, "text": "x", "label": [[0, 5, "flu"], [7, n + 9, "copd"]]})
             for n in range(ROWS)), ILL, 40, 80),
+    "lists of titles within texts of JSON": (
+        "a.jsonl", "\n".join(json.dumps(
+            {"id": f"r{n}", "answer": json.dumps({"labels": [["Cats"], ["Cats", "Dogs"]][n % 2]})}
+        ) for n in range(ROWS)), "Pets\nPets > Cats\nPets > Dogs\n", 40, 60),
     "checkboxes beside others": (
         "a.csv", table("record_id,c___asthma,c___copd,c___flu,consent___1,consent___2",
                        "#,1,0,0,1,0", "#,0,1,1,0,1"), ILL, 40, 60),
