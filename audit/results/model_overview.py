@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
-from typing import Any, TypeAlias
+from typing import Any
 
 import polars as pl
 
@@ -19,8 +18,6 @@ from audit.disclosure import (
     shown,
     shown_count,
     shown_in_steps,
-    shown_parts,
-    suppress_breakdown,
     together,
     withheld_last,
 )
@@ -32,8 +29,6 @@ from audit.results.shared_tables import columns, shared_rows
 
 MOST_CONFUSED = 15
 """Number of most confused pairs that get an interval and are shown in reports."""
-ToldPairs: TypeAlias = Sequence[tuple[Sequence[set[str]], tuple[int, Shown]]]
-"""Exchanges of two labels that are told: the branches of each, how many, and how that is shown."""
 _ANSWERS = columns("node", "share", "falsely missed hits answers labelled")
 
 
@@ -41,57 +36,35 @@ def model_overview(
     run: Record,
     beside: Sequence[Mapping[str, Any]],
     counts: Published,
-    exchanged: Mapping[tuple[str, str], int],
 ) -> Overview:
     """Metric scopes, behaviours, exchanges, and pairs of data and model side by side.
 
     Args:
         beside: The pairs that the model confuses most, from `confused`.
         counts: The data's counts as they may be shown, by cell.
-        exchanged: Number of exchanges of each pair of labels that a finding reports.
 
     Returns:
-        Lists of rows by figure. Examples are shown only if all counts are. Exchanges of a model of
-        one answer are its wrong answers, which accuracies tell, and so are in steps.
+        Lists of rows by figure. Examples are shown only if all counts are. Sums of exchanges are in
+        steps: pairs that are told are parts of them, and accuracies tell those of single answers.
     """
     model, titles = run.model, run.titles
     depths = dict(run.nodes.select("node", "depth").iter_rows())
     behaviours, exchanges = ((), ()) if model is None else (model.behaviours, model.exchanges)
     scopes = () if model is None else sorted(model.scopes)
     listed = () if model is None else model.exchanged_pairs
-    pairs = _exchanged(run, listed)
-    told = _told_pairs(run, listed, pairs, exchanged) if exchanges else ()
     return {
         "scopes": [
             {"node": node, "title": titles.get(node), "depth": depths[node]} for node in scopes
         ],
         "behaviours": _behaviours(behaviours, run.min_cell),
-        "exchanges": _exchange_kinds(run, exchanges, told),
-        "branch_exchanges": _branch_exchanges(run, exchanges, told),
-        "exchanged_pairs": pairs,
+        "exchanges": _exchange_kinds(run, exchanges),
+        "branch_exchanges": _branch_exchanges(run, exchanges),
+        "exchanged_pairs": _exchanged(run, listed),
         "answers": [] if model is None else _answers(run, model.answers),
         "data_beside_model": withheld_last(
             (_beside(row, run, counts) for row in beside), "confusion", "a", "b"
         ),
     }
-
-
-def _told_pairs(
-    run: Record,
-    listed: Sequence[Mapping[str, Any]],
-    lines: Sequence[Mapping[str, Any]],
-    exchanged: Mapping[tuple[str, str], int],
-) -> ToldPairs:
-    """Those that findings tell, and those of the table as its lines show them."""
-    shown = {(line["a"], line["b"]): line["observed"] for line in lines}
-    told: dict[tuple[str, str], tuple[int, Shown]] = {
-        labels: (n, shown_count(n, (), run.min_cell)) for labels, n in exchanged.items()
-    }
-    for a, b, n in ((row["a"], row["b"], row["observed"]) for row in listed):
-        told[min(a, b), max(a, b)] = n, shown[a, b]
-    named = run.nodes.filter(pl.col("node").is_in([label for pair in told for label in pair]))
-    branches = {node: set(of) for node, of in named.select("node", "branches").iter_rows()}
-    return [([branches[label] for label in labels], one) for labels, one in told.items()]
 
 
 def _behaviours(rows: Sequence[Mapping[str, Any]], min_cell: int) -> list[dict[str, Any]]:
@@ -119,35 +92,37 @@ def _behaviour(behaviour: Mapping[str, Any], shown: Shown, min_cell: int) -> dic
     }
 
 
-def _exchange_kinds(
-    run: Record, exchanges: Sequence[Mapping[str, Any]], told: ToldPairs
-) -> list[dict[str, Any]]:
-    rows = [row for row in exchanges if row["kind"] != "branches"]
-    parts: dict[str, list[tuple[int, Shown]]] = {row["kind"]: [] for row in rows}
-    for sides, one in told if rows else ():
-        parts["within" if set.intersection(*sides) else "across"].append(one)
-    counts = _shown_lines(run, [(row["observed"], parts[row["kind"]]) for row in rows])
+def _exchange_kinds(run: Record, exchanges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
-        {"kind": row["kind"], "exchanges": count} for row, count in zip(rows, counts, strict=True)
+        {"kind": row["kind"], "exchanges": _of_lines(run, row["observed"])}
+        for row in exchanges
+        if row["kind"] != "branches"
     ]
 
 
-def _branch_exchanges(
-    run: Record, exchanges: Sequence[Mapping[str, Any]], told: ToldPairs
-) -> list[dict[str, Any]]:
+def _branch_exchanges(run: Record, exchanges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Exchanges of two branches, the largest shown excess first, then those withheld."""
-    rows = [row for row in exchanges if row["kind"] == "branches"]
-    parts: dict[frozenset[str], list[tuple[int, Shown]]] = {}
-    for sides, one in told if rows else ():
-        for ends in product(*sides) if not set.intersection(*sides) else ():
-            parts.setdefault(frozenset(ends), []).append(one)
-    lines = [(row["observed"], parts.get(frozenset((row["a"], row["b"])), [])) for row in rows]
-    counts = _shown_lines(run, lines)
-    expected = [in_proportion(row["expected"], row["margin"], run.min_cell) for row in rows]
     return _by_excess(
-        {"a": row["a"], "b": row["b"], **_titles(row, run), **_beside_chance(*numbers)}
-        for row, *numbers in zip(rows, counts, expected, strict=True)
+        {
+            "a": row["a"],
+            "b": row["b"],
+            **_titles(row, run),
+            **_beside_chance(
+                _of_lines(run, row["observed"]),
+                in_proportion(row["expected"], row["margin"], run.min_cell),
+            ),
+        }
+        for row in exchanges
+        if row["kind"] == "branches"
     )
+
+
+def _of_lines(run: Record, exchanges: int) -> Shown:
+    """A sum of exchanges in steps; of several labels an instance, it is no part of a total."""
+    model, min_cell = run.ledger["predictions"], run.min_cell
+    single, instances = model["single_label"], model["instances_matched"]
+    total = instances if single else exchanges + 2 * min_cell
+    return shown_in_steps(exchanges, total, min_cell)
 
 
 def _beside_chance(observed: Shown, expected: Shown) -> dict[str, Shown]:
@@ -227,42 +202,6 @@ def _answers(run: Record, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, A
 
 def _titles(row: Mapping[str, Any], run: Record) -> dict[str, str | None]:
     return {f"title_{end}": run.titles[row[end]] for end in ("a", "b")}
-
-
-def _shown_lines(
-    run: Record, lines: Sequence[tuple[int, Sequence[tuple[int, Shown]]]]
-) -> list[Shown]:
-    """The counts of lines that sum to a total, each with what of it is told of pairs of labels.
-
-    A line that pairs would tell a small part of is a bound, and never the only one withheld. Those
-    of single answers are in steps.
-    """
-    counts, min_cell = [count for count, _ in lines], run.min_cell
-    if counts and run.ledger["predictions"]["single_label"]:
-        whole = run.ledger["predictions"]["instances_matched"]
-        return [shown_in_steps(n, whole, min_cell) for n in counts]
-    told: list[Shown] = [*shown_parts(counts, min_cell)]
-    torn = [
-        place
-        for place, line in enumerate(lines)
-        if isinstance(told[place], int) and min_cell > 1 and _tells_a_part(*line, min_cell)
-    ]
-    for place in torn:
-        told[place] = f">{min_cell - 1}"
-    if torn and sum(not isinstance(count, int) for count in told) == 1:
-        exact = [place for place, count in enumerate(told) if isinstance(count, int)]
-        for place in sorted(exact, key=counts.__getitem__)[:1]:
-            told[place] = None
-    return told
-
-
-def _tells_a_part(count: int, parts: Sequence[tuple[int, Shown]], min_cell: int) -> bool:
-    """Whether a sum narrows a small part of it, or the rest, beside parts as they are told."""
-    rest = count - sum(n for n, _ in parts)
-    every: list[tuple[int, Shown]] = [*parts, *([(rest, ">0")] if rest > 0 else [])]
-    alone = [shown for _, shown in every]
-    opened, narrow = suppress_breakdown([n for n, _ in every], alone, min_cell, summed=[count])
-    return narrow or opened != alone
 
 
 def confused(run: Record) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from audit.disclosure import (
     shown,
 )
 from audit.results.coverage import coverage
-from audit.results.findings import EXCHANGES, CheckResult, Finding, Part, Place, values_of
+from audit.results.findings import CheckResult, Finding, Place, values_of
 from audit.results.mended import mended
 from audit.results.model_overview import confused, confused_counts, model_overview
 from audit.results.order import as_shown, shared_in_order, tells_a_number
@@ -195,7 +195,7 @@ class SharedView:
         use = coverage(self.run.nodes, drift, min_cell=min_cell, told=self._by_values)
         return {
             **overview(self._pictured, self.run, self._published, explained),
-            **model_overview(self.run, self._confused, self._published, self._exchanged),
+            **model_overview(self.run, self._confused, self._published),
             "coverage": {**use, "depths": depths_shown(use["depths"], self._published)},
         }
 
@@ -216,18 +216,6 @@ class SharedView:
     @cached_property
     def _confused(self) -> list[dict[str, Any]]:
         return confused(self.run)
-
-    @property
-    def _exchanged(self) -> dict[tuple[str, str], int]:
-        """Exchanges of each two labels that a shown finding tells."""
-        kept = (f for one in self.run.checks if one.name == EXCHANGES for f in self._kept(one))
-        told: list[Finding | Part] = []
-        for finding in kept:
-            told += finding.parts or [finding]
-        return {
-            (min(one.nodes), max(one.nodes)): int(one.evidence["instances"].value or 0)
-            for one in told
-        }
 
     @cached_property
     def _published(self) -> Published:

@@ -84,6 +84,27 @@ def test_small_cells_of_data_or_model_withhold_what_is_derived(toy_hierarchy: Hi
     assert row["confusion_low"] is row["confusion_high"] is None
 
 
+def test_sums_of_exchanges_tell_no_few_of_them_beside_the_others() -> None:
+    """Answers are sets; labels of two branches are exchanged on 40 instances, and on a few more."""
+    world = tree("a b < left", "c d < right", "left right < top")
+
+    def sums(few: int) -> list[object]:
+        labels = repeated([(90, ["a", "b"]), (40, ["a"]), (few, ["b", "d"]), (90, ["c", "d"])])
+        given = {("a",): "c", ("b", "d"): "a"}
+        answers = {
+            name: dict.fromkeys(given.get(tuple(own), own), 1.0) for name, own in labels.items()
+        }
+        data = labelled(world, labels, persons=True)
+        model = predicted(data, answers, set_valued=True, single_label=False)
+        shared = run_audit(data, Policy(), predictions=model, anyway=True).shared()["overview"]
+        of_branches = [row["observed"] for row in shared["branch_exchanges"]]
+        return [*of_branches, *(row["exchanges"] for row in shared["exchanges"])]
+
+    told = [sums(few) for few in (5, 9)]
+    assert told[0] == told[1]
+    assert any(str(one).startswith(">") for one in told[0])
+
+
 def test_ties_stand_in_node_order_and_the_list_ends() -> None:
     leaves = [f"n{number:02}" for number in range(12)]
     flat = tree(f"{' '.join(leaves)} < top")
@@ -98,7 +119,7 @@ def test_ties_stand_in_node_order_and_the_list_ends() -> None:
 
 def test_without_predictions_every_list_is_empty(toy_hierarchy: Hierarchy) -> None:
     found = run_audit(labelled(toy_hierarchy, {"a": ["dog"]}))
-    empty = model_overview(found, (), {}, {})
+    empty = model_overview(found, (), {})
 
     assert set(empty) == {
         "scopes", "behaviours", "exchanges", "branch_exchanges", "exchanged_pairs", "answers",
