@@ -55,24 +55,26 @@ def strongest(pairs: pl.LazyFrame, min_cell: int) -> pl.DataFrame:
 def most_frequent(pairs: pl.LazyFrame, nodes: pl.DataFrame, min_cell: int) -> pl.DataFrame:
     """The pairs of two nodes of one depth on most instances, the most frequent of each depth first.
 
-    Pairs of the most frequent nodes are looked at, and of more until no other node is on as many
-    instances as the last pair of its depth.
+    Pairs of the most frequent nodes of a depth are looked at, and of more of them until each other
+    node is on fewer instances than the last of the pairs.
     """
     below = (pl.col("depth") > 0) & (pl.col("depth") <= DEPTHS) & (pl.col("support") > 0)
     used = nodes.filter(below).sort(["support", "node"], descending=[True, False])
     used = used.select("node", "depth", "support")
-    most = CANDIDATES
-    while True:
-        some = used.group_by("depth", maintain_order=True).head(most)
+    open_, most, settled = used, CANDIDATES, list[pl.DataFrame]()
+    while len(open_) or not settled:
+        some = open_.group_by("depth", maintain_order=True).head(most)
         near = within(pairs.filter(pl.col("joint") >= min_cell), some)
-        found = _most_of_each(near.select("a", "b", "joint"), used.select("node", "depth"))
-        last = found.group_by("depth").agg(last=pl.col("joint").min(), rows=pl.len())
-        others = used.join(some, on="node", how="anti").join(last, on="depth", how="left")
-        enough = (pl.col("rows") == EACH) & (pl.col("support") <= pl.col("last"))
+        best = _most_of_each(near.select("a", "b", "joint"), some.select("node", "depth"))
+        last = best.group_by("depth").agg(last=pl.col("joint").min(), rows=pl.len())
+        others = open_.join(some, on="node", how="anti").join(last, on="depth", how="left")
+        enough = (pl.col("rows") == EACH) & (pl.col("support") < pl.col("last"))
         rare = pl.col("support") < min_cell
-        if others.select((enough | rare).fill_null(False).all()).item():
-            break
+        left = others.filter(~(enough | rare).fill_null(False))["depth"].unique()
+        settled.append(best.filter(~pl.col("depth").is_in(left.implode())))
+        open_ = open_.filter(pl.col("depth").is_in(left.implode()))
         most *= 4
+    found = pl.concat(settled).sort("depth", maintain_order=True)
     ends = used.filter(pl.col("node").is_in(pl.concat([found["a"], found["b"]]).implode()))
     rows, places = within(pairs, ends).collect(), found.select("depth", "a", "b")
     return places.join(rows, on=["a", "b"], maintain_order="left")
