@@ -101,9 +101,7 @@ def test_mutants_are_modules_and_no_two_are_the_same() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="forks a process that has threads")
-@pytest.mark.parametrize(
-    ("fault", "noticed"), [("2 becomes 3", True), ("9 becomes 10", False)]
-)
+@pytest.mark.parametrize(("fault", "noticed"), [("2 becomes 3", True), ("9 becomes 10", False)])
 def test_tests_notice_what_changes_their_answer(fault: str, noticed: bool, tmp_path: Path) -> None:
     files = {"small.py": SMALL, "test_small.py": TESTS, "conftest.py": PROFILE}
     for name, content in (files | {"pytest.ini": "[pytest]\nmarkers = slow\n"}).items():
