@@ -90,6 +90,7 @@ def compared(release: Planted, limits: oracle.Limits) -> tuple[oracle.Scanned, M
             squares = math.fsum(share**2 for share in shares)
             assert row["group_squares"] == (pytest.approx(squares, rel=1e-8) if scaled else None)
             assert row["effective"] == (close(own.observed / own.scale) if scaled else None)
+            assert row["shrunk_ratio"] == close(shrunk(own, own.explained))
     if decided:
         ids, told = measured.hierarchy.nodes, measured.excess.found
         assert found(measured) == wanted.reported
@@ -97,9 +98,20 @@ def compared(release: Planted, limits: oracle.Limits) -> tuple[oracle.Scanned, M
         parents = {pair: wanted.together.get(pair) for pair in wanted.reported}
         named = [None if parent is None else ids[parent] for parent in told["parent"]]
         assert named == list(parents.values())
-        strengths = [one.strength for one in wanted.found if one.reported]
-        assert told["strength"].to_list() == [close(strength) for strength in strengths]
+        reported = [one for one in wanted.found if one.reported]
+        for line, one in zip(told.iter_rows(named=True), reported, strict=True):
+            own = wanted.family[one.pair]
+            assert (line["instances"], line["groups"]) == (own.records, own.groups * grouped)
+            assert line["strength"] == close(one.strength)
+            assert line["explained"] == close(one.explained)
+            assert line["shrunk_ratio"] == close(shrunk(own, one.explained))
     return wanted, measured
+
+
+def shrunk(own: oracle.Judged, explained: float | None) -> float | None:
+    """How many times as many effective records a pair has as are explained, drawn to 1."""
+    each = own.scale or 1.0
+    return None if explained is None else (own.observed / each + 0.5) / (explained / each + 0.5)
 
 
 @st.composite
@@ -129,12 +141,11 @@ def test_every_pair_is_judged_and_found_as_in_plain_python(
     compared(release, stated)
 
 
-SMALL, LARGE = (44, 240), (30, 1500)
-"""Nodes and records at most."""
+SMALL, LARGE = {"nodes": 44, "records": 240}, {"nodes": 30, "records": 1500}
 
 
 @pytest.mark.parametrize(
-    ("seed", "size", "stated"),
+    ("seed", "drawn", "stated"),
     [
         pytest.param(100025, SMALL, (2, 1.5, 0.9), id="a name keeps nine tenths"),
         pytest.param(300051, LARGE, (2, 3.0, 0.9), id="the rest of a named pair has an excess"),
@@ -145,13 +156,17 @@ SMALL, LARGE = (44, 240), (30, 1500)
         pytest.param(100117, SMALL, (2, 1.5, 0.9), id="a tenth of the smaller support is entailed"),
         pytest.param(300097, LARGE, (2, 1.5, 0.9), id="the odds of a frequent node"),
         pytest.param(300243, LARGE, (2, 3.0, 0.9), id="what others explain is not reported"),
+        pytest.param(11, {"crossed": True}, (2, 3.0, 0.9), id="a stratum of one record"),
+        pytest.param(
+            1, {"grouped": True, "crossed": True}, (2, 1.5, 0.9), id="records of a group weigh less"
+        ),
+        pytest.param(24, {"grouped": True}, (2, 3.0, 0.9), id="groups say that it is no excess"),
     ],
 )
 def test_a_release_on_which_one_rule_decides_is_scanned_as_in_plain_python(
-    seed: int, size: tuple[int, int], stated: tuple[int, float, float]
+    seed: int, drawn: dict[str, int], stated: tuple[int, float, float]
 ) -> None:
-    nodes, records = size
-    release = planted(seed, tree=seed % 3 == 0, nodes=nodes, records=records)
+    release = planted(seed, tree=seed % 3 == 0, **drawn)  # type: ignore[arg-type]
     compared(release, oracle.Limits(*stated))
 
 

@@ -158,7 +158,6 @@ class Scan:
         self.explained = pairs.expected.copy()
         self.waiting = np.ones(len(pairs), np.bool_)
         self._added = np.zeros(len(pairs))
-        self._version = np.zeros(len(pairs), np.int64)
         n_nodes = len(meets.support)
         self._ends = [_Places(end, n_nodes) for end in (pairs.a, pairs.b)]
         self._at = np.full((2, n_nodes), -1, np.int64)
@@ -166,13 +165,13 @@ class Scan:
 
     def run(self) -> Found:
         """Run the scan. Each find takes time that grows with the surprising pairs related to it."""
-        strength = strength_of(self.pairs.observed, self.explained) / self.pairs.scale
-        heap = [(-g, place, 0) for place, g in enumerate(strength.tolist())]
+        strength = self._strength(np.arange(len(self.pairs)))
+        heap = [(-g, place) for place, g in enumerate(strength.tolist())]
         heapify(heap)
         found: list[tuple[int, float, float, float]] = []
         while heap:
-            less, place, version = heappop(heap)
-            if not self.waiting[place] or version != self._version[place]:
+            less, place = heappop(heap)
+            if not self.waiting[place] or -less != strength[place]:
                 continue
             named = self._named(place)
             observed, explained = self.pairs.observed[named], self.explained[named]
@@ -180,16 +179,17 @@ class Scan:
             found.append((named, -less, float(explained), delta))
             self.waiting[[place, named]] = False
             changed = self._explain(named, delta)
-            left = strength_of(self.pairs.observed[changed], self.explained[changed])
-            left = left / self.pairs.scale[changed]
-            self._version[changed] += 1
-            versions = self._version[changed].tolist()
-            for again in zip((-left).tolist(), changed.tolist(), versions, strict=True):
+            strength[changed] = left = self._strength(changed)
+            for again in zip((-left).tolist(), changed.tolist(), strict=True):
                 heappush(heap, again)
-        columns = list(zip(*found, strict=True)) or [(), (), (), ()]
-        return Found(
-            np.array(columns[0], np.int64), *(np.array(column, float) for column in columns[1:])
-        )
+        named_pairs, *numbers = np.array(found, np.float64).reshape(-1, 4).T
+        return Found(named_pairs.astype(np.int64), *numbers)
+
+    def _strength(self, places: IntArray) -> FloatArray:
+        """Strength of the excess that is left of pairs, per effective record; shape as given."""
+        pairs = self.pairs
+        left = strength_of(pairs.observed[places], self.explained[places])
+        return np.asarray(left / pairs.scale[places])
 
     def explaining(self, found: Found, number: int) -> list[tuple[int, float]]:
         """Earlier finds that explain part of a find, with the records explained, most first."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations, product
+from random import Random
 
 import numpy as np
 import pytest
@@ -14,8 +17,11 @@ from audit.base.dag import FloatArray
 from audit.engine.pairs.scan import Found, Meets, Rules, Scan, Surprising, strength_of
 from audit.engine.statistics.association import poisson_p_value
 from audit.hierarchies.hierarchy import Hierarchy
+from fixtures import brute_force_scan as oracle
+from fixtures.brute_force import Pair
+from fixtures.examples import examples
 from fixtures.labelled import tree
-from fixtures.strategies import hierarchies
+from fixtures.planted_pairs import planted
 
 
 def tail(observed: float, expected: float) -> float:
@@ -45,6 +51,7 @@ def scanned(
     observed: Sequence[float],
     expected: FloatArray,
     rules: Rules,
+    scale: Sequence[float] = (),
 ) -> Scan:
     """A scan of some pairs, in node order; every node has the same support.
 
@@ -54,11 +61,12 @@ def scanned(
         observed: Observed records of each.
         expected: Expected records of every two nodes, shape (n_nodes, n_nodes).
         rules: The limits.
+        scale: What one effective record of each counts; empty: 1.
     """
     a, b = np.array(pairs, np.int64).reshape(-1, 2).T
     above = np.diff(hierarchy.closure.indptr)
-    counted, scale = np.array(observed, np.float64), np.ones(len(a))
-    surprising = Surprising(a, b, counted, expected[a, b], above[a] + above[b], scale)
+    counted, each = np.array(observed, np.float64), np.array(scale or [1.0] * len(a))
+    surprising = Surprising(a, b, counted, expected[a, b], above[a] + above[b], each)
     meets = Meets(hierarchy.closure, np.ones(len(hierarchy), np.int64))
     return Scan(surprising, meets, lambda a, b: np.asarray(expected[a, b]), rules)
 
@@ -117,19 +125,53 @@ def found_and_explained(scan: Scan) -> Found:
     return found
 
 
-@given(hierarchies(), st.data())
-def test_what_explains_a_find_adds_up(hierarchy: Hierarchy, data: st.DataObject) -> None:
-    closure = hierarchy.closure.toarray() > 0
-    apart = [
-        (a, b)
-        for a, b in combinations(range(len(hierarchy)), 2)
-        if not closure[a, b] and not closure[b, a]
-    ]
-    assume(apart)
-    pairs = sorted(data.draw(st.sets(st.sampled_from(apart), min_size=1)))
-    observed = [data.draw(st.integers(6, 20)) for _ in pairs]
-    half = 1 + np.random.default_rng(data.draw(st.integers(0, 2**16))).random(closure.shape)
-    found_and_explained(scanned(hierarchy, pairs, observed, half + half.T, Rules(0.9, 2, 1.5)))
+@dataclass(frozen=True)
+class Stated(oracle.Release):
+    """A release of which it is stated what is expected of nodes: weights at or below them."""
+
+    weight: Mapping[str, float] = field(default_factory=dict)
+
+    def expected(self, a: str, b: str) -> float:
+        return math.fsum(
+            self.weight[x] * self.weight[y] for x in self.below[a] for y in self.below[b]
+        )
+
+
+def with_excesses(release: oracle.Release, pairs: list[Pair], random: Random) -> dict[Pair, float]:
+    """Records of pairs about as expected, with more at a few of them and at all above these."""
+    observed = {pair: release.expected(*pair) * random.uniform(0.8, 1.2) for pair in pairs}
+    for x, y in random.choices(pairs, k=6):
+        records = random.uniform(3, 40)
+        for a, b in pairs:
+            first, second = release.below[a], release.below[b]
+            if (x in first and y in second) or (y in first and x in second):
+                observed[a, b] += records
+    return observed
+
+
+@given(st.integers(0, 2**32), st.booleans())
+@examples(60)
+def test_pairs_are_found_named_and_explained_as_in_plain_python(seed: int, tree: bool) -> None:
+    random, drawn = Random(seed), planted(seed, tree=tree, nodes=20, records=30)
+    weight = {node: random.uniform(0.1, 1) for node in drawn.nodes}
+    release = Stated(drawn.parents, {}, groups={}, weight=weight)
+    apart = [pair for pair in combinations(drawn.nodes, 2) if not release.comparable(*pair)]
+    observed = with_excesses(release, apart, random)
+    scale = {pair: random.choice((1.0, 1.6, 2.5)) for pair in apart}
+    limits = oracle.Limits(random.choice((2, 4)), random.choice((1.05, 1.5, 3.0)))
+    threshold = random.choice((0.3, 0.02, 1e-4))
+    pairs, wanted, narrowest = oracle.finds(release, limits, threshold, observed, scale)
+    assume(narrowest > 1e-9)
+    hierarchy = drawn.dataset().hierarchy
+    ends = [(hierarchy.index(a), hierarchy.index(b)) for a, b in pairs]
+    counted, each = ([numbers[pair] for pair in pairs] for numbers in (observed, scale))
+    expected = np.array([[release.expected(a, b) for b in drawn.nodes] for a in drawn.nodes])
+    rules = Rules(threshold, limits.least_joint, limits.excess_ratio)
+    found = found_and_explained(scanned(hierarchy, ends, counted, expected, rules, each))
+
+    assert [pairs[place] for place in found.pair] == [one.pair for one in wanted]
+    for name in ("strength", "explained", "delta"):
+        assert getattr(found, name) == pytest.approx([getattr(one, name) for one in wanted])
 
 
 @pytest.mark.parametrize("first", "abrxy")

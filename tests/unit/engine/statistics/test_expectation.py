@@ -196,15 +196,16 @@ def test_branches_with_a_single_label_in_use_have_no_facet() -> None:
     assert facets.of_branch[hierarchy.index("b")] == -1
 
 
+@pytest.mark.parametrize(("most", "numbers"), [(2, [1, 1, 0]), (3, [0, 1, 2]), (4, [0, 1, 2])])
 def test_beyond_the_most_branches_those_with_fewest_labels_are_one(
-    monkeypatch: pytest.MonkeyPatch,
+    most: int, numbers: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subject, "MOST_BRANCHES", 2)
+    monkeypatch.setattr(subject, "MOST_BRANCHES", most)
     branch_of = np.array([-1, 1, 1, 1, 1, 5, 5, 5, 8, 8, 8])
-    facets = facets_of(np.array([0, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1]), branch_of)
+    facets = facets_of(np.array([0, 1, 1, 0, 0, 1, 1, 0, 1, 1, 1]), branch_of)
 
-    assert facets.count == 2
-    assert [int(facets.of_branch[branch]) for branch in (1, 5, 8)] == [0, 1, 1]
+    assert facets.count == 1 + max(numbers)
+    assert [int(facets.of_branch[branch]) for branch in (1, 5, 8)] == numbers
 
 
 def test_nothing_is_expected_of_no_record() -> None:
