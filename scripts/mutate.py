@@ -68,7 +68,8 @@ ROOMS = {
          "audit/runs/verify.py", "audit/runs/consistency.py", "audit/base/disk.py"),
         ("tests/unit/base/test_disk.py", "tests/unit/runs/test_verify.py",
          "tests/unit/runs/test_consistency.py", "tests/unit/runs/test_folder.py",
-         "tests/unit/runs/test_damaged_tables.py",
+         "tests/unit/runs/test_rendered.py", "tests/unit/runs/test_damaged_tables.py",
+         "tests/unit/runs/test_plugins.py",
          "tests/e2e/test_cli_seal_key.py", "tests/e2e/test_cli_verify.py"),
     ),
     "readers": Room(

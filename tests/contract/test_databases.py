@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import sqlite3
 from collections import Counter
@@ -357,20 +356,3 @@ def test_a_run_tells_no_secret_and_is_recomputed(
         gone = {v.name: v for v in verify_run(out, recompute=True, data=address[:-2])}
         assert gone["recomputation"].outcome == "not checked"
         assert "database is needed" in gone["inputs"].detail
-
-
-def test_a_run_of_other_rows_is_told(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "base.db") as made:
-        made.execute("CREATE TABLE tag AS SELECT 1 AS id, 'dog' AS label")
-    (tmp_path / "tree.csv").write_text("child,parent\ndog,pet\ncat,pet\n")
-    asked = ["--hierarchy", str(tmp_path / "tree.csv"), "--no-pdf", "--out", str(tmp_path / "run")]
-    os.chdir(tmp_path)
-    run = CliRunner().invoke(app, ["run", "sqlite:///base.db", "--table", "tag", *asked])
-    assert run.exit_code == 0, run.output
-    with sqlite3.connect(tmp_path / "base.db") as made:
-        made.execute("INSERT INTO tag VALUES (1, 'dog')")
-
-    verdicts = {v.name: v for v in verify_run(tmp_path / "run", recompute=True)}
-
-    assert verdicts["inputs"].outcome == "does not hold"
-    assert "other rows" in verdicts["inputs"].detail

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,26 @@ def test_a_dataset_that_moved_is_found_where_it_lies_now(audited: Path, tmp_path
     assert found.exit_code == 0, found.stdout
     assert other.exit_code == 1
     assert "data changed" in other.stdout
+
+
+def test_other_rows_of_a_database_are_told_and_so_is_one_that_is_gone(
+    audited: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with sqlite3.connect("base.db") as made:
+        made.execute("CREATE TABLE tag AS SELECT 1 AS id, 'dog' AS label")
+    of_table = ("run", "sqlite:///base.db", "--table", "tag", "--hierarchy", audited / "toy.csv")
+    assert audit(*of_table, "--no-pdf", "--out", "run").exit_code == 0
+    with sqlite3.connect("base.db") as made:
+        made.execute("INSERT INTO tag VALUES (1, 'dog')")
+    other = verdicts(audit("verify", "run", "--recompute", "--json"))["inputs"]
+    Path("base.db").unlink()
+    gone = verdicts(audit("verify", "run", "--recompute", "--json"))["inputs"]
+
+    assert other["outcome"] == "does not hold"
+    assert "other rows" in other["detail"]
+    assert gone["outcome"] == "not checked"
+    assert "database is needed" in gone["detail"]
 
 
 @pytest.mark.slow

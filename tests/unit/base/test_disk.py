@@ -24,6 +24,7 @@ from audit.base.disk import (
     on_disk,
     replacing,
     working_beside,
+    writing_file,
     written_whole,
 )
 from audit.base.errors import OutputError
@@ -162,10 +163,11 @@ def test_a_full_disk_is_told_apart_from_one_that_may_not_be_written(
     tmp_path: Path, number: int
 ) -> None:
     room = "a writable folder" if number == errno.EACCES else "room on the disk"
-    with pytest.raises(OutputError) as told, on_disk(tmp_path):
-        raise OSError(number, os.strerror(number))
-    assert room in str(told.value)
-    assert os.strerror(number) in str(told.value)
+    for guard, wanted in ((on_disk, room), (writing_file, "a file that can be written")):
+        with pytest.raises(OutputError) as told, guard(tmp_path):
+            raise OSError(number, os.strerror(number))
+        assert wanted in str(told.value)
+        assert os.strerror(number) in str(told.value)
 
 
 @pytest.mark.parametrize("failing", ["mkdtemp", "mkdir"])

@@ -249,6 +249,40 @@ def test_a_report_that_was_not_written_is_told(run: Path, name: str) -> None:
     assert details(run)[name] == f"the run has no {name}"
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "other_version", "outcome", "told"),
+    [
+        ("", "", False, "holds", "and is rendered from it byte for byte"),
+        ("</main>", "</main >", False, "does not hold", "gives other bytes"),
+        (
+            "</main>",
+            "</main >",
+            True,
+            "holds",
+            "and its texts and numbers alone; rendered by other",
+        ),
+        ("</main>", "?</main>", True, "does not hold", "gives other texts or numbers; rendered by"),
+        ("</main>", None, False, "not checked", "not rendered again: no words"),
+    ],
+)
+def test_a_report_is_what_its_result_gives_in_bytes_or_by_another_version_in_texts(
+    run: Path, old: str, new: str | None, other_version: bool, outcome: str, told: str
+) -> None:
+    def render(name: str, *_: object) -> bytes:
+        if new is None:
+            raise ValueError("no words")
+        return (run / name).read_bytes().replace(old.encode(), new.encode())
+
+    if other_version:
+        manifest = json.loads((run / "manifest.json").read_bytes())
+        manifest["versions"]["polars"] = "0.0"
+        write_manifest(run / "manifest.json", manifest)
+    verdicts = {one.name: one for one in verify_run(run, recompute=True, render=render)}
+
+    assert verdicts["report.html"].outcome == outcome
+    assert told in verdicts["report.html"].detail
+
+
 # --- bytes were changed -----------------------------------------------------------------------
 
 
