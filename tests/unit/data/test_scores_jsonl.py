@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,17 @@ def test_scores_alone_are_numbered_from_zero(tmp_path: Path) -> None:
 def test_scores_without_an_id_are_numbered_from_zero(tmp_path: Path) -> None:
     raw = read(tmp_path, '{"scores": {"dog": 1}}', '{"scores": {"dog": 0.5}}')
     assert raw.instances == ("0", "1")
+
+
+@pytest.mark.parametrize("repeated", [(), ("dog", " dog")])
+def test_lists_with_several_scores_of_a_label_are_told(
+    tmp_path: Path, repeated: tuple[str, ...]
+) -> None:
+    lists = [["dog", "cow"], [], ["cow", *repeated], ["dog"]]
+    lines = [[{"label": label, "score": 0.5} for label in labels] for labels in lists]
+    raw = read(tmp_path, *map(json.dumps, lines))
+
+    assert [reading.rows for reading in raw.readings] == [1] * bool(repeated)
 
 
 def test_labels_are_sets(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ STATED = [
     *[("state.json", {"_data_files": one}) for one in (7, "x", {"a": 1}, [7])],
     *[("dataset_dict.json", {"splits": one}) for one in (["../d"], 7, [7], {"a": 1})],
     *[("dataset_info.json", {"features": {"label": {"_type": "ClassLabel", "names": one}}})
-      for one in (["a", "a"], 7, [7], "ab", {"a": 1}, ["\ud800", "b"])],
+      for one in (["a", "a"], 7, [7], ["a", 7], "ab", {"a": 1}, ["\ud800", "b"])],
     ("dataset_info.json", {"features": [7]}),
 ]  # fmt: skip
 """Files of a saved dataset that state what is no plain name in the folder, or of another type."""
@@ -393,16 +393,26 @@ def test_labels_before_numbered_features_are_read(sizes: str, tmp_path: Path) ->
 
 
 SPELT = {
-    "ends of addresses": ("http://a.org/atc/{}", "{}", ("A10BA02", "A10BB01", "C07AB02")),
-    "a letter before all": ("{}", "D{}", ("I10.9", "E11.2", "J18.9", "D50.9", "D64.9")),
-    "a letter, no dots": ("{}", "D{}", ("I109", "E112", "J189", "D509", "D649")),
-    "slashes of libraries": ("{}", "{}", ("813/.54", "823/.91", "512.5/3", "516")),
-}
+    "ends of addresses": (
+        "http://a.org/atc/{}", "{}", ("A10BA02", "A10BB01", "C07AB02"),
+        "by the ends of their addresses, or the numbers behind their words",
+    ),
+    "a letter before all": (
+        "{}", "D{}", ("I10.9", "E11.2", "J18.9", "D50.9", "D64.9"), "behind 'D'"
+    ),
+    "a letter, no dots": (
+        "{}", "D{}", ("I109", "E112", "J189", "D509", "D649"),
+        "without their dots or blanks and behind 'D'",
+    ),
+    "slashes of libraries": (
+        "{}", "{}", ("813/.54", "823/.91", "512.5/3", "516"), "with slashes in them"
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("way", SPELT)
 def test_labels_that_are_nodes_but_for_their_spelling_are_read_and_told(way: str) -> None:
-    node, label, codes = SPELT[way]
+    node, label, codes, said = SPELT[way]
     names = [node.format(one.replace("/", "")) for one in codes]
     if "no dots" in way:
         names = [f"{one[:3]}.{one[3:]}" for one in names]
@@ -410,9 +420,9 @@ def test_labels_that_are_nodes_but_for_their_spelling_are_read_and_told(way: str
     dataset = audit.load_labels(rows, dict.fromkeys(names, "top"))
     held = dict(dataset.mappings.select("label", "node").iter_rows())
     assert held == dict(zip(rows["code"], names, strict=True))
-    assert [one.option for one in dataset.readings if "are nodes" in one.decision] == [
-        "--codes as-written"
-    ]
+    (told,) = [one for one in dataset.readings if " are nodes " in one.decision]
+    assert told.option == "--codes as-written"
+    assert told.decision.split(" are nodes ")[1] == said
 
 
 def test_a_letter_that_is_part_of_some_codes_stays() -> None:
