@@ -28,9 +28,7 @@ class Meets:
     """
 
     def __init__(self, closure: Sparse, support: IntArray) -> None:
-        self.closure, self.below = closure, csr_array(closure.T)
-        self.below.sort_indices()
-        self.support = support
+        self.closure, self.below, self.support = closure, csr_array(closure.T), support
         parted = (pairs_above(closure) > 0).astype(np.int64)
         self._overlapping = np.asarray(self.below @ parted > 0)
         self._known: dict[int, tuple[IntArray, IntArray]] = {}
