@@ -141,19 +141,14 @@ def test_every_pair_is_judged_and_found_as_in_plain_python(
     compared(release, stated)
 
 
-SMALL, LARGE = {"nodes": 44, "records": 240}, {"nodes": 30, "records": 1500}
+LARGE = {"nodes": 30, "records": 1500}
 
 
 @pytest.mark.parametrize(
     ("seed", "drawn", "stated"),
     [
-        pytest.param(100025, SMALL, (2, 1.5, 0.9), id="a name keeps nine tenths"),
-        pytest.param(300051, LARGE, (2, 3.0, 0.9), id="the rest of a named pair has an excess"),
-        pytest.param(300068, LARGE, (2, 1.05, 0.9), id="the rest of a named pair has no p value"),
-        pytest.param(100059, SMALL, (2, 3.0, 0.9), id="the named pair says how much is explained"),
         pytest.param(400154, LARGE, (3, 1.5, 0.3), id="nodes meet where most records are"),
-        pytest.param(100045, SMALL, (2, 1.5, 0.9), id="the strongest is not the least probable"),
-        pytest.param(100117, SMALL, (2, 1.5, 0.9), id="a tenth of the smaller support is entailed"),
+        pytest.param(100117, {}, (2, 1.5, 0.9), id="a tenth of the smaller support is entailed"),
         pytest.param(300097, LARGE, (2, 1.5, 0.9), id="the odds of a frequent node"),
         pytest.param(300243, LARGE, (2, 3.0, 0.9), id="what others explain is not reported"),
         pytest.param(11, {"crossed": True}, (2, 3.0, 0.9), id="a stratum of one record"),
