@@ -94,6 +94,23 @@ def test_expected_pairs_are_left_out_and_explain_as_before() -> None:
     )
 
 
+@pytest.mark.parametrize("seldom", [0, 1])
+def test_a_parent_is_expected_where_all_labels_in_use_below_it_are(seldom: int) -> None:
+    body = tree(
+        "lung heart skin < body",
+        "airway < lung",
+        "asthma cough flu < airway",
+        f"{' '.join(f'l{k}' for k in NINE)} < lung",
+        f"attack failure {' '.join(f'h{k}' for k in NINE)} < heart",
+        f"{' '.join(f's{k}' for k in NINE)} < skin",
+    )
+    known = (Expected(nodes=(one, "attack"), source="A book.") for one in ("asthma", "cough"))
+    rows = [*ELSEWHERE, *ALONE, (30, ["asthma", "attack"]), (30, ["cough", "attack"])]
+    excess = judged(repeated([*rows, (seldom, ["flu", "s0"])]), Policy(expected=tuple(known)), body)
+
+    assert named(excess, body) == [("airway", "attack")] * seldom
+
+
 def test_branches_tell_reported_pairs_and_labels_between_them() -> None:
     excess = judged(repeated(TOGETHER))
     ends = (

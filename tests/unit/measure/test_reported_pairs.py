@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -12,6 +14,7 @@ from audit.counting.counts import PairRecords
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.scan import Finds, Found, Meets, Rules, Scan, Surprising
 from audit.engine.pairs.sums import counts_only
+from audit.engine.statistics.grouped import Grouped
 from audit.measure.measure import measure
 from audit.measure.reported_pairs import that_matter
 from audit.policy.policy import Policy
@@ -43,7 +46,7 @@ def test_a_find_matters_by_its_ratio_or_where_a_node_is_frequent_by_its_odds(rec
 
 
 def matters(records: int, first: int, second: int, both: float, explained: float) -> bool:
-    """Whether the only find matters, of two branches of a root."""
+    """Whether the only find matters, of two branches of a root; weights are whole, in quarters."""
     carried = np.array([[first, second, records]])
     nothing = counts_only(np.empty(0, np.int64), np.empty(0, np.int64))
     strata = Strata(np.empty(0, np.int64), np.array([records]), carried, carried, nothing)
@@ -54,7 +57,9 @@ def matters(records: int, first: int, second: int, both: float, explained: float
     scan = Scan(pairs, meets, lambda a, b: np.full(len(a), explained), RULES)
     number = np.array([1.0])
     found = Found(np.array([0]), number, np.array([explained]), number)
-    own = PairRecords(strata, nothing, np.zeros(3, np.int64))
+    weighed = Strata(strata.cuts, 4 * strata.size, 4 * carried, 4 * carried, nothing, unit=4)
+    grouped = cast(Grouped, SimpleNamespace(strata=weighed))
+    own = PairRecords(strata, nothing, np.zeros(3, np.int64), grouped)
     return len(that_matter(Finds(scan, found, np.array([0])), own, RULES)) == 1
 
 
