@@ -106,7 +106,7 @@ class Expectation:
         share, _, missing = self._by_node
         lacking = missing.reshape(-1, len(self.size))[facets[pair], stratum]
         terms = _terms(first, share[other[pair], stratum], self.size[stratum], lacking)
-        return np.bincount(pair, terms, len(rarer)).astype(np.float64, copy=False)
+        return np.asarray(np.bincount(pair, terms, len(rarer)), np.float64)
 
     def _by_loops(self, a: IntArray, b: IntArray, into: FloatArray) -> None:
         from audit.engine.compiled import expected_joint
