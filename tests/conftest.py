@@ -92,6 +92,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(ButPassed(Path(passed)))
 
 
+@pytest.hookimpl(optionalhook=True)  # tests of mutants run without workers
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: a browser, a server or a disk is often waited for."""
     return (os.cpu_count() or 1) + 1
