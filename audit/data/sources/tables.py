@@ -77,6 +77,11 @@ class TableFile(Frame):
                 self.frame = _turned(self.frame)
         super().know(nodes, named_classes=named_classes, id=id)
 
+    def _lacking(self, required: str) -> InputError:
+        error = super()._lacking(required)
+        error.hint = f"leave --format out: it is read as a table of {first_cases(self.schema)}"
+        return error
+
 
 EITHER = ["id", "label"]
 """Columns of a table of which either may be the other."""

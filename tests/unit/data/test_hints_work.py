@@ -363,6 +363,13 @@ def made_by(path: Path, kind: str) -> Hierarchy:
     return audit.load_hierarchy(path.parent / name)
 
 
+def test_a_format_that_a_table_is_not_of_is_to_be_left_out(tmp_path: Path) -> None:
+    (path := tmp_path / "a.txt").write_text("i1 flu\ni2 copd\ni1 cough\n")
+    with pytest.raises(AuditError, match="leave --format out"):
+        audit.load_labels(path, ILL, format="grouped")
+    assert audit.load_labels(path, ILL).ledger.rows_mapped == 3
+
+
 def test_titles_without_names_of_columns_are_named_by_what_is_proposed(tmp_path: Path) -> None:
     (path := tmp_path / "class-descriptions.csv").write_text("flu,Influenza\ncopd,Lungs\n")
     with pytest.raises(AuditError, match="called so") as caught:
