@@ -131,13 +131,13 @@ def found_and_explained(scan: Scan) -> Found:
 
 @dataclass(frozen=True)
 class Stated(oracle.Release):
-    """A release of which it is stated what is expected of nodes: weights at or below them."""
+    """A release of which it is stated what is expected of nodes: numbers at or below them."""
 
-    weight: Mapping[str, float] = field(default_factory=dict)
+    stated: Mapping[str, float] = field(default_factory=dict)
 
     def expected(self, a: str, b: str) -> float:
         return math.fsum(
-            self.weight[x] * self.weight[y] for x in self.below[a] for y in self.below[b]
+            self.stated[x] * self.stated[y] for x in self.below[a] for y in self.below[b]
         )
 
 
@@ -165,8 +165,8 @@ def with_excesses(release: oracle.Release, pairs: list[Pair], random: Random) ->
 @examples(150)
 def test_pairs_are_found_named_and_explained_as_in_plain_python(seed: int, tree: bool) -> None:
     random, drawn = Random(seed), planted(seed, tree=tree, nodes=20, records=30)
-    weight = {node: random.uniform(0.05, 0.5) for node in drawn.nodes}
-    release = Stated(drawn.parents, {}, groups={}, weight=weight)
+    stated = {node: random.uniform(0.05, 0.5) for node in drawn.nodes}
+    release = Stated(drawn.parents, {}, groups={}, stated=stated)
     apart = [pair for pair in combinations(drawn.nodes, 2) if not release.comparable(*pair)]
     observed = with_excesses(release, apart, random)
     scale = {pair: random.choice((1.0, 1.6, 2.5)) for pair in apart}
