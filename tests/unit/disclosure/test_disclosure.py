@@ -6,6 +6,7 @@ import doctest
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import product
 from typing import Any
 
 import polars as pl
@@ -24,6 +25,7 @@ from audit.disclosure import (
     shown_count,
     shown_in_steps,
     suppress_breakdown,
+    withheld_last,
 )
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
@@ -353,20 +355,17 @@ def test_two_counts_in_steps_never_tell_a_small_difference(
         assert not all(0 < value < min_cell for value in differences)
 
 
-@given(st.integers(0, 60), st.integers(0, 60), min_cells)
-def test_a_count_in_steps_is_shown_as_high_as_it_and_the_total_allow(
-    value: int, rest: int, min_cell: int
-) -> None:
-    total = value + rest
-    told = shown_in_steps(value, total, min_cell)
-    steps = [step for step in range(min_cell, value + 1, min_cell) if total - step >= min_cell]
-
-    if min_cell == 1 or not rest:
-        assert told == value
-    elif steps:
-        assert told == f">{max(steps) - 1}"
-    else:
-        assert told == (f"<{min_cell}" if total >= 2 * min_cell else None)
+def test_a_count_in_steps_is_shown_as_high_as_it_and_the_total_allow() -> None:
+    for min_cell, total in product(range(1, 6), range(30)):
+        for value in range(total + 1):
+            told = shown_in_steps(value, total, min_cell)
+            steps = [n for n in range(min_cell, value + 1, min_cell) if total - n >= min_cell]
+            if min_cell == 1 or value == total:
+                assert told == value
+            elif steps:
+                assert told == f">{max(steps) - 1}"
+            else:
+                assert told == (f"<{min_cell}" if total >= 2 * min_cell else None)
 
 
 @given(counts, counts, counts, counts, st.integers(2, 30))
@@ -487,3 +486,13 @@ def test_a_number_that_grows_with_a_count_leaves_as_many_counts_as_it_must(
 
     assert (told is None) == (n < m)
     assert told is None or n < 6 * m or len(left) >= m - 1
+
+
+@given(st.dictionaries(st.integers(0, 20), st.one_of(st.none(), st.integers(0, 9))))
+def test_rows_whose_number_is_withheld_come_last_by_their_ids(
+    numbers: dict[int, int | None],
+) -> None:
+    rows = [{"id": place, "n": n} for place, n in numbers.items()]
+    last = [{"id": place, "n": None} for place in sorted(numbers) if numbers[place] is None]
+
+    assert withheld_last(rows, "n", "id") == [row for row in rows if row["n"] is not None] + last
