@@ -219,7 +219,7 @@ class _Findings(HTMLParser):
         elif tag == "code":
             self._in_code = True
             self.codes.append("")
-        elif tag == "p":
+        elif tag in ("p", "span"):
             self._in_sentence = "statement" in classes or "card-text" in classes
             self._in_id = "card-id" in classes
 
@@ -229,7 +229,7 @@ class _Findings(HTMLParser):
             self._in_article = False
         elif tag == "code":
             self._in_code = False
-        elif tag == "p":
+        elif tag in ("p", "span"):
             self._in_sentence = self._in_id = False
 
     def handle_data(self, data: str) -> None:
