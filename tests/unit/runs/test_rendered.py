@@ -45,6 +45,8 @@ def test_text_from_right_to_left_is_known() -> None:
 PARTS = {
     "finding": '<article>{b}<p class="lead statement">{a}</p><p>{b}</p><p class="card-text">{b}</p>'
     '<code>{b}</code><p class="card-id">{a}<code>{id}</code>{a}</p>{b}</article>',
+    "line": '<article><span class="finding-about statement">{a}<span>{b}</span></span>'
+    '<p class="card-text">{b}</p><p class="card-id"><code>{id}</code></p></article>',
     "beside": '<p class="statement">{a}</p><p class="card-id"><code>{id}</code></p>',
     "comment": '<!-- <article><p class="statement">All is well.</p></article> -->',
     "style": "<style>p {{ color: red }}</style>{a}",
@@ -72,9 +74,10 @@ def test_of_a_page_is_read_what_is_seen_and_what_acts(parts: list[tuple[str, str
         texts = {"a": a, "b": b, "id": f"x:{number}"}
         html += PARTS[kind].format(**{name: escape(text) for name, text in texts.items()})
         seen += "".join(texts[name] for _, name, *_ in Formatter().parse(PARTS[kind]) if name)
-        if kind == "finding":
+        if kind in ("finding", "line"):
             findings.append(FindingText(texts["id"], a + b))
-        codes |= {"finding": {b, texts["id"]}, "beside": {texts["id"]}}.get(kind, set())
+            codes |= {texts["id"]} | ({b} if kind == "finding" else set())
+        codes |= {texts["id"]} if kind == "beside" else set()
         before = [other for other, *_ in parts[:number]]
         if kind in ACTING or (kind == "script" and "script" in before):
             active.append(kind)
