@@ -72,7 +72,7 @@ class Cards(HTMLParser):
             return
         if self._open[-2:] == ["p.card-id", "code."]:
             self.ids[-1] += data
-        elif self._open[-1] in ("p.statement", "p.card-text"):
+        elif self._open[-1] in ("span.statement", "p.statement", "p.card-text"):
             self.sentences[-1] += data
 
 
