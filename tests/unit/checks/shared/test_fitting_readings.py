@@ -176,9 +176,10 @@ def test_what_fits_is_told_with_its_numbers_and_withheld_where_these_are_small()
     assert {name: finding.evidence[name].value for name in ("several", "fitted")} == {
         "several": 1, "fitted": 1,
     }  # fmt: skip
-    for fitted, said in ((1, "ways; for 1 of them one reading fits"), (None, "ways.")):
+    fits = "ways; one reading fits the other codes of most records best for 1 label."
+    for fitted, said in ((1, fits), (None, "ways.")):
         shown = {name: one.value for name, one in finding.evidence.items()} | {"fitted": fitted}
-        assert f"1 of the labels can be read in several {said}" in filled(finding.statement, shown)
+        assert f"1 label can be read in several {said}" in filled(finding.statement, shown)
     assert part.evidence["fitting"].totals == (16, 256)
     assert part.evidence["fits_best"].sources == ("instances", "fitting")
 
