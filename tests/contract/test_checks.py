@@ -427,6 +427,7 @@ READS_BADLY = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", SHOWN)
 def test_a_sentence_says_no_more_than_may_be_shown(state: str) -> None:
     """Every finding of every check, its counts bounded, and what is derived of them withheld."""

@@ -294,6 +294,7 @@ def test_a_release_with_faults(tmp_path: Path, name: str) -> None:
     assert wanted.counts.records.total("refused") > 0 < wanted.ledger.instances_without_labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "labels",
     [

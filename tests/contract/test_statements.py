@@ -238,6 +238,7 @@ def test_a_query_that_is_no_whole_table_is_refused(end: str, tmp_path: Path) -> 
         written(base, [Change("1", "remove", "dog")], tmp_path, table=None, sql=query)
 
 
+@pytest.mark.slow
 def test_occurrences_of_omop_change_as_those_in_files_do(base: Base, tmp_path: Path) -> None:
     """Each visit with two codes loses one, each with one gets another, in both tables at once."""
     own = defaultdict[str, set[str]](set)

@@ -245,6 +245,7 @@ def placed(counted: LabelDataset | PairCount) -> pl.DataFrame:
     return counted.mappings.select("label", "table", "node", "rows")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CODED)
 @pytest.mark.parametrize("rules", [EVERY, RULED], ids=["every row", "some rows"])
 def test_code_sets_of_columns_are_those_in_memory(

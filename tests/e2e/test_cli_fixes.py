@@ -78,6 +78,7 @@ def status(run: Path, check: str) -> str:
     return next(str(one["status"]) for one in checks if one["name"] == check)
 
 
+@pytest.mark.slow
 def test_what_is_certain_is_mended_and_nothing_else_moves(
     made: Path, again: Path, tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ def test_each_guard_of_a_check_is_at_work(guard: SceneGuard) -> None:
     assert any(is_at_work(number) for number in range(8 if by_chance else 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [one.name for one in ANSWER_WORLDS])
 def test_answers_that_a_model_leans_to_are_told_and_no_others(name: str) -> None:
     found = told(name, 0)

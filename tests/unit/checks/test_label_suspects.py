@@ -160,6 +160,7 @@ def test_a_label_above_one_that_is_given_does_not_lack() -> None:
     assert "cat" not in {one.nodes[0] for one in CHECK.run(measured).findings}
 
 
+@pytest.mark.slow
 def test_proposals_stand_in_the_order_of_margins() -> None:
     measured = drawn("one label, wrong ones", 0)
     for finding in CHECK.run(measured).findings:

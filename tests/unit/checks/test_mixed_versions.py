@@ -75,6 +75,7 @@ def test_no_text_has_the_shape_of_both_versions(label: str) -> None:
     assert not (has_shape_of_icd10_alone(label) and readings(label, None))
 
 
+@pytest.mark.slow
 @given(st.from_regex(r"(V[0-9]{2}|E[0-9]{3})(\.?[0-9A-Z]{0,4})", fullmatch=True))
 def test_v_and_e_codes_of_no_version_alone_never_count(label: str) -> None:
     assert not has_shape_of_icd10_alone(label)

@@ -180,6 +180,7 @@ def test_instances_without_predictions_do_not_count() -> None:
     assert told == values(alone(checked(STRONGER)))
 
 
+@pytest.mark.slow
 def test_chance_is_found_no_oftener_than_stated() -> None:
     loose = Policy(habit_ratio=Threshold(value=1.0, reason="The test alone."))
     found = 0

@@ -233,6 +233,7 @@ def _closure(n: int):  # type: ignore[no-untyped-def]
     return csr_array(np.eye(n, dtype=np.int64) + np.eye(n, k=-1, dtype=np.int64))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_once", [1, 32])
 def test_spilled_pairs_add_up(
     at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

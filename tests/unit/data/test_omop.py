@@ -282,6 +282,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(folder) if request.param == "folder" else f"{request.param}:///{path}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("vocabulary", "batch"), [("SNOMED", 13), ("ICD9CM", None)])
 def test_a_database_gives_the_rows_of_a_folder_and_batches_count_them(
     place: str, tmp_path: Path, vocabulary: str, batch: int | None

@@ -182,12 +182,14 @@ def test_the_tables_that_come_along_are_what_is_compiled(hierarchy: Hierarchy) -
     assert (fresh.exclusions, fresh.companions) == (hierarchy.exclusions, hierarchy.companions)
 
 
+@pytest.mark.slow
 def test_the_catch_alls_that_come_along_are_what_is_compiled() -> None:
     fresh = runpy.run_path(str(SCRIPTS / "compile_catch_alls.py"))["compiled"]()
 
     assert fresh.equals(pl.read_parquet(COMPILED))
 
 
+@pytest.mark.slow
 def test_catch_alls_are_computed_anew_when_a_title_is_another(hierarchy: Hierarchy) -> None:
     titles = list(hierarchy.titles)
     other = hierarchy.index("I10")

@@ -42,6 +42,7 @@ def owners(pdf: pikepdf.Pdf) -> dict[int, pikepdf.Object]:
     return {int(nums[i]): nums[i + 1] for i in range(0, len(nums), 2)}
 
 
+@pytest.mark.slow
 def test_metadata_name_pdf_ua_and_describe_its_schema(pdf: pikepdf.Pdf) -> None:
     with pdf.open_metadata() as metadata:
         assert metadata["pdfuaid:part"] == "1"

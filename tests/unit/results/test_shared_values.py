@@ -126,6 +126,7 @@ def narrowed(found: list[Instance], view: dict[str, Any]) -> tuple[int, list[str
     return exact, narrow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "unlabelled"), [*product(SEEDS, (False, True))])
 def test_findings_on_wards_and_sites_tell_no_small_ward(seed: int, unlabelled: bool) -> None:
     found = drawn(seed, unlabelled)
@@ -140,6 +141,7 @@ def test_the_few_instances_of_a_site_without_labels_are_not_told() -> None:
     assert narrowed(found, audited(found).shared())[1] == []
 
 
+@pytest.mark.slow
 def test_counts_protected_one_by_one_tell_small_wards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "audit.results.shared_view.shown_by_values",
@@ -165,6 +167,7 @@ def counts_of(view: dict[str, Any]) -> dict[tuple[str, ...], int]:
     return told
 
 
+@pytest.mark.slow
 def test_drift_tells_no_small_difference_from_earlier_releases(tmp_path: Path) -> None:
     found, more = drawn(2), drawn(102)  # without the earlier ones, four of six pairs tell some
     sizes = len(found), len(found) + 11, len(found) + 60

@@ -68,6 +68,7 @@ def standing_pairs(comparison: Comparison) -> set[tuple[str, str]]:
     return set(table.select("a", "b").iter_rows())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [6, 12, 21, 24])
 def test_a_comparison_and_the_view_of_a_run_tell_no_small_difference_together(seed: int) -> None:
     """Of nodes in a chain: what one of the two withholds, the other does not tell."""
@@ -203,6 +204,7 @@ def visits(seed: int) -> tuple[Labels, dict[str, str]]:
     return labels, {name: name[:3] for name in labels}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("both", [True, False], ids=["both", "one"])
 def test_visits_that_repeat_their_persons_are_no_change(both: bool) -> None:
     """Taken as independent these tell many; where one run has no groups, the report says so."""

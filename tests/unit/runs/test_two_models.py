@@ -58,6 +58,7 @@ MODELS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "least"), [*((kind, 11) for kind in MODELS), ("answers and sets", 1)]
 )

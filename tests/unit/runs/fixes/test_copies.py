@@ -265,6 +265,7 @@ LEFT_OUT = ["a1 yes", "a1 no", "b1 no", "a1 Yes", "b1 yes"]
 """Labels of one instance, and of each whether it counts."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["csv", "parquet", "jsonl", "xlsx"])
 def test_rows_that_do_not_count_stay_as_they_are(end: str, tmp_path: Path) -> None:
     def frame(rows: Sequence[str]) -> pl.DataFrame:
