@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import gzip
 import hashlib
 import io
@@ -192,16 +193,24 @@ def read_table(
         error = ragged(path, content, separator, preamble)
         if error:
             raise error
-    table.columns = _unquoted(table.columns)
+    named = _header(content, separator)
+    table.columns = _numbered(named if header and len(named) == table.width else table.columns)
     return table
 
 
-def _unquoted(names: Sequence[str]) -> list[str]:
-    """Names with single quotes where Polars leaves them doubled; one again is marked as such."""
+def _header(content: bytes, separator: str) -> list[str]:
+    """The first row of a text, where Polars leaves quotes within quotes doubled."""
+    text = io.TextIOWrapper(io.BytesIO(content), "utf-8", newline="")
+    with contextlib.suppress(csv.Error):
+        return next(csv.reader(text, delimiter=separator), [])
+    return []
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Names of which one again is marked as such."""
     made = list[str]()
-    for name in names:
-        own = bare = name.replace('""', '"')
-        times = 0
+    for bare in names:
+        own, times = bare, 0
         while own in made:
             own, times = f"{bare}{REPEATED}{times}", times + 1
         made.append(own)

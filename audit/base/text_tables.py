@@ -151,7 +151,8 @@ def preamble_of(lines: Sequence[str]) -> Preamble:
         raise SchemaError("annotations below the first lines are required", found="none")
     if not following:
         return Preamble()
-    sign, blanks = separator_in(following[0 if mark else -1]) or "|", _are_apart(following)
+    sign = separator_in(following[0]) if mark else _parting(following)
+    sign, blanks = sign or "|", _are_apart(following)
     said = [line for line in notes if line.strip()]
     named = [{*line.lstrip("#").lower().split("\t")} for line in (*said[-1:], following[0])]
     bare = any(one >= _OF_PHENOTYPES for one in named)
@@ -216,6 +217,14 @@ def told_of_titles(above: int, rows: int) -> tuple[Reading, ...]:
 def separator_in(line: str) -> str | None:
     """The first of tab, comma and semicolon in a line; None if there is none."""
     return next((sign for sign in "\t,;" if sign in line), None)
+
+
+def _parting(lines: Sequence[str]) -> str | None:
+    """The separator of the first line if it parts all into as many fields, as semicolons do beside
+    decimal commas; else that of the last, which titles may stand above."""
+    own = separator_in(lines[0])
+    as_long = own is not None and len({*map(len, _fields(lines, own))}) == 1
+    return own if as_long else separator_in(lines[-1])
 
 
 def _fields(lines: Sequence[str], sign: str, *, apart: bool = True) -> list[list[str]]:

@@ -55,6 +55,8 @@ _TITLED = re.compile(r"(\S+?)(?:\s*[-–—]\s*(?=[^\W\d_]{3})|\s*[(\[]).*")
 _LEADING = re.compile(r"\d+(?![^\s])")
 _QUOTED = re.compile(r'[:\[,]\s*"([^"]+)"(?!\s*:)')
 """Values within a text of JSON."""
+_LITERAL = re.compile(r'^\s*="([^"]*)"\s*$')
+"""A text as formulas of a spreadsheet write it, so that zeros at its beginning stay."""
 _SEVERAL = 5
 """Least number of different cells by which what they begin with is known."""
 _WORDS = Words()
@@ -184,7 +186,7 @@ class KnownNodes:
     def share(self, cells: Iterable[str], *, headings: bool = False) -> float | None:
         """Share of the cells that are nodes, or hold some joined by a sign; None where all are
         blank, or words for no code. Where ``headings`` are codes too, one counts as any other."""
-        filled = [*filter(self._is_filled, cells)]
+        filled = [_LITERAL.sub(r"\1", cell) for cell in cells if self._is_filled(cell)]
         weights = [self._held(cell) for cell in filled]
         if filled and not sum(weights) and (before := beginning(filled)):
             weights = [self._held(cell.strip().removeprefix(before)) for cell in filled]

@@ -12,7 +12,7 @@ import pytest
 from fixtures.explored import Visitor, entered
 from fixtures.once import filled_once
 from fixtures.part_runs import PARTS, write_part_runs
-from tests.browser.looks import assert_accessible, assert_fits, unfold
+from tests.browser.looks import COLOURS, EVERY, assert_accessible, assert_fits, unfold
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -64,7 +64,7 @@ def test_no_violation_of_wcag_2_2_aa(
     for path in paths:
         with page_of(browser, windows[part], path, **options) as page:
             unfold(page)
-            assert_accessible(page)
+            assert_accessible(page, COLOURS if scheme == "dark" else EVERY)
             assert_fits(page)
 
 

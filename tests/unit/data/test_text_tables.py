@@ -49,8 +49,10 @@ TABLES = {
     "quoted bars": ("a.psv", text(NAMES, "|", quoted=True)),
     "notes and bars": ("a.dat", "# export\n" + text(NAMES, "|")),
     "blanks before quotes": ("a.csv", text(NAMES, ", ", quoted=True)),
+    "decimal commas": ("a.csv", text((*NAMES, "kg;EUR"), ";").replace(";x\n", ";x;1,5;2.000,5\n")
+                       .replace(";y\n", ";y;0,5;3,5\n")),
     "notes and blanks": ("a.csv", "# a\n# b, c\n# " + text(NAMES, ", ")),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "content"), TABLES.values(), ids=TABLES)
@@ -68,6 +70,24 @@ def test_what_stands_before_rows_is_no_row(
     )
     assert (counted.ledger.rows_read, counted.ledger.rows_mapped) == (4, 3)
     assert source_of(path).table(["by"])["by"].str.strip_chars().to_list() == ["x", "y", "x", "y"]
+
+
+@pytest.mark.parametrize("name", ['t ""x"" y', '"t ""x"" y"', 't;""x""'])
+def test_quotes_in_the_name_of_a_column_are_those_of_the_text(name: str, tmp_path: Path) -> None:
+    rows = [f"{gene},{term}" for gene, term, _ in ROWS[:3]]
+    path = written(tmp_path / "a.csv", "\n".join([f"entry,{name}", *rows, ""]))
+    read = audit.load_labels(path, TREE)
+    counted = count_pairs(path, audit.load_hierarchy(TREE), batch=2)
+    assert read.ledger.rows_mapped == counted.ledger.rows_mapped == 3
+
+
+def test_codes_are_found_as_texts_of_a_spreadsheet_beside_decimal_commas(tmp_path: Path) -> None:
+    rows = [f'{gene};"=""{term}""";1,5;2.000,5' for gene, term, _ in ROWS[:3]]
+    path = written(tmp_path / "a.csv", "\n".join(["entry;code;kg;EUR", *rows, ""]))
+    read = audit.load_labels(path, TREE)
+    assert read.instances["instance"].to_list() == ["g1", "g2"]
+    assert (read.ledger.rows_read, read.ledger.rows_mapped) == (3, 3)
+    assert any("'=\"'" in one.decision for one in read.readings)
 
 
 def test_columns_of_gene_annotations_go_by_their_published_names(tmp_path: Path) -> None:
