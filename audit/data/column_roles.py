@@ -143,8 +143,10 @@ class TableColumns:
     def label(self) -> str | None:
         """The column, or the columns of all families, whose cells alone are nodes."""
         best = self.best
-        if best is None or self.share(best) < LEAST_SHARE:
-            return self._titled([one for one in self._alone if not says(one, PREDICTED)])
+        if best is None or self.share(best) < LEAST_SHARE or self._is_each_once(best):
+            titled = self._titled([one for one in self._alone if not says(one, PREDICTED)])
+            if titled is not None or best is None or self.share(best) < LEAST_SHARE:
+                return titled
         if (lowest := self.lowest(best)) is not None:
             return lowest
         if self._lacks_zeros(best) or self._is_torn(best):
@@ -297,6 +299,12 @@ class TableColumns:
         every = families(self.source.schema).values()
         rest = {name for names in every if held & {*names} for name in names} - held
         return any(self.source.share_of_nodes(name) for name in rest)
+
+    def _is_each_once(self, name: str) -> bool:
+        """Whether cells are whole numbers of which none stands twice, and nodes are no codes."""
+        nodes, cells = self.source.nodes, [*filter(None, self.values.get(name, ()))]
+        plain = nodes is not None and not nodes.coded and all(map(str.isdecimal, cells))
+        return plain and len({*cells}) == len(cells) > 1
 
     def are_numbers(self, name: str) -> bool:
         """Whether each of the first cells of a column is a whole number or blank."""

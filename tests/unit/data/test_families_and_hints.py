@@ -485,3 +485,15 @@ def test_of_levels_of_one_path_the_lowest_is_read(tmp_path: Path) -> None:
 def test_the_second_answer_of_a_model_is_no_label(tmp_path: Path) -> None:
     table = {"path": NUMBERS, "true_label": codes(0), "pred": codes(1), "top2_label": codes(2)}
     assert taken(audit.load_labels(written(table, tmp_path), "icd9cm"))["--label"] == "true_label"
+
+
+def test_rows_numbered_as_nodes_are_named_no_labels_beside_titles(tmp_path: Path) -> None:
+    names = ["Live animals", "Bird cages", "Coats", "Shoes"]
+    tree = "".join(f"{n},{name},9\n" for n, name in enumerate(names, start=1))
+    (tmp_path / "tree.csv").write_text(f"id,name,parent_id\n9,Goods,\n{tree}", "utf-8")
+    path = written({"sku": ["1", "2", "3", "4"], "kind": names[::-1]}, tmp_path)
+
+    read = audit.load_labels(path, tmp_path / "tree.csv")
+
+    assert taken(read)["--label"] == "kind"
+    assert [read.hierarchy.nodes[n] for n in read.assertions["node"]] == ["4", "3", "2", "1"]
