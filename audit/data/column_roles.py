@@ -143,10 +143,10 @@ class TableColumns:
     def label(self) -> str | None:
         """The column, or the columns of all families, whose cells alone are nodes."""
         best = self.best
-        if best is None or self.share(best) < LEAST_SHARE or self._is_each_once(best):
-            titled = self._titled([one for one in self._alone if not says(one, PREDICTED)])
-            if titled is not None or best is None or self.share(best) < LEAST_SHARE:
-                return titled
+        if best is None or self.share(best) < LEAST_SHARE:
+            return self._titled()
+        if self._is_each_once(best) and (titled := self._titled()) is not None:
+            return titled
         if (lowest := self.lowest(best)) is not None:
             return lowest
         if self._lacks_zeros(best) or self._is_torn(best):
@@ -281,9 +281,10 @@ class TableColumns:
     def _holds_all(self, name: str, others: Sequence[str]) -> bool:
         return all(one == name or self._stands_in(one, name) for one in others)
 
-    def _titled(self, names: Sequence[str]) -> str | None:
+    def _titled(self) -> str | None:
         """The only column, or family, whose cells are titles of nodes, where none holds nodes."""
         nodes = self.source.nodes
+        names = [one for one in self._alone if not says(one, PREDICTED)]
         names = [one for one in names if not (self.values[one] and self.are_numbers(one))]
         lists = {one: sum(self.source.first_lists(one), start=list[str]()) for one in names}
         cells = {n: self.source.first_cells(n) or lists[n] for n in names} if nodes else {}
