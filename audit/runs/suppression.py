@@ -78,8 +78,8 @@ def suppress(
         InputError: If a node is unknown or occurs twice, or counts cannot be of one hierarchy.
 
     A table of 400 nodes takes seconds, one of 1,000 about half a minute. The method is that of
-    *Small cells* in ``docs/methods.md``; where units are counted at one node only, programs over
-    all nodes at once, else over the nodes around each.
+    docs/methods/small_cells.md; where units are counted at one node only, programs over all nodes
+    at once, else over the nodes around each.
 
     >>> import audit
     >>> tree = audit.load_hierarchy({"all": {"a": {}, "b": {}, "c": {}}})

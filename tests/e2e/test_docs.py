@@ -92,6 +92,15 @@ def test_guides_are_short() -> None:
         assert (ROOT / "docs" / f"{guide}.md").stat().st_size <= 6000, guide
 
 
+def test_methods_are_twelve_pages_and_each_is_short() -> None:
+    pages = sorted((ROOT / "docs" / "methods").glob("*.md"))
+    assert len(pages) == 12
+    assert [page.name for page in pages if page.stat().st_size > 12_000] == []
+    links = [f"(methods/{page.name})" for page in pages]
+    contents = (ROOT / "docs" / "methods.md").read_text("utf-8")
+    assert [link for link in links if link not in contents] == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [page for page in ("start", *GUIDES) if blocks(ROOT / "docs" / f"{page}.md", "sh")]

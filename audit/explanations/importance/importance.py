@@ -1,7 +1,7 @@
 """Importance alignment: do models decide for the reasons that people give, and do accurate ones?
 
 Definitions are those of *To what extent do human explanations of model behavior align with actual
-model behavior?* (Prasad et al.), equations 1 to 7 and section 5; docs/methods/importance.md says
+model behavior?* (Prasad et al.), equations 1 to 7 and section 5; docs/methods/agreement.md says
 what was decided where the paper leaves room.
 """
 

@@ -141,7 +141,7 @@ def column_readings(labels: pl.DataFrame, tables: Collection[str]) -> list[Colum
     An alternative gives other codes to more than 1 % of the rows, and is less than 1,000 times less
     likely. The likeliest is sure of no label that may be another code of its sets by any so likely.
     There is no reading where most labels are no codes in any way of writing.
-    docs/methods/codes.md, says how likely a reading is.
+    docs/methods/hierarchy.md, says how likely a reading is.
 
     Args:
         labels: ``label, rows``: each distinct label as written.

@@ -1,4 +1,4 @@
-"""The examples of docs/methods.md that are worked by hand, against the product."""
+"""The examples of docs/methods/ that are worked by hand, against the product."""
 
 from __future__ import annotations
 
