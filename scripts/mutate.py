@@ -56,12 +56,13 @@ ROOMS = {
     "disclosure": Room(
         ("audit/disclosure/*.py", "audit/results/published_cells.py",
          "audit/results/shared_findings.py"),
-        ("tests/unit/disclosure", "tests/unit/results/test_coverage.py",
-         "tests/unit/results/test_published_cells.py",
-         "tests/unit/results/test_shared_findings.py", "tests/property/test_protection_laws.py",
-         "tests/property/test_views_of_one_release.py", "tests/property/test_reader_laws.py",
-         "tests/property/test_label_sums.py", "tests/property/test_release_laws.py",
-         "tests/property/test_disclosure_laws.py"),
+        ("tests/unit/disclosure", "tests/test_doctests.py", "tests/unit/results",
+         "tests/unit/runs/test_shared_view.py", "tests/unit/runs/test_chains_of_releases.py",
+         "tests/property/test_protection_laws.py", "tests/property/test_views_of_one_release.py",
+         "tests/property/test_reader_laws.py", "tests/property/test_label_sums.py",
+         "tests/property/test_release_laws.py", "tests/property/test_disclosure_laws.py",
+         "tests/property/test_model_reader_laws.py",
+         "tests/property/test_model_question_laws.py"),
     ),
     "seal": Room(
         ("audit/runs/manifest.py", "audit/runs/sealed_run.py",
@@ -90,9 +91,7 @@ ROOMS = {
         ("tests/unit/engine/statistics/test_fdr.py",
          "tests/unit/engine/statistics/test_expectation.py",
          "tests/unit/engine/pairs/test_scan.py", "tests/unit/engine/pairs/test_meets.py",
-         "tests/unit/measure/test_reported_pairs.py",
-         "tests/unit/measure/test_pair_verdicts.py", "tests/unit/measure/test_pair_excess.py",
-         "tests/property/test_pair_scan_laws.py"),
+         "tests/unit/measure", "tests/test_doctests.py", "tests/property/test_pair_scan_laws.py"),
     ),
 }  # fmt: skip
 

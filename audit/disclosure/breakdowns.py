@@ -183,7 +183,7 @@ def shown_within(
     targets = list[_Target]()
     for places in sorted(of_some, key=len):
         reader = _Reader(has, counts, known, [earlier[place] for place in places])
-        targets += [_Target(reader, row, (1, min_cell - 1), (0, len(places))) for row in small]
+        targets += [_Target(reader, row, (1, min_cell - 1)) for row in small]
         targets += _of_releases(reader, min_cell)
     told = [value for value, n in show(()).items() if isinstance(n, int)]
     certain = {one.value: one for one in targets if one.told and one.value in told}
@@ -201,7 +201,7 @@ def shown_within(
         first = next(i for i, target in enumerate(targets) if target is withheld[value])
         order = sorted(range(len(targets)), key=lambda i: i != first)
         needed = any(
-            gap > max(own, 0.0) + _NEAR
+            gap > own + _NEAR
             for i in order
             for (gap, _), own in zip(targets[i].reach(again), gaps[i], strict=True)
         )
@@ -332,7 +332,7 @@ class _Lines:
             if found.status == _IMPOSSIBLE and self.reader.then:
                 return None
             self.points += [] if found.x is None else [found.x]
-            gap = found.fun - end if found.status == 0 and found.fun is not None else 0.0
+            gap = max(found.fun - end, 0.0) if found.status == 0 and found.fun is not None else 0.0
             gaps.append((gap, self._leaned_on(found) if gap > _NEAR else []))
         return gaps
 
@@ -358,13 +358,13 @@ class _Lines:
 
 class _Target(NamedTuple):
     """What a reader is not to learn exactly: instances of a set of cells, the least and the most of
-    them that must stay possible, the first and the last release that they came with, the value that
-    they are the difference of, and whether its count tells them by itself."""
+    them that must stay possible, the first and the last release that they came with (none: all),
+    the value that they are the difference of, and whether its count tells them by itself."""
 
     reader: _Reader
     row: FloatArray
     ends: tuple[int, int]
-    since: tuple[int, int]
+    since: tuple[int, ...] = ()
     value: Value | None = None
     told: bool = False
 
@@ -384,7 +384,7 @@ class _Target(NamedTuple):
             return nothing
         for reader, before in self.reader.alone:
             n = reader.counts[self.value]
-            one = _Target(reader, self.row, (n - 1, n + 1), (0, 0))
+            one = _Target(reader, self.row, (n - 1, n + 1))
             found = one.reach(shown if before is None else before)
             if min(gap for gap, _ in found) < 1 - _NEAR:
                 return nothing

@@ -132,6 +132,11 @@ class Release:
     direct: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
+    def carrying(self) -> dict[Cell, int]:
+        """Number of instances that carry each node in use, by cell."""
+        return {carried(node): count for node, count in self.supports.items()}
+
+    @cached_property
     def _labels_below(self) -> dict[str, list[int]]:
         """Numbers of the labels at or below each node that has any."""
         below: dict[str, list[int]] = {}

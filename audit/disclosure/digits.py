@@ -54,14 +54,14 @@ def in_digits(
     if min_cell <= 1:
         return {name: _finite(value) for name, value in numbers.items()}
     told = dict[str, Number]()
-    others = counts[0][1] - counts[0][0]
-    n = _not_small(left_by_steps(*counts[0], min_cell), min_cell)
-    least = {False: n[0], True: min(n[0], counts[0][1] - n[1]) if others else n[0]}
+    own, total = counts[0]
+    least, most = _not_small(left_by_steps(own, total, min_cell), min_cell)
+    smaller = min(least, total - most) if own < total else least
     for name, ends in _intervals(numbers):
         value, beside = _finite(numbers[name]), name in apart
         known = {end: one for end in ends if (one := _finite(numbers[end])) is not None}
         told |= dict.fromkeys((name, *ends))
-        if value is None or (beside and 0 < others < min_cell):
+        if value is None or (beside and 0 < total - own < min_cell):
             continue
         if bounds := _of_bounds(name, value, counts, min_cell):
             told[name] = _middle(*bounds)
@@ -70,7 +70,8 @@ def in_digits(
         if _is_chance(name):
             told[name] = _upwards(value)
             continue
-        step = _step(value, known, max(least[beside], 1), (counts[0][0], n), min_cell)
+        side = smaller if beside else least
+        step = _step(value, known, side, (own, (least, most)), min_cell)
         told[name] = _told(value, min(step, STEPS[-1] * _scale(value)))
         told |= {end: _told(one, step, _side(end)) for end, one in known.items()}
     return told

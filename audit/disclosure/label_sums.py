@@ -236,11 +236,10 @@ class LabelSums:
     ) -> tuple[Numbers, Numbers]:
         """Range of each count from the totals of a release and from which labels are in use."""
         sets, n_labels = self._sets.of_labels, len(used)
-        low, high = np.zeros((2, sets.size), np.int64)
-        high[: sets.instances(0)] = release.assertions
-        high[sets.instances(0) : sets.further(0)] = release.labelled
-        high[sets.further(0) :] = release.assertions - release.labelled
+        n, further = len(sets.number), release.assertions - release.labelled
+        high = np.repeat([release.assertions, release.labelled, further], [n, n, sets.size - 2 * n])
         high[sets.further(0) :][:n_labels] = 0
+        low = np.zeros_like(high)
         low[:n_labels], high[:n_labels] = used, np.where(used, release.labelled, 0)
         every = sets.number.get(frozenset(range(n_labels)))
         if every is not None:

@@ -150,12 +150,15 @@ class _Protection:
         return False
 
     @cached_property
+    def _now(self) -> Known:
+        """The totals and counts of this release, as those of earlier ones are."""
+        counts = {**self.release.carrying, **self._published}
+        return Known(self.release.labelled, self.release.assertions, counts)
+
+    @cached_property
     def _chains(self) -> list[Chain]:
         """Earlier releases that this one can contain, with those that each can contain in turn."""
-        supports = {carried(node): count for node, count in self.release.supports.items()}
-        totals = self.release.labelled, self.release.assertions
-        now = Known(*totals, {**supports, **self._published})
-        return chains_within(now, self.known.earlier)
+        return chains_within(self._now, self.known.earlier)
 
     def _protect_beside(self, chain: Chain) -> None:
         """Protect what is small of each release of a chain, of this one, and of what came since.
@@ -164,7 +167,7 @@ class _Protection:
         """
         for part in parts_of(chain):
             for form, inference in self._narrow(part, chain):
-                if not self._free(inference, form, part) and len(chain) > 1:
+                if not self._free(inference, form, part) and len(chain) != 1:
                     for one in chain:
                         for own in parts_of((one,)):
                             if is_small(self._value(form, own, (one,)), self.min_cell):
@@ -175,8 +178,7 @@ class _Protection:
         small = self._small_forms(self._forms, part, chain)
         for start in range(0, len(small), AT_ONCE):
             some = [(form, self._around(form, chain)) for form in small[start : start + AT_ONCE]]
-            least = reached(some, part, 1, 1, self._left)
-            wide = least & reached(some, part, -1, self.min_cell - 1, self._left)
+            wide = set.intersection(*(reached(some, part, *end, self._left) for end in self._ends))
             yield from (one for place, one in enumerate(some) if place not in wide)
 
     def _around(self, form: Form, chain: Chain) -> Inference:
@@ -213,9 +215,8 @@ class _Protection:
 
     def _tell_depths(self) -> None:
         """Tell labels by depth as lines of their total; withheld ones as ``>0``."""
-        cells = sorted(
-            (cell for cell in self.counts if cell.of_labels), key=lambda cell: int(cell.meets[0][1])
-        )
+        cells = [cell for cell in self.counts if cell.of_labels]
+        cells.sort(key=lambda cell: int(cell.meets[0][1]))
         alone = shown_parts([self.counts[cell] for cell in cells], self.min_cell)
         few = of_few_labels(filter(self.counts.get, cells), self.release)
         for cell, line in zip(cells, alone, strict=True):
@@ -227,7 +228,7 @@ class _Protection:
 
         The labels at a depth go first, then counts of nodes; exact ones before bounds.
         """
-        holds = not self.known.earlier or any(earlier in chain for chain in self._chains)
+        holds = earlier.lies_within(self._now)
         sums = LabelSums.of(self.release, self._published, earlier, contained=holds)
         steps = [step for cell in self.counts for step in self._less_precise(cell)]
         steps.sort()
@@ -257,8 +258,7 @@ class _Protection:
 
     def _small_forms(self, forms: Iterable[Form], part: Part, chain: Chain) -> list[Form]:
         """What must stay possible from 1 to ``min_cell - 1``, without what is so trivially."""
-        small = ((form, self._value(form, part, chain)) for form in forms)
-        return [form for form, value in small if is_small(value, self.min_cell)]
+        return [form for form in forms if is_small(self._value(form, part, chain), self.min_cell)]
 
     @cached_property
     def _published(self) -> Mapping[Cell, int]:
@@ -268,7 +268,7 @@ class _Protection:
     @cached_property
     def _forms(self) -> tuple[Form, ...]:
         """All sums that are protected where they are small."""
-        every = map(carried, self.release.supports) if seen_whole(self.release) else ()
+        every = self.release.carrying if seen_whole(self.release) else ()
         return tuple(
             dict.fromkeys(
                 form
@@ -334,7 +334,7 @@ class _Protection:
     def _free(self, inference: Inference, form: Form, part: Part) -> bool:
         """Withhold what narrows a form; False where no releases have all these counts."""
         found = 0.0
-        for sign, wanted in ((1, 1), (-1, self.min_cell - 1)):
+        for sign, wanted in self._ends:
             while not inference.reaches(form, part, sign, wanted, self._left):
                 found, binding = inference.least(form, part, sign, self._left, wanted=wanted)
                 if not sign * (found - wanted) > SLACK:
@@ -352,6 +352,11 @@ class _Protection:
                 self.shown[chosen] = self._withheld(chosen)
                 del self._left
         return not isnan(found)
+
+    @property
+    def _ends(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The least and the most that must stay possible, each with its sign in a program."""
+        return (1, 1), (-1, self.min_cell - 1)
 
     @cached_property
     def _left(self) -> Left:

@@ -104,8 +104,7 @@ class WholeInference(Inference):
         every = sum(size for _, size in self.classes)
         if len(self.classes) > LABELS or not replace(self, most=every)._has_instances(left):
             return False
-        mean = self.release.assertions / self.release.labelled
-        self.most = max(3, ceil(mean - SLACK))
+        self.most = ceil(self.release.assertions / self.release.labelled)
         while not self._has_instances(left):
             self.most += 1
         return True
@@ -131,7 +130,6 @@ class WholeInference(Inference):
         n_parts, n_more = len(part), ((0, 0), (0, len(held)))
         self.points = [np.pad(x.reshape(n_parts, -1), n_more).ravel() for x in self.points]
         self.labelled = np.ones(self.labels.shape[0], np.bool_)
-        self.few = np.zeros(0, np.int64)
         del self._lines
         return True
 
@@ -210,12 +208,12 @@ def worthiest(each: Floats, sums: Sequence[Sum], sizes: Counts, most: int) -> tu
         (diags_array(sign.astype(np.float64)) @ hit[asked] - whole[sum_of], np.minimum(sign, 0)),
         (whole - signed @ hit, 1 - n_met),
     ]
-    at_least = [LinearConstraint(matrix, low, np.inf) for matrix, low in rows if matrix.shape[0]]
+    at_least = [LinearConstraint(matrix, low, np.inf) for matrix, low in rows]
     some = LinearConstraint(np.arange(ends[-1])[None] < n, 1, most)
     worth = np.concatenate([each, np.zeros(n + n_sets), [one for one, _, _ in sums]])
     solved = milp(
         -worth,
-        integrality=(np.arange(ends[-1]) < 2 * n).astype(np.int64),
+        integrality=np.ones(ends[-1]),
         bounds=Bounds(0, np.append(sizes, np.ones(ends[-1] - n))),
         constraints=[*at_least, some],
     )

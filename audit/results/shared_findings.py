@@ -246,8 +246,8 @@ def _beside_each_other(
     A sum is withheld rather than a line that other numbers tell of: they would tell it again.
     """
     counts = [part.evidence.get("instances") for part in finding.parts]
-    unnamed = any(one.kind == "unnamed" for one in counts if one)
-    if finding.check in _SEEN_TOGETHER or unnamed or not all(counts):
+    named = all(one and one.kind != "unnamed" for one in counts)
+    if finding.check in _SEEN_TOGETHER or not named:
         return [known, *of_parts]
     evidence = shown(finding.evidence, min_cell, known)
     alone = [

@@ -367,7 +367,7 @@ def _as_releases(tables: Sequence[_Table], min_cell: int) -> dict[Any, Told]:
         counts = {carried(n): int(m) for n, m in zip(table.nodes, table.counts, strict=True)}
         shown = protected(counts, release, min_cell, Known(earlier=earlier))
         ranges = left_possible(shown, release, min_cell)
-        every = counts | {carried(node): n for node, n in release.supports.items()}
+        every = counts | release.carrying
         earlier += (Known(release.labelled, release.assertions, every, ranges),)
         told[table.period] = {cell.meets[0][1]: _exact(n) for cell, n in shown.items()}
     return told

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from decimal import Decimal
 
+ROWS = 1 << 20
 LIMIT: int = 3
 """What it is."""
 
@@ -28,8 +29,8 @@ def small(count: int | None, limits: list[int] = []) -> bool:
     if count is None or isinstance(count, int | float) and count < 0:
         raise ValueError
     total = 0
-    for limit in limits:
-        total += limit * 2
+    for limit, one in zip(limits, limits, strict=True):
+        total += limit * 2 if one is limit else 0
     return 0 < count <= max(total, min(LIMIT, 9))
 '''
 TESTS = """
@@ -78,9 +79,11 @@ def test_every_kind_of_fault_is_made_once() -> None:
         "count < 0: Lt becomes LtE",
         "0 becomes 1",
         "0 becomes 1",
-        "without: total += limit * 2",
+        "without: total += limit * 2 if one is limit else 0",
+        "one is limit: Is becomes IsNot",
         "limit * 2: Mult becomes Add",
         "2 becomes 3",
+        "0 becomes 1",
         "0 < count <= max(total, min(LIMIT, 9)): Lt becomes LtE",
         "0 < count <= max(total, min(LIMIT, 9)): LtE becomes Lt",
         "0 becomes 1",

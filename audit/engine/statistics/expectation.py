@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -46,8 +47,7 @@ class Expectation:
     @cached_property
     def _missing(self) -> FloatArray:
         """One minus the factor, shape (n_strata, n_facets^2)."""
-        n_facets = self.factor.shape[1]
-        return 1.0 - self.factor.reshape(len(self.factor), n_facets**2)
+        return 1.0 - self.factor.reshape(len(self.factor), prod(self.factor.shape[1:]))
 
     @cached_property
     def _there(self) -> Sparse:
@@ -64,7 +64,7 @@ class Expectation:
         expected = np.empty(len(a))
         fill = self._by_loops if self._worth_compiling(len(a)) else self._by_terms
         chunks = [slice(start, start + CHUNK) for start in range(0, len(a), CHUNK)]
-        if len(chunks) < 2:
+        if len(a) <= CHUNK:
             fill(a, b, expected)
             return expected
         self._rarer(a[:1], b[:1])  # so that no two threads look for the strata of nodes
@@ -84,7 +84,7 @@ class Expectation:
 
     def _by_terms(self, a: IntArray, b: IntArray, into: FloatArray) -> None:
         rarer, other, times = self._rarer(a, b)
-        facets = self.facet[a] * self.factor.shape[1] + self.facet[b]
+        facets = np.ravel_multi_index((self.facet[a], self.facet[b]), self.factor.shape[1:])
         if FEW_STRATA * int(times.sum()) >= len(a) * len(self.size):
             into[:] = 0.0
             for size, share, missing in zip(self.size, self.share, self._missing, strict=True):

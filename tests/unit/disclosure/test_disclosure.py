@@ -15,6 +15,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from audit.disclosure import (
+    Quantity,
     coarse,
     count,
     derived,
@@ -480,7 +481,7 @@ def test_a_number_that_grows_with_a_count_leaves_as_many_counts_as_it_must(
     rate: float, n: int, m: int
 ) -> None:
     """Small counts tell none; of others one less than m are left where the step ends at one."""
-    told = in_proportion(rate * n, n, m)
+    told = shown({"n": Quantity(rate * n, "proportional", (n,))}, m)["n"]
     nearby = range(max(n - 12 * m, m), n + 12 * m)
     left = [k for k in nearby if in_proportion(rate * k, k, m) == told]
 

@@ -11,8 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from audit.disclosure import Cell, Release, carried, inference, protected, protection, together
+from audit.disclosure import (
+    Cell,
+    Release,
+    carried,
+    inference,
+    is_small,
+    protected,
+    protection,
+    together,
+)
 from audit.disclosure.feasibility import is_possible
+from audit.disclosure.whole import Sum, worthiest
 from audit.results.published_cells import pair_cells
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES
@@ -85,6 +95,33 @@ def releases(draw: st.DrawFn) -> tuple[Release, dict[Cell, int]]:
     return release, {cell: counts[cell] for cell in kept}
 
 
+@given(releases())
+@examples(25)
+def test_a_value_is_reached_where_the_least_program_reaches_it(
+    drawn: tuple[Release, dict[Cell, int]],
+) -> None:
+    """With others as one, with a few kinds of many, and without any where it was reached before."""
+    release, counts = drawn
+
+    def left(cell: Cell) -> tuple[int, int]:
+        n = counts.get(cell, 0)
+        return (1, MIN_CELL - 1) if is_small(n, MIN_CELL) else (n, n)
+
+    def programs() -> list[tuple[inference.Form, inference.Inference]]:
+        forms = [form for cell in counts for form in (((1, cell),), ((1, None), (-1, cell)))]
+        return [(form, inference.Inference.of(form, release, counts, ())) for form in forms]
+
+    for sign, wanted in ((1, 1), (-1, MIN_CELL - 1)):
+        end, solved = ((1,), sign, wanted, left), programs()
+        goals = [sign * one.least(form, (1,), sign, left)[0] for form, one in solved]
+        reach = [goal <= sign * wanted + 1e-6 for goal in goals]
+
+        assert inference.reached(programs(), *end) == set(np.flatnonzero(reach).tolist())
+        assert [one.reaches(form, *end) for form, one in solved] == reach
+        with patch.object(inference, "MANY", 0):
+            assert [one.reaches(form, *end) for form, one in programs()] == reach
+
+
 @pytest.mark.parametrize("types", [8, 3])
 @given(releases())
 @examples(25)
@@ -102,6 +139,38 @@ def test_what_is_withheld_is_the_same_however_programs_are_tried_first(
             whole = protected(counts, release, MIN_CELL)
 
     assert alone == first == whole
+
+
+def worths(seed: int) -> tuple[np.ndarray, list[Sum], np.ndarray, int]:
+    """What a few classes of label are worth, alone and in sums, their sizes, and the most taken."""
+    draw = np.random.default_rng(seed)
+    n = int(draw.integers(2, 5))
+
+    def some() -> list[np.ndarray]:
+        return [draw.random(n) < 0.5 for _ in range(draw.integers(3))]
+
+    sums = [(float(draw.integers(-6, 7)), some(), some()) for _ in range(draw.integers(1, 5))]
+    return draw.integers(-3, 3, n) / 2, sums, draw.integers(1, 4, n), int(draw.integers(1, 4))
+
+
+@pytest.mark.parametrize("seeds", [range(start, start + 10) for start in range(0, 40, 10)])
+def test_the_instance_that_is_worth_most_is_that_of_all_there_can_be(seeds: range) -> None:
+    for seed in seeds:
+        each, sums, sizes, most = worths(seed)
+        worth = {
+            has: float(each @ has)
+            + sum(
+                weight
+                for weight, met, missed in sums
+                if all(np.any(one * has) for one in met)
+                and not any(np.any(one * has) for one in missed)
+            )
+            for has in product(*(range(size + 1) for size in sizes))
+        }
+        found, counts = worthiest(each, sums, sizes, most)
+
+        assert found == pytest.approx(worth[tuple(counts.tolist())]), seed
+        assert found == pytest.approx(max(n for has, n in worth.items() if 1 <= sum(has) <= most))
 
 
 def test_those_who_carry_two_nodes_by_different_labels_can_be_all_with_two_labels() -> None:

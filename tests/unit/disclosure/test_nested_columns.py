@@ -200,3 +200,13 @@ def test_the_smallest_count_is_withheld_first() -> None:
 def test_columns_that_share_nothing_are_shown_as_alone() -> None:
     cells: Cells = {(a, b): 50 for a in "xy" for b in "12"}
     assert set(shown(cells, 11).values()) == {100}
+
+
+@pytest.mark.parametrize("before", [50, None])
+def test_a_count_that_few_came_to_is_told_where_the_one_before_was_not(before: Shown) -> None:
+    has = {("a", "x"): np.array([1.0, 0]), ("a", "y"): np.array([0.0, 1])}
+    sizes, (x, y) = np.array([52.0, 60]), has
+    earlier = Before({x: 50, y: 60}, {x: before, y: None})
+    told = shown_within(has, sizes, partial(values_shown, has, sizes, 11), 11, (), [earlier])
+
+    assert (told[x] == 52) == (before is None)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import cast
 
+import numpy as np
 import polars as pl
 import pytest
 
+from audit.engine.pairs.scan import Finds
+from audit.engine.statistics.expectation import Facets, LabelPairs
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
-from audit.measure.pair_excess import BRANCHES, Excess
+from audit.measure.pair_excess import BRANCHES, Excess, branch_map
 from audit.measure.reported_pairs import FOUND
 from audit.policy.policy import Policy
 from audit.policy.rules import Expected
@@ -128,3 +133,18 @@ def test_branches_tell_reported_pairs_and_labels_between_them() -> None:
         times for times, (a, b) in TOGETHER if not {a[0], b[0]} & {"s"}
     )
     assert told["heart", "skin"]["found"] == 0
+
+
+def test_branches_that_nothing_links_are_told_from_one_expected_pair_of_labels_on() -> None:
+    """Of three branches with facets; half of what is drawn is expected."""
+    facets = Facets(np.array([0, 1, 2]), 3)
+    observed = np.zeros((1, 3, 3), np.int64)
+    observed[0, 0, 0] = 1
+    drawn = np.array([[[0.0, 1.98, 2.0], [1.98, 0.0, 2.02], [2.0, 2.02, 0.0]]])
+    labels = LabelPairs(facets, observed, drawn, np.array([0.5]))
+    nothing = SimpleNamespace(ends=np.zeros((2, 0), np.int64), observed=[], explained=np.zeros(0))
+    told = branch_map(cast(Finds, nothing), labels, np.arange(3))
+
+    assert told.select("a", "b", "label_pairs", "label_pairs_expected").rows() == [
+        (0, 0, 1, 0), (0, 2, 0, 1), (1, 2, 0, 1.01),
+    ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import polars as pl
@@ -96,6 +97,58 @@ def test_a_pair_whose_p_value_is_the_threshold_is_tested_between_groups() -> Non
     assert measured.excess.threshold == 0
     assert measured.excess.found.is_empty()
     assert measured.pairs.frame.select(pl.col("p_value").min()).collect().item() > p_value
+
+
+def together_in(measured: Measurements) -> dict[str, float]:
+    """The line of the pair."""
+    both = (pl.col("a") == "asthma") & (pl.col("b") == "attack")
+    return whole(measured).row(by_predicate=both, named=True)
+
+
+def test_a_pair_that_groups_carry_is_no_excess_below_the_least_records() -> None:
+    rows = repeated([*ELSEWHERE, (40, TOGETHER)])
+    groups = {name: str(place // 2) for place, name in enumerate(rows)}
+    measured = [measure(labelled(BODY, rows, groups=groups), stated(least_joint=5))]
+    effective = together_in(measured[0])["effective"]
+    for least in (effective, math.nextafter(effective, 99)):
+        measured.append(measure(labelled(BODY, rows, groups=groups), stated(least_joint=least)))
+    free, at_least, below = (together_in(one)["p_value"] for one in measured)
+
+    assert 5 < effective < 40
+    assert at_least == free < 1e-3
+    assert below == 1
+
+
+def test_a_pair_of_a_single_group_is_told_with_it() -> None:
+    rows = repeated([*ELSEWHERE, (8, TOGETHER)])
+    groups = {
+        name: "one" if labels == TOGETHER else str(place % 50)
+        for place, (name, labels) in enumerate(rows.items())
+    }
+    line = together_in(measure(labelled(BODY, rows, groups=groups), Policy()))
+
+    assert (line["groups"], line["explained"]) == (1, None)
+
+
+def test_a_find_is_taken_out_of_what_others_expect_from_its_limit_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dataset = labelled(BODY, repeated([*ELSEWHERE, (40, TOGETHER)]))
+
+    def expected(rounds: int, limit: float) -> float:
+        monkeypatch.setattr(pair_excess, "MOST_ROUNDS", rounds)
+        monkeypatch.setattr(pair_excess, "LARGE_FIND", limit)
+        return together_in(measure(dataset, Policy()))["expected_length"]
+
+    once = expected(1, 1.5)
+    limit = next(one for one in around(40 / once) if one * once == 40)
+
+    assert expected(10, limit) < expected(10, limit * (1 + 1e-12)) == once
+
+
+def around(value: float) -> tuple[float, ...]:
+    """A number and the two beside it."""
+    return math.nextafter(value, 0), value, math.nextafter(value, math.inf)
 
 
 def test_why_nothing_is_judged_is_told() -> None:

@@ -45,6 +45,7 @@ def expectations(draw: st.DrawFn) -> Expectation:
     )
 
 
+ONE = np.ones((3, 1, 1))
 PAIRS = np.array(np.triu_indices(N_NODES, 1), np.int64)
 
 
@@ -66,6 +67,22 @@ def test_compiled_loops_and_terms_give_the_same_bits(expected: Expectation) -> N
     assert (loops == terms).all()
 
 
+@pytest.mark.parametrize("can", [True, False])
+@pytest.mark.parametrize("more", [0, 1])
+def test_loops_are_compiled_from_as_many_steps_on_as_it_pays(can: bool, more: int) -> None:
+    """Three strata of each pair are a step each."""
+    a, b = PAIRS
+    expected = Expectation(np.ones(3), np.ones((3, N_NODES)), np.zeros(N_NODES, np.int64), ONE)
+    with (
+        patch.object(subject, "WORTH_COMPILING", 3 * len(a) + more),
+        patch.object(subject, "can_compile", lambda: can),
+        patch.object(Expectation, "_by_loops") as loops,
+    ):
+        expected.joint(a, b)
+
+    assert loops.called == (can and not more)
+
+
 @given(expectations())
 def test_chunks_change_no_bit(expected: Expectation) -> None:
     a, b = np.tile(PAIRS, 3)
@@ -75,16 +92,19 @@ def test_chunks_change_no_bit(expected: Expectation) -> None:
         assert (expected.joint(a, b) == whole).all()
 
 
-def test_only_strata_that_have_the_rarer_node_take_time() -> None:
-    share = np.eye(300, N_NODES + 1)
+@pytest.mark.parametrize(("strata", "each"), [(5, 5), (6, 1), (300, 1)])
+def test_only_strata_that_have_the_rarer_node_take_time(strata: int, each: int) -> None:
+    """But for few, which are taken one by one: each node is in one, and the last one in all."""
+    share = np.zeros((strata, N_NODES + 1))
+    share[np.arange(N_NODES) % strata, np.arange(N_NODES)] = 1
     share[:, N_NODES] = 0.5
-    one = np.ones((300, 1, 1))
-    expected = Expectation(np.full(300, 10.0), share, np.zeros(N_NODES + 1, np.int64), one)
+    one, facet = np.ones((strata, 1, 1)), np.zeros(N_NODES + 1, np.int64)
+    expected = Expectation(np.full(strata, 10.0), share, facet, one)
     with patch.object(subject, "_terms", wraps=subject._terms) as terms:
         expected._by_terms(*np.triu_indices(N_NODES + 1, 1), np.empty(N_NODES * (N_NODES + 1) // 2))
 
     pairs = N_NODES * (N_NODES + 1) // 2
-    assert sum(len(call.args[0]) for call in terms.call_args_list) == pairs
+    assert sum(len(call.args[0]) for call in terms.call_args_list) == pairs * each
 
 
 @given(expectations())
