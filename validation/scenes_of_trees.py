@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.random import Generator
 
-from audit import Hierarchy, LabelDataset, Policy
+from audit import Hierarchy, LabelDataset, Policy, load_predictions
 from audit.base.dag import FloatArray
 from audit.policy.rules import Companion, Exclusive
 from validation.scene import Drawn, Fact, dataset, in_order, predicted, tree, zipf
@@ -280,6 +280,43 @@ def model(rng: Generator, stronger: float) -> Drawn:
     fact = Fact(frozenset({a, b}))
     data = dataset(hierarchy, records)
     return Drawn(data, [fact] if added_pairs else (), predictions=predicted(answers, data))
+
+
+def left_out(rng: Generator, omitted: float, judged: int = 40) -> Drawn:
+    """A model that finds nine of ten labels and adds as many as one in twenty by chance.
+
+    Three labels are left out of ``omitted`` of the records that have them, the others of one in
+    fifty. People judge so many answers of each label that records lack, and one in twenty wrongly.
+    """
+    hierarchy = tree(4, 2, 2)
+    leaves = [node for node in hierarchy.nodes if node[-2] == "l"]
+    true = zipf(rng, leaves, 1_500, 3)
+    flat = [label for record in true for label in record]
+    planted = [label for label, _ in Counter(flat).most_common(3)] if omitted > 0.02 else []
+    given, rows, lacking = list[list[str]](), list[tuple[str, str]](), dict[str, list[int]]()
+    for name, record in enumerate(true):
+        rates = [omitted if label in planted else 0.02 for label in record]
+        kept = [label for label, rate in zip(record, rates, strict=True) if rng.random() >= rate]
+        given.append(kept or record)
+        added = rng.choice(flat, rng.binomial(len(record), 0.05)).tolist()
+        for answer in dict.fromkeys([*(a for a in record if rng.random() < 0.9), *added]):
+            if answer not in given[-1]:
+                lacking.setdefault(answer, []).append(len(rows))
+            rows.append((f"r{name:06}", answer))
+    said = [""] * len(rows)
+    for every in lacking.values():
+        for row in rng.choice(every, min(judged, len(every)), replace=False).tolist():
+            right = rows[row][1] in true[int(rows[row][0][1:])]
+            said[row] = ("wrong", "right")[right == (rng.random() < 0.95)]
+    facts = [
+        Fact(frozenset({one}), {"instances": k, "judged": min(judged, len(lacking[one]))})
+        for one in planted
+        if (k := sum(said[row] == "right" for row in lacking[one]))
+    ]
+    data = dataset(hierarchy, given)
+    table = pl.DataFrame(rows, ["id", "prediction"], orient="row")
+    table = table.with_columns(said=pl.Series(said))
+    return Drawn(data, facts, predictions=load_predictions(table, data, verdict="said"))
 
 
 def stray(rng: Generator, stray: int) -> Drawn:

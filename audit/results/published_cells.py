@@ -22,7 +22,7 @@ from audit.disclosure import (
     seen_whole,
     together,
 )
-from audit.results.findings import SUSPECTS
+from audit.results.findings import OMITTED, SUSPECTS
 from audit.results.pictured_pairs import Published
 from audit.results.record import Record
 
@@ -60,7 +60,7 @@ def evidence_cells(
         }
     if check == "model_habit" and len(nodes) == 2:
         return {"data_instances": _met(release, *nodes)}
-    if check == SUSPECTS:
+    if check in (SUSPECTS, OMITTED):
         return {"labelled": labelled(nodes[0])}
     if check not in _KEYED_PAIRS and (check not in _PAIRS or key):
         return {}
@@ -163,23 +163,3 @@ def scope_counts(run: Record) -> Iterator[tuple[Cell, int]]:
     within = run.nodes.filter(pl.col("node").is_in(scopes) & (pl.col("support") > 0))
     for node, support in within.select("node", "support").iter_rows():
         yield carried(node), support
-
-
-def analysis_counts(run: Record) -> Iterator[tuple[Cell, int]]:
-    """Instances that carry each node that an analysis counts, where small ones are withheld."""
-    supports = run.release.supports if run.min_cell > 1 else {}
-    for node in sorted({node for part in run.analyses for node in part.nodes} & supports.keys()):
-        yield carried(node), supports[node]
-
-
-def uninformative_counts(run: Record) -> Iterator[tuple[Cell, int]]:
-    """How many instances have uninformative labels only; that no finding says so tells a 0.
-
-    Where labels are normalised, the check may read lists of codes instead, and tell nothing.
-    """
-    root = run.release.root
-    if root is not None and run.identity["normaliser"] is None:
-        for check in run.checks:
-            if check.name == UNINFORMATIVE[0] and not check.crashed:
-                found = (f for f in check.standing if f.key == UNINFORMATIVE[1])
-                yield only_uninformative(root), sum(f.touched for f in found)

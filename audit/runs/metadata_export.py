@@ -18,6 +18,7 @@ from uuid import NAMESPACE_URL, uuid5
 from audit.base.disk import replacing
 from audit.base.errors import OutputError
 from audit.base.plurals import counted
+from audit.results.findings import OF_MODEL
 from audit.results.order import first_findings
 from audit.results.result import to_json_bytes
 from audit.runs.folder import HTML, PDF
@@ -47,8 +48,6 @@ _CONTEXT: Mapping[str, Any] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     **{term: f"cr:{term}" for term in _TERMS.split()},
 }
-_OF_MODEL = ("label_suspects", "model_confuses", "model_habit")
-"""Checks that say something of a model, and nothing of the data."""
 
 
 def croissant(shared: Mapping[str, Any], name: str) -> _Record:
@@ -63,7 +62,7 @@ def croissant(shared: Mapping[str, Any], name: str) -> _Record:
     """
     ledger, identity = shared["ledger"], shared["identity"]
     hierarchy, tool = identity["hierarchy"], identity["tool"]
-    first = [one for check, one in first_findings(shared) if check not in _OF_MODEL]
+    first = [one for check, one in first_findings(shared) if check not in OF_MODEL]
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -114,7 +113,7 @@ def _missing(ledger: Mapping[str, Any]) -> str:
 def _judged(shared: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The checks of the data that applied and did not crash."""
     for check in shared["checks"]:
-        if check["status"] not in ("error", "not_applicable") and check["name"] not in _OF_MODEL:
+        if check["status"] not in ("error", "not_applicable") and check["name"] not in OF_MODEL:
             yield check
 
 

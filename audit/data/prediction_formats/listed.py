@@ -36,14 +36,16 @@ def read_scores(source: Source, classes: Classes | None) -> RawPredictions:
     return read_columns(source, instance, node, score)
 
 
-def read_columns(source: Source, instance: str, node: str, score: str) -> RawPredictions:
-    """Read the columns of these names."""
+def read_columns(source: Source, instance: str, node: str, score: str | None) -> RawPredictions:
+    """Read the columns of these names; without one of scores each row is an answer."""
     frame = source.table()
     source.refuse_numbers(instance, node)
     scores = pick(frame, source, instance=instance, node=node)
-    scores = scores.with_columns(_numbers(frame[score], source))
+    numbers = _numbers(frame[score], source) if score else pl.lit(1.0).alias("score")
+    scores = scores.with_columns(numbers)
     _require_rows(scores, source)
-    return listed(scores, scores["instance"].unique(maintain_order=True), source)
+    instances = scores["instance"].unique(maintain_order=True)
+    return listed(scores, instances, source, set_valued=not score, verdicts=source.verdicts)
 
 
 def matches_scores(source: Source) -> bool:
@@ -191,7 +193,7 @@ def read_answers(source: Source, classes: Classes | None) -> RawPredictions:
         return replace(of_frame(rows, source, classes), numbered=True)
     others = without_index(source.table().select(roles.others)).columns
     instance = id_among(others, None, (), source)
-    if score:
+    if score or source.verdicts is not None:
         return read_columns(source, instance, column, score)
     several = hold_several(source.first_cells(column))
     named = Columns(id=instance, label=column)
@@ -233,7 +235,7 @@ def as_frame(frame: pl.DataFrame, source: Source, classes: Classes | None) -> Fr
     """A table that was made of another source, as a source that knows the same."""
     made = Frame(frame)
     made.know(source.nodes, named_classes=classes is not None, id=source.id)
-    made.instances = source.instances
+    made.instances, made.verdicts = source.instances, source.verdicts
     return made
 
 
