@@ -7,6 +7,7 @@ import codecs
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from tempfile import TemporaryDirectory
 
 from audit.base.errors import first_cases
 from audit.base.files import SNIFFED_BYTES, first_bytes, is_gzip, read_bytes
+from audit.base.lines_below import lines_below
 from audit.base.readings import Reading
 from audit.base.spreadsheets import stream_of
 from audit.base.text_tables import separator_in
@@ -38,6 +40,7 @@ class Dialect:
         rows: Number of that of the first row.
         unnamed: Whether a first column has no name.
         whole: The separator and the quote of cells that may hold line ends.
+        names: The names of the columns, where no line is they.
     """
 
     said: str
@@ -46,6 +49,7 @@ class Dialect:
     rows: int = 1
     unnamed: bool = False
     whole: tuple[str, str] | None = None
+    names: tuple[str, ...] = ()
 
     def written(self, text: str) -> str:
         """The text as values separated by commas, up to the first blank line below a rule."""
@@ -53,7 +57,8 @@ class Dialect:
         below: Sequence[str] = lines[self.rows :]
         if self.rows > self.header + 1:
             below = [*takewhile(str.strip, below)]
-        first = [*([""] if self.unnamed else []), *self.split(lines[self.header])]
+        named = self.names or self.split(lines[self.header])
+        first = [*([""] if self.unnamed else []), *named]
         made = io.StringIO()
         write = csv.writer(made, lineterminator="\n").writerows
         write([first, *self._rows(below, len(first))])
@@ -79,6 +84,7 @@ def dialect_of(lines: Sequence[str]) -> Dialect | None:
         return None
     ways = (
         _ruled, _apart_by_signs, _quoted, _one_more, _in_columns, _apart_by_blanks, _of_one_name,
+        _of_several,
     )  # fmt: skip
     return next((found for way in ways if (found := way(lines)) is not None), None)
 
@@ -213,14 +219,62 @@ def _of_one_name(lines: Sequence[str]) -> Dialect | None:
     return Dialect(said, lambda line: numbered, whole=(sign, '"'))
 
 
+def _of_several(lines: Sequence[str]) -> Dialect | None:
+    """Rows of several lengths, whose last cells are a few texts again and again, as labels are."""
+    sign = next(filter(None, map(separator_in, lines)), None)
+    try:
+        first, *rows = filter(None, csv.reader(lines[:-1], delimiter=sign or ",", strict=True))
+    except csv.Error:
+        return None
+    least = min(map(len, rows), default=0)
+    more = [row for row in rows if len(row) > least]
+    last = [cell for row in more for cell in row[least:] if cell]
+    known = {*last}
+    prose = any(cell != cell.strip() or set(cell) & {".", "|", '"'} for cell in known)
+    if (
+        sign is None
+        or prose
+        or max(_SEVERAL, 2 * len(known)) > len(last)
+        or _MANY * len(more) < len(rows)
+    ):
+        return None
+    held = [sum(row[n] in known for row in rows) / len(rows) for n in range(least)]
+    ids = next((n for n, share in enumerate(held) if share > 1 / _MANY), least)
+    longest = max(map(len, rows))
+    whole = sum(len(row) == longest for row in rows)
+    every = Counter(cell for row in rows for cell in row[ids:] if cell)
+    once = sum(n == 1 for n in every.values())
+    named = known.isdisjoint(first) and not any(re.search(r"[\d/]", cell) for cell in first[:ids])
+    if (
+        any(held[:ids])
+        or whole > _WHOLE * len(rows)
+        or _RARE * once > sum(every.values())
+        or (named and ids + 1 < len(first) < longest)
+    ):
+        return None
+    called = [f"column {chr(ord('A') + n)}" for n in range(ids)]
+    names = (*(first[:ids] if named else called), "labels")
+    said = f"a row has labels from its cell {ids + 1} on"
+
+    def split(line: str) -> list[str]:
+        row = next(csv.reader([line], delimiter=sign))
+        return [*row[:ids], "|".join(filter(None, row[ids:]))]
+
+    return Dialect(said, split, rows=int(named), names=names)
+
+
+_SEVERAL, _WHOLE = 8, 0.8
+"""Least number of labels at the ends of rows, and share of rows as long as the longest from which
+shorter ones were cut."""
+_MANY, _RARE = 10, 20
+"""Where rows have labels at their ends, of so many rows one is longer, at least; and of so many
+labels one is there once, at most."""
 _BLOCK = 2**20
 _NO_LETTERS = re.compile("[\x00-\x08\x0e-\x1f\x80-\ufffc\ufffe-\U0010ffff]")
 """What a text in Windows-1252 does not hold where it is read as UTF-8: other letters, controls."""
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _TABLES = (".csv", ".tsv", ".txt", ".tab", ".psv", ".dsv", ".dat", ".rpt", ".prn", ".asc", ".out")
 _TEXTS = (*_TABLES, ".json", ".jsonl", ".ndjson")
-_MOST = 12
-"""Number of lines below the rows of a table, at most."""
 _COPIES: dict[
     tuple[Path, int, int, int, bool], tuple[TemporaryDirectory[str], tuple[Reading, ...]]
 ] = {}
@@ -231,13 +285,13 @@ def plain_copy(path: Path, *, rows: bool = True) -> tuple[Path, tuple[Reading, .
     """A file as text in UTF-8 of its rows alone, and what is told; the file itself if it is that.
 
     What is no UTF-8 is UTF-16 if its first bytes say so, else Windows-1252, which is told; so is
-    what stands below a blank line at the end of a table of ``rows``, without any separators, and a
-    `Dialect` of its rows. What is none of these whole stays as it is: its reader refuses it.
+    what `lines_below` finds at the end of a table, and of one of ``rows`` a `Dialect` of these.
+    What is none of these whole stays as it is: its reader refuses it.
     """
     bare = path.name.lower().removesuffix(".gz")
     if not bare.endswith(_TEXTS):
         return path, ()
-    state, table = path.stat(), rows and bare.endswith(_TABLES)
+    state, table = path.stat(), bare.endswith(_TABLES)
     key = (path.resolve(), state.st_ctime_ns, state.st_mtime_ns, state.st_size, rows)
     if key not in _COPIES:
         head = first_bytes(path)
@@ -251,10 +305,11 @@ def plain_copy(path: Path, *, rows: bool = True) -> tuple[Path, tuple[Reading, .
         lines = [line.rstrip("\r") for line in first.split("\n")]
         dialect = (
             dialect_of(lines[: -1 if len(first) >= SNIFFED_BYTES else None])
-            if table and "\ufffd" not in first
+            if table and rows and "\ufffd" not in first
             else None
         )
-        below = _below(first, end) if table and not dialect else []
+        marked = table and not dialect
+        below, worded = lines_below(lines, end, rows=rows) if marked else ([], False)
         if text is None and not (below or dialect):
             return path, ()
         text = read_bytes(path).decode("utf-8-sig") if text is None else text.lstrip("\ufeff")
@@ -264,7 +319,7 @@ def plain_copy(path: Path, *, rows: bool = True) -> tuple[Path, tuple[Reading, .
         kept = text.rstrip(None if below else " \r\n").split("\n")[: -len(below) or None]
         copy = Path(folder.name) / path.name.removesuffix(".gz")
         copy.write_text("\n".join(kept).rstrip(" \r\n") + "\n", "utf-8", newline="")
-        _COPIES[key] = folder, _told(path.name, text, encoding, below, dialect)
+        _COPIES[key] = folder, _told(path.name, text, encoding, dialect, below, worded)
     folder, told = _COPIES[key]
     return Path(folder.name) / path.name.removesuffix(".gz"), told
 
@@ -294,18 +349,13 @@ def _end(path: Path) -> str:
         return stream.read().decode("utf-8", errors="replace")
 
 
-def _below(head: str, end: str) -> list[str]:
-    """The last lines, from the blank one above them on, if they have no separator nor quote."""
-    lines = [line.rstrip("\r") for line in end.rstrip().split("\n")]
-    signs = "".join(filter(None, map(separator_in, head.split("\n")[:50])))
-    place = max((n for n, line in enumerate(lines) if not line.strip()), default=0)
-    below = lines[place:]
-    bare = not any(set(line) & {*signs, '"'} for line in below)
-    return below if signs and place > 0 and 1 < len(below) <= _MOST and bare else []
-
-
 def _told(
-    name: str, text: str, encoding: str | None, below: list[str], dialect: Dialect | None
+    name: str,
+    text: str,
+    encoding: str | None,
+    dialect: Dialect | None,
+    below: Sequence[str],
+    worded: bool,
 ) -> tuple[Reading, ...]:
     told = []
     if encoding == "cp1252":
@@ -314,12 +364,14 @@ def _told(
         told.append(Reading(said, why, rows, "iconv -f ENCODING -t utf-8", "lines"))
     if dialect is not None:
         why = "all of the first lines then have as many cells"
+        why = "these are a few texts again and again" if dialect.names else why
         option = "write it with commas between cells"
         told.append(Reading(dialect.said, why, text.count("\n") - 1, option, "lines"))
     if below:
-        said = f"the last lines are no rows: {first_cases(below[1:])}"
+        notes = [line for line in below if line.strip(" ,;\t")]
+        said = f"the last lines are no rows: {first_cases(notes)}"
         why = "they stand below a blank line and have no separators"
-        told.append(
-            Reading(said, why, len(below) - 1, "give them as many fields as rows have", "lines")
-        )
+        why = "their words, or the blank line above them, say so" if worded else why
+        option = "move them above other rows" if worded else "give them as many fields as rows have"
+        told.append(Reading(said, why, len(notes), option, "lines"))
     return tuple(told)

@@ -52,6 +52,7 @@ def is_piped(source: Source) -> bool:
     return (
         bool(lines)
         and source.separator != "|"
+        and not _HEADERS & source.columns.keys()
         and (source.suffix == ".psv" or any("|" in line for line in lines))
         and all(ids)
         and not any(set("\t,{ \0") & set(instance) for instance in ids)

@@ -113,6 +113,44 @@ def test_what_may_be_a_row_is_no_note(line: str, tmp_path: Path) -> None:
     assert source_of(path).head_lines == [one for one in line.split("\n") if one.strip()]
 
 
+NOTES = (
+    "Total,20,", "TOTAL,,20", "TRAILER,20,", "Source: Office of Genes", "Source: Office, Genes,,",
+    "\n(c) 2024 Office", "\n© Office, 2024", "* provisional", "# end, 20 rows", "-- End of report",
+    "(20 rows)", "\n20 rows selected.", "Notes:\n1. as of May\n2. r = revised", "Quelle: Amt",
+    ",,\nNote: provisional,,", "\nSource: Office, 2024\nRetrieved 3 May 2024", "Nota: provisional",
+    "Last updated: 3 May 2024", '"Source: Office; Genes",,',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("notes", NOTES)
+@pytest.mark.parametrize("sign", ",;\t")
+def test_notes_below_rows_are_no_rows_and_are_told(notes: str, sign: str, tmp_path: Path) -> None:
+    rows = "".join(f"g{n},GO:{n % 2 + 1},x\n" for n in range(20))
+    (path := tmp_path / "a.tsv").write_text(f"gene,term,by\n{rows}{notes}".replace(",", sign))
+    dataset = audit.load_labels(path, TREE, id="gene", label="term")
+    assert (len(dataset), dataset.ledger.rows_read) == (20, 20)
+    (said,) = [one for one in dataset.readings if "the last lines are no rows" in one.decision]
+    assert said.rows == sum(any(map(str.isalnum, line)) for line in notes.split("\n"))
+
+
+@pytest.mark.parametrize(
+    "last", ["Note: x,GO:1", "g99,GO:1", "total,GO:1", "#g,GO:1", "Created a new one,GO:2", "end,"]
+)
+def test_a_last_row_with_a_label_is_no_note(last: str, tmp_path: Path) -> None:
+    rows = "".join(f"g{n},GO:{n % 2 + 1}\n" for n in range(20))
+    (path := tmp_path / "a.csv").write_text(f"gene,term\n{rows}{last}\n")
+    dataset = audit.load_labels(path, TREE, id="gene", label="term")
+    assert len(dataset) == 20 + (last != "end,")
+
+
+@pytest.mark.parametrize("note", ["Source: Office", "\n(c) 2024 Office", "# 2 edges, all"])
+def test_notes_below_a_hierarchy_are_no_edges(note: str, tmp_path: Path) -> None:
+    (path := tmp_path / "h.csv").write_text(f"child,parent\na,b\nc,b\nd,a\ne,a\n{note}\n")
+    hierarchy = audit.load_hierarchy(path)
+    assert [*hierarchy.nodes] == [*"abcde"]
+    assert "the last lines are no rows" in hierarchy.readings[0].decision
+
+
 @pytest.mark.parametrize("before", ["", "# a\n", "# a\n\n# b\n", "# a\n# gene,term\n"])
 def test_a_row_of_another_length_is_told_by_its_line(before: str, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
