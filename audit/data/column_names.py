@@ -6,7 +6,7 @@ import re
 
 from audit.base.files import called
 from audit.data.sources.source import ID_NAMES
-from audit.data.unnamed_columns import plain_name
+from audit.data.unnamed_columns import DAY, plain_name
 
 PREDICTED = re.compile(r"(^|_)pred(?!.*string)|^(score|prob|top[_-]?\d)")
 """Names of predictions and their scores."""
@@ -39,8 +39,8 @@ ATTRIBUTE = re.compile(
     r"leeftijd|edad|idade|eta|datum|fecha|data|duree|cout)(?:$|[^a-z])|^(?:n|num|number|no)_"
 )
 """Of what is said of an instance or a row."""
-_SHARED = re.compile(
-    r"group|parent|batch|provider|physician|doctor|hospital|facilit|insur|payer|payor|depart|vendor|"
+SHARED = re.compile(
+    r"group|household|parent|batch|provider|physician|doctor|hospital|facilit|insur|payer|payor|depart|vendor|"
     r"seller|merchant|region|county|country|zip|postal|site|center|centre"
 )
 """What instances share that are no parts of it."""
@@ -68,6 +68,23 @@ RIVAL = re.compile(
     r"target|first|last|family|history|death"
 )
 """Of what says otherwise what another column says too, or something else."""
+MEASURED = re.compile(
+    r"(?:^|[^a-z])(?:date|time|timestamp|duration|ms|secs?|seconds|min|mins|minutes?|hours?|hrs?|"
+    r"days?|weeks?|months?|years?|yrs?|age|sex|gender|height|weight|length|width|size|score|rating|"
+    r"stars|amount|amt|price|cost|count|qty|quantity|total|lat|lon|lng|latitude|longitude|percent|"
+    r"pct|rate|ratio|temperature|temp|flag|yn|dauer|uhrzeit|datum|alter|geschlecht|fecha|hora|edad|"
+    r"sexo|duree|heure|comments?|remarks?|notes?|bemerkung)(?:$|[^a-z])|^(?:is|has|was|num|n)_"
+)
+"""Of flags, days, times, sizes and remarks."""
+MOMENT = re.compile(
+    rf"{DAY}|"
+    r"\d{1,2}[-. /]+[a-z]{3,9}[-., /]+\d{2,4}\b.*|[a-z]{3,9}\.? \d{1,2},? \d{4}\b.*|"
+    r"\d{1,2}/\d{1,2}/\d{2}(?: .*)?|\d+:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[ap]\.?m\.?)?|"
+    r"-?p(?:[\d.]+[ymwd])*(?:t(?:[\d.]+[hms])+)?(?<!p)|"
+    r"\d+(?:[.,]\d+)? ?(?:ms|secs?|min|hrs?|hours?|days?)",
+    re.IGNORECASE,
+)
+"""A day or a time as it is written, or a duration."""
 CODED = re.compile(
     r"^(?!.*(?:ccs|drg|mdc|gr(?:ou)?p|ver))(?:.*[^a-z])?(?:(?:dx|icd|cie|cim|cid)|.*diag)"
 )
@@ -85,7 +102,7 @@ def kind_of(name: str) -> int:
         return OTHER
     if _STAY.search(low):
         return OF_STAY
-    if _SHARED.search(low):
+    if SHARED.search(low):
         return OTHER
     return OF_PERSON if _PERSON.search(low) else NAMED if _ID.search(low) else OTHER
 

@@ -14,6 +14,8 @@ from audit.data.column_names import (
     CODED,
     LABEL,
     MAIN,
+    MEASURED,
+    MOMENT,
     PREDICTED,
     RIVAL,
     is_further,
@@ -35,6 +37,9 @@ _MOSTLY = 0.75
 """Share of a column's nodes that stand in a family's from which it says again what that says."""
 _LEVELS = 3
 """Least number of different nodes in the column of the lowest level."""
+_FLAGS = tuple(map(frozenset, ("yn", "tf", "mf", "mfu", "ynu", "jn", "sn", "on", "01")))
+"""Values of columns of two answers, as first letters in lower case."""
+_ANSWERS = {"yes", "no", "true", "false", "male", "female", "ja", "nein", "si", "non", "oui"}
 _HEADED = 0.9
 """Least share of cells that are nodes, headings among them, of diagnoses without their places."""
 
@@ -205,7 +210,8 @@ class TableColumns:
         nodes, own = self.source.nodes, self.values[members[0]] if len(members) == 1 else []
         if nodes is None or not own:
             return []
-        pairs = {n: {*zip(self.values[n], own, strict=True)} for n in names if self.values[n]}
+        names = [name for name in names if self.values[name] and not self._is_measure(name)]
+        pairs = {n: {*zip(self.values[n], own, strict=True)} for n in names}
         pairs = {n: {pair for pair in both if any(pair)} for n, both in pairs.items()}
         apart = {n: {(a, b) for a, b in both if a != b} for n, both in pairs.items()}
         return [n for n in apart if apart[n] and all(nodes.is_above(*pair) for pair in apart[n])]
@@ -243,12 +249,24 @@ class TableColumns:
 
     @cached_property
     def _alone(self) -> dict[str, float]:
-        """The shares of nodes of the columns of no family but those of 0 and 1."""
+        """The shares of nodes of the columns of no family but those of 0 and 1, and but flags,
+        days, times, sizes and remarks where others hold nodes."""
         names = [one for one in self.names if not (self.grouped(one) or names_system(one))]
         shares = {n: self.share(n) for n in names if {*self.values[n]} - {""} != {"0", "1"}}
         telling = [*filter(self._is_telling, shares)] or [*shares]
+        telling = [name for name in telling if not self._is_measure(name)] or telling
         named = [name for name in telling if self._is_called_so(name)] or telling
         return {n: one for n, one in shares.items() if n in named or one < LEAST_SHARE}
+
+    def _is_measure(self, name: str) -> bool:
+        """Whether a column is of flags, days, times, sizes or remarks, by its name or its cells."""
+        if says(name, LABEL):
+            return False
+        filled = {cell.strip().casefold() for cell in self.values[name]} - {""}
+        short = all(one in _ANSWERS or len(one) == 1 for one in filled)
+        flags = short and any({one[0] for one in filled} <= own for own in _FLAGS)
+        days = all(map(MOMENT.fullmatch, filled))
+        return says(name, MEASURED) or (bool(filled) and (flags or days))
 
     def _is_called_so(self, name: str) -> bool:
         """Whether a column is called as a file of nodes is, as isco08 is beside ISCO-08.csv."""
@@ -272,7 +290,7 @@ class TableColumns:
     def beside(self, best: str) -> list[str]:
         """Columns whose cells are nodes too and say something that the likeliest labels do not."""
         alone = [n for n in self.rest(best) if n in self._alone and not says(n, PREDICTED)]
-        alone = [n for n in alone if not self._measures(n, best)]
+        alone = [n for n in alone if not (self._measures(n, best) or self._is_measure(n))]
         least = {name: self._far(name, best) * self.share(best) for name in alone}
         near = [name for name in alone if self.share(name) > least[name]]
         near = [name for name in near if len({*self._nodes_of(name)}) > 1]

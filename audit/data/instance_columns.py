@@ -12,12 +12,15 @@ from audit.data.column_names import (
     FINER,
     LABEL,
     MAIN,
+    MEASURED,
+    MOMENT,
     NAMED,
     OF_PERSON,
     OF_STAY,
     OTHER,
     PLACE,
     PREDICTED,
+    SHARED,
     UNIT,
     USUAL,
     kind_of,
@@ -27,7 +30,6 @@ from audit.data.column_roles import TableColumns
 from audit.data.known_nodes import LEAST_SHARE, sign_between
 from audit.data.label_format import Columns
 from audit.data.records import NUMBERED, is_coarse, lie_within
-from audit.data.unnamed_columns import DAY
 
 _TRUE = re.compile(r"(y_?)?(true|truth|actual|gold|target|label)s?(_?(y|label|class|id))?$|^y$")
 """Names of columns of true labels, which may be numbers of classes."""
@@ -68,9 +70,10 @@ class InstanceColumns(TableColumns):
         values, nodes = [value.strip() for value in self.values[name]], self.source.nodes
         filled = [value for value in values if value]
         few = is_coarse(len({*values}), len(values)) or len({*filled}) < min(2, len(values))
-        days = all(re.match(DAY, one) for one in filled)
+        days = all(map(MOMENT.fullmatch, filled))
         decimals = any(map(_DECIMAL.fullmatch, filled))
         named = decimals and kind_of(name) < OTHER and self.differs(name)
+        few |= says(name, MEASURED) and kind_of(name) == OTHER
         return (
             len(filled) >= (1 - _BLANK) * max(1, len(values))
             and not (few or days or (decimals and not named))
@@ -176,7 +179,8 @@ class InstanceColumns(TableColumns):
         units = [one for one in unique if says(one, UNIT)]
         if units and len(persons) == len([one for one in shared if kind_of(one) < OTHER]) > 0:
             return self._likeliest(units)
-        if len(found) == 1 and self._is_in_runs(found[0]) and not says(found[0], ATTRIBUTE):
+        alone = len(found) == 1 and not (says(found[0], ATTRIBUTE) or says(found[0], SHARED))
+        if alone and self._is_in_runs(found[0]):
             return found[0]
         if not any(kind_of(one) < OTHER or self._is_in_runs(one) for one in shared):
             return self._only(unique, [one for one in unique if not self._counts_rows(one)])

@@ -153,7 +153,8 @@ def _titled(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[pl.DataFrame, t
     if None in hierarchy.codes.values():
         return found, ()
     every = [row[3] for row in odd]
-    before = "" if strip or len(odd) < len(labels) else beginning(every)
+    whole = 2 * sum(node_spelt(one, hierarchy) is not None for one in every) > len(every)
+    before = "" if strip or whole or len(odd) < len(labels) else beginning(every)
     spelt = [(*row, one) for row in odd if (one := _spelt(row[3], before, hierarchy))]
     touched = sum(row[2] for row in spelt)
     if 2 * touched > sum(row[2] for row in odd):

@@ -146,9 +146,24 @@ def nodes_by_end(hierarchy: Hierarchy) -> Mapping[str, str]:
     return {end: node for end, node in ends if times[end] == 1}
 
 
-_BEFORE_END = re.compile(r"(?:https?://\S*[/#:]|[A-Za-z]{2,10}[ :_-](?=[\d.]+$))([^/#:\s]+)")
+_BEFORE_END = re.compile(r"(?:[a-z]+://\S*[/#:]|[A-Za-z]{2,10}[ :_-](?=[\d.]+$))([^/#:\s]+)")
 ENDS = "by the ends of their addresses, or the numbers behind their words"
 """How labels are spelt that `nodes_by_end` knows."""
+
+
+@lru_cache(maxsize=1)
+def nodes_without_blanks(hierarchy: Hierarchy) -> Mapping[str, str]:
+    """The node of each text of letters and digits that is one alone without the blanks in it.
+
+    It is empty of a built-in classification, whose codes are read by its own rules.
+    """
+    nodes = filter(_MIXED.search, () if hierarchy.integrity is not None else hierarchy.nodes)
+    bare = [("".join(node.split()), node) for node in nodes]
+    times = Counter(text for text, _ in bare)
+    return {text: node for text, node in bare if times[text] == 1}
+
+
+_MIXED = re.compile(r"\d.*[A-Za-z]|[A-Za-z].*\d")
 
 
 def node_spelt(text: str, hierarchy: Hierarchy) -> tuple[str, str] | None:
@@ -160,6 +175,10 @@ def node_spelt(text: str, hierarchy: Hierarchy) -> tuple[str, str] | None:
         return node, "without their dots or blanks"
     if text not in hierarchy and (node := nodes_by_end(hierarchy).get(text)) is not None:
         return node, ENDS
+    parts = text.split()
+    if text not in hierarchy and (node := nodes_without_blanks(hierarchy).get("".join(parts))):
+        apart = any(part not in hierarchy for part in parts)
+        return (node, "with other blanks in them") if apart else None
     if _DOTTED.fullmatch(text) and hierarchy.integrity is None:
         bare = text.replace(".", "")
         return (bare, "with dots in them") if bare in hierarchy and text not in hierarchy else None

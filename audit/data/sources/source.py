@@ -170,8 +170,9 @@ class Source:
     def _headed(self, found: Preamble) -> Preamble:
         """What stands before the rows, with names of columns where the first line is a row.
 
-        It is one where a cell of it is a node, as most of those below are, or two words of it stand
-        in their columns again; but not where an id and labels stand on each side of a tab.
+        It is one where a cell of it is a node, as most of those below are, but not above all of
+        them, or two words of it stand in their columns again; but not where an id and labels stand
+        on each side of a tab.
         """
         lines = [line for line in found.of_lines(self._first_lines) if line.strip()][:HEAD]
         sign = separator_in("".join(lines[:1]))
@@ -184,8 +185,10 @@ class Source:
             return found
         is_json, again, has_node = first[0].startswith(("{", "[")), 0, False
         for n, cell in enumerate(first):
-            held = sum(nodes.weight(row[n]) > 0 for row in alike)
-            has_node |= nodes.weight(cell) > 0 and 2 * held > len(alike)
+            held = {row[n] for row in alike if nodes.weight(row[n]) > 0}
+            most = 2 * sum(row[n] in held for row in alike) > len(alike)
+            is_top = all(nodes.is_above(cell, one) for one in held)
+            has_node |= nodes.weight(cell) > 0 and most and not is_top
             stands = any(row[n] == cell for row in alike if row != first)
             again += stands and any(map(str.isalpha, cell))
         if not has_node and (is_json or again < 2):

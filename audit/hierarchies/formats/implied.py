@@ -168,8 +168,11 @@ def levels_of(frame: pl.DataFrame) -> list[str]:
         frame = pl.DataFrame([*below_the_last(written)], frame.columns, orient="row")
     for name in frame.columns:
         own = tables.text_of(frame, name).drop_nulls()
-        if any(2 * own.str.contains(one, literal=True).sum() >= len(frame) > 0 for one in _SPACED):
-            return [name]
+        for sign in _SPACED:
+            held = own.filter(own.str.contains(sign, literal=True))
+            once = held.str.split(sign).list.first().is_unique().all()
+            if 2 * len(held) >= len(frame) > 0 and not (once and sign in _OR):
+                return [name]
     if outline := staggered(frame):
         return outline
     families: dict[str, list[str]] = {}
@@ -196,11 +199,12 @@ def levels_of(frame: pl.DataFrame) -> list[str]:
     whole = len(longest) > 2 or longest == list(frame.columns)[:2] == plain
     if whole or (len(longest) == 2 and _has_codes(frame, longest)):
         return longest
-    ways = [name for name in frame.columns if names.way_sign(tables.text_of(frame, name))]
+    ways = [n for n in frame.columns if names.way_sign(tables.text_of(frame, n))]
     return ways if len(ways) == 1 else []
 
 
-_SPACED = [sign for sign in names.SIGNS if sign.startswith(" ")]
+_SPACED, _OR = [sign for sign in names.SIGNS if sign.startswith(" ")], (" / ", " | ")
+"""Signs with blanks around them, and those that also stand between two words for one thing."""
 
 
 def staggered(frame: pl.DataFrame) -> list[str]:

@@ -283,12 +283,14 @@ def way_sign(cells: Iterable[str | None]) -> str | None:
     """The sign that joins names of ways from the top, alone, in half of the cells; else None.
 
     Ways share their tops, and nearly each name above others has one way above it; lists of other
-    things do not.
+    things do not. Prose goes on in small letters behind a sign.
     """
     filled = [cell for cell in cells if cell]
     for sign in ";|>":
         ways = [way_of(cell, sign) for cell in filled if sign in cell.strip(sign)]
-        if len(filled) < 3 or 2 * len(ways) < len(filled):
+        prose = sum(way[0][:1].isupper() and " " in way[1] and way[1][0].islower()
+                    for way in ways if len(way) > 1)  # fmt: skip
+        if len(filled) < 3 or 2 * len(ways) < len(filled) or 2 * prose > len(ways):
             continue
         above = {way[:n] for way in ways for n in range(1, len(way))}
         places = Counter(way[-1] for way in above)

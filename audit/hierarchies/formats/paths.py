@@ -215,7 +215,7 @@ PREFIXES = HierarchyFormat(
 )  # fmt: skip
 
 
-_NUMBERED = re.compile(r"([\w:.-]*\d[\w:.-]*)(?: - |\t|,|;)\s*(.+)")
+_NUMBERED = re.compile(r"(?:([\w:.-]*\d[\w:.-]*)(?: - |\t|,|;)|(\S+)\s+:\s)\s*(.+)")
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -262,7 +262,8 @@ def _rows(path: Path) -> list[tuple[int, str | None, str]]:
     lines = [(n, line.strip()) for n, line in read_lines(path) if not line.startswith("#")]
     found = [_NUMBERED.fullmatch(line) for _, line in lines]
     if all(found):
-        return [(n, one[1], one[2]) for (n, _), one in zip(lines, found, strict=True) if one]
+        whole = zip(lines, filter(None, found), strict=True)
+        return [(n, one[1] or one[2], one[3]) for (n, _), one in whole]
     return [(n, None, line) for n, line in lines]
 
 

@@ -73,6 +73,29 @@ ASKED: dict[str, Layout] = {
         table("PO Order No,Raw,Code,Class,Price", 'po-@,"847130\n090111",847130,8471,$#.10',
               "po-@,847141,847141,8471,$2.50", "po-@,090111,090111,0901,$#.90"),
         TARIFF, "--id 'PO Order No' --label Code", 10, 40),
+    "a time, flags and a duration before labels": (
+        table("time,kept,ill,took", *(f"{n // 6:02}:{n % 60:02}:00,{'YN'[n % 2]},asthma,{n} min"
+                                      for n in range(ROWS))),
+        ILL, "--id ROW --label ill", 40, 40),
+    "days with names of months": (
+        table("seen,cured,what", *(f"{n % 28 + 1} May 20{n},{n % 2},flu" for n in range(ROWS))),
+        ILL, "--id ROW --label what", 40, 40),
+    "sexes, answers and ages that are nodes too": (
+        table("sex,aged,own,job", *(f"{'12'[n % 2]},{n % 9 + 1},{n % 2},{[1211, 2221][n % 2]}"
+                                    for n in range(ROWS))),
+        JOBS, "--id ROW --label job", 40, 40),
+    "minutes that are as long as codes": (
+        table("hours,minutes,work,before", *(f"{n % 3 + 1},{[12, 22][n % 2]},1211,2221"
+                                             for n in range(ROWS))),
+        JOBS, "--id ROW --label work", 40, 40),
+    "a household is none of its members": (
+        table("household,weight,job", *(f"{1000 + n // 2},0.{n % 7 + 1},1211"
+                                        for n in range(ROWS))),
+        JOBS, "--id ROW --label job", 40, 40),
+    "a column that is called as the top is": (
+        table("hour,ill,free", *(f"{n % 9}:30,{['asthma', 'flu'][n % 2]},{n % 2}"
+                                 for n in range(ROWS))),
+        ILL, "--id ROW --label ill", 40, 40),
     "a day of birth, a hospital": (
         table("born;ward;LINEA;LINEB;n", *(
             f"{n % 28 + 1:02}09{1930 + n};{n * 37 % 997 + 1000};{TARIFFED[n % 2]};{n + 1}"
@@ -198,6 +221,40 @@ READ: dict[str, tuple[str, str, Any, int, int]] = {
     "blanks between digits of nodes": (
         "a.csv", table("No,Item", "m#,01012100", "m#,01012910;01012100"),
         audit.load_hierarchy(parents={"0101 21 00": "0101", "0101 29 10": "0101"}), 40, 60),
+    **{f"blanks {how} in symbols": (
+        "a.csv", table("appln_id,cpc_class_symbol", f"7@,{one}", f"7@,{other}"),
+        audit.load_hierarchy(parents={"A61K": "A61", f"A61K{sign}9/20": "A61K",
+                                      f"G06F{sign}17/30": "G06"}), 10, 40)
+       for how, sign, one, other in (("that nodes lack", "", "A61K   9/20", "G06F  17/30"),
+                                     ("that are fewer", " ", "A61K   9/20", "G06F  17/30"),
+                                     ("that labels lack", " ", "A61K9/20", "G06F17/30"))},
+    **{f"categories of a shop, {how}": (
+        "a.csv", table("handle,title,product_category", f"p#,Thing #,{one}", f"p#,Thing #,{other}"),
+        "# Categories: 2025-03\n# Format: {GID} : {Ancestor} > {Name}\n\n"
+        "gid://shop/Category/aa      : Apparel & Art\n"
+        "gid://shop/Category/aa-1    : Apparel & Art > Clothing\n"
+        "gid://shop/Category/aa-1-2  : Apparel & Art > Clothing > Belts\n"
+        "gid://shop/Category/ap-1    : Pets > Live Animals\n", 40, 40)
+       for how, one, other in (
+           ("by their addresses", "gid://shop/Category/aa-1-2", "gid://shop/Category/ap-1"),
+           ("by the ends of these", "aa-1-2", "ap-1"),
+           ("by the ways to them", "Apparel & Art > Clothing > Belts", "Pets > Live Animals"))},
+    **{f"several labels at the end of lines, {how}": (
+        "a.csv", table(header, *rows), ILL, 40, labels) for how, header, rows, labels in (
+        ("no header", "", ("gs://b/#.jpg,flu", "gs://b/#.jpg,asthma,flu,cough"), 80),
+        ("a set before", "", ("TEST,gs://b/#.jpg,flu", "TRAIN,gs://b/#.jpg,cough,flu"), 60),
+        ("some have none", "", ("gs://b/#.jpg", "gs://b/#.jpg,asthma,flu,cough"), 60),
+        ("a header of two", "image,labels", ("i#,flu", "i#,asthma,flu"), 60),
+        ("a name for each", "image,ill_1,ill_2", ("i#,flu", "i#,asthma,flu"), 60),
+        ("tabs", "", ("i#\tflu", "i#\tcopd\tflu\tcough"), 80),
+        ("no ids", "", ("flu", "copd;flu;cough"), 80),
+        ("numbers as ids", "", ("#,flu", "#,copd,flu"), 60))},
+    **{f"answers of Prodigy, {key}": (
+        "a.jsonl", "".join(json.dumps({
+            "text": f"text {n}", "_input_hash": n * 7919 - 9, "_task_hash": n * 104729,
+            "options": [{"id": "flu", "text": "flu"}], "answer": "accept",
+            key: value}) + "\n" for n in range(ROWS)), ILL, 40, 40)
+       for key, value in (("cats", {"flu": 1.0, "copd": 0.0}), ("accept", ["flu"]))},
     "a title behind a dash": (
         "a.csv", table("Patient ID,Site", "p@,C18.0-Cecum", 'p@,"C34.9-Lung, NOS"'), CODES, 10, 40),
     "dots that nodes lack": (
@@ -253,6 +310,22 @@ def test_it_is_read_at_the_first_command(
     assert (len(dataset), dataset.ledger.rows_mapped) == (instances, labels)
     assert not {**dataset.ledger.refused} or dataset.ledger.refused == {"left_out": 20}
     assert dataset.readings
+
+
+@pytest.mark.parametrize("extra", [", and more", ",and more", ",1.5"])
+def test_texts_with_commas_are_no_labels_at_the_ends_of_lines(extra: str, tmp_path: Path) -> None:
+    rows = [f"{n},some text {n}{f'{extra} {n}' * (n % 4 == 0)},flu" for n in range(ROWS)]
+    (path := tmp_path / "a.csv").write_text("\n".join(["id,text,label", *rows]))
+    with pytest.raises(AuditError, match="every row must have the 3 fields"):
+        audit.load_labels(path, ILL)
+
+
+def test_remarks_that_name_nodes_are_no_labels(tmp_path: Path) -> None:
+    said = ["no flu; a cough", "asthma and/or copd", "copd: none"]
+    rows = [f"p{n},{['flu', 'copd'][n % 2]},{said[n % 3]}" for n in range(ROWS)]
+    (path := tmp_path / "a.csv").write_text("\n".join(["id,found,remark", *rows]))
+    dataset = audit.load_labels(path, ILL)
+    assert dataset.ledger.rows_read == dataset.ledger.rows_mapped == ROWS
 
 
 @pytest.mark.parametrize("bad", ["discarded", "draft", "cancelled", "withdrawn", "Rejected"])

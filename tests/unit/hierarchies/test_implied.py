@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import audit
-from audit.base.errors import FormatError, SchemaError
+from audit.base.errors import AuditError, FormatError, SchemaError
 from audit.hierarchies.formats.implied import above_by_level
 
 CPC = {"A01B1/00": "A01B", "A01B1/02": "A01B1/00", "A01B1/022": "A01B1/02",
@@ -99,6 +99,9 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "keys beside codes": (
         "Key,Parent key,Code,Title\n1,,A,One\n2,1,A01,Two\n3,2,A01B,Three\n",
         {"A01": "A", "A01B": "A01"}),
+    "names in two languages": (
+        "code,name\nA,Katze / Cat\nA1,Hauskatze / House cat\nB,Hund / Dog\nB1,Pudel / Poodle\n",
+        {"A1": "A", "B1": "B"}),
     "paths with slashes beside ids": (
         "Code,Literal\nF1,Fiction / General\nF2,Fiction / Crime\nF3,History / Europe\n",
         {"F1": "Fiction", "F2": "Fiction", "F3": "History"}),
@@ -245,3 +248,12 @@ def test_the_levels_that_are_proposed_are_all_and_are_read(
     first = dict(zip(text.split("\n")[0].split(","), text.split("\n")[1].split(","), strict=True))
     read = audit.load_hierarchy(path, levels=tuple(levels))
     assert read.parents(first[way[-1]]) == (first[way[-2]],)
+
+
+@pytest.mark.parametrize("sign", [";", "|", ">"])
+def test_prose_is_no_way_from_the_top(sign: str, tmp_path: Path) -> None:
+    said = [f"He said no{sign} then he left", f"A good day{sign} a bad night", "Oak"]
+    rows = [f"n{n},{said[n % 3]}\n" for n in range(9)]
+    (tmp_path / "h.csv").write_text("name,description\n" + "".join(rows))
+    with pytest.raises(AuditError, match="a hierarchy is required"):
+        audit.load_hierarchy(tmp_path / "h.csv")
