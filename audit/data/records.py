@@ -233,10 +233,6 @@ _TEXTS = ("text", "sentence", "content", "comment", "review", "tweet", "utteranc
 """Names of what is labelled itself."""
 
 
-_OF_INPUT = "_input_hash"
-"""What Prodigy calls the number of what was asked of."""
-
-
 def only_texts(names: Sequence[str], beside: Collection[str], source: Source) -> bool:
     """Whether the only column that may hold ids is called as what is labelled itself."""
     return [name.strip().lower() in _TEXTS for name in _ids_among(names, beside, source)] == [True]
@@ -245,10 +241,8 @@ def only_texts(names: Sequence[str], beside: Collection[str], source: Source) ->
 def _ids_among(names: Sequence[str], beside: Collection[str], source: Source) -> list[str]:
     held = source.schema if source.is_text is False else {}
     free = [n for n in names if n not in beside and not is_opaque(held.get(n))]
-    if usual := called(free, ID_NAMES):
+    if usual := called(free, ID_NAMES) or called(free, ["_input_hash"]):  # the second of Prodigy
         return usual
-    if inputs := called(free, [_OF_INPUT]):
-        return inputs
     others = [name for name in free if not (source.nodes and source.nodes.means(name))]
     others = [name for name in others if name.strip().lower() != INDEX] or others
     return [name for name in others if name.strip().lower() not in _TEXTS] or others
