@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -88,23 +88,31 @@ class PairTable:
     @property
     def frame(self) -> pl.LazyFrame:
         """The whole table; columns are computed for the rows that a query has left."""
-        return register_io_source(self._queried, schema=self.schema)
+        return self._source(self.counted)
+
+    def within(self, nodes: pl.Series) -> pl.LazyFrame:
+        """The rows of `frame` of two of some nodes, sought by number: names take longer."""
+        numbers = pl.Series(np.flatnonzero(self.names.is_in(nodes.implode())), dtype=pl.UInt32)
+        both = pl.all_horizontal(pl.col("a", "b").is_in(numbers.implode()))
+        return self._source(self.counted.filter(both))
+
+    def _source(self, counted: pl.LazyFrame) -> pl.LazyFrame:
+        return register_io_source(partial(self._queried, counted), schema=self.schema)
 
     def blocks(self) -> Iterator[pl.DataFrame]:
         """The rows of ``counted`` in blocks, one at least."""
-        rows = int(self.counted.select(pl.len()).collect().item())
-        for start in range(0, max(rows, 1), PAIRS_AT_ONCE):
-            yield self.counted.slice(start, PAIRS_AT_ONCE).collect()
+        return _blocks(self.counted)
 
     def _queried(
         self,
+        counted: pl.LazyFrame,
         columns: list[str] | None,
         predicate: pl.Expr | None,
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
         """What polars asks for: some columns of the first rows, where a predicate holds of them."""
-        for rows in self.blocks():
+        for rows in _blocks(counted):
             if n_rows is not None:
                 rows = rows.head(n_rows)
                 n_rows -= len(rows)
@@ -169,6 +177,12 @@ class PairTable:
             raise ValueError("pairs of other nodes")
 
 
+def _blocks(counted: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    rows = int(counted.select(pl.len()).collect().item())
+    for start in range(0, max(rows, 1), PAIRS_AT_ONCE):
+        yield counted.slice(start, PAIRS_AT_ONCE).collect()
+
+
 def counted_in(table: ReadTable, name: str) -> pl.LazyFrame:
     """The counted columns of pairs of a run."""
     counted = table(name)
@@ -204,7 +218,7 @@ class _Described:
         elif name in _OF_VERDICTS and verdicts is not None:
             values = _OF_VERDICTS[name](self)
         elif name in TOLD and verdicts is not None:
-            values = verdicts.told[name].gather(self.places[1]) if name in verdicts.told else None
+            values = verdicts.told[name].gather(self.told) if name in verdicts.told else None
         elif name in self.rows.columns:
             values = self.rows[name]
         if values is None:
@@ -253,12 +267,19 @@ class _Described:
         return expected
 
     @cached_property
-    def places(self) -> tuple[pl.Series, pl.Series]:
-        """Row of each pair in what is kept of the judgement, and told; null where it has none."""
+    def judged(self) -> pl.Series:
+        """Row of each pair in what is kept of the judgement; null where it has none."""
+        return self._places(0)
+
+    @cached_property
+    def told(self) -> pl.Series:
+        """The same in what is told."""
+        return self._places(1)
+
+    def _places(self, kept: int) -> pl.Series:
         assert self.table.verdicts is not None, "only what was judged is looked up"
         asked = keys_of(self.rows, len(self.table.support))
-        judged, told = (_places(keys, asked) for keys in self.table.verdicts.keys)
-        return judged, told
+        return _places(self.table.verdicts.keys[kept], asked)
 
     def known(self, values: pl.Series | FloatArray) -> pl.Series:
         """Values, and null where a pair was not judged."""
@@ -267,7 +288,7 @@ class _Described:
     def chance(self, name: str) -> pl.Series:
         """A p or q value, which is 1 where nothing of a judged pair is kept."""
         assert self.table.verdicts is not None
-        return self.known(self.table.verdicts.judged[name].gather(self.places[0]).fill_null(1.0))
+        return self.known(self.table.verdicts.judged[name].gather(self.judged).fill_null(1.0))
 
     def apart(self) -> IntArray:
         """Joint instances without a label below both nodes."""

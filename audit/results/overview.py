@@ -30,7 +30,6 @@ from audit.results.pictured_pairs import (
     share_of,
     strong_pairs,
     strongest,
-    within,
 )
 from audit.results.record import Record
 
@@ -94,7 +93,7 @@ class Pictured:
 
 def pictured(run: Record) -> Pictured:
     """Select the rows of a run that the figures show."""
-    nodes, pairs, min_cell = run.nodes, run.pairs, run.min_cell
+    nodes, pairs, min_cell = run.nodes, run.pair_table, run.min_cell
     branches = nodes.filter((pl.col("depth") == 1) & (pl.col("support") > 0))
     branches = branches.sort(["support", "node"], descending=[True, False])
     floor = max(min_cell, TREE_SHARE * run.size)
@@ -104,10 +103,10 @@ def pictured(run: Record) -> Pictured:
     tree, throughout = tree.head(TREE_NODES), run.residuals.filter(pl.col("residual") == "all")
     return Pictured(
         branches=branches.head(2 * TOP),
-        branch_pairs=within(pairs, branches.head(TOP)).sort("a", "b").collect(),
+        branch_pairs=pairs.within(branches.head(TOP)["node"]).sort("a", "b").collect(),
         branch_map=run.branch_pairs,
         tree=tree,
-        pairs=strongest(pairs, min_cell),
+        pairs=strongest(pairs.frame, min_cell),
         frequent=most_frequent(pairs, nodes, min_cell),
         residuals=throughout.filter(pl.col("parent").is_in(tree["node"].implode())),
         ranked=throughout.filter(pl.col("n") >= max(min_cell, 30))

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from audit.counting.pair_table import PairTable
 from audit.disclosure import Cell, Shown, carried, is_small, least, share_left, together
 from audit.engine.statistics.association import shrunk_ratio
 from audit.results.record import Record
@@ -35,13 +36,6 @@ def pair_counts(row: Mapping[str, Any]) -> Iterator[tuple[Cell, int]]:
     yield together(*sides), row["joint"]
 
 
-def within(pairs: pl.LazyFrame, nodes: pl.DataFrame) -> pl.LazyFrame:
-    """Pairs of some nodes, sought by their supports first: numbers are compared faster than ids."""
-    ids, supports = nodes["node"].implode(), nodes["support"].unique().implode()
-    near = pairs.filter(pl.all_horizontal(pl.col("support_a", "support_b").is_in(supports)))
-    return near.filter(pl.all_horizontal(pl.col("a", "b").is_in(ids)))
-
-
 def strongest(pairs: pl.LazyFrame, min_cell: int) -> pl.DataFrame:
     """The strongest reported pairs, those across branches first."""
     return (
@@ -52,7 +46,7 @@ def strongest(pairs: pl.LazyFrame, min_cell: int) -> pl.DataFrame:
     )
 
 
-def most_frequent(pairs: pl.LazyFrame, nodes: pl.DataFrame, min_cell: int) -> pl.DataFrame:
+def most_frequent(pairs: PairTable, nodes: pl.DataFrame, min_cell: int) -> pl.DataFrame:
     """The pairs of two nodes of one depth on most instances, the most frequent of each depth first.
 
     Pairs of the most frequent nodes of a depth are looked at, and of more of them until each other
@@ -64,7 +58,7 @@ def most_frequent(pairs: pl.LazyFrame, nodes: pl.DataFrame, min_cell: int) -> pl
     open_, most, settled = used, CANDIDATES, list[pl.DataFrame]()
     while len(open_) or not settled:
         some = open_.group_by("depth", maintain_order=True).head(most)
-        near = within(pairs.filter(pl.col("joint") >= min_cell), some)
+        near = pairs.within(some["node"]).filter(pl.col("joint") >= min_cell)
         best = _most_of_each(near.select("a", "b", "joint"), some.select("node", "depth"))
         last = best.group_by("depth").agg(last=pl.col("joint").min(), rows=pl.len())
         others = open_.join(some, on="node", how="anti").join(last, on="depth", how="left")
@@ -75,9 +69,8 @@ def most_frequent(pairs: pl.LazyFrame, nodes: pl.DataFrame, min_cell: int) -> pl
         open_ = open_.filter(pl.col("depth").is_in(left.implode()))
         most *= 4
     found = pl.concat(settled).sort("depth", maintain_order=True)
-    ends = used.filter(pl.col("node").is_in(pl.concat([found["a"], found["b"]]).implode()))
-    rows, places = within(pairs, ends).collect(), found.select("depth", "a", "b")
-    return places.join(rows, on=["a", "b"], maintain_order="left")
+    rows, places = pairs.within(pl.concat([found["a"], found["b"]])), found.drop("joint")
+    return places.join(rows.collect(), on=["a", "b"], maintain_order="left")
 
 
 def _most_of_each(pairs: pl.LazyFrame, depth_of: pl.DataFrame) -> pl.DataFrame:

@@ -109,12 +109,13 @@ def _counts(result: AuditResult, pairs: set[tuple[str, ...]]) -> dict[Cell, int]
 
 def _joints(result: AuditResult, pairs: set[tuple[str, ...]]) -> dict[Cell, int]:
     release = result.release
-    wanted = pl.LazyFrame(
+    wanted = pl.DataFrame(
         [(min(pair), max(pair)) for pair in sorted(pairs)],
         schema={"a": pl.String, "b": pl.String},
         orient="row",
     )
-    rows = result.pairs.join(wanted, on=["a", "b"]).select("a", "b", "joint", "joint_entailed")
+    near = result.pair_table.within(pl.concat([wanted["a"], wanted["b"]]))
+    rows = near.join(wanted.lazy(), on=["a", "b"]).select("a", "b", "joint", "joint_entailed")
     return {
         (cell := pair_cells(release, a, b)["instances"]): joint - entailed * cell.differing
         for a, b, joint, entailed in rows.collect(engine="streaming").iter_rows()

@@ -79,6 +79,9 @@ def test_a_run_gives_every_column_as_it_was_computed(
             assert_frame_equal(
                 kept.frame.filter(chosen).head(2).collect(), whole.filter(chosen)[:2]
             )
+            few = whole["b"].unique(maintain_order=True)[1:]
+            both = whole.filter(pl.all_horizontal(pl.col("a", "b").is_in(few.implode())))
+            assert_frame_equal(kept.within(few).collect(), both)
             assert_frame_equal(
                 kept.frame.head(2).filter(chosen).collect(), whole[:2].filter(chosen)
             )
