@@ -40,22 +40,26 @@ def test_the_list_has_all_that_is_needed_but_three() -> None:
 
 
 def lay(part: Distribution, site: Path) -> None:
-    """Link the modules of an installed package into a folder."""
-    for top in {file.parts[0] for file in part.files or () if file.parts[0] != ".."}:
-        link = site / top
-        if not link.exists():
-            link.symlink_to(Path(str(part.locate_file(top))).resolve())
+    """Link the files of an installed package into a folder."""
+    for file in part.files or ():
+        if file.parts[0] != ".." and file.suffix != ".pyc":
+            link = site / file
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(Path(str(part.locate_file(file))).resolve())
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A folder with the packages of the list, and the code."""
+    """A folder with the packages of the list, less what an image can do without, and the code."""
     folder = tmp_path / "site"
     folder.mkdir()
     for name in (*SLIM, "hierarchy-audit"):
         lay(distribution(name), folder)
     for name in ("audit", "reports", "hierarchy_audit.py"):
         (folder / name).symlink_to(ROOT / name)
+    page = (ROOT / "docs" / "install.md").read_text("utf-8")
+    (lines,) = re.findall(r"^```\n(rm .*?)^```", page, re.M | re.S)
+    subprocess.run(["sh", "-euc", lines], cwd=folder, check=True)
     return folder
 
 
