@@ -86,6 +86,13 @@ def test_commands_are_run_above_or_below_or_need_files_of_ones_own() -> None:
                 assert {*re.findall(r"(?<!\S)--[\w-]+", said)} <= options(COMMANDS[name]), said
 
 
+def test_options_that_pages_name_are_there() -> None:
+    known = options(typer.main.get_command(app))
+    for page in PAGES:
+        named = set(re.findall(r"`(--[a-z][a-z-]*[a-z])\b", page.read_text("utf-8")))
+        assert named <= known, page
+
+
 def test_guides_are_short() -> None:
     assert len(GUIDES) == 13
     for guide in GUIDES:
