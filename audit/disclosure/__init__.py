@@ -31,8 +31,9 @@ from audit.disclosure.known import (
     earlier_frame,
     earlier_of,
     known_frame,
+    left_possible,
 )
-from audit.disclosure.protection import left_possible, protected
+from audit.disclosure.protection import protected
 from audit.disclosure.quantity import (
     AT_MOST,
     BESIDE,

@@ -36,6 +36,7 @@ def in_digits(
     min_cell: int,
     apart: Iterable[str] = (),
     interval: Callable[[float, float], tuple[float, float]] | None = None,
+    at_least: int | None = None,
 ) -> dict[str, Number]:
     """Numbers as they may be told beside counts in steps.
 
@@ -50,6 +51,7 @@ def in_digits(
             are told as if they were of the smaller side, and withheld where it is small.
         interval: Interval of a share of counts. Of a share whose counts are told as bounds the one
             is told that holds those of all counts within them, if it holds its own.
+        at_least: The least that is told of the first count, where that is less than its step.
     """
     if min_cell <= 1:
         return {name: _finite(value) for name, value in numbers.items()}
@@ -57,6 +59,7 @@ def in_digits(
     own, total = counts[0]
     least, most = _not_small(left_by_steps(own, total, min_cell), min_cell)
     smaller = min(least, total - most) if own < total else least
+    told_least = least if at_least is None else at_least
     for name, ends in _intervals(numbers):
         value, beside = _finite(numbers[name]), name in apart
         known = {end: one for end in ends if (one := _finite(numbers[end])) is not None}
@@ -70,7 +73,7 @@ def in_digits(
         if _is_chance(name):
             told[name] = _upwards(value)
             continue
-        side = smaller if beside else least
+        side = min(smaller if beside else least, told_least)
         step = _step(value, known, side, (own, (least, most)), min_cell)
         told[name] = _told(value, min(step, STEPS[-1] * _scale(value)))
         told |= {end: _told(one, step, _side(end)) for end, one in known.items()}

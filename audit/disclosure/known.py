@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.disclosure.cells import Cell, LabelSet, Release, carried
 from audit.disclosure.digits import Range
-from audit.disclosure.quantity import Shown, less_precise
+from audit.disclosure.quantity import Shown, less_precise, possible
 
 NumberId: TypeAlias = tuple[str, tuple[str, ...], str]
 """Where a number stands: id of the finding, nodes of the line (empty: of the finding), name."""
@@ -147,6 +147,33 @@ def _counted(cell: Cell, counts: Mapping[Cell, int]) -> int | None:
     if cell in counts:
         return counts[cell]
     return None if all(counts.get(carried(node)) for _, node in cell.meets) else 0
+
+
+def left_possible(
+    shown: Mapping[Cell, int | str],
+    release: Release,
+    min_cell: int,
+    shares: Collection[tuple[Cell, Cell]] = (),
+) -> dict[Cell, Range]:
+    """Least and greatest value of each count that is shown, or is part of a share that is shown.
+
+    Labels at a depth are no fewer than the nodes in use there, which are shown beside them.
+    """
+    ranges = {
+        cell: possible(value, release.total(cell), min_cell)
+        for cell, value in without_shares(shown, shares).items()
+    }
+    in_use = {cell: int(release.members(cell.meets[0]).sum()) for cell in ranges if cell.of_labels}
+    return {cell: (max(low, in_use.get(cell, 0)), high) for cell, (low, high) in ranges.items()}
+
+
+def without_shares(
+    shown: Mapping[Cell, int | str], shares: Collection[tuple[Cell, Cell]]
+) -> dict[Cell, int | str]:
+    """What is shown, without the counts of shares of which one is withheld."""
+    withheld = (share for share in shares if any(isinstance(shown[cell], str) for cell in share))
+    hidden = {cell for share in withheld for cell in share}
+    return {cell: value for cell, value in shown.items() if cell not in hidden}
 
 
 _SETS = pl.List(pl.Struct({"scope": pl.String, "node": pl.String}))

@@ -28,9 +28,15 @@ from audit.disclosure.inference import (
     reached,
     seen_whole,
 )
-from audit.disclosure.known import Known, chains_within
+from audit.disclosure.known import Known, chains_within, without_shares
 from audit.disclosure.label_sums import LabelSums, of_few_labels
-from audit.disclosure.quantity import is_small, possible, shown_count, shown_parts
+from audit.disclosure.quantity import (
+    is_small,
+    possible,
+    shown_count,
+    shown_in_steps,
+    shown_parts,
+)
 from audit.disclosure.sums import Ranges, fewest
 from audit.disclosure.whole import WholeInference
 
@@ -50,6 +56,7 @@ def protected(
     *,
     shares: Collection[tuple[Cell, Cell]] = (),
     beside: Mapping[Cell, Collection[int]] = MappingProxyType({}),
+    in_steps: Collection[Cell] = (),
 ) -> dict[Cell, int | str]:
     """Suppress published counts so that all of them together disclose no small cell.
 
@@ -71,6 +78,8 @@ def protected(
         shares: Pairs of counts that are published only as a share, which discloses both or is
             withheld.
         beside: Totals that are printed beside a count that is part of them.
+        in_steps: Counts that are told in steps of ``min_cell`` at most (`shown_in_steps`), and
+            withheld before others.
 
     Returns:
         Each count itself; ``<m`` if it is small; ``>n-m`` if all but few of a total n are in it
@@ -86,25 +95,9 @@ def protected(
     for cell, written in beside.items():
         totals.setdefault(release.same(cell), set()).update(written)
     cells, known = dict(sorted(same.items())), (known or Known()).renamed(release)
-    return _Protection(release, min_cell, cells, tuple(shares), totals, known).of(counts)
-
-
-def left_possible(
-    shown: Mapping[Cell, int | str],
-    release: Release,
-    min_cell: int,
-    shares: Collection[tuple[Cell, Cell]] = (),
-) -> dict[Cell, Range]:
-    """Least and greatest value of each count that is shown, or is part of a share that is shown.
-
-    Labels at a depth are no fewer than the nodes in use there, which are shown beside them.
-    """
-    ranges = {
-        cell: possible(value, release.total(cell), min_cell)
-        for cell, value in _without_shares(shown, shares).items()
-    }
-    in_use = {cell: int(release.members(cell.meets[0]).sum()) for cell in ranges if cell.of_labels}
-    return {cell: (max(low, in_use.get(cell, 0)), high) for cell, (low, high) in ranges.items()}
+    exact = {release.same(cell) for cell in counts if cell not in in_steps}
+    coarse = frozenset(map(release.same, in_steps)) - exact
+    return _Protection(release, min_cell, cells, tuple(shares), totals, known, coarse).of(counts)
 
 
 @dataclass(eq=False)
@@ -115,6 +108,7 @@ class _Protection:
     shares: tuple[tuple[Cell, Cell], ...]
     beside: Mapping[Cell, Collection[int]]
     known: Known
+    in_steps: frozenset[Cell]
     shown: dict[Cell, int | str] = field(default_factory=dict)
 
     def of(self, asked: Mapping[Cell, int]) -> dict[Cell, int | str]:
@@ -135,6 +129,10 @@ class _Protection:
         count = self.counts[cell]
         if cell.differing and count:
             return ">0"
+        if cell in self.in_steps:
+            whole = self.release.labelled
+            steps = shown_in_steps(count, whole, self.min_cell) or ">0"
+            return count if count == whole else str(steps)
         shown = shown_count(count, self._totals_of(cell), self.min_cell)
         changed = count and isinstance(shown, int) and self._changed_little(cell)
         return f">{self.min_cell - 1}" if changed else shown
@@ -235,7 +233,7 @@ class _Protection:
 
         def left_after(some: Sequence[Step]) -> Ranges:
             loosened = self.shown | {cell: value for *_, cell, value in some}
-            left = self._left_by(_without_shares(loosened, self.shares))
+            left = self._left_by(without_shares(loosened, self.shares))
             return sums.left({cell: left(cell) for cell in self._published})
 
         free = left_after(steps)
@@ -342,7 +340,7 @@ class _Protection:
                 chosen = None if inference.classes else self._to_withhold(binding)
                 if chosen is None:
                     seen = [cell for cell in inference.cells if self.counts.get(cell)]
-                    hidden = _without_shares(self.shown | dict.fromkeys(seen, ">0"), self.shares)
+                    hidden = without_shares(self.shown | dict.fromkeys(seen, ">0"), self.shares)
                     free, _ = inference.least(form, part, sign, self._left_by(hidden), told=False)
                     if sign * (found - free) <= SLACK:  # totals alone are as narrow
                         break
@@ -361,7 +359,7 @@ class _Protection:
     @cached_property
     def _left(self) -> Left:
         """What is left to each count by what is shown."""
-        return self._left_by(_without_shares(self.shown, self.shares))
+        return self._left_by(without_shares(self.shown, self.shares))
 
     def _left_by(self, shown: Mapping[Cell, int | str]) -> Left:
         """What published values leave to each count beside other views of the release."""
@@ -373,11 +371,15 @@ class _Protection:
         return left
 
     def _to_withhold(self, binding: list[Cell]) -> Cell | None:
-        """An exact count before a bound, and the smallest first; None where all is withheld."""
+        """Steps first, exact counts before bounds, the smallest first; None if all is withheld."""
+        floor = f">{self.min_cell - 1}"
+
+        def order(cell: Cell) -> tuple[bool, bool, int, Cell]:
+            steps = cell in self.in_steps and self.shown[cell] not in (floor, f"<{self.min_cell}")
+            return not steps, isinstance(self.shown[cell], str), self.counts[cell], cell
+
         open_ = [c for c in binding if self.counts.get(c) and self._tells_more(c)]
-        return min(
-            open_, key=lambda c: (isinstance(self.shown[c], str), self.counts[c], c), default=None
-        )
+        return min(open_, key=order, default=None)
 
     def _tells_more(self, cell: Cell) -> bool:
         """Whether a count tells more here than that it is not 0, and than other views tell."""
@@ -389,12 +391,3 @@ class _Protection:
         floor = f">{self.min_cell - 1}"
         enough = self.counts[cell] >= self.min_cell and self.shown[cell] != floor
         return floor if enough else ">0"
-
-
-def _without_shares(
-    shown: Mapping[Cell, int | str], shares: Collection[tuple[Cell, Cell]]
-) -> dict[Cell, int | str]:
-    """What is shown, without the counts of shares of which one is withheld."""
-    withheld = (share for share in shares if any(isinstance(shown[cell], str) for cell in share))
-    hidden = {cell for share in withheld for cell in share}
-    return {cell: value for cell, value in shown.items() if cell not in hidden}

@@ -326,7 +326,7 @@ def shown(
         name: known[name] if name in known else _alone(quantity, min_cell)
         for name, quantity in evidence.items()
     }
-    published |= _in_digits(evidence, min_cell)
+    published |= _in_digits(evidence, published, known[WHOLE], min_cell)
     for name, quantity in evidence.items():
         names = () if quantity.kind == "count" else quantity.sources
         sources = (published.get(source, known.get(source)) for source in names)
@@ -335,17 +335,26 @@ def shown(
     return published
 
 
-def _in_digits(evidence: Mapping[str, Quantity], min_cell: int) -> dict[str, Shown]:
+def _in_digits(
+    evidence: Mapping[str, Quantity], published: Mapping[str, Shown], whole: Shown, min_cell: int
+) -> dict[str, Shown]:
     """Numbers beside coarse counts, those of each count as they may be told together."""
+    steps = {
+        (one.value, *one.totals): published[name]
+        for name, one in evidence.items()
+        if one.kind == "coarse"
+    }
     beside: dict[tuple[int, ...], dict[str, float | None]] = {}
     for name, quantity in evidence.items():
         if quantity.kind == "digits" and not isinstance(quantity.value, str):
             beside.setdefault(quantity.totals, {})[name] = quantity.value
-    return {
-        name: value if n >= min_cell else None
-        for (n, total), numbers in beside.items()
-        for name, value in in_digits(numbers, [(n, total)], min_cell).items()
-    }
+    told_in = dict[str, Shown]()
+    for count, numbers in beside.items():
+        told = steps.get(count, whole)
+        size = min(count[0], least(told)) if isinstance(told, str) else count[0]
+        digits = in_digits(numbers, [(count[0], count[1])], min_cell, at_least=size)
+        told_in |= digits if size >= min_cell else dict.fromkeys(numbers)
+    return told_in
 
 
 def _alone(quantity: Quantity, min_cell: int) -> Shown:

@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.schemas import schema
+from audit.disclosure import Shown
 from audit.results.shared_metrics import Scopes, shared_metrics
 from audit.results.shared_tables import SharedTable, shared_rows
 
@@ -323,10 +325,21 @@ class AnalysisPart:
         """Name of the file of a table among the restricted ones of a run."""
         return table_file(self.name, table, listed=self.listed)
 
-    def shared(self, min_cell: int) -> Mapping[str, Any]:
-        """The facts and every table, in which no count below ``min_cell`` can be read."""
+    @property
+    def nodes(self) -> set[str]:
+        """The nodes that tables count instances of."""
+        tables = (frame for name, frame in self.frames.items() if self.rules[name].of_nodes)
+        return {node for frame in tables for node in frame["node"].unique()}
+
+    def shared(
+        self, min_cell: int, nodes: Mapping[str, Shown] = MappingProxyType({})
+    ) -> Mapping[str, Any]:
+        """The facts and every table, in which no count below ``min_cell`` can be read.
+
+        Instances of `nodes` are told no more exactly than ``nodes`` has them.
+        """
         rows = {
-            name: shared_rows(frame, self.rules[name], self.totals, min_cell)
+            name: shared_rows(frame, self.rules[name], self.totals, min_cell, nodes)
             for name, frame in self.frames.items()
         }
         return {"facts": dict(self.facts), **rows}

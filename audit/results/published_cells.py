@@ -163,3 +163,23 @@ def scope_counts(run: Record) -> Iterator[tuple[Cell, int]]:
     within = run.nodes.filter(pl.col("node").is_in(scopes) & (pl.col("support") > 0))
     for node, support in within.select("node", "support").iter_rows():
         yield carried(node), support
+
+
+def analysis_counts(run: Record) -> Iterator[tuple[Cell, int]]:
+    """Instances that carry each node that an analysis counts, where small ones are withheld."""
+    supports = run.release.supports if run.min_cell > 1 else {}
+    for node in sorted({node for part in run.analyses for node in part.nodes} & supports.keys()):
+        yield carried(node), supports[node]
+
+
+def uninformative_counts(run: Record) -> Iterator[tuple[Cell, int]]:
+    """How many instances have uninformative labels only; that no finding says so tells a 0.
+
+    Where labels are normalised, the check may read lists of codes instead, and tell nothing.
+    """
+    root = run.release.root
+    if root is not None and run.identity["normaliser"] is None:
+        for check in run.checks:
+            if check.name == UNINFORMATIVE[0] and not check.crashed:
+                found = (f for f in check.standing if f.key == UNINFORMATIVE[1])
+                yield only_uninformative(root), sum(f.touched for f in found)

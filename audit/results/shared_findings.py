@@ -20,6 +20,7 @@ from audit.disclosure import (
     Shown,
     cell_named,
     least,
+    less_precise,
     shown,
     shown_count,
     suppress_breakdown,
@@ -96,6 +97,16 @@ def counts_of(release: Release, finding: Finding) -> Iterator[tuple[Cell, Quanti
     for cells, numbers in zip(cells_of(release, finding), evidence, strict=True):
         for name, cell in cells.items():
             yield cell, numbers[name]
+
+
+def in_steps(
+    finding: Finding, nodes: Mapping[str, Shown], min_cell: int
+) -> Iterator[tuple[str, Shown]]:
+    """Counts in steps of nodes, no more exactly than these are told elsewhere."""
+    for name, node in zip(("instances", "sibling_instances"), finding.nodes, strict=False):
+        one, bound = finding.evidence.get(name), nodes.get(node)
+        if one is not None and one.kind == "coarse" and isinstance(bound, str):
+            yield name, less_precise(shown({name: one}, min_cell)[name], bound)
 
 
 def numbers_of(

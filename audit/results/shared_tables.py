@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from audit.disclosure import in_digits, shown_in_steps
+from audit.disclosure import Shown, in_digits, least, less_precise, shown_in_steps
 from audit.engine.statistics.intervals import wilson
 
 VERDICTS = frozenset(("verdict", "interval_verdict"))
@@ -39,6 +40,11 @@ class SharedTable(NamedTuple):
     exempt: tuple[str, ...] = ()
     records: bool = False
 
+    @property
+    def of_nodes(self) -> bool:
+        """Whether rows count the instances that carry a node."""
+        return "node" in self.keys and self.counts[:1] == ("instances",)
+
     def rows_of(self, frame: pl.DataFrame, min_cell: int) -> pl.DataFrame:
         """The rows that may be shared, with all their columns."""
         most = 0 if self.records and min_cell > 1 else self.most
@@ -68,19 +74,36 @@ def columns(
 
 
 def shared_rows(
-    frame: pl.DataFrame, rule: SharedTable, totals: Mapping[str, int], min_cell: int
+    frame: pl.DataFrame,
+    rule: SharedTable,
+    totals: Mapping[str, int],
+    min_cell: int,
+    nodes: Mapping[str, Shown] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
-    """The rows of a table in which no count below ``min_cell`` can be read."""
-    return [_row(row, rule, totals, min_cell) for row in rule.rows_of(frame, min_cell).to_dicts()]
+    """The rows of a table in which no count below ``min_cell`` can be read.
+
+    Args:
+        nodes: Of each node the instances that carry it, as they may be shown beside each other.
+    """
+    rows = rule.rows_of(frame, min_cell).to_dicts()
+    return [_row(row, rule, totals, min_cell, nodes) for row in rows]
 
 
 def _row(
-    row: Mapping[str, Any], rule: SharedTable, totals: Mapping[str, int], min_cell: int
+    row: Mapping[str, Any],
+    rule: SharedTable,
+    totals: Mapping[str, int],
+    min_cell: int,
+    nodes: Mapping[str, Shown],
 ) -> dict[str, Any]:
     whole = totals["instances"]
     counted = [(row[name], totals.get(name, whole)) for name in rule.counts]
     counts = [(int(n), total) for n, total in counted if n is not None]
     size = (row[rule.counts[0]] or 0) if rule.counts else whole
+    steps = [None if n is None else shown_in_steps(n, total, min_cell) for n, total in counted]
+    if rule.of_nodes and min_cell > 1:
+        steps = _beside(list(zip(rule.counts, steps, strict=True)), row, nodes)
+        size = size if steps[0] is None else min(size, least(steps[0]))
     small = size < min_cell
     values = {name: row[name] for name in rule.values if name in row}
     exempt = {name: values[name] for name in rule.exempt if name in values}
@@ -90,6 +113,7 @@ def _row(
         min_cell,
         rule.apart,
         wilson,
+        size if rule.of_nodes else None,
     )
     return {
         **{
@@ -98,14 +122,30 @@ def _row(
             if key in row
         },
         **{name: None if small else (told | exempt)[name] for name in values},
-        **{
-            name: None if n is None else shown_in_steps(n, total, min_cell)
-            for name, (n, total) in zip(rule.counts, counted, strict=True)
-        },
+        **dict(zip(rule.counts, steps, strict=True)),
     }
 
 
 Row: TypeAlias = Mapping[str, Any]
+_NODE_OF = {"instances": "node", "sibling_instances": "sibling"}
+"""The key with the node that a count is of."""
+
+
+def _beside(
+    steps: Sequence[tuple[str, Shown]], row: Row, nodes: Mapping[str, Shown]
+) -> list[Shown]:
+    """Counts in steps as they may be told beside what is told of each node.
+
+    Labels add up over nodes: they are told to be at least as many as the instances.
+    """
+    told: list[Shown] = []
+    for name, own in steps:
+        bound = nodes.get(str(row.get(_NODE_OF.get(name, ""))), 0)
+        if name == "examples":
+            n = told[0]
+            bound = f">{n - 1}" if isinstance(n, int) and isinstance(own, str) else n
+        told.append(own if isinstance(bound, int) else less_precise(own, bound))
+    return told
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,6 @@ from audit.disclosure import (
     Told,
     carried,
     left_possible,
-    only_uninformative,
     protected,
     shown,
 )
@@ -33,13 +32,14 @@ from audit.results.parts import OTHERS, DriftPart, ModelPart, ValueCells
 from audit.results.pictured_pairs import Published
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
-    UNINFORMATIVE,
+    analysis_counts,
     depth_counts,
     depths_shown,
     known_counts,
     pair_cells,
     reference_cells,
     scope_counts,
+    uninformative_counts,
     whole_cells,
 )
 from audit.results.record import Record
@@ -47,6 +47,7 @@ from audit.results.reference_changes import SHALLOWER, depth_loss, since_referen
 from audit.results.shared_findings import (
     cells_of,
     counts_of,
+    in_steps,
     numbers_of,
     shared_denominator,
     shared_finding,
@@ -169,7 +170,7 @@ class SharedView:
         entries |= mended(self.run)
         others: dict[str, Any] = {}
         for part in self.run.analyses:
-            own = part.shared(min_cell)
+            own = part.shared(min_cell, self._by_node)
             entries["metrics"] = [*entries["metrics"], *part.metrics(own)]
             (entries if part.listed else others)[part.name] = own
         return {**entries, OTHERS: others} if others else entries
@@ -198,6 +199,11 @@ class SharedView:
             **model_overview(self.run, self._confused, self._published),
             "coverage": {**use, "depths": depths_shown(use["depths"], self._published)},
         }
+
+    @cached_property
+    def _by_node(self) -> Mapping[str, Shown]:
+        """The instances of each node that analyses count, as they may be shown beside all."""
+        return {cell.meets[0][1]: self._published[cell] for cell in self._of_analyses}
 
     @cached_property
     def _by_values(self) -> Told:
@@ -232,13 +238,24 @@ class SharedView:
             self.run.known,
             shares=self._shares,
             beside=beside,
+            in_steps=self._of_analyses.keys() - self._told.keys(),
         )
 
     @cached_property
     def _counts(self) -> dict[Cell, int]:
         """The same as they are."""
+        return self._of_analyses | self._told
+
+    @cached_property
+    def _told(self) -> dict[Cell, int]:
+        """Those that are told exactly where they may be."""
         of_findings = {cell: int(quantity.value or 0) for cell, quantity in self._of_findings}
-        return self._drawn_counts | dict(self._only_uninformative) | of_findings
+        return self._drawn_counts | dict(uninformative_counts(self.run)) | of_findings
+
+    @cached_property
+    def _of_analyses(self) -> dict[Cell, int]:
+        """Those of nodes that analyses count in steps."""
+        return dict(analysis_counts(self.run))
 
     @cached_property
     def _drawn_counts(self) -> dict[Cell, int]:
@@ -249,19 +266,6 @@ class SharedView:
             **dict(depth_counts(self.run.nodes)),
             **dict(scope_counts(self.run)),
         }
-
-    @property
-    def _only_uninformative(self) -> Iterator[tuple[Cell, int]]:
-        """How many instances have uninformative labels only; that no finding says so tells a 0.
-
-        Where labels are normalised, the check may read lists of codes instead, and tell nothing.
-        """
-        root = self.run.release.root
-        if root is not None and self.run.identity["normaliser"] is None:
-            for check in self.run.checks:
-                if check.name == UNINFORMATIVE[0] and not check.crashed:
-                    found = (f for f in check.standing if f.key == UNINFORMATIVE[1])
-                    yield only_uninformative(root), sum(f.touched for f in found)
 
     @cached_property
     def _shares(self) -> list[tuple[Cell, Cell]]:
@@ -294,6 +298,7 @@ class SharedView:
             for part, line in zip(finding.parts, known[1:], strict=True):
                 line[AT_MOST] = self._most(whole_cells(finding.check, part.nodes))
         known[0] |= self._of_reference(finding) | self._loss(finding)
+        known[0] |= in_steps(finding, self._by_node, self.run.min_cell)
         parts = [(part.nodes, values_of(part.evidence)) for part in finding.parts]
         before = [one[finding.id] for one in self._before if finding.id in one]
         since = told_since(before, values_of(finding.evidence), parts, self.run.min_cell)

@@ -16,6 +16,7 @@ from audit.policy.statements import Threshold
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, Row, attack
 from fixtures.examples import examples
+from fixtures.explained_attack import KINDS, tried
 from fixtures.labelled import labelled, repeated
 from fixtures.predicted import predicted
 
@@ -207,6 +208,32 @@ def test_numbers_of_pairs_each_protected_alone_tell_small_cells(
     monkeypatch.setattr(where, what)
 
     assert narrowed(*release) != []
+
+
+@pytest.mark.slow
+def test_tables_of_explanations_leave_each_small_cell_possible() -> None:
+    found = list(tried(2 * len(KINDS), first=5000))
+
+    assert [(kind, seed, lines) for kind, seed, _, lines in found if lines] == []
+    assert sum(counts["small"] for *_, counts, _ in found) > 60
+
+
+@pytest.mark.parametrize(
+    ("seed", "where", "what"),
+    [
+        (1007, "audit.results.shared_view.analysis_counts", lambda _: ()),
+        (13, "audit.results.shared_tables._beside", lambda steps, *_: [own for _, own in steps]),
+    ],
+)
+def test_steps_each_protected_alone_tell_small_cells(
+    seed: int, where: str, what: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ((_, _, _, right),) = tried(1, first=seed)
+    monkeypatch.setattr(where, what)
+    ((_, _, _, wrong),) = tried(1, first=seed)
+
+    assert right == []
+    assert wrong != []
 
 
 def test_counts_far_from_each_other_are_all_shown() -> None:
