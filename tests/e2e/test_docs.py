@@ -93,6 +93,14 @@ def test_options_that_pages_name_are_there() -> None:
         assert named <= known, page
 
 
+def test_rows_of_a_table_have_as_many_cells_as_its_head() -> None:
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.M | re.S)
+        for table in re.findall(r"(?:^\|.*\n)+", text, re.M):
+            bars = {len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}
+            assert len(bars) == 1, (page.name, table[:200])
+
+
 def test_guides_are_short() -> None:
     assert len(GUIDES) == 13
     for guide in GUIDES:
