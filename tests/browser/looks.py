@@ -46,8 +46,8 @@ FEW = r"""() => {
     for (const [mark, one] of cut) one.replaceWith(mark);
     window.whole = () => cut.reverse().forEach(([mark, one]) => mark.replaceWith(one));
 }"""
-"""Leaves two of all rows, items and marks that differ in texts and sizes alone, which axe-core would
-judge by the thousand; `whole()` puts the others back."""
+"""Leaves two of all rows, items and marks that differ in texts and sizes alone, for axe-core takes
+long over thousands. `whole()` puts the others back."""
 
 
 def assert_accessible(page: Page, rules: Rules = EVERY) -> None:
