@@ -14,10 +14,12 @@ from audit.measure.measure import Measurements
 
 _TEMPERS = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
 """How much of the evidence of other labels may count, since these depend on each other."""
+_UNSEEN = np.array([0.5, 0.2, 0.1, 0.05, 0.02])
+"""How many records more than it has a code may count: what one weighs that no other record has."""
 _TRIED = 2_000
-"""Number of records whose code is known by which the share of the evidence that counts is found."""
+"""Number of records whose code is known by which both are found."""
 _FEWEST = 30
-"""Number of such records below which frequencies alone decide."""
+"""Number of such records below which frequencies alone decide, with the first of the numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +27,13 @@ class _Evidence:
     """What speaks for codes in every record.
 
     Args:
-        frequency: Logarithm of how many records carry each code, and a half, shape (n_codes,).
+        carriers: How many records carry each code, shape (n_codes,).
         lift: `log_lift` of each node beside each code, shape (n_nodes, n_codes), by columns.
         labels: Direct labels, shape (n_instances, n_nodes).
     """
 
     place: dict[str, int]
-    frequency: FloatArray
+    carriers: FloatArray
     lift: csc_array
     labels: csr_array
 
@@ -45,10 +47,11 @@ def likelihoods(
 ) -> Iterator[FloatArray]:
     """Probability of each candidate of records, given that it is one of them.
 
-    A code weighs by the records that carry it, times how much more often than by chance the other
-    labels of the record stand beside it (`log_lift`, its lower bound). Labels of a record depend on
-    each other, so their evidence counts in part only: the share of it under which records that
-    carry exactly one of the same candidates are foretold best, by the logarithm of the probability.
+    A code weighs by the records that carry it, and a part of one more, times how much more often
+    than by chance the other labels of the record stand beside it (`log_lift`, its lower bound).
+    Labels of a record depend on each other, so their evidence counts in part only. Both parts are
+    those under which records that carry exactly one of the same candidates are foretold best, by
+    the logarithm of the probability, where each is left out of what its code is counted on.
 
     Args:
         asked: Indices of the records, shape (n,), by the nodes that are their candidates, at least
@@ -64,10 +67,11 @@ def likelihoods(
         (np.ones(len(nodes), np.int64), (nodes, np.arange(len(nodes)))),
         shape=(labels.shape[1], len(nodes)),
     )
-    frequency = np.log(measured.direct_support[nodes] + 0.5)
+    carriers = measured.direct_support[nodes].astype(np.float64)
     place = {code: column for column, code in enumerate(codes)}
-    evidence = _Evidence(place, frequency, csc_array(log_lift(labels, code_of)), labels)
-    part = _part_that_counts(evidence, nodes, {*asked})
+    evidence = _Evidence(place, carriers, csc_array(log_lift(labels, code_of)), labels)
+    unseen, part = _parts_that_count(evidence, nodes, {*asked})
+    frequency = np.log(carriers + unseen)
     for own, instances in asked.items():
         places = np.array([place[code] for code in own], np.int64)
         spoken = part * evidence.of(instances, places) if part and len(own) > 1 else 0.0
@@ -76,26 +80,34 @@ def likelihoods(
         yield share / share.sum(axis=1, keepdims=True)
 
 
-def _part_that_counts(evidence: _Evidence, nodes: IntArray, sets: set[tuple[str, ...]]) -> float:
-    """The share of the evidence by which known codes are foretold best; 0 with few of them."""
+def _parts_that_count(
+    evidence: _Evidence, nodes: IntArray, sets: set[tuple[str, ...]]
+) -> tuple[float, float]:
+    """What a code counts beside its records, and the share of the evidence, by which known codes
+    are foretold best; that share is 0 with few of them."""
     several = sorted(own for own in sets if len(own) > 1)
-    if not several:
-        return 0.0
     carried = csc_array(evidence.labels[:, nodes])
     draws = np.random.default_rng(0)
-    losses, tried = np.zeros(len(_TEMPERS)), 0
+    known = list[tuple[FloatArray, FloatArray, IntArray]]()
     for own in several:
         places = np.array([evidence.place[code] for code in own], np.int64)
         of_set = csr_array(carried[:, places])
         one = np.flatnonzero(np.diff(of_set.indptr) == 1)
         some = draws.permutation(one)[: max(1, _TRIED // len(several))]
-        if not len(some):
-            continue
-        truth = of_set[some].indices
-        spoken = evidence.of(some, places)
-        for n, part in enumerate(_TEMPERS):
-            weight = evidence.frequency[places] + part * spoken
-            total = np.logaddexp.reduce(weight, axis=1)
-            losses[n] += float((total - weight[np.arange(len(some)), truth]).sum())
-        tried += len(some)
-    return float(_TEMPERS[losses.argmin()]) if tried >= _FEWEST else 0.0
+        if len(some):
+            truth = of_set[some].indices.astype(np.int64)
+            others = np.tile(evidence.carriers[places], (len(some), 1))
+            others[np.arange(len(some)), truth] -= 1
+            known.append((others, evidence.of(some, places), truth))
+    if sum(len(truth) for _, _, truth in known) < _FEWEST:
+        return float(_UNSEEN[0]), 0.0
+
+    def loss(unseen: float, part: float) -> float:
+        weights = (np.log(others + unseen) + part * spoken for others, spoken, _ in known)
+        return sum(
+            float((np.logaddexp.reduce(one, axis=1) - one[np.arange(len(truth)), truth]).sum())
+            for one, (_, _, truth) in zip(weights, known, strict=True)
+        )
+
+    unseen = min(_UNSEEN.tolist(), key=lambda one: loss(one, 0.0))
+    return unseen, min(_TEMPERS.tolist(), key=lambda part: loss(unseen, part))

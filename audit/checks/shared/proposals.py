@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
@@ -114,7 +115,8 @@ def by_candidates(
     all others together it is likely, else a person must look.
 
     Args:
-        found: ``instance, label, table, candidates``; candidates are nodes, at least one.
+        found: ``instance, label, table, candidates``; candidates are nodes, at least one. Where
+            there is a column ``chances``, it says how probable the label is of each.
     """
     written = as_in_data(measured)
     alone = pl.col("candidates").list.len() == 1
@@ -154,6 +156,9 @@ def weighed(
     best, ranked = np.zeros(len(found)), [none]
     weights = likelihoods(measured, asked)
     for (own, rows), of_rows in zip(rows_of.items(), weights, strict=True):
+        if "chances" in found.columns:
+            of_rows = of_rows * np.array(found["chances"].gather(rows).to_list())
+            of_rows /= of_rows.sum(axis=1, keepdims=True)
         order = np.argsort(-of_rows, axis=1, kind="stable")[:, :MOST_CANDIDATES]
         best[rows] = of_rows[np.arange(len(rows)), order[:, 0]]
         said = pl.Series([written(code) for code in own], dtype=pl.String)
@@ -180,12 +185,16 @@ def near_codes(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
     wrapped = [_unwrapped(measured, *row) for row in labels.select("label", "table").rows()]
     held = labels.with_columns(pl.Series("found", wrapped, pl.List(pl.String)))
     rest = labels.filter(held["found"].is_null())
-    near = [_near(label, known, signs) for label in rest["label"].to_list()]
+    texts = [*known]
+    near = [_near(label, known, texts, signs) for label in rest["label"].to_list()]
     found = rest.select("line", "label", "table").with_columns(
-        pl.Series("candidates", near, pl.List(pl.String))
+        pl.Series("candidates", [[*one] for one in near], pl.List(pl.String)),
+        pl.Series("chances", [[*one.values()] for one in near], pl.List(pl.Float64)),
     )
     found = of_lines(measured, found.filter(pl.col("candidates").list.len() > 0))
-    said = "it is one slip from this code: a sign that is another, doubled, lost or exchanged"
+    said = (
+        "it is one slip from this code: a sign other, doubled, lost or exchanged, or its end lost"
+    )
     return together([*_out_of(measured, held), *by_candidates(measured, found, said)])
 
 
@@ -226,30 +235,59 @@ def _out_of(measured: Measurements, held: pl.DataFrame) -> Iterator[pl.DataFrame
 
 @once
 def _nodes_as_text(measured: Measurements) -> tuple[dict[str, str], str]:
-    """Nodes that may be labels by their text without dots, and all signs of these texts."""
+    """Nodes that may be labels by their text without dots, in order, and the signs of these."""
     hierarchy = measured.hierarchy
     may_be = hierarchy.assignable | (measured.direct_support > 0)
     nodes = [hierarchy.nodes[place] for place in np.flatnonzero(may_be).tolist()]
-    known = {node.replace(".", ""): node for node in nodes}
+    known = dict(sorted((node.replace(".", ""), node) for node in nodes))
     return known, "".join(sorted({sign for text in known for sign in text}))
 
 
-def _near(label: str, known: Mapping[str, str], signs: str) -> list[str]:
-    return [known[text] for text in neighbours(label.strip().replace(".", ""), known, signs)]
+def _near(
+    label: str, known: Mapping[str, str], texts: Sequence[str], signs: str
+) -> dict[str, float]:
+    found = slips(label.strip().replace(".", ""), texts, known, signs)
+    return {known[text]: chance for text, chance in found.items()}
 
 
-def neighbours(label: str, known: Container[str], signs: str) -> list[str]:
-    """The known texts that one slip makes of a label: a sign other, doubled, lost, or exchanged.
+def slips(label: str, texts: Sequence[str], known: Container[str], signs: str) -> dict[str, float]:
+    """The known texts that a label is one slip from, each with the chance that it is written so.
 
-    >>> neighbours("4109", {"4019", "410", "41009", "5109", "9014"}, "0123456789")
-    ['4019', '410', '41009', '5109']
+    A sign is lost, doubled, exchanged with the next, or another; there is one more; or the end is
+    lost, half of the text at most. These are equally frequent, at each place, and so is each other
+    sign; the chances are up to a factor.
+
+    Args:
+        texts: The known texts, sorted.
+        known: The same.
+        signs: All of theirs.
+
+    >>> known = ["4019", "41", "410", "41009", "41093"]
+    >>> {text: round(one, 3) for text, one in slips("4109", known, known, "019").items()}
+    {'4019': 0.25, '410': 0.111, '41009': 0.4}
+    >>> [*slips("410", known, known, "019")]
+    ['41', '41009', '41093']
     """
-    splits = [(label[:n], label[n:]) for n in range(len(label) + 1)]
-    slips = {a + b[1:] for a, b in splits if b}
-    slips |= {a + b[1] + b[0] + b[2:] for a, b in splits if len(b) > 1}
-    slips |= {a + c + b[1:] for a, b in splits if b for c in signs}
-    slips |= {a + c + b for a, b in splits for c in signs}
-    return sorted(text for text in slips - {label} if text in known)
+    rare, found = 1 / len(signs), dict[str, float]()
+
+    def add(text: str, chance: float) -> None:
+        if text in known and text != label:
+            found[text] = found.get(text, 0.0) + chance / len(text)
+
+    for n in range(len(label) + 1):
+        a, b = label[:n], label[n:]
+        for sign in signs:
+            add(a + sign + b, 1)
+        if b:
+            add(a + b[1:], 1 if a.endswith(b[0]) else rare)
+            for sign in signs:
+                add(a + sign + b[1:], rare)
+        if len(b) > 1:
+            add(a + b[1] + b[0] + b[2:], 1)
+    for text in texts[bisect_left(texts, label) : bisect_right(texts, label + chr(0x10FFFF))]:
+        if len(label) + 1 < len(text) <= 2 * len(label):
+            add(text, 1)
+    return {text: found[text] for text in sorted(found)}
 
 
 def together(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
