@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from audit.base.errors import RenderError
 from audit.cli.app import app
 from audit.cli.rendering import rendered_again
+from audit.runs.consistency import active_in
 from audit.runs.manifest import SealKey, keyed_seal, read_key
 from audit.runs.verify import verify_run
 from fixtures.sealed_files import reseal, write_manifest
@@ -253,6 +254,23 @@ def test_the_run_itself_holds(desk: Path) -> None:
     verdicts = verify_run(run, recompute=True, key=key, render=rendered_again)
 
     assert {verdict.outcome for verdict in verdicts} == {"holds"}, verdicts
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (b"\x9f/EF\x81", ()),
+        (b"/EFG 1 0 R /F", ()),
+        *(
+            (more, ("a further attachment",))
+            for more in (b"/EF<</F 1 0 R>>", b"/E#46\n7 0 R", b"/EF%")
+        ),
+    ],
+)
+def test_a_second_attachment_has_a_value_and_packed_bytes_have_none(
+    more: bytes, told: tuple[str, ...]
+) -> None:
+    assert active_in(b"<</EF <</F 1 0 R>>>>" + more, b"") == told
 
 
 def shown_by_the_page() -> dict[str, tuple[str, str]]:
