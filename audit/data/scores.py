@@ -328,7 +328,7 @@ def _one_answer(raw: RawPredictions, own: IntArray, sums: FloatArray) -> tuple[R
         why = f"each row lists {kept} of {classes} classes, and none sums to over one"
         return (Reading(f"{_ONE_ANSWER}; lower ones were cut off", why, n, _SEVERAL),)
     wrong = np.flatnonzero(np.abs(sums - 1) > limit)
-    if apart <= rounded:
+    if apart <= rounded and sums.max() - 1 <= rounding(raw.numbers, _most(raw, own)):
         raise _coarse(raw, rounded, n - len(wrong), len(wrong))
     if len(wrong) <= FEW * n and (raw.numbers % 1).any():
         raise _few(raw, own, wrong)
@@ -341,6 +341,11 @@ def _kept(raw: RawPredictions, own: IntArray) -> int:
         return 0
     listed = np.unique(np.diff(raw.scores.indptr)[own])
     return int(listed[0]) if len(listed) == 1 and listed[0] < len(raw.classes) else 0
+
+
+def _most(raw: RawPredictions, own: IntArray) -> int:
+    """Greatest number of scores above 0 in a row: zeros explain no sum above one."""
+    return int(np.diff(csr_array(raw.scores[own]).indptr).max(initial=0))
 
 
 def _apart(sums: FloatArray) -> float:

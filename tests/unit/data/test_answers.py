@@ -98,6 +98,15 @@ def test_a_rounding_that_explains_almost_anything_is_asked(decimals: int) -> Non
     assert [read(scores, single_label=said).single_label for said in (True, False)] == [True, False]
 
 
+@pytest.mark.parametrize("listed", [False, True])
+def test_few_scores_that_sum_to_far_more_than_one_are_not_asked_about(listed: bool) -> None:
+    """Zeros were rounded down, if at all: they explain a sum below one, and none above it."""
+    scores = np.zeros((60, 40))
+    scores[:, :3] = [0.9, 0.9, 0.7]
+    assert np.abs(scores.sum(axis=1) - 1).max() < rounding(scores.ravel(), 40)
+    assert not read(scores, listed=listed).single_label
+
+
 def test_two_decimals_of_few_classes_sum_to_one() -> None:
     scores = np.round(softmax(3, classes=4), 2)
     assert read(scores, classes=CLASSES[:4]).single_label
