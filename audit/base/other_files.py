@@ -97,6 +97,9 @@ _LOWEST = (
     r"""FILE mdhier.asc > meddra.tsv"""
 )
 
+_CLASSES = r"""sed -nE 's/^@attribute +[^ ]+ +hierarchical +//Ip' FILE | tr ',' '\n'"""
+_BLANK = r"""sed -E '/^#/d; s/ +/\t/' FILE | sed '1i code\ttitle' > FILE.tsv"""
+
 KINDS: tuple[Kind, ...] = (
     Kind("tagged records, as PubMed exports them", rb"PMID- ?\d",
          f"{_TAGGED} makes a table of their headings of MeSH"),
@@ -198,6 +201,12 @@ KINDS: tuple[Kind, ...] = (
     Kind("lines of 'parent: X child: Y', as of RCV1", rb"parent:\s*\S+\s+child:",
          """awk 'BEGIN {print "child,parent"} $2 != "None" {print $4 "," $2}' FILE > h.csv""",
          always=False, of_hierarchies=True),
+    Kind("a data file of Clus, whose classes are an attribute",
+         rb"(?i)(%[^\n]*\n|\s)*@relation\b.*@attribute\s+\S+\s+hierarchical\b",
+         f"{_CLASSES} > classes.txt writes a path a class; where these are pairs, as of GO, "
+         "tr / , < classes.txt > h.csv makes edges of them", always=False, of_hierarchies=True),
+    Kind("lines of a code, a blank and a title", rb"(#[^\n]*\n)*([\w.]*\d[\w.]* +[^\n,;\t]*\n){3}",
+         f"{_BLANK} puts a tab between them", always=False, of_hierarchies=True),
     Kind("one column of paths", rb"[^\n,;\t]+\n([^\n,;\t]*\n)?[^\n,;\t]*( > |/|\|)",
          "leave its header out and call the file .txt: each line is a path then",
          always=False, of_hierarchies=True),

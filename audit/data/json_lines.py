@@ -40,7 +40,32 @@ def objects(source: Source, *, streamed: bool = False) -> Iterator[Line]:
     The array may be the only list of objects in one object around it. An array is held in memory,
     lines are not if they are ``streamed``.
     """
-    return chain.from_iterable(_of_part(part, streamed) for part in source.parts)
+    lines = chain.from_iterable(_of_part(part, streamed) for part in source.parts)
+    return ((where, _with_names(line)) for where, line in lines)
+
+
+def _with_names(line: dict[str, Any]) -> dict[str, Any]:
+    """An object with names for numbers of classes that are named beside them, as SageMaker does."""
+    for beside in [key for key in line if key.endswith(_BESIDE)]:
+        key, said = beside.removesuffix(_BESIDE), line[beside]
+        if key not in line or not isinstance(said, dict):
+            continue
+        value = line[key]
+        named = said.get("class-map") or {"": ""}
+        inside = value.get("annotations") if isinstance(value, dict) else None
+        boxes = [one.get("class_id") for one in inside] if isinstance(inside, list) else value
+        numbers = boxes if isinstance(boxes, list) else [boxes]
+        if all(str(number) in named for number in numbers):
+            line = {**line, key: [named[str(number)] for number in numbers]}
+        elif "class-name" in said:
+            line = {**line, key: said["class-name"]}
+        else:
+            continue
+        del line[beside]
+    return line
+
+
+_BESIDE = "-metadata"
 
 
 def _of_part(part: Source, streamed: bool) -> Iterator[Line]:

@@ -182,6 +182,10 @@ def node_spelt(text: str, hierarchy: Hierarchy) -> tuple[str, str] | None:
     if _DOTTED.fullmatch(text) and hierarchy.integrity is None:
         bare = text.replace(".", "")
         return (bare, "with dots in them") if bare in hierarchy and text not in hierarchy else None
+    if text not in hierarchy and hierarchy.integrity is None:
+        dotted = text.replace("/", ".")
+        if dotted != text and dotted in hierarchy:
+            return dotted, "with slashes for dots"
     whole = text.replace("/", "") if _DECIMALS.fullmatch(text) else text
     return (whole, "with slashes in them") if whole != text and whole in hierarchy else None
 

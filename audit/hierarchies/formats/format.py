@@ -123,7 +123,8 @@ def titles_of(said: Iterable[tuple[str, str | None]]) -> dict[str, str | None]:
         known = titles.setdefault(node, title) or title
         if title and title != known:
             found = f"several for {node!r}: {known!r} and {title!r}"
-            raise SchemaError("a node has one title", found=found)
+            hint = "keep one row of each edge, that of the preferred title; others are synonyms"
+            raise SchemaError("a node has one title", found=found, hint=hint)
         titles[node] = known
     return titles
 

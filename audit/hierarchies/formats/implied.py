@@ -117,10 +117,13 @@ def above_by_level(codes: Sequence[str], levels: Sequence[str]) -> list[str]:
 
 
 def _ids(cells: Cells) -> list[str]:
-    """Columns of codes: those that are called ids first, then those that differ in each row."""
+    """Columns of codes: those that are called ids first, then those that differ in each row, then
+    those whose rows of one code stand together, one for each of its titles."""
     called = names.ids_among(cells)
     others = [one for one in cells if len({*cells[one]}) == len(cells[one])]
-    own = dict.fromkeys([*called, *others])
+    runs = {one: 1 + sum(a != b for a, b in pairwise(cells[one])) for one in cells if others}
+    together = [one for one in runs if runs[one] == len({*cells[one]})]
+    own = dict.fromkeys([*called, *others, *together])
     return [one for one in own if len(cells[one]) > 2 and all(map(_CODE.fullmatch, cells[one]))]
 
 

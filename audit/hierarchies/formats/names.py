@@ -19,6 +19,8 @@ IDS = ("id", "child", "hyponym", "narrower", "node", "code", "key", "uri", "iri"
 """Names of ids, likewise."""
 AROUND = ("data", "tree", "hierarchy", "taxonomy", "ontology", "result", "results")
 """What the only key of an object is called that is around a tree."""
+BESIDE = ("inScheme", "topConceptOf", "related")
+"""What else concepts of JSKOS name than those above and below them."""
 CHILD = ("child", "hyponym", "narrower")
 """Those of them that stand beside parents alone."""
 SIGNS = (" > ", " >> ", " » ", " → ", " / ", " | ", "::", "/", "|", "\\")

@@ -195,12 +195,18 @@ def _read_implied(path: Path, shape: Shape, kind: str) -> Hierarchy:
         why = f"most begin with another; at the top are {first_cases(tops)}"
         option = "--hierarchy-parent COL"
     column = next(one for one in ("parent", "code above") if one not in cells)
-    table = frame.with_columns(pl.Series(column, above)).drop(outline[1] if outline else [])
+    every = frame.with_columns(pl.Series(column, above)).drop(outline[1] if outline else [])
+    first = every[column_named(frame, ids, path)].is_first_distinct()
+    table, again = every.filter(first), every.filter(~first)
     others = [one for one in table.columns if one not in (ids, column)]
     title = shape.title or (others[0] if others and not named else None)
     built = edges.of_table(path, table, replace(shape, child=ids, parent=column, title=title))
-    told = Reading(said, why, sum(map(bool, above)), option)
-    return replace(built, readings=(told, *built.readings))
+    told = [Reading(said, why, sum(map(bool, above)), option)]
+    if len(again):
+        said = f"further rows of a code are passed over, as {', '.join(filter(None, again.row(0)))}"
+        why, option = "they say other titles of it", "put the row that is meant before the others"
+        told.append(Reading(said, why, len(again), option))
+    return replace(built, readings=(*told, *built.readings))
 
 
 OUTLINE = HierarchyFormat(

@@ -31,7 +31,7 @@ _NO_RDF = re.compile(
 )
 """How files of OWL begin that are no RDF."""
 _TURTLE = re.compile(r"@?(prefix|base)\s+[\w.-]*:?\s*<|(<[^<>\s]+>|_:\w+)\s+<[^<>\s]+>\s", re.I)
-_JSON = re.compile(r'[\[{].*"@(context|graph|id|type)"', re.DOTALL)
+_JSON = re.compile(r'[\[{](?!.*"@context":\s*"[^"]*jskos).*"@(context|graph|id|type)"', re.DOTALL)
 
 
 def matches(path: Path, head: bytes) -> bool:

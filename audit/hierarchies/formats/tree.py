@@ -360,7 +360,15 @@ def _several(places: Sequence[_Place], shape: Shape) -> list[Reading]:
 def _refuse_unknown(places: Sequence[_Place], shape: Shape) -> None:
     """Refuse keys of which nobody knows what they are, and that hold nodes or their ids."""
     ids = {place.node for place in places}
-    known = {shape.title, shape.parent, *OBSOLETE, REPLACED_BY, CONSIDER, *shape.relations}
+    known = {
+        shape.title,
+        shape.parent,
+        *_OF_SCHEME,
+        *OBSOLETE,
+        REPLACED_BY,
+        CONSIDER,
+        *shape.relations,
+    }
     values = defaultdict[str, list[tuple[_Place, Any]]](list)
     for place in places:
         for key, value in place.stated.items():

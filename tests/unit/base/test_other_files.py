@@ -166,6 +166,37 @@ def test_the_hint_makes_a_hierarchy(tmp_path: Path) -> None:
     assert audit.load_hierarchy(tmp_path / "h.csv").parents("cat") == ("animal",)
 
 
+FUNCAT = {"01/01": "01", "01/01/03": "01/01", "02/07": "02"}
+WRITTEN = {
+    "an attribute of Clus": (
+        "y.arff", "@RELATION y\n@ATTRIBUTE g string\n"
+        f"@ATTRIBUTE class hierarchical 01,02,{','.join(FUNCAT)}\n@DATA\na,01/01\n",
+        "classes.txt", FUNCAT),
+    "an attribute of pairs": (
+        "y.arff", "% Clus\n@relation y\n@attribute class hierarchical r/GO1,r/GO2,GO1/GO3\n@data\n",
+        "h.csv", {"GO1": "r", "GO2": "r", "GO3": "GO1"}),
+    "codes, a blank, titles": (
+        "f.txt", "# FunCat\n01 METABOLISM\n01.01 amino acid metabolism\n02 ENERGY\n"
+        "02.07 pentose pathway\n", "f.txt.tsv", {"01.01": "01", "02.07": "02"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+def test_the_line_of_a_hint_makes_a_hierarchy(
+    written: tuple[str, str, str, dict[str, str]], tmp_path: Path
+) -> None:
+    name, text, made, above = written
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FormatError) as caught:
+        audit.load_hierarchy(tmp_path / name)
+    line, _, pairs = caught.value.hint.partition(" writes a path a class; ")
+    line = line.partition(" puts a tab")[0]
+    line += f"; {pairs.partition('GO, ')[2].partition(' makes')[0]}" * made.startswith("h.")
+    subprocess.run(line, shell=True, cwd=tmp_path, check=True)
+    found = audit.load_hierarchy(tmp_path / made)
+    assert {n: found.parents(n)[0] for n in above} == above
+
+
 @pytest.mark.slow
 def test_the_hint_makes_labels_of_boxes_and_arrays_of_matlab(tmp_path: Path) -> None:
     for kind, content in (

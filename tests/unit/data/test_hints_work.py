@@ -249,6 +249,20 @@ READ: dict[str, tuple[str, str, Any, int, int]] = {
         ("tabs", "", ("i#\tflu", "i#\tcopd\tflu\tcough"), 80),
         ("no ids", "", ("flu", "copd;flu;cough"), 80),
         ("numbers as ids", "", ("#,flu", "#,copd,flu"), 60))},
+    **{f"numbers that a job of SageMaker names, {how}": (
+        "a.manifest", "".join(json.dumps({
+            "source-ref": f"s3://b/{n}.jpg", "ill": value,
+            "ill-metadata": {"job-name": "labeling-job/ill", "human-annotated": "yes", **said},
+        }) + "\n" for n in range(ROWS)), ILL, 40, labels)
+       for how, value, said, labels in (
+           ("several", [0, 2], {"class-map": {"0": "asthma", "2": "flu"}}, 80),
+           ("one", 2, {"class-name": "flu", "confidence": 0.9}, 40),
+           ("in boxes", {"annotations": [{"class_id": 0, "top": 1}]},
+            {"class-map": {"0": "asthma"}}, 40))},
+    "ways with slashes where nodes have dots": (
+        "a.csv", table("gene,class", "g#,01/01/03&02/07", "g#,01/01").replace("&", "@"),
+        audit.load_hierarchy(parents={"01.01": "01", "01.01.03": "01.01", "02.07": "02",
+                                      "03": "01"}), 40, 60),
     **{f"answers of Prodigy, {key}": (
         "a.jsonl", "".join(json.dumps({
             "text": f"text {n}", "_input_hash": n * 7919 - 9, "_task_hash": n * 104729,

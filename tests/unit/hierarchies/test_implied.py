@@ -99,6 +99,12 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "keys beside codes": (
         "Key,Parent key,Code,Title\n1,,A,One\n2,1,A01,Two\n3,2,A01B,Three\n",
         {"A01": "A", "A01B": "A01"}),
+    **{f"a row for each title of a code, {one}": (
+        f"{one}\n800,2,Neoplasms\n8000/0,Preferred,Neoplasm benign\n8000/0,Synonym,Tumor benign\n"
+        "8000/3,Preferred,Neoplasm malignant\n8000/3,Synonym,Cancer\n8000/3,Related,Malignancy\n"
+        "814,2,Adenomas\n8140/0,Preferred,Adenoma\n", {
+            "8000/0": "800", "8000/3": "800", "8140/0": "814"})
+       for one in ("ICDO3.2,Level,Term", "Code,Level,Title", "Kode,Struct,Label")},
     "names in two languages": (
         "code,name\nA,Katze / Cat\nA1,Hauskatze / House cat\nB,Hund / Dog\nB1,Pudel / Poodle\n",
         {"A1": "A", "B1": "B"}),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from audit.base.errors import HierarchyError, InputError, SchemaError
+from audit.data.dataset import load_labels
 from audit.hierarchies.formats import tree
 from audit.hierarchies.reading import load_hierarchy
 from fixtures.hierarchy_files import refused
@@ -112,3 +114,23 @@ def test_format_is_json_that_no_other_reader_takes() -> None:
     assert not tree.matches(Path("x"), b'[{"child_ids": []}]')
     assert not tree.matches(Path("x"), b"[Term]\nid: a\n")
     assert not tree.matches(Path("x"), b"a.b\n")
+
+
+@pytest.mark.parametrize("form", ["lines", "array"])
+def test_concepts_of_jskos_are_nodes_by_their_addresses(form: str, tmp_path: Path) -> None:
+    place: dict[str, Any] = {"inScheme": [{"uri": "http://a/"}], "type": ["http://x#Concept"]}
+    place |= {"@context": "https://gbv.github.io/jskos/context.json"}
+    every = [
+        {**place, "uri": f"http://a/{one}", "notation": [one], "prefLabel": {"en": title},
+         **({"broader": [{"uri": f"http://a/{up}"}]} if up else {"topConceptOf": place["type"]})}
+        for one, title, up in (("1", "Plants", ""), ("11", "Flowers", "1"), ("111", "Roses", "11"))
+    ]  # fmt: skip
+    path = tmp_path / ("h.ndjson" if form == "lines" else "h.json")
+    path.write_text(
+        "\n".join(map(json.dumps, every)) if form == "lines" else json.dumps(every, indent=1)
+    )
+    found = load_hierarchy(path)
+    assert found.parents("http://a/111") == ("http://a/11",)
+    assert found.titles[found.index("http://a/11")] == "Flowers"
+    dataset = load_labels({"id": ["a", "b", "c"], "label": ["111", "11", "111"]}, found)
+    assert dataset.ledger.rows_mapped == 3
