@@ -11,6 +11,7 @@ from typing import Any
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.readings import Reading, asked
+from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY
 
 TITLES = ("title", "name", "label", "text", "preflabel", "preferredlabel", "displayname", "meaning")
 """Names of titles, the most usual first, as `plain` gives them."""
@@ -19,8 +20,8 @@ IDS = ("id", "child", "hyponym", "narrower", "node", "code", "key", "uri", "iri"
 """Names of ids, likewise."""
 AROUND = ("data", "tree", "hierarchy", "taxonomy", "ontology", "result", "results")
 """What the only key of an object is called that is around a tree."""
-BESIDE = ("inScheme", "topConceptOf", "related")
-"""What else concepts of JSKOS name than those above and below them."""
+BESIDE = (*OBSOLETE, REPLACED_BY, CONSIDER, "inScheme", "topConceptOf", "related")
+"""What nodes name besides those above and below them: successors, and what JSKOS names."""
 CHILD = ("child", "hyponym", "narrower")
 """Those of them that stand beside parents alone."""
 SIGNS = (" > ", " >> ", " » ", " → ", " / ", " | ", "::", "/", "|", "\\")

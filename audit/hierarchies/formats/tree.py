@@ -12,7 +12,6 @@ from typing import Any
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import once, read_json, read_lines
 from audit.base.readings import Reading
-from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY
 from audit.hierarchies.formats import (
     clinical,
     interface,
@@ -360,15 +359,7 @@ def _several(places: Sequence[_Place], shape: Shape) -> list[Reading]:
 def _refuse_unknown(places: Sequence[_Place], shape: Shape) -> None:
     """Refuse keys of which nobody knows what they are, and that hold nodes or their ids."""
     ids = {place.node for place in places}
-    known = {
-        shape.title,
-        shape.parent,
-        *_OF_SCHEME,
-        *OBSOLETE,
-        REPLACED_BY,
-        CONSIDER,
-        *shape.relations,
-    }
+    known = {shape.title, shape.parent, *names.BESIDE, *shape.relations}
     values = defaultdict[str, list[tuple[_Place, Any]]](list)
     for place in places:
         for key, value in place.stated.items():
