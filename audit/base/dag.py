@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, get_index_dtype
 
 from audit.base.machine import can_compile
 
@@ -101,7 +101,9 @@ def closure(edges: Sparse) -> Sparse:
         used += len(keys)
     indices = _stretches(reach, starts, widths)
     indptr = np.concatenate([[0], np.cumsum(widths)])
-    return csr_array((np.ones(used, np.int64), indices, indptr), shape=(n, n))
+    kind = get_index_dtype(maxval=used)  # products of it have as small numbers
+    places = indices.astype(kind), indptr.astype(kind)
+    return csr_array((np.ones(used, np.int64), *places), shape=(n, n))
 
 
 def longest_from_top(edges: Sparse) -> IntArray:

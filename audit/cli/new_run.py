@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from audit.base.errors import RenderError
-from audit.base.machine import most_memory
+from audit.base.machine import give_back_freed_memory, most_memory
 from audit.base.plugins import using
 from audit.base.progress import Clock
 from audit.base.remote import allowing
@@ -100,6 +100,7 @@ def _written(
         policy = stated_policy(settings)
         made = audited(settings, policy, checkpoint=checkpoint, progress=progress, **how)
         result = with_keyed_data(made.result, key)
+        give_back_freed_memory()  # of instances, which are let go
         progress("protecting small counts")
         with rendering(
             result.shared(), folder, imprint_of(stored), output.pdf, progress

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, get_index_dtype
 
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.databases import one_snapshot
@@ -145,9 +145,10 @@ class LabelDataset:
         )
         pairs = np.sort(instance * shape[1] + node, kind="stable")  # nearly in order already
         instance, node = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], shape[1])
-        indptr = np.zeros(shape[0] + 1, np.int64)
+        kind = get_index_dtype(maxval=max(len(node), shape[1]))
+        indptr = np.zeros(shape[0] + 1, kind)
         np.cumsum(np.bincount(instance, minlength=shape[0]), out=indptr[1:])
-        return csr_array((np.ones(len(node), np.int64), node, indptr), shape=shape)
+        return csr_array((np.ones(len(node), np.int64), node.astype(kind), indptr), shape=shape)
 
     def within(self, hierarchy: Hierarchy) -> LabelDataset:
         """The same labels in another hierarchy; SchemaError where it lacks a node of this one."""
