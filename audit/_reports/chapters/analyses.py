@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, NamedTuple
 
-from audit._reports.chapters.concepts.concepts import concepts
 from audit._reports.chapters.concepts.tests import tested_in_words
-from audit._reports.chapters.entailment.entailment import entailment
-from audit._reports.chapters.explanations.explanations import explanations
 from audit._reports.chapters.tables import dropped_facts
 from audit._reports.words.entailment_words import EVIDENCE as OF_TUPLES
 from audit._reports.words.methods import OF_CONCEPTS, OF_ENTAILMENT, OF_EXPLANATIONS, Fixed
@@ -186,11 +184,23 @@ class Chapters:
     sentence: Callable[[Mapping[str, Any]], str] = lambda shared: ""
 
 
+def _of_module(name: str) -> Callable[[Mapping[str, Any]], Any]:
+    """What makes the chapters of an analysis; its modules are loaded for audits that have it."""
+
+    def build(shared: Mapping[str, Any]) -> Any:
+        if name not in shared:
+            return None
+        module = import_module(f"audit._reports.chapters.{name}.{name}")
+        return getattr(module, name)(shared)
+
+    return build
+
+
 CHAPTERS = (
     Chapters(
         "explanations",
         "which words the model leans on, and whether people do",
-        explanations,
+        _of_module("explanations"),
         (
             Heading("explained", "What was explained"),
             Heading("reasons", "Do the reasons align?", "reasons"),
@@ -213,7 +223,7 @@ CHAPTERS = (
     Chapters(
         "concepts",
         "which concepts the model's vectors separate",
-        concepts,
+        _of_module("concepts"),
         (
             Heading("tested", "What was tested"),
             Heading("matrix", "Does the model have the concepts?", "matrix"),
@@ -237,7 +247,7 @@ CHAPTERS = (
     Chapters(
         "entailment",
         "the tuples of the graph, and what is wrong with them",
-        entailment,
+        _of_module("entailment"),
         (
             Heading("tuples", "What was read"),
             Heading("around", "The graph around the findings", "around"),
