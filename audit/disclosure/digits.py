@@ -203,8 +203,8 @@ def _around(
     own: Mapping[str, float], k: Range, n: Range, interval: Callable[..., tuple[float, float]]
 ) -> dict[str, Number]:
     """Ends that depend on the bounds alone; none where those of the share lie beyond."""
-    low, high = interval(k[0], n[1])[0], interval(min(k[1], n[0]), n[0])[1]
-    told = {end: _told(low if _side(end) < 0 else high, STEPS[0], _side(end)) for end in own}
+    ends = {-1: interval(k[0], n[1])[0], 1: interval(min(k[1], n[0]), n[0])[1]}
+    told = {end: _told(ends[_side(end)], STEPS[0], _side(end)) for end in own}
     beyond = any((one - (told[end] or 0.0)) * _side(end) > 0 for end, one in own.items())
     return {} if beyond else told
 

@@ -163,7 +163,7 @@ def fewest(steps: Sequence[Step], narrow: Callable[[Sequence[Step]], bool]) -> l
     """
     if not narrow([]):
         return []
-    first = bisect_left(range(len(steps)), True, lo=1, key=lambda n: not narrow(steps[:n]))
+    first = bisect_left(range(len(steps)), True, key=lambda n: not narrow(steps[:n]))
     return _needed([], steps[:first], [], narrow)
 
 
@@ -267,7 +267,7 @@ class LabelSets:
         Each is the number of the pair, and the places of the two parts.
         """
         by_number = list(self.number)
-        each = [(n, a, b, a | b) for n, (a, b) in enumerate(pairs) if a and b]
+        each = [(n, a, b, a | b) for n, (a, b) in enumerate(pairs)]
         within = {
             whole: [its for its in each if its[3] <= by_number[whole]]
             for whole in dict.fromkeys(whole for whole, _ in self.unions)

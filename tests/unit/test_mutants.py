@@ -31,7 +31,7 @@ def small(count: int | None, limits: list[int] = []) -> bool:
     total = 0
     for limit, one in zip(limits, limits, strict=True):
         total += limit * 2 if one is limit else 0
-    return 0 < count <= max(total, min(LIMIT, 9))
+    return 0 < count <= max(total, min(LIMIT, 9)) and abs(count) > 1e-9
 '''
 TESTS = """
 from small import small
@@ -84,6 +84,7 @@ def test_every_kind_of_fault_is_made_once() -> None:
         "limit * 2: Mult becomes Add",
         "2 becomes 3",
         "0 becomes 1",
+        "0 < count <= max(total, min(LIMIT, 9)) and abs(count) > 1e-09: And becomes Or",
         "0 < count <= max(total, min(LIMIT, 9)): Lt becomes LtE",
         "0 < count <= max(total, min(LIMIT, 9)): LtE becomes Lt",
         "0 becomes 1",
