@@ -62,7 +62,8 @@ ROOMS = {
          "tests/property/test_reader_laws.py", "tests/property/test_label_sums.py",
          "tests/property/test_release_laws.py", "tests/property/test_disclosure_laws.py",
          "tests/property/test_model_reader_laws.py",
-         "tests/property/test_model_question_laws.py"),
+         "tests/property/test_model_question_laws.py",
+         "tests/property/test_suppression_laws.py", "tests/contract/test_told_numbers.py"),
     ),
     "seal": Room(
         ("audit/runs/manifest.py", "audit/runs/sealed_run.py",

@@ -226,9 +226,7 @@ def label_pairs(strata: Strata, branch_of: IntArray) -> LabelPairs:
     drawn[:, np.arange(facets.count), np.arange(facets.count)] -= squares
     drawn *= strata.weight[:, None, None]
     free = (share * (1 - share)).sum(axis=1)
-    competing = np.ones(k)
-    np.divide(1.0, free, out=competing, where=free > 0)
-    competing = np.where(free > 0, np.maximum(0.0, 1.0 - competing), 1.0)
+    competing = np.where(free > 0, 1.0 - 1.0 / np.maximum(free, 1.0), 1.0)
     return LabelPairs(facets, _observed(strata, facets), drawn, competing)
 
 
@@ -248,7 +246,7 @@ def pairs_found(
         finds: First nodes, second nodes, and excess over expectation, shape (n_finds,) each.
     """
     first, second, delta = finds
-    n = int(facet.max(initial=-1)) + 1
+    n = int(facet.max()) + 1
     found = np.zeros((len(strata.weight), n, n))
     share, inside = _shares(strata.labelled, strata.size), np.flatnonzero(facet >= 0)
     below_first, below_second = below[first], below[second]
