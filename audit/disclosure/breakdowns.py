@@ -186,7 +186,7 @@ def shown_within(
         targets += [_Target(reader, row, (1, min_cell - 1)) for row in small]
         targets += _of_releases(reader, min_cell)
     told = [value for value, n in show(()).items() if isinstance(n, int)]
-    certain = {one.value: one for one in targets if one.told and one.value in told}
+    certain = {one.told: one for one in targets if one.told in told}
     withheld, before, shown = dict(certain), -1, show(certain)
     while before != len(withheld):
         before = len(withheld)
@@ -234,10 +234,10 @@ def _of_releases(reader: _Reader, min_cell: int) -> Iterator[_Target]:
         for value in filter(then.__contains__, filter(now.__contains__, reader.has)):
             came = now[value] - then[value]
             if is_small(abs(came), min_cell):
-                ends = (0, min_cell - 1) if came > 0 else (1 - min_cell, 0)
-                told = place == last and isinstance(reader.then[before].shown.get(value), int)
+                exact = place == last and isinstance(reader.then[before].shown.get(value), int)
+                told = value if exact else None
                 since = before + 1, place
-                yield _Target(reader, reader.has[value], ends, since, value, told)
+                yield _Target(reader, reader.has[value], (0, min_cell - 1), since, value, told)
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,14 +359,14 @@ class _Lines:
 class _Target(NamedTuple):
     """What a reader is not to learn exactly: instances of a set of cells, the least and the most of
     them that must stay possible, the first and the last release that they came with (none: all),
-    the value that they are the difference of, and whether its count tells them by itself."""
+    the value that they are the difference of, and that whose count tells them by itself."""
 
     reader: _Reader
     row: FloatArray
     ends: tuple[int, int]
     since: tuple[int, ...] = ()
     value: Value | None = None
-    told: bool = False
+    told: Value | None = None
 
     def reach(self, shown: Told) -> list[tuple[float, list[Value]]]:
         """By how much each end of a small number falls short, and the values that make it."""

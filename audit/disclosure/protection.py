@@ -208,13 +208,12 @@ class _Protection:
             return
         for side in cell.sides:
             bound = self.shown.get(side)
-            if isinstance(bound, str) and bound[0] == ">" and int(bound[1:]) < implied:
-                self.shown[side] = f">{implied}"
+            if isinstance(bound, str) and bound[0] == ">":
+                self.shown[side] = f">{max(implied, int(bound[1:]))}"
 
     def _tell_depths(self) -> None:
         """Tell labels by depth as lines of their total; withheld ones as ``>0``."""
         cells = [cell for cell in self.counts if cell.of_labels]
-        cells.sort(key=lambda cell: int(cell.meets[0][1]))
         alone = shown_parts([self.counts[cell] for cell in cells], self.min_cell)
         few = of_few_labels(filter(self.counts.get, cells), self.release)
         for cell, line in zip(cells, alone, strict=True):
@@ -283,7 +282,7 @@ class _Protection:
         yield (1, None), (-1, cell)
         sides = cell.sides
         for side in sides:
-            if side != cell and side in self._published:
+            if side in self._published:
                 yield (1, side), (-1, cell)
         if len(sides) == 2 and all(side in self._published for side in sides):
             yield (1, None), (-1, sides[0]), (-1, sides[1]), (1, cell)

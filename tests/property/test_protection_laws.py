@@ -232,8 +232,11 @@ def narrowed(
 @example(OF_A_NODE_NOT_PUBLISHED)
 def test_what_is_told_leaves_each_small_count_possible(drawn: Drawn) -> None:
     x, counts, min_cell = drawn
+    told = protected(counts, release(x), min_cell)
+    left = left_possible(told, release(x), min_cell)
 
-    assert narrowed([protected(counts, release(x), min_cell)], counts, [x], min_cell) == []
+    assert narrowed([told], counts, [x], min_cell) == []
+    assert all(low <= counts[cell] <= high for cell, (low, high) in left.items())
 
 
 def withheld_in_vain(drawn: Drawn) -> bool | None:

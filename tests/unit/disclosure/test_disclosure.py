@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from audit.disclosure import (
     Quantity,
+    Shown,
     coarse,
     count,
     derived,
@@ -474,6 +475,23 @@ def test_instances_of_groups_within_each_other_are_shown_in_steps() -> None:
 
     assert found == {"instances": shown_in_steps(47, 100, 11), "few": shown_in_steps(5, 100, 11)}
     assert found["instances"] != 47
+
+
+@pytest.mark.parametrize(
+    ("parts", "beside", "told"),
+    [
+        ([3], {"summed": ["<11"]}, (["<11"], False)),
+        ([3], {"summed": ["<11"], "unseen": 1}, (["<11"], True)),
+        ([40, 5], {"made_up": 40, "beyond": 10}, ([40, "<11"], False)),
+        ([40, 5], {"made_up": 40, "beyond": 9}, ([">10", "<11"], False)),
+    ],
+)
+def test_lines_are_narrow_by_a_small_sum_and_by_how_far_they_can_exceed_their_union(
+    parts: list[int], beside: dict[str, Any], told: tuple[list[Shown], bool]
+) -> None:
+    alone = [shown_count(part, [], 11) for part in parts]
+
+    assert suppress_breakdown(parts, alone, 11, **beside) == told
 
 
 @given(rate=st.floats(1e-3, 1e3), n=st.integers(1, 2_000), m=st.integers(2, 60))

@@ -136,6 +136,20 @@ def test_what_siblings_out_of_sight_leave_of_their_parent_is_inferred() -> None:
     assert least(dict.fromkeys(told, 0) | {carried("top"): 5}) == pytest.approx(5)
 
 
+def test_a_small_child_that_nobody_publishes_is_not_what_its_siblings_leave() -> None:
+    """Of 58 at or below ``left`` at most 55 have one of two children: the third has three."""
+    labels = {f"n{number:02}": 50 for number in range(12)} | {"a": 30, "b": 25, "c1": 2, "c2": 2}
+    parents = dict.fromkeys("abc", ("left",)) | dict.fromkeys(("c1", "c2"), ("c",))
+    of = replace(
+        release(labels, 640),
+        parents={**dict.fromkeys((*labels, "left"), ("top",)), **parents},
+        supports={**labels, "c": 3, "left": 58},
+    )
+    counts = {carried("left"): 58, carried("a"): 30, carried("b"): 25}
+
+    assert protected(counts, of, MIN_CELL) != counts
+
+
 def test_each_union_of_siblings_out_of_sight_is_one_of_its_own() -> None:
     """Of both nodes above ``small`` most children are out of sight: two unions beside the sets."""
     children = {f"{node}{n:02}": node for node in ("left", "right") for n in range(30)}
