@@ -27,6 +27,7 @@ from audit.disclosure import (
     shown_count,
     shown_in_steps,
     suppress_breakdown,
+    with_tight_bounds,
     withheld_last,
 )
 from audit.hierarchies.hierarchy import Hierarchy
@@ -468,6 +469,19 @@ def test_a_line_that_can_be_no_more_than_another_number_tells_of_the_others() ->
         [">0", "<8"],
         True,
     )
+
+
+@pytest.mark.parametrize(("min_cell", "told"), [(1, 50), (2, ">47"), (11, ">32")])
+def test_no_step_tells_that_all_of_a_total_are_counted(min_cell: int, told: Shown) -> None:
+    all_ = {"instances": Quantity(50, "coarse", untold=(50,))}
+
+    assert shown(all_, min_cell) == {"instances": told}
+
+
+def test_a_total_is_at_least_what_is_shown_of_its_part() -> None:
+    numbers = {"instances": count(30, 40), "of": count(40)}
+
+    assert with_tight_bounds(numbers, {"instances": 30, "of": ">10"}, 11)["of"] == ">29"
 
 
 def test_instances_of_groups_within_each_other_are_shown_in_steps() -> None:
