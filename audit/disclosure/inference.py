@@ -323,7 +323,7 @@ def _nearest(
     cells = [cell for _, cell in form if cell and not cell.by_label]
     own = list(dict.fromkeys(s for cell in cells for s in cell.label_sets))
     near = {node for _, node in own}
-    partners = {s for c in counts if len(c.meets) > 1 and near & _nodes(c) for s in c.label_sets}
+    partners = {s for c in counts if near & _nodes(c) for s in c.label_sets}
     around = near.union(*(_family(release, node) for node in near))
     beside = around.union(*(_family(release, node) for node in around))
 
@@ -370,7 +370,7 @@ def _further(
 
 def _kinds(codes: Counts) -> Counts:
     """Bits that some set of labels meets, the empty one included, ascending."""
-    kinds = np.zeros(1, np.int64)
+    kinds = np.array([0], np.int64)
     for code in np.unique(codes):
         kinds = np.sort(np.concatenate([kinds, kinds | code]))  # hashes would take more memory
         kinds = kinds[np.append(True, kinds[1:] != kinds[:-1])]

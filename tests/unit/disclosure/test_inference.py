@@ -17,6 +17,7 @@ from audit.disclosure import (
     carried,
     inference,
     is_small,
+    labelled_below,
     protected,
     protection,
     together,
@@ -171,6 +172,34 @@ def test_the_instance_that_is_worth_most_is_that_of_all_there_can_be(seeds: rang
 
         assert found == pytest.approx(worth[tuple(counts.tolist())]), seed
         assert found == pytest.approx(max(n for has, n in worth.items() if 1 <= sum(has) <= most))
+
+
+def test_a_program_sees_the_sets_next_to_a_cell_first() -> None:
+    """Those of its node, above and below, of pairs with it and beside it; of these small ones."""
+    children = {
+        "a": "left",
+        "b": "left",
+        "c": "right",
+        "d": "right",
+        **dict.fromkeys("efghi", "far"),
+    }
+    parents = {node: (above,) for node, above in children.items()}
+    parents |= dict.fromkeys(("left", "right", "far"), ("top",)) | {"a1": ("a",), "a2": ("a",)}
+    labels = {node: 2 for node in parents if node not in ("left", "right", "far")}
+    supports = {**dict.fromkeys(parents, 50), "top": 400, "b": 30, "c": 20, "d": 2, "e": 3, "a1": 9}
+    release = Release(400, 500, parents, supports, labels, frozenset())
+    counts = release.carrying | {
+        labelled_below("a"): 40,
+        together(carried("a"), carried("c")): 20,
+        together(carried("b"), carried("d")): 2,
+    }
+    sets, codes = inference._nearest(((1, carried("a")),), release, counts)
+    names = [f"{scope} {node}" for scope, node in sets]
+
+    assert names[:5] == ["below a", "strictly_below a", "below a1", "below a2", "below left"]
+    assert names[5:8] == ["below c", "below b", "below top"]
+    assert names[8:10] == ["below d", "below e"], "whose counts are the smallest"
+    assert len(np.unique(codes)) == inference.TYPES == 8
 
 
 def test_those_who_carry_two_nodes_by_different_labels_can_be_all_with_two_labels() -> None:
