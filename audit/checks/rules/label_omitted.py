@@ -76,14 +76,14 @@ def _findings(measured: Measurements) -> Iterator[Finding]:
             severity="note",
             nodes=(measured.hierarchy.nodes[node],),
             statement=f"The labels leave out {measured.hierarchy.describe(node)}: the model gives "
-            "it on {lacking} instances that lack it, and of {judged} of them that somebody judged "
-            "it is right on {instances} ({share})[, 95% interval {low} to {high}]. "
+            "it on {given_without} instances that lack it, and of {judged} of them that somebody "
+            "judged it is right on {instances} ({share})[, 95% interval {low} to {high}]. "
             f"{{{of}}} {{{of}|instance has|instances have}} the label.",
             evidence={
                 "instances": count(k, of_judged),
                 "judged": Quantity(of_judged, "count", untold=(int(lacking[node]),)),
                 **{name: derived(one, "instances", "judged") for name, one in shares.items()},
-                "lacking": coarse(int(lacking[node]), int(answers[node])),
+                "given_without": coarse(int(lacking[node]), int(answers[node])),
                 of: count(int(labelled[node]), n),
             },
             curator="Judge the other instances on which the model gives this label and that lack "

@@ -79,7 +79,7 @@ def test_it_says_how_many_were_not_judged_and_have_the_label() -> None:
     numbers = {name: quantity.value for name, quantity in found.evidence.items()}
 
     assert (numbers["instances"], numbers["judged"]) == (15, 20)
-    assert (numbers["lacking"], numbers["labelled"]) == (27, 3)
+    assert (numbers["given_without"], numbers["labelled"]) == (27, 3)
 
 
 @pytest.mark.parametrize(
