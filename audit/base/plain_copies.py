@@ -363,8 +363,8 @@ def _told(
         said, why = f"{name!r} is in Windows-1252", "it is no UTF-8, and says nothing else"
         told.append(Reading(said, why, rows, "iconv -f ENCODING -t utf-8", "lines"))
     if dialect is not None:
-        why = "all of the first lines then have as many cells"
-        why = "these are a few texts again and again" if dialect.names else why
+        as_many = "all of the first lines then have as many cells"
+        why = "these are a few texts again and again" if dialect.names else as_many
         option = "write it with commas between cells"
         told.append(Reading(dialect.said, why, text.count("\n") - 1, option, "lines"))
     if below:
