@@ -9,7 +9,7 @@ from typing import Any
 from audit.disclosure import Quantity, Shown
 from audit.results.findings import CheckResult, Finding
 from audit.results.mended import Mended
-from audit.results.parts import DriftPart
+from audit.results.parts import DriftPart, ValueCells
 from audit.results.reference_changes import Remembered, effect, kept_depths
 from audit.results.result import AuditResult
 from audit.results.shared_values import kept_values
@@ -33,7 +33,16 @@ def remembered(reference: AuditResult, min_cell: int) -> Remembered:
         "min_cell": min_cell,
         "hierarchy": reference.identity["hierarchy"]["sha256"],
         "labels": int(reference.nodes["direct"].sum()),
-        "drift": kept_values(own["overview"]["coverage"]["drift"], reference.part(DriftPart)),
+        "tree": {
+            row["node"]: row["instances"]
+            for row in own["overview"]["tree"]
+            if isinstance(row["instances"], int)
+        },
+        "drift": kept_values(
+            own["overview"]["coverage"]["drift"],
+            reference.part(DriftPart),
+            reference.part(ValueCells),
+        ),
         "depths": kept_depths(*(view["overview"]["coverage"]["depths"] for view in (own, shared))),
         "mended": sorted(mended_in(reference, reference.reference)),
         "checks": [

@@ -46,16 +46,23 @@ _COUNTS: Mapping[str, Mapping[str, tuple[bool, int | None]]] = {
     },
 }
 """Of each count whether it is of the value or of all others, and of which of the nodes."""
+_OTHER_SIDE = {"instances": "elsewhere", "of": "of_elsewhere", "less_instances": "less_elsewhere"}
+"""The same count of all others."""
 
 
-def kept_values(shown: Sequence[Mapping[str, Any]], drift: DriftPart | None) -> dict[str, Any]:
+def kept_values(
+    shown: Sequence[Mapping[str, Any]], drift: DriftPart | None, part: ValueCells | None
+) -> dict[str, Any]:
     """What a release counts and tells of drift, as later ones remember it."""
-    if drift is None:
+    if drift is None or part is None:
         return {"values": [], "nodes": []}
     counts, told = drift.values.to_dicts(), list[dict[str, Any]]()
+    cells = _Cells(part.cells.filter(pl.col("parent").is_null()))
+    bare = cells.sizes * (cells.labels == 0)
     for own, row in zip(counts, shown, strict=True):
         own["instances_shown"] = row["instances"]
         own["labels_shown"] = None if row["labels_per_instance"] is None else own["labels"]
+        own["without"] = round(float(bare @ cells.within(own["column"], own["value"])))
         named = [one["node"] for one in row["nodes"] if one["share"] is not None]
         tested = drift.nodes.filter(column=row["column"], value=row["value"])
         told += tested.filter(pl.col("node").is_in(named)).select(_TESTED).to_dicts()
@@ -72,12 +79,25 @@ def differing(drift: DriftPart, min_cell: int) -> pl.DataFrame:
     return drift.nodes.filter("differs").sort([size, "node"], descending=[True, False])
 
 
+def named_nodes(drift: DriftPart | None, findings: Sequence[Finding], min_cell: int) -> set[str]:
+    """The nodes that lines of drift, and findings on values, name."""
+    nodes = {node for finding in findings for node in finding.nodes}
+    return nodes if drift is None else nodes | {*_first(drift, min_cell)["node"]}
+
+
+def _first(drift: DriftPart, min_cell: int) -> pl.DataFrame:
+    """The lines of nodes of each value."""
+    each = differing(drift, min_cell).group_by("column", "value", maintain_order=True)
+    return each.head(NODES_A_VALUE)
+
+
 def shown_by_values(
     findings: Sequence[Finding],
     part: ValueCells,
     drift: DriftPart | None,
     min_cell: int,
     earlier: Sequence[Remembered] = (),
+    withheld: Collection[str] = (),
 ) -> Told:
     """Counts of findings and of drift, as they are shown together, and beside earlier releases.
 
@@ -85,12 +105,17 @@ def shown_by_values(
     have one and those below each parent; where one of values is withheld, no count of nodes is
     told.
 
+    Args:
+        withheld: Nodes whose instances are not told exactly: those of a value and of all others
+            would tell them.
+
     Returns:
         By column and value, where more than instances is meant with `LABELS`, or with `WITH` or
             `ELSEWHERE` and a node; by id of a finding and name.
     """
     earlier = sorted(earlier, key=lambda one: int(one["instances"]))
     lines = {} if drift is None else _lines(drift, min_cell, earlier)
+    lines = {of: None if of[3] in withheld else n for of, n in lines.items()}
     counted = {_Counted.of(one.check, one.id, one.nodes): one.evidence for one in findings}
     told = dict[Value, Shown]()
     whole = not part.cells["nodes"].null_count()
@@ -98,7 +123,13 @@ def shown_by_values(
         own = {one: its for one, its in counted.items() if whole or one.parent == parent}
         values = [] if drift is None or parent else drift.values.select("column", "value").rows()
         asked = _Asked(
-            _Cells(_extremes(cells)), own, values, lines if whole else {}, min_cell, earlier
+            _Cells(_extremes(cells)),
+            own,
+            values,
+            lines if whole else {},
+            min_cell,
+            earlier,
+            frozenset(withheld),
         )
         told |= asked.shown()
     below = {one.id for one in counted if one.parent}
@@ -208,6 +239,7 @@ class _Asked:
     lines: Mapping[Value, int | None]
     min_cell: int
     earlier: Sequence[Remembered]
+    withheld: frozenset[str]
 
     def shown(self) -> Told:
         """All of them, as they are shown together."""
@@ -227,7 +259,8 @@ class _Asked:
             for name in _COUNTS[found.check]:
                 has[found.id, name] = cells.counts(found, name)
                 n, totals = int(evidence[name].value or 0), evidence[name].totals
-                alone[found.id, name] = shown_count(n, totals, least)
+                told = f">{least - 1}" if self._tells(found, name) else n
+                alone[found.id, name] = shown_count(n, totals, least) if told == n else told
 
         def show(withheld: Collection[Value]) -> Told:
             told = {**dict.fromkeys(has), **values_shown(values, cells.sizes, least, withheld)}
@@ -243,6 +276,15 @@ class _Asked:
             return told
 
         return shown_within(has, cells.sizes, show, least, [*self._totals()], before)
+
+    def _tells(self, found: _Counted, name: str) -> bool:
+        """Whether a count tells, with that of the other side, a node that is withheld."""
+        here, node = _COUNTS[found.check][name]
+        evidence = self.findings[found]
+        nodes = found.nodes if node is None else found.nodes[node : node + 1]
+        whole = here and evidence[_OTHER_SIDE[name]].value if found.parent else True
+        large = int(evidence[name].value or 0) >= self.min_cell
+        return large and not whole and not self.withheld.isdisjoint(nodes)
 
     def _totals(self) -> Iterator[FloatArray]:
         """What readers are told anyway: of all, and of each node that is not small."""
@@ -262,7 +304,9 @@ class _Asked:
     def _all(self, one: Remembered) -> list[tuple[FloatArray, int]]:
         labels = self.cells.labels
         every = (np.ones_like(labels), one["instances"]), (labels, one["labels"])
-        return [*every] if self._of_all else []
+        told = [(one_, n) for one_, n in one["tree"].items() if one_ in self.cells.named]
+        nodes = [(self.cells.carrying(node), n) for node, n in told]
+        return [*every, *nodes] if self._of_all else nodes
 
     def _drift_of(self, one: Remembered) -> Iterator[tuple[Value, _Then]]:
         """Values and nodes of an earlier release; a value that it does not have is none there."""
@@ -270,10 +314,11 @@ class _Asked:
         columns, none = {column for column, _ in rows}, (None, 0, 0)
         for value in self.values:
             if value[0] in columns and value not in rows:
-                yield from ((value, none), ((*value, LABELS), none))
+                yield from ((value, none), ((*value, LABELS), none), ((*value, WITHOUT), none))
         for value, row in rows.items() if self.values else ():
             yield value, (None, row["instances"], row["instances_shown"])
             yield (*value, LABELS), (None, row["labels"], row["labels_shown"])
+            yield (*value, WITHOUT), (None, row["without"], None)
         for row in one["drift"]["nodes"]:
             for kind, name in ((WITH, "instances"), (ELSEWHERE, "elsewhere")):
                 of = row["column"], row["value"], kind, row["node"]
@@ -303,9 +348,8 @@ def _lines(
 ) -> dict[Value, int | None]:
     """Counts of the nodes that drift names; None where one is small, or changed little."""
     changed = _changed(drift, earlier, min_cell)
-    first = differing(drift, min_cell).group_by("column", "value", maintain_order=True)
     found = dict[Value, int | None]()
-    for row in first.head(NODES_A_VALUE).iter_rows(named=True):
+    for row in _first(drift, min_cell).iter_rows(named=True):
         of = row["column"], row["value"]
         told = (of[0], row["node"]) not in changed and not is_small(row["smallest"], min_cell)
         found[*of, WITH, row["node"]] = row["instances"] if told else None
@@ -345,4 +389,5 @@ def _little(lines: Sequence[tuple[Sequence[int], Sequence[int] | None]], min_cel
         of + of_elsewhere - sum(one[1] for one in came),
     ]
     pairs = [*((one[0], one[1]) for one in came), *((one[2], one[3]) for one in came), rest]
+    pairs.append((k + elsewhere, of + of_elsewhere))
     return any(is_small(abs(n), min_cell) for own, all_ in pairs for n in (own, all_ - own))

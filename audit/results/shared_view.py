@@ -56,7 +56,7 @@ from audit.results.shared_findings import (
 )
 from audit.results.shared_metrics import Scopes
 from audit.results.shared_tables import lineage
-from audit.results.shared_values import SHIFTS, shown_by_values
+from audit.results.shared_values import SHIFTS, named_nodes, shown_by_values
 from audit.results.two_models import TwoModels
 
 SCHEMA_VERSION = "4.0"
@@ -162,9 +162,9 @@ class SharedView:
     @property
     def _of_parts(self) -> dict[str, Any]:
         model, min_cell = self.run.model, self.run.min_cell
-        entries = dict(
-            ModelPart.absent() if model is None else model.shared(min_cell, self._scopes_of(model))
-        )
+        entries = dict(ModelPart.absent())
+        if model is not None:
+            entries = dict(model.shared(min_cell, self._scopes_of(model)))
         if (two := self.run.part(TwoModels)) is not None:
             entries["models"] = two.shared(self.run)
         entries |= mended(self.run)
@@ -202,7 +202,6 @@ class SharedView:
 
     @cached_property
     def _by_node(self) -> Mapping[str, Shown]:
-        """The instances of each node that analyses count, as they may be shown beside all."""
         return {cell.meets[0][1]: self._published[cell] for cell in self._of_analyses}
 
     @cached_property
@@ -211,9 +210,10 @@ class SharedView:
         part = self.run.part(ValueCells)
         if part is None:
             return {}
-        found = [one for its in self.run.checks if its.name in SHIFTS for one in self._kept(its)]
         earlier = [one for one in (self.run.reference, *self.run.before) if one is not None]
-        return shown_by_values(found, part, self.run.part(DriftPart), self.run.min_cell, earlier)
+        drift, shown = self.run.part(DriftPart), self._published
+        hidden = {one.meets[0][1] for one in self._of_drift if isinstance(shown.get(one), str)}
+        return shown_by_values(self._shifts, part, drift, self.run.min_cell, earlier, hidden)
 
     @cached_property
     def _pictured(self) -> Pictured:
@@ -250,11 +250,22 @@ class SharedView:
     def _told(self) -> dict[Cell, int]:
         """Those that are told exactly where they may be."""
         of_findings = {cell: int(quantity.value or 0) for cell, quantity in self._of_findings}
-        return self._drawn_counts | dict(uninformative_counts(self.run)) | of_findings
+        drawn = self._drawn_counts | self._of_drift
+        return drawn | dict(uninformative_counts(self.run)) | of_findings
+
+    @cached_property
+    def _of_drift(self) -> dict[Cell, int]:
+        """Those of nodes that drift names, of a value and of all others."""
+        supports = self.run.release.supports
+        nodes = named_nodes(self.run.part(DriftPart), self._shifts, self.run.min_cell)
+        return {carried(node): supports[node] for node in sorted(nodes & supports.keys())}
+
+    @cached_property
+    def _shifts(self) -> list[Finding]:
+        return [one for its in self.run.checks if its.name in SHIFTS for one in self._kept(its)]
 
     @cached_property
     def _of_analyses(self) -> dict[Cell, int]:
-        """Those of nodes that analyses count in steps."""
         return dict(analysis_counts(self.run))
 
     @cached_property

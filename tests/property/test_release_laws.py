@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import assume, example, given
@@ -13,8 +14,10 @@ from audit.disclosure import Known
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from audit.results.result import AuditResult
+from audit.results.shared_values import kept_values
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, attack, of_chain
+from fixtures.chain_attack import Chain, drawn
 from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated
 from fixtures.predicted import predicted
@@ -221,6 +224,13 @@ def test_what_both_views_once_told_they_leave_possible(found: Releases) -> None:
     assert narrowed(*found) == []
 
 
+def forgetful(kept: dict[str, Any]) -> dict[str, Any]:
+    """What a release remembers of columns, but for instances without a label."""
+    return {**kept, "values": [{**one, "without": None} for one in kept["values"]]}
+
+
+CHAINS = (101, 108, 116)
+"""Seeds of chains with columns, of which 22 small numbers were told or narrowed."""
 LATER = st.lists(
     st.tuples(st.integers(1, 30), st.sets(st.integers(0, 9), min_size=1, max_size=3)), max_size=4
 )
@@ -255,6 +265,28 @@ def test_three_views_of_a_chain_leave_each_small_difference_possible(
     views = zip(growing, runs, strict=True)
     attacks = [attack(BODIES[name], truth(counted, sets), run) for counted, run in views]
     assert list(of_chain(*attacks, m=min_cell).broken(min_cell)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", CHAINS)
+def test_three_views_with_columns_leave_what_once_was_told_possible(seed: int) -> None:
+    assert list(Chain(*drawn(seed)).broken()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [
+        ("audit.results.shared_view.named_nodes", lambda *_: set()),
+        ("audit.checks.earlier.kept_values", lambda *told: forgetful(kept_values(*told))),
+    ],
+)
+def test_columns_and_nodes_each_protected_alone_tell_small_cells(
+    where: str, what: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(where, what)
+
+    assert any(list(Chain(*drawn(seed)).broken()) for seed in CHAINS)
 
 
 @pytest.mark.parametrize("found", [FEW_CAME, FEW_CAME_WITHOUT, NEW_NODE])
