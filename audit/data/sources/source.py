@@ -29,6 +29,7 @@ _BINARY = (b"\x93NUMPY", b"PK\x03\x04", b"\x89HDF", b"SQLite format 3", b"\xd0\x
 """What files begin with that are no text."""
 _NAMES = ("id", "instance", "label", "labels", "code", "class", "category", "tag", "tags")
 """Names by which a line is a header, whatever nodes are called."""
+_NAME = re.compile(r"[^\W\d]+(?:[ _-][^\W\d]+){0,4}")
 _UNNAMED = "column "
 """What stands before the letter of a column that has no name, as in a workbook."""
 HEAD = 1_000
@@ -171,8 +172,8 @@ class Source:
         """What stands before the rows, with names of columns where the first line is a row.
 
         It is one where a cell of it is a node, as most of those below are, but not above all of
-        them, or two words of it stand in their columns again; but not where an id and labels stand
-        on each side of a tab.
+        them, or two words of it stand in their columns again, or a number of it does and no cell is
+        a name; but not where an id and labels stand on each side of a tab.
         """
         lines = [line for line in found.of_lines(self._first_lines) if line.strip()][:HEAD]
         sign = separator_in("".join(lines[:1]))
@@ -183,15 +184,17 @@ class Source:
         alike = [row for row in below if len(row) == len(first)]
         if not alike or called(first, _NAMES):
             return found
-        is_json, again, has_node = first[0].startswith(("{", "[")), 0, False
+        is_json, again, has_row = first[0].startswith(("{", "[")), 0, False
+        nameless = not (any(map(_NAME.fullmatch, first)) or all(map(str.isdecimal, first)))
         for n, cell in enumerate(first):
             held = {row[n] for row in alike if nodes.weight(row[n]) > 0}
             most = 2 * sum(row[n] in held for row in alike) > len(alike)
             is_top = all(nodes.is_above(cell, one) for one in held)
-            has_node |= nodes.weight(cell) > 0 and most and not is_top
+            has_row |= nodes.weight(cell) > 0 and most and not is_top
             stands = any(row[n] == cell for row in alike if row != first)
             again += stands and any(map(str.isalpha, cell))
-        if not has_node and (is_json or again < 2):
+            has_row |= nameless and stands and cell.isdecimal()
+        if not has_row and (is_json or again < 2):
             return found
         names = (f"{_UNNAMED}{chr(ord('A') + place)}" for place in range(len(first)))
         return replace(found, header=sign.join(names))

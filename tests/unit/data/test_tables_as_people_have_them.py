@@ -461,3 +461,22 @@ def test_a_row_whose_words_stand_below_in_their_columns_names_none(
 
     assert read.ledger.rows_mapped == rows
     assert any("names no columns" in reading.decision for reading in read.readings) == (rows == 4)
+
+
+@pytest.mark.parametrize(("first", "rows"), [("Well, it is so.\t2\tx01", 4), ("say\tlabel\tid", 3)])
+def test_a_row_with_a_number_of_its_column_and_without_a_name_names_none(
+    tmp_path: Path, first: str, rows: int
+) -> None:
+    table = f"{first}\nIt is not so.\t1\tx02\nIt may be so.\t2\tx03\nSo be it.\t0,2\tx04\n"
+    id, label = ("column C", "column B") if rows == 4 else ("id", "label")
+    read = audit.load_labels(
+        written(tmp_path, "t.tsv", table),
+        {"no": ["top"], "not": ["top"], "so": ["top"]},
+        id=id,
+        label=label,
+        classes=["no", "not", "so"],
+    )
+
+    assert len(read) == rows
+    assert read.ledger.rows_mapped == rows + 1
+    assert any("names no columns" in reading.decision for reading in read.readings) == (rows == 4)
