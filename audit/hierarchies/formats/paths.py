@@ -199,7 +199,8 @@ def _read_implied(path: Path, shape: Shape, kind: str) -> Hierarchy:
     first = every[column_named(frame, ids, path)].is_first_distinct()
     table, again = every.filter(first), every.filter(~first)
     others = [one for one in table.columns if one not in (ids, column)]
-    title = shape.title or (others[0] if others and not named else None)
+    worded = (one for one in others if any(map(str.isalpha, "".join(cells[one]))))
+    title = shape.title or (None if named else next(worded, None))
     built = edges.of_table(path, table, replace(shape, child=ids, parent=column, title=title))
     told = [Reading(said, why, sum(map(bool, above)), option)]
     if len(again):

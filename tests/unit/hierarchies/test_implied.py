@@ -176,6 +176,13 @@ def test_titles_are_no_parents(text: str, tmp_path: Path) -> None:
         audit.load_hierarchy(tmp_path / "h.csv", child="EC", parent="accepted")
 
 
+def test_the_first_column_of_words_has_the_titles_of_codes_without_a_header(tmp_path: Path) -> None:
+    rows = "A|0|Gut\nA10|0|Diabetes\nA10A|3|Insulins\nA10B|0|Oral\nC|0|Heart\nC07|0|Beta\n"
+    (tmp_path / "atc.txt").write_text(rows)
+    hierarchy = audit.load_hierarchy(tmp_path / "atc.txt")
+    assert hierarchy.titles[hierarchy.index("A10A")] == "Insulins"
+
+
 @pytest.mark.parametrize("key", ["name", "label"])
 @pytest.mark.parametrize(("language", "title"), [(None, "Cheese"), ("fr", "Fromage")])
 def test_titles_by_language_are_those_of_one(
