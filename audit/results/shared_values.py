@@ -259,8 +259,8 @@ class _Asked:
             for name in _COUNTS[found.check]:
                 has[found.id, name] = cells.counts(found, name)
                 n, totals = int(evidence[name].value or 0), evidence[name].totals
-                told = f">{least - 1}" if self._tells(found, name) else n
-                alone[found.id, name] = shown_count(n, totals, least) if told == n else told
+                shown = shown_count(n, totals, least)
+                alone[found.id, name] = f">{least - 1}" if self._tells(found, name) else shown
 
         def show(withheld: Collection[Value]) -> Told:
             told = {**dict.fromkeys(has), **values_shown(values, cells.sizes, least, withheld)}
@@ -304,8 +304,8 @@ class _Asked:
     def _all(self, one: Remembered) -> list[tuple[FloatArray, int]]:
         labels = self.cells.labels
         every = (np.ones_like(labels), one["instances"]), (labels, one["labels"])
-        told = [(one_, n) for one_, n in one["tree"].items() if one_ in self.cells.named]
-        nodes = [(self.cells.carrying(node), n) for node, n in told]
+        tree, named = one["tree"].items(), self.cells.named
+        nodes = [(self.cells.carrying(node), n) for node, n in tree if node in named]
         return [*every, *nodes] if self._of_all else nodes
 
     def _drift_of(self, one: Remembered) -> Iterator[tuple[Value, _Then]]:

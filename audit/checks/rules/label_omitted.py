@@ -40,6 +40,7 @@ def run(measured: Measurements) -> Outcome:
     )
 
 
+@once
 def _lacking(measured: Measurements) -> Sparse:
     """Answers with no label of the instance at or below them, 0 or 1, (n_instances, n_nodes)."""
     model = measured.predicted
