@@ -23,7 +23,6 @@ from audit.disclosure.cells import (
     together,
 )
 from audit.disclosure.digits import in_digits, in_proportion, left_by_steps, to_step
-from audit.disclosure.inference import seen_whole
 from audit.disclosure.known import (
     DENOMINATOR,
     Known,
@@ -58,6 +57,7 @@ from audit.disclosure.quantity import (
     with_tight_bounds,
     withheld_last,
 )
+from audit.disclosure.told import seen_whole
 
 __all__ = [
     "AT_MOST",

@@ -19,37 +19,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_array, vstack
 
-from audit.disclosure.cells import Cell, LabelSet, Release, carried
+from audit.disclosure.cells import Cell, Release
 from audit.disclosure.digits import Range
-from audit.disclosure.feasibility import is_possible
+from audit.disclosure.feasibility import are_possible, worth_most
 from audit.disclosure.known import Known
+from audit.disclosure.told import Chain, Counts, Form, Told, nearest, seen_whole, with_rests
 
-TYPES = 8
-"""Largest number of kinds of label in one program, which has at most 2 ** TYPES unknowns."""
-NEAR = 24
-"""Number of label sets considered for one program, the nearest first."""
-SETS = 60
-"""Number of label sets considered if each label is a kind of its own."""
 TOGETHER = 256
 """Number of kinds of instance up to which programs are tried as one."""
 MANY = 1_000
 """Number of kinds of instance above which a program with a few of them is tried first."""
 SLACK = 1e-6
 
-Counts: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Small: TypeAlias = NDArray[np.int8]
 Bools: TypeAlias = NDArray[np.bool_]
 
 Part: TypeAlias = tuple[int, ...]
 """Whether the instances count that each release of a chain added, and those added since."""
-Chain: TypeAlias = tuple[Known, ...]
-"""Earlier releases, each of which can contain the one before, and the last one is contained."""
 
 Left: TypeAlias = Callable[[Cell], Range]
 """The least and the greatest value that is left to a published count."""
-Form: TypeAlias = tuple[tuple[int, Cell | None], ...]
-"""A signed sum of cells; None stands for all labelled instances."""
 
 
 def parts_of(chain: Chain) -> Iterator[Part]:
@@ -78,7 +68,7 @@ class Inference:
         classes: A label of each class of those in the same sets, and how many it has in use; empty
             but in a program over all labels.
         points: Numbers of kinds that were possible, from when perhaps more was told.
-        few: The kinds by which `reaches` saw it last.
+        few: The kinds that `find` and `least` begin with, where there are many.
     """
 
     release: Release
@@ -95,36 +85,24 @@ class Inference:
     few: Counts = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
-    def of(
-        cls, form: Form, release: Release, counts: Mapping[Cell, int], chain: Chain
-    ) -> Inference:
+    def of(cls, form: Form, told: Told) -> Inference:
         """Build the program around the label sets of a form."""
-        then = [one.published for one in chain]
-        every = {cell: n for its in (*then, counts) for cell, n in its.items()}
-        sets, codes = _nearest(form, release, every)
-        rests: dict[tuple[Cell, ...], int] = {}
-        for children in _further(sets, release, counts):
-            bit = 2 << (len(set(sets.values())) + len(rests))
-            union = np.any([release.members(c.meets[0]) for c in children], axis=0)
-            if len(np.unique(codes + bit * union)) <= TYPES + len(rests) + 1:
-                rests[children], codes = bit, codes + bit * union
+        release, (sets, codes) = told.release, nearest(form, told)
+        rests, codes = with_rests(sets, codes, told)
         kinds, whole = _kinds(codes), seen_whole(release)
         bits: dict[tuple[Any, ...], int] = {**sets, **rests}
-
-        def seen(cell: Cell) -> bool:
-            return whole if cell.by_label else all(s in sets for s in cell.label_sets)
-
         each = [sets[release.at(label)] for label in release.labels] if whole else []
         labels = kinds[:, None] & np.array(each, np.int64) != 0
         return cls(
             release,
-            chain,
+            told.chain,
             kinds,
             bits,
             csr_array(labels.astype(np.int8)) if whole else None,
             kinds != 0,
-            *counts_seen(seen, counts, chain),
+            *told.seen(sets),
             rests,
+            few=np.flatnonzero(np.isin(kinds, np.bitwise_or.outer(*[np.unique(codes)] * 2))),
         )
 
     def least(
@@ -142,31 +120,27 @@ class Inference:
         Further kinds of instance are taken in while they lead beyond ``wanted``.
 
         The value is NaN if no release has all these counts. Where these are not all that is told,
-        `reaches` does not go by it.
+        `reached` does not go by it.
         """
-        from scipy.optimize import linprog
-
         owners, rows = self._lines
-        low, high = self._ends(left)
-        exact = low == high
-        bounds = csr_array(rows[~exact])
-        both: Any = vstack([bounds, -bounds])
-        equal: Any = csr_array(rows[exact])
-        solved = linprog(
-            sign * self._sum(form, part).astype(np.float64),
-            A_ub=both,
-            b_ub=np.concatenate([high[~exact], -low[~exact]]),
-            A_eq=equal,
-            b_eq=low[exact],
-            method="highs",
-        )
-        if not solved.success:
+        ends, goal = self._ends(left), sign * self._sum(form, part)
+        taken = self.few if len(self.labelled) > MANY else np.arange(len(goal))
+        found, weight, sizes = _solved(goal, rows, ends, taken)
+        while len(taken) < len(goal) and not (
+            wanted is not None and found - sign * wanted <= SLACK
+        ):
+            priced = (rows, goal[None]), np.append(weight, -1)
+            more = np.arange(len(goal)) if np.isnan(found) else worth_most(*priced, taken)
+            if not len(more):
+                break
+            taken = more if np.isnan(found) else np.concatenate([taken, more])
+            found, weight, sizes = _solved(goal, rows, ends, taken)
+        if np.isnan(found):
             return np.nan, []
         if told:
-            self.points.append(np.asarray(solved.x, np.float64))
-        weight, above = np.zeros(len(rows)), solved.ineqlin.marginals.reshape(2, -1)
-        weight[exact], weight[~exact] = solved.eqlin.marginals, above[0] - above[1]
-        found = sign * float(solved.fun or 0)
+            self.points.append(np.zeros(len(goal)))
+            self.points[-1][taken] = sizes
+        found *= sign
         if wanted is None or sign * (found - wanted) > SLACK:
             signed = tuple((sign * own, cell) for own, cell in form)
             if self._took(weight, signed, part):
@@ -178,22 +152,27 @@ class Inference:
         """Whether kinds were taken in that are worth more on the lines than they add to a form."""
         return False
 
-    def reaches(self, form: Form, part: Part, sign: int, wanted: int, left: Left) -> bool:
-        """Whether a form is seen without a whole program to reach ``wanted``.
-
-        That is, be at most ``wanted`` (sign 1) or at least ``wanted`` (sign -1): where it did
-        before, or with a few kinds of many.
-        """
+    def reached(self, form: Form, part: Part, sign: int, wanted: int) -> bool:
+        """Whether a form was found to be at most ``wanted`` (sign 1), or at least (sign -1)."""
         goal = sign * self._sum(form, part)
-        if any(goal @ point <= sign * wanted + SLACK for point in self.points):
-            return True
-        if len(self.labelled) <= MANY:
-            return False
-        low, high = self._ends(left)
-        rows = self._lines[1], goal[None]
-        ends = np.append(low, -np.inf), np.append(high, sign * wanted)
-        found, self.few = is_possible(rows, *ends, self.few)
-        return found
+        return any(goal @ point <= sign * wanted + SLACK for point in self.points)
+
+    @staticmethod
+    def find(
+        programs: Sequence[tuple[Form, Inference]], part: Part, sign: int, wanted: int, left: Left
+    ) -> None:
+        """Look for numbers of a few kinds of many by which forms reach ``wanted``."""
+        asked = []
+        for form, program in programs:
+            low, high = program._ends(left)
+            rows = program._lines[1], sign * program._sum(form, part)[None]
+            ends = np.append(low, -np.inf), np.append(high, sign * wanted)
+            asked.append((rows, *ends, program.few))
+        for (_, program), (is_, few, sizes) in zip(programs, are_possible(asked), strict=True):
+            program.few = few
+            if is_:
+                program.points.append(np.zeros(program._lines[1].shape[1]))
+                program.points[-1][few] = sizes
 
     def _sum(self, form: Form, part: Part) -> Small:
         """Contribution of an instance of each kind to a form."""
@@ -277,95 +256,67 @@ class Inference:
         return np.asarray((held > 0) & (beside > 0) & (shared == 0), np.int8)
 
 
+def _solved(
+    goal: Small, rows: Small, ends: tuple[Floats, Floats], taken: Counts
+) -> tuple[float, Floats, Floats]:
+    """Least sum of some kinds, what each line adds to it, and how many there are of each kind.
+
+    The sum is NaN where no numbers of these kinds are within the ends of all lines.
+    """
+    from scipy.optimize import linprog
+
+    low, high = ends
+    exact = low == high
+    bounds = csr_array(rows[~exact][:, taken])
+    both: Any = vstack([bounds, -bounds])
+    equal: Any = csr_array(rows[exact][:, taken])
+    solved = linprog(
+        goal[taken].astype(np.float64),
+        A_ub=both,
+        b_ub=np.concatenate([high[~exact], -low[~exact]]),
+        A_eq=equal,
+        b_eq=low[exact],
+        method="highs",
+    )
+    weight = np.zeros(len(rows))
+    if not solved.success:
+        return np.nan, weight, weight
+    above = solved.ineqlin.marginals.reshape(2, -1)
+    weight[exact], weight[~exact] = solved.eqlin.marginals, above[0] - above[1]
+    return float(solved.fun or 0), weight, np.asarray(solved.x, np.float64)
+
+
 def reached(
     programs: Sequence[tuple[Form, Inference]], part: Part, sign: int, wanted: int, left: Left
 ) -> set[int]:
-    """Numbers of small programs in which a form reaches ``wanted``, as `Inference.reaches` says.
+    """Numbers of programs in which a form reaches ``wanted``, as `Inference.reached` says.
 
-    Those of at most `TOGETHER` kinds are solved as parts of one program that have nothing in
-    common; alone, they take six times as long. Where one has no solution, none is told to reach it.
+    Those of at most `TOGETHER` kinds, and those of more than `MANY`, are solved as parts of one
+    program that have nothing in common; alone, they take six times as long. Where one has no
+    solution, none is told to reach it.
     """
     from scipy.optimize import LinearConstraint, milp
 
-    small = [n for n, (_, program) in enumerate(programs) if len(program.labelled) <= TOGETHER]
-    if not small:
-        return set()
-    some = [programs[n] for n in small]
-    goals = [sign * program._sum(form, part).astype(np.float64) for form, program in some]
-    ends = [program._ends(left) for _, program in some]
-    low, high = (np.concatenate(each) for each in zip(*ends, strict=True))
-    lines = block_diag([csr_array(program._lines[1]) for _, program in some], format="csr")
-    solved = milp(np.concatenate(goals), constraints=LinearConstraint(lines, low, high))
-    if not solved.success:
-        return set()
-    points = np.split(solved.x, np.cumsum([len(goal) for goal in goals])[:-1])
-    found = zip(small, goals, points, strict=True)
-    return {n for n, goal, point in found if goal @ point <= sign * wanted + SLACK}
+    def open_(few: int, many: float) -> list[tuple[Form, Inference]]:
+        return [
+            (form, program)
+            for form, program in programs
+            if few < len(program.labelled) <= many and not program.reached(form, part, sign, wanted)
+        ]
 
-
-def counts_seen(
-    seen: Callable[[Cell], bool], counts: Mapping[Cell, int], chain: Chain
-) -> tuple[tuple[Cell, ...], tuple[tuple[Cell, ...], ...]]:
-    """The published counts of a release that a program sees, and those of each earlier one."""
-    then = tuple(tuple(filter(seen, one.published)) for one in chain)
-    return tuple(filter(seen, counts)), then
-
-
-def seen_whole(release: Release) -> bool:
-    """Whether a program distinguishes every label in use."""
-    return len(release.labels) <= TYPES
-
-
-def _nearest(
-    form: Form, release: Release, counts: Mapping[Cell, int]
-) -> tuple[dict[LabelSet, int], Counts]:
-    """Bit of each label set around a form, and the bits of each label in use."""
-    cells = [cell for _, cell in form if cell and not cell.by_label]
-    own = list(dict.fromkeys(s for cell in cells for s in cell.label_sets))
-    near = {node for _, node in own}
-    partners = {s for c in counts if near & _nodes(c) for s in c.label_sets}
-    around = near.union(*(_family(release, node) for node in near))
-    beside = around.union(*(_family(release, node) for node in around))
-
-    def distance(label_set: LabelSet) -> tuple[int, int, LabelSet]:
-        node = label_set[1]
-        far = 0 if node in near else 1 if label_set in partners or node in around else 2
-        return far + (node not in beside), counts.get(Cell((label_set,)), 0), label_set
-
-    if seen_whole(release):
-        own += [at for label in release.labels if (at := release.at(label)) not in own]
-    others = {s for c in counts if not c.by_label for s in c.label_sets} - set(own)
-    nearest = sorted(others, key=distance)[: SETS if seen_whole(release) else NEAR]
-    sets: dict[LabelSet, int] = {}
-    bits: dict[bytes, int] = {}
-    codes = np.ones(len(release.labels), np.int64)
-    for label_set in (*own, *nearest):
-        held = release.members(label_set)
-        bit = bits.get(held.tobytes(), 2 << len(bits))
-        with_it = codes | bit * held
-        if label_set in own or len(np.unique(with_it)) <= TYPES:
-            sets[label_set], codes = bit, with_it
-            bits[held.tobytes()] = bit
-    return sets, codes
-
-
-def _nodes(cell: Cell) -> set[str]:
-    return {node for _, node in cell.label_sets}
-
-
-def _family(release: Release, node: str) -> set[str]:
-    return {*release.parents.get(node, ()), *release.children.get(node, ())}
-
-
-def _further(
-    sets: Mapping[LabelSet, int], release: Release, counts: Mapping[Cell, int]
-) -> Iterator[tuple[Cell, ...]]:
-    """Children of the seen nodes beyond those seen themselves, where all of them are published."""
-    for node in sorted({node for _, node in sets}):
-        children = [carried(child) for child in release.children.get(node, ())]
-        unseen = tuple(child for child in children if child.meets[0] not in sets)
-        if unseen and all(child in counts for child in unseen):
-            yield unseen
+    if some := open_(0, TOGETHER):
+        goals = [sign * program._sum(form, part).astype(np.float64) for form, program in some]
+        ends = [program._ends(left) for _, program in some]
+        low, high = (np.concatenate(each) for each in zip(*ends, strict=True))
+        lines = block_diag([csr_array(program._lines[1]) for _, program in some], format="csr")
+        solved = milp(np.concatenate(goals), constraints=LinearConstraint(lines, low, high))
+        if solved.success:
+            places = np.cumsum([len(goal) for goal in goals])[:-1]
+            for (_, program), point in zip(some, np.split(solved.x, places), strict=True):
+                program.points.append(point)
+    Inference.find(open_(MANY, np.inf), part, sign, wanted, left)
+    each = enumerate(programs)
+    return {n for n, (form, program) in each if program.reached(form, part, sign, wanted)}
 
 
 def _kinds(codes: Counts) -> Counts:

@@ -19,14 +19,12 @@ from audit.disclosure.cells import Cell, Release, carried
 from audit.disclosure.digits import Range
 from audit.disclosure.inference import (
     SLACK,
-    Chain,
-    Form,
+    TOGETHER,
     Inference,
     Left,
     Part,
     parts_of,
     reached,
-    seen_whole,
 )
 from audit.disclosure.known import Known, chains_within, without_shares
 from audit.disclosure.label_sums import LabelSums, of_few_labels
@@ -38,6 +36,7 @@ from audit.disclosure.quantity import (
     shown_parts,
 )
 from audit.disclosure.sums import Ranges, fewest
+from audit.disclosure.told import Chain, Form, Sets, Told, seen_whole
 from audit.disclosure.whole import WholeInference
 
 Step: TypeAlias = tuple[bool, bool, int, Cell, str]
@@ -163,31 +162,43 @@ class _Protection:
 
         Where no releases that contain each other have all these counts, each is taken alone.
         """
+        told, programs = Told(self.release, self._published, chain), dict[Sets, Inference]()
+        alone = [Told(self.release, self._published, (one,)) for one in chain]
         for part in parts_of(chain):
-            for form, inference in self._narrow(part, chain):
+            for form, inference in self._narrow(part, told, programs):
                 if not self._free(inference, form, part) and len(chain) != 1:
-                    for one in chain:
-                        for own in parts_of((one,)):
-                            if is_small(self._value(form, own, (one,)), self.min_cell):
-                                self._free(self._around(form, (one,)), form, own)
+                    for one in alone:
+                        for own in parts_of(one.chain):
+                            if is_small(self._value(form, own, one.chain), self.min_cell):
+                                self._free(Inference.of(form, one), form, own)
 
-    def _narrow(self, part: Part, chain: Chain) -> Iterator[tuple[Form, Inference]]:
-        """Small forms that may not reach both ends: what is withheld later only widens others."""
-        small = self._small_forms(self._forms, part, chain)
+    def _narrow(
+        self, part: Part, told: Told, programs: dict[Sets, Inference]
+    ) -> Iterator[tuple[Form, Inference]]:
+        """Small forms that may not reach both ends: what is withheld later only widens others.
+
+        Those of the same label sets share a program, and what was found to be possible in it.
+        """
+        small = self._small_forms(self._forms, part, told.chain)
         for start in range(0, len(small), AT_ONCE):
-            some = [(form, self._around(form, chain)) for form in small[start : start + AT_ONCE]]
+            some = list[tuple[Form, Inference]]()
+            for form in small[start : start + AT_ONCE]:
+                sets = frozenset(one for _, cell in form if cell for one in cell.label_sets)
+                if sets not in programs:
+                    programs[sets] = Inference.of(form, told)
+                some.append((form, programs[sets]))
             wide = set.intersection(*(reached(some, part, *end, self._left) for end in self._ends))
             yield from (one for place, one in enumerate(some) if place not in wide)
-
-    def _around(self, form: Form, chain: Chain) -> Inference:
-        return Inference.of(form, self.release, self._published, chain)
+            for sets in [its for its, one in programs.items() if len(one.labelled) > TOGETHER]:
+                del programs[sets]  # takes much memory
 
     def _protect_whole(self, chain: Chain) -> None:
         """Protect the same, and labels told apart from others, by one program over all labels."""
-        whole = WholeInference.of_all(self.release, self._forms, self._published, chain)
+        whole = WholeInference.of_all(Told(self.release, self._published, chain), self._forms)
         if whole is not None and whole.completed(self._left):
             for part in parts_of(chain):
-                for form in self._small_forms((*self._forms, *whole.alone), part, chain):
+                small = self._small_forms((*self._forms, *whole.alone), part, chain)
+                for form in small:
                     self._free(whole, form, part)
 
     def _totals_of(self, cell: Cell) -> tuple[int, ...]:
@@ -332,20 +343,17 @@ class _Protection:
         """Withhold what narrows a form; False where no releases have all these counts."""
         found = 0.0
         for sign, wanted in self._ends:
-            while not inference.reaches(form, part, sign, wanted, self._left):
+            while not inference.reached(form, part, sign, wanted):
                 found, binding = inference.least(form, part, sign, self._left, wanted=wanted)
-                if not sign * (found - wanted) > SLACK:
+                chosen = self._to_withhold(binding)
+                if not sign * (found - wanted) > SLACK or not chosen:
                     break
-                chosen = None if inference.classes else self._to_withhold(binding)
-                if chosen is None:
+                if inference.classes:
                     seen = [cell for cell in inference.cells if self.counts.get(cell)]
                     hidden = without_shares(self.shown | dict.fromkeys(seen, ">0"), self.shares)
                     free, _ = inference.least(form, part, sign, self._left_by(hidden), told=False)
                     if sign * (found - free) <= SLACK:  # totals alone are as narrow
                         break
-                    chosen = self._to_withhold(binding) or self._to_withhold(seen)
-                if not chosen:
-                    break
                 self.shown[chosen] = self._withheld(chosen)
                 del self._left
         return not isnan(found)

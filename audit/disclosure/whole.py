@@ -7,7 +7,7 @@ Gomory 1961), until none does: the program then says what it would with every se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil
@@ -16,20 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array, vstack
 
-from audit.disclosure.cells import Cell, LabelSet, Release
-from audit.disclosure.feasibility import TOLERANCE, least_violation
-from audit.disclosure.inference import (
-    SLACK,
-    Bools,
-    Chain,
-    Counts,
-    Floats,
-    Form,
-    Inference,
-    Left,
-    Part,
-    counts_seen,
-)
+from audit.disclosure.cells import Cell, LabelSet
+from audit.disclosure.feasibility import TOLERANCE, least_violations
+from audit.disclosure.inference import SLACK, Bools, Floats, Inference, Left, Part
+from audit.disclosure.told import Counts, Form, Told
 
 ALL_KINDS = 10_000
 """Largest number of kinds of one label or two in a program."""
@@ -52,14 +42,13 @@ class WholeInference(Inference):
     most: int = 0
 
     @classmethod
-    def of_all(
-        cls, release: Release, forms: Iterable[Form], counts: Mapping[Cell, int], chain: Chain
-    ) -> WholeInference | None:
+    def of_all(cls, told: Told, forms: Iterable[Form]) -> WholeInference | None:
         """Build one program over all labels, with kinds of instance that have one or two.
 
         Labels that are in the same of all sets are one. None where instances of two labels would be
         of more than `ALL_KINDS` kinds.
         """
+        release, counts, chain = told.release, told.counts, told.chain
         further = release.assertions - release.labelled
         asked = (cell for form in forms for _, cell in form if cell)
         then = (cell for one in chain for cell in one.published)
@@ -82,8 +71,10 @@ class WholeInference(Inference):
             {},
             labels,
             np.ones(shape[0], np.bool_),
-            *counts_seen(lambda _: True, counts, chain),
+            tuple(counts),
+            tuple(tuple(one.published) for one in chain),
             classes=list(zip(first.tolist(), sizes.tolist(), strict=True)),
+            few=np.arange(len(first)),
         )
 
     @property
@@ -112,9 +103,11 @@ class WholeInference(Inference):
     def _has_instances(self, left: Left) -> bool:
         """Whether kinds of instance have all these counts, those that are taken in for it too."""
         ends, none = self._ends(left), (1,) * (len(self.chain) + 1)
-        short, worth = least_violation(self._lines[1].astype(np.float64), *ends)
+        rows = self._lines[1].astype(np.float64)
+        ((short, worth, _),) = least_violations([(rows, *ends)])
         while short > TOLERANCE and self._took(worth, (), none):
-            short, worth = least_violation(self._lines[1].astype(np.float64), *ends)
+            rows = self._lines[1].astype(np.float64)
+            ((short, worth, _),) = least_violations([(rows, *ends)])
         return short <= TOLERANCE
 
     def _took(self, worth: Floats, form: Form, part: Part) -> bool:

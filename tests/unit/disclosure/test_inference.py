@@ -21,8 +21,10 @@ from audit.disclosure import (
     protected,
     protection,
     together,
+    told,
 )
-from audit.disclosure.feasibility import is_possible
+from audit.disclosure.feasibility import are_possible
+from audit.disclosure.told import Told
 from audit.disclosure.whole import Sum, worthiest
 from audit.results.published_cells import pair_cells
 from audit.runs.audit import run_audit
@@ -58,16 +60,17 @@ def test_it_is_possible_where_a_program_over_all_kinds_has_a_solution(
         b_ub=np.concatenate([high, -low[bounded]]),
     )
 
-    found, few = is_possible([rows], low, high, NO_KIND)
+    ((found, few, _),) = are_possible([([rows], low, high, NO_KIND)])
     assert found == solved.success
-    assert is_possible([rows], low, high, few)[0] == found, "kinds to begin with change nothing"
+    again = are_possible([([rows], low, high, few), ([rows], low, high, NO_KIND)])
+    assert [one[0] for one in again] == [found] * 2, "kinds to begin with change nothing"
 
 
 def test_no_kind_of_instance_gives_no_sum() -> None:
     none = np.zeros((1, 0))
 
-    assert is_possible([none], np.array([0.0]), np.array([2.0]), NO_KIND)[0]
-    assert not is_possible([none], np.array([1.0]), np.array([2.0]), NO_KIND)[0]
+    asked = [([none], np.array([low]), np.array([2.0]), NO_KIND) for low in (0.0, 1.0)]
+    assert [found for found, *_ in are_possible(asked)] == [True, False]
 
 
 @st.composite
@@ -110,7 +113,7 @@ def test_a_value_is_reached_where_the_least_program_reaches_it(
 
     def programs() -> list[tuple[inference.Form, inference.Inference]]:
         forms = [form for cell in counts for form in (((1, cell),), ((1, None), (-1, cell)))]
-        return [(form, inference.Inference.of(form, release, counts, ())) for form in forms]
+        return [(form, inference.Inference.of(form, Told(release, counts, ()))) for form in forms]
 
     for sign, wanted in ((1, 1), (-1, MIN_CELL - 1)):
         end, solved = ((1,), sign, wanted, left), programs()
@@ -118,9 +121,11 @@ def test_a_value_is_reached_where_the_least_program_reaches_it(
         reach = [goal <= sign * wanted + 1e-6 for goal in goals]
 
         assert inference.reached(programs(), *end) == set(np.flatnonzero(reach).tolist())
-        assert [one.reaches(form, *end) for form, one in solved] == reach
-        with patch.object(inference, "MANY", 0):
-            assert [one.reaches(form, *end) for form, one in programs()] == reach
+        assert [one.reached(form, *end[:-1]) for form, one in solved] == reach
+        with patch.object(inference, "MANY", 0), patch.object(inference, "TOGETHER", 0):
+            assert inference.reached(programs(), *end) == set(np.flatnonzero(reach).tolist())
+            few = [one.least(form, *end[:2], left, wanted=wanted)[0] for form, one in programs()]
+            assert [sign * goal <= sign * wanted + 1e-6 for goal in few] == reach
 
 
 @pytest.mark.parametrize("types", [8, 3])
@@ -131,7 +136,7 @@ def test_what_is_withheld_is_the_same_however_programs_are_tried_first(
 ) -> None:
     """Over few kinds, or many as one; where each label is a kind of its own and where not."""
     release, counts = drawn
-    with patch.object(inference, "TYPES", types):
+    with patch.object(told, "TYPES", types):
         with patch.object(protection, "reached", lambda *_: set()):
             alone = protected(counts, release, MIN_CELL)
         with patch.object(inference, "MANY", 0):
@@ -193,13 +198,13 @@ def test_a_program_sees_the_sets_next_to_a_cell_first() -> None:
         together(carried("a"), carried("c")): 20,
         together(carried("b"), carried("d")): 2,
     }
-    sets, codes = inference._nearest(((1, carried("a")),), release, counts)
+    sets, codes = told.nearest(((1, carried("a")),), Told(release, counts, ()))
     names = [f"{scope} {node}" for scope, node in sets]
 
     assert names[:5] == ["below a", "strictly_below a", "below a1", "below a2", "below left"]
     assert names[5:8] == ["below c", "below b", "below top"]
     assert names[8:10] == ["below d", "below e"], "whose counts are the smallest"
-    assert len(np.unique(codes)) == inference.TYPES == 8
+    assert len(np.unique(codes)) == told.TYPES == 8
 
 
 def test_those_who_carry_two_nodes_by_different_labels_can_be_all_with_two_labels() -> None:
@@ -209,7 +214,7 @@ def test_those_who_carry_two_nodes_by_different_labels_can_be_all_with_two_label
     release = result.release
     cell = pair_cells(release, "heart", "lung")["instances"]
     form = ((1, cell),)
-    program = inference.Inference.of(form, release, {cell: 30}, ())
+    program = inference.Inference.of(form, Told(release, {cell: 30}, ()))
 
     def free(cell: Cell) -> tuple[int, int]:
         return 0, release.total(cell)

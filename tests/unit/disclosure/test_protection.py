@@ -26,6 +26,7 @@ from audit.disclosure import (
 )
 from audit.disclosure.inference import Inference
 from audit.disclosure.quantity import possible
+from audit.disclosure.told import Told
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.strategies import hierarchies as drawn_hierarchies
 
@@ -126,7 +127,7 @@ def test_what_siblings_out_of_sight_leave_of_their_parent_is_inferred() -> None:
     small = ((1, carried("small")),)
 
     def least(values: dict[Cell, int]) -> float:
-        inference = Inference.of(small, of, values, ())
+        inference = Inference.of(small, Told(of, values, ()))
         shown = {**values, carried("small"): "<11"}
         return inference.least(
             small, (1,), 1, lambda cell: possible(shown.get(cell), of.total(cell), MIN_CELL)
@@ -161,7 +162,7 @@ def test_each_union_of_siblings_out_of_sight_is_one_of_its_own() -> None:
     )
     counts = {carried(node): support for node, support in supports.items()}
     around = {carried(node): 1000 for node in ("left", "right")}
-    inference = Inference.of(((1, carried("small")),), of, counts | around, ())
+    inference = Inference.of(((1, carried("small")),), Told(of, counts | around, ()))
     left, right = map(inference.meets, inference.rests)
 
     assert {cells[0].meets[0][1][:4] for cells in inference.rests} == {"left", "righ"}
