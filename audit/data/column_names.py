@@ -23,7 +23,7 @@ _PERSON = re.compile(
 )
 _ID = re.compile(
     r"(?:^|[^a-z])(?:id|key|uuid|guid|pmid|doi|accession)(?:$|[^a-z])|(?:id|key|nr|nbr|nummer)$|#$|"
-    r"[^a-z](?:no|num|number)$|\.reference$|^n(?:[o°º.]|r[o.]?|um(?:ero)?)?\W+[a-z]|^numero|"
+    r"[^a-z](?:no|num|number)$|^(?:no|num)_|\.reference$|^n(?:[o°º.]|r[o.]?|um(?:ero)?)?\W+[a-z]|^numero|"
     r"^(?:record|instance|image|img|file|doc|sample|url|path)"
 )
 UNIT = re.compile(
@@ -36,7 +36,8 @@ ATTRIBUTE = re.compile(
     r"type|source|date|time|status|class|kind|location|reason|title|seq|line|rank|prio|"
     r"order(?!\W*(?:id|no|nr|num))|"
     r"(?:^|[^a-z])(?:dt|amt|pmt|cd|code|ind|days?|age|sex[eo]?|text|sesso|geslacht|geschlecht|alter|"
-    r"leeftijd|edad|idade|eta|datum|fecha|data|duree|cout)(?:$|[^a-z])|^(?:n|num|number|no)_"
+    r"leeftijd|edad|idade|eta|datum|fecha|data|duree|cout)(?:$|[^a-z])|^(?:n|number)_|"
+    r"^(?:num|no)_(?:of_|.*(?<!s)s$)"
 )
 """Of what is said of an instance or a row."""
 SHARED = re.compile(

@@ -89,6 +89,7 @@ def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: boo
             labels = _options(source, replace(first, id=None))
             return f"{id_!r} begins anew in each {place!r}: {made} {labels}"
         said = " or: ".join(_options(source, one) for one in (first, other) if one is not None)
+        said += _further(some.source, first, tried)
         return (
             f"name the columns of ids and labels, perhaps: {said}"
             "; audit list formats lists what is read without that"
@@ -98,6 +99,15 @@ def nearest_command(source: Source, named: Columns, tried: Tried, *, groups: boo
         "no columns that were tried hold ids and labels that are nodes of this hierarchy"
         "; --id and --label name them"
     )
+
+
+def _further(source: Source, columns: Columns, tried: Tried) -> str:
+    """What must be stated beside columns: the options of what is asked when they are read."""
+    try:
+        tried(source, columns)
+    except AskedError as error:
+        return f", with {error.hint}"
+    return ""
 
 
 def _filling(source: Source, names: Sequence[str]) -> str:

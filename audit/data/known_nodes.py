@@ -49,7 +49,8 @@ LEAST_SHARE = 0.5
 """Share of the cells of a column that are nodes from which it is one of labels."""
 _MARKS, _NUMBER = " '\"[]().", re.compile(r"(?<=\s)-?[0-9][0-9.]*(?=\s|$)")
 _BRACKETS = re.compile(r"[\[(]([^\[\]()]+)[\])]")
-_BEFORE_TITLE = re.compile(r"(\S+)(?:\s+[-–—:|]|:)\s+\S.*")
+_BEFORE_TITLE = re.compile(r"(\S+)(?:\s+[-–—:|]|:)\s+(\S.*)")
+_TITLE_SIGNS = re.compile(r"\s+[-–—:|]\s+")
 _TITLED = re.compile(r"(\S+?)(?:\s*[-–—]\s*(?=[^\W\d_]{3})|\s*[(\[]).*")
 """A code before its title behind a dash, or before what stands in brackets."""
 _LEADING = re.compile(r"\d+(?![^\s])")
@@ -168,7 +169,8 @@ class KnownNodes:
     def holds_one(self, text: str) -> bool:
         """Whether a text is a node, or there is one before its title or in brackets behind it."""
         before = _BEFORE_TITLE.fullmatch(text.strip())
-        inside = [before[1]] if before else _BRACKETS.findall(text)
+        listed = before and any(map(self.weight, _TITLE_SIGNS.split(before[2])))
+        inside = [before[1]] if before and not listed else _BRACKETS.findall(text)
         return self.means(text.strip(_MARKS)) or len([*filter(self.weight, inside)]) == 1
 
     def code_set(self, cells: Iterable[str]) -> str | None:
@@ -354,7 +356,8 @@ def sign_between(
 def _gain(sign: str, cells: Mapping[str, int], nodes: KnownNodes) -> float | None:
     """By how many cells the parts are nodes more often than the whole; None where neither are.
 
-    Parts most of which are no nodes, as a code before its title, tell nothing.
+    Parts most of which are no nodes, as a code before its title, tell nothing, and cells most of
+    which are nodes as a whole, as ways from the top, are not split.
     """
     parts = whole = 0.0
     between = re.compile(pattern_of(sign))
@@ -367,4 +370,5 @@ def _gain(sign: str, cells: Mapping[str, int], nodes: KnownNodes) -> float | Non
         whole += rows * (nodes.holds_one(cell) or nodes.means(cell.replace(",", ".")))
     every = sum(held.values())
     most = 2 * parts > every or (sign != " " and 2 * parts == every > 0)
-    return parts - whole if most or whole else None
+    gain = min(parts - whole, 0.0) if 2 * whole > every else parts - whole
+    return gain if most or whole else None

@@ -307,6 +307,9 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
         named = " ".join(f"--hierarchy-levels {quote(one)}" for one in levels)
         ways = f"name its levels, perhaps {named}; or its columns by --hierarchy-child COL "
         ways += "--hierarchy-parent COL"
+    elif columns and not (matching or name) and (ends := implied.ends_told(rows_of(head))):
+        child, parent = map(quote, ends)
+        ways = f"name its columns, perhaps --hierarchy-child {child} --hierarchy-parent {parent}"
     elif columns and all(
         len({*n}) == len(n) for n in zip(*filter(any, rows_of(head)), strict=False)
     ):

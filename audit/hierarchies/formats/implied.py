@@ -82,21 +82,38 @@ def above_by_prefix(codes: Sequence[str]) -> list[str]:
     ['', 'A', 'A10', '']
     >>> above_by_prefix(["1.-.-", "1.1.-", "1.1.1", "1.1.10"])
     ['', '1.-.-', '1.1.-', '1.1.-']
+    >>> above_by_prefix(["31-33", "321", "3211", "44-45", "451"])
+    ['', '31-33', '321', '', '44-45']
     """
     stems = [_STEM.sub("", one) for one in codes]
     dashed = {stem: one for stem, one in zip(stems, codes, strict=True) if stem != one}
     above = [_longest(one, dashed) for one in stems]
     whole = [up for up, one, stem in zip(above, codes, stems, strict=True) if stem == one]
     if not dashed or 2 * sum(map(bool, whole)) < len(whole):
-        every = {one: one for one in codes}
+        every = _in_ranges(codes) | {one: one for one in codes}
         above = [_longest(one, every) for one in codes]
     return ["" if one.isalpha() else up for one, up in zip(codes, above, strict=True)]
+
+
+def _in_ranges(codes: Iterable[str]) -> dict[str, str]:
+    """The range of each number that lies in one of equally long numbers, as 32 in ``31-33``."""
+    ranges = [(found[1], found[2], found[0]) for one in codes if (found := _RANGE.fullmatch(one))]
+    return {
+        str(n).zfill(len(first)): one
+        for first, last, one in ranges
+        if len(first) == len(last)
+        for n in range(int(first), int(last) + 1)
+    }
+
+
+_RANGE = re.compile(r"(\d{1,3})[-–](\d{1,3})")
+"""Two numbers, of which codes that begin with one between them are below the range."""
 
 
 def _longest(code: str, known: Mapping[str, str]) -> str:
     """What is known of the longest beginning of a code; empty where nothing is."""
     ways = (code[:end] for end in range(len(code) - 1, 0, -1))
-    return next((known[way] for way in ways if way in known), "")
+    return next((known[way] for way in ways if known.get(way, code) != code), "")
 
 
 def above_by_level(codes: Sequence[str], levels: Sequence[str]) -> list[str]:
@@ -148,6 +165,23 @@ def possible_levels(rows: Sequence[Sequence[str]]) -> list[str]:
         more &= name not in titles and len(pairs) == len(values[name])
         chain += [name] * more
     return chain if len(chain) > 2 and len(values[chain[-1]]) == len(others) else []
+
+
+def ends_told(rows: Sequence[Sequence[str]]) -> tuple[str, str] | None:
+    """The columns that may be child and parent of a table, by rows below their names: one has
+    another value in each row, and the only other one that repeats has at most half as many."""
+    header, *others = [row for row in rows if any(row)] or [()]
+    if len({*header}) < len(header) or any(len(row) != len(header) for row in others):
+        return None
+    cells = dict(zip(header, zip(*others, strict=True), strict=False))
+    once = [one for one in cells if len({*cells[one]}) == len(others) and all(cells[one])]
+    above = [one for one in cells if all(cells[one]) and 1 < 2 * len({*cells[one]}) <= len(others)]
+    known = (
+        once
+        and len(above) == 1
+        and not (names.among(once[:1], names.IDS) and names.among(above, names.TITLES))
+    )
+    return (once[0], above[0]) if known else None
 
 
 def titles_beside(columns: Iterable[str]) -> list[tuple[str, str]]:

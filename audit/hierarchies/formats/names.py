@@ -293,7 +293,11 @@ def way_sign(cells: Iterable[str | None]) -> str | None:
         ways = [way_of(cell, sign) for cell in filled if sign in cell.strip(sign)]
         prose = sum(way[0][:1].isupper() and " " in way[1] and way[1][0].islower()
                     for way in ways if len(way) > 1)  # fmt: skip
-        if len(filled) < 3 or 2 * len(ways) < len(filled) or 2 * prose > len(ways):
+        if (
+            min(len(filled), 1 + len({*filled})) < 3
+            or 2 * len(ways) < len(filled)
+            or 2 * prose > len(ways)
+        ):
             continue
         above = {way[:n] for way in ways for n in range(1, len(way))}
         places = Counter(way[-1] for way in above)

@@ -138,6 +138,33 @@ def test_a_mark_of_excluded_diagnoses_below_a_name_that_is_there_twice_is_asked(
     assert dataset.ledger.refused == {"left_out": 8}
 
 
+def test_a_state_of_labels_is_told_with_the_columns_beside_which_it_is_asked(
+    tmp_path: Path,
+) -> None:
+    states = ["PRESENT", "ABSENT"]
+    rows = [
+        f"{n + 400}\turn:{n}\tDE\t{states[n % 4 == 0]}\tGO:{n % 4 + 1}\tGO:{n % 3 + 1}"
+        for n in range(ROWS)
+    ]
+    names = "gbifID\toccurrenceID\tcountry\toccurrenceStatus\ttaxonKey\tspeciesKey"
+    (path := tmp_path / "a.csv").write_text("\n".join([names, *rows]))
+    with pytest.raises(AuditError) as caught:
+        audit.load_labels(path, GO)
+    typed = shlex.split(caught.value.hint.partition("perhaps: ")[2].partition(" or: ")[0])
+    (where, *_) = re.findall(r"--where '(\S+)'", caught.value.hint)
+    dataset = audit.load_labels(path, GO, id=typed[1], label=typed[3], where=[where])
+    assert dataset.ledger.refused == {"left_out": 10}
+
+
+def test_ways_from_the_top_are_not_split_where_some_are_unknown(tmp_path: Path) -> None:
+    (tmp_path / "h.txt").write_text("1 - Pets\n2 - Pets > Cats\n3 - Pets > Cats > Toys\n")
+    rows = table("id,what", "#,Pets > Cats > Toys", "#,Pets > Cats > Beds", times=8)
+    (path := tmp_path / "a.csv").write_text(rows.replace("Beds", "Toys", 3))
+    dataset = audit.load_labels(path, audit.load_hierarchy(tmp_path / "h.txt"))
+    assert dataset.ledger.rows_read == 8
+    assert {*dataset.mappings["node"]} == {"3"}
+
+
 def test_the_finer_of_two_ids_that_is_called_the_main_one_is_taken(tmp_path: Path) -> None:
     rows = (
         f"{10200 + n // 8}00{n // 4 % 2}${10200 + n // 8}$C18.{n % 2 * 7}$" for n in range(ROWS)
@@ -276,6 +303,13 @@ READ: dict[str, tuple[str, str, Any, int, int]] = {
     "texts behind codes, and some of no node": (
         "a.csv", table("No,Item", "m#,8471 - Machines", 'm#,"0901 - Coffee, tea"',
                        "m#,847141 - Other"), TARIFF, 40, 40),
+    "bars between codes that slashes part": (
+        "a.csv", table("no,dewey", "#,813/.54 | 170", "#,813.54 | 170 | 18", "#,170"),
+        audit.load_hierarchy(parents={"813.54": "81", "170": "17", "18": "1"}), 40, 80),
+    "a number of stays that is called so": (
+        "a.csv", table("NUM_RSS;SEXE;DP;DAS1;DAS2", *(
+            f"{n + 22000};{n % 2 + 1};{TARIFFED[n % 2][:6]};{TARIFFED[0][n % 2 * 7:][:6]};"
+            for n in range(ROWS))), TARIFF, 40, 80),
     "signs in twos between codes": (
         "a.csv", table("ID_LOT,CPV,ADDITIONAL_CPVS", "9000@,847130,090111---090121", "9000@,0901,",
                        "9000@,8471,847141||090111"), TARIFF, 10, 94),

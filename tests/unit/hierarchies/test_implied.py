@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,15 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "prefixes of digits": (
         "code,description\n84,Machines\n8471,Computers\n847130,Portable\n847141,Others\n"
         "09,Coffee\n0901,Coffee\n090121,Roasted\n", HS),
+    "ranges above the numbers in them": (
+        "No.,Code,Title\n1,11,Farms\n2,111,Crops\n3,31-33,Works\n4,311,Food\n5,3111,Feed\n"
+        "6,332,Metal\n7,44-45,Shops\n8,451,Toys\n9,4511,Balls\n",
+        {"111": "11", "311": "31-33", "332": "31-33", "3111": "311", "451": "44-45",
+         "4511": "451"}),
+    "an outline beside one text for all": (
+        "Level,Code,Title,Text\n" + "".join(
+            f"{len(code)},{code},T{code},Tasks are: (a) to plan; (b) to do\n"
+            for code in ("1", "11", "111", "2", "21")), {"11": "1", "111": "11", "21": "2"}),
     "parents of no usual name": (
         "Kode;Oberkode;Text\nII;;Neoplasms\nC50-C50;II;Breast\nC50;C50-C50;Breast\nC50.4;C50;Upper\n"
         "C50.8;C50;Else\n", {"C50-C50": "II", "C50": "C50-C50", "C50.4": "C50", "C50.8": "C50"}),
@@ -261,6 +271,17 @@ def test_the_levels_that_are_proposed_are_all_and_are_read(
     first = dict(zip(text.split("\n")[0].split(","), text.split("\n")[1].split(","), strict=True))
     read = audit.load_hierarchy(path, levels=tuple(levels))
     assert read.parents(first[way[-1]]) == (first[way[-2]],)
+
+
+@pytest.mark.parametrize("names", ["fine_label,coarse_label", "class label,group label"])
+def test_the_ends_that_are_proposed_are_read(names: str, tmp_path: Path) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text(names + "\nbus,car\nvan,car\nelm,tree\noak,tree\n")
+    with pytest.raises(FormatError) as caught:
+        audit.load_hierarchy(path)
+    typed = shlex.split(caught.value.hint.partition("perhaps ")[2])
+    read = audit.load_hierarchy(path, child=typed[1], parent=typed[3])
+    assert read.parents("van") == ("car",)
 
 
 @pytest.mark.parametrize("sign", [";", "|", ">"])
