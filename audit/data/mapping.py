@@ -130,6 +130,8 @@ def read_texts(
         hierarchy.words,
         lambda text, table: hierarchy.place(text, table).listed,
         hierarchy.integrity is not None,
+        lambda text: text in hierarchy or node_spelt(text, hierarchy) is not None,
+        titled["label"],
     )
     read = rest.select("label", "table", text=pl.Series(texts, dtype=pl.String), set="table")
     return pl.concat([read, titled]), (*of_titles, *readings)

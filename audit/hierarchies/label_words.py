@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import combinations
+from itertools import chain, combinations
 from shlex import quote
 from typing import TypeAlias
 
@@ -118,11 +118,17 @@ def bare(label: str, patterns: Iterable[str]) -> str:
 
 
 def read_words(
-    labels: pl.DataFrame, words: Words, is_node: IsNode, coded: bool
+    labels: pl.DataFrame,
+    words: Words,
+    is_node: IsNode,
+    coded: bool,
+    is_spelt: Callable[[str], bool],
+    others: Iterable[str] = (),
 ) -> tuple[list[str | None], tuple[Reading, ...]]:
     """What stands for each label, None where it stands for no code, and what must be told of it.
 
-    ``labels`` are ``label, table, rows``, each once, ``coded`` if they are codes by their shape.
+    ``labels`` are ``label, table, rows``, each once, ``coded`` if they are codes by their shape;
+    ``is_spelt`` says whether a text is a node but for its spelling, as ``others`` are.
     """
     rows, told = labels.rows(), list[Reading]()
     texts: list[str | None] = [bare(label, words.strip) for label, _, _ in rows]
@@ -157,6 +163,14 @@ def read_words(
         ids = {i: text for i, text in ids.items() if is_node(text, tables[i])}
         says = "R writes so the names that begin with a digit, and no label does"
         read(ids, "'X' before digits is no part of labels", says, "--strip PATTERN")
+        letters = _letters_behind(odd, [*filter(None, texts), *others], is_spelt)
+        touched = sum(rows[i][2] for places in letters.values() for i in places)
+        option = f"--strip {quote('/(?<=[0-9])[' + ''.join(sorted(letters)) + ']$/')}"
+        names = first_cases(sorted(letters))
+        if letters:
+            decision = f"labels with a letter more, {names}, are refused"
+            told.append(Reading(decision, _NODES, touched, option))
+            odd = {i: text for i, text in odd.items() if i not in {*chain(*letters.values())}}
     least = _MOST if len(odd) + len(nothing) < len(rows) else _MOST_OF_NONE
     for patterns, found in _wrappings(odd, tables, is_node, coded):
         around = " and ".join(map(repr, patterns))
@@ -176,6 +190,22 @@ def read_words(
 _NODES = "without it they are nodes"
 
 
+def _letters_behind(
+    odd: Mapping[int, str], every: Sequence[str], is_spelt: Callable[[str], bool]
+) -> dict[str, list[int]]:
+    """Letters behind codes of several labels that are nodes without them, as of dagger and asterisk
+    codes, with those labels; none that is the end of another label."""
+    found = dict[str, list[int]]()
+    for i, text in odd.items():
+        if _LETTERED.search(text) and is_spelt(text[:-1]):
+            found.setdefault(text[-1], []).append(i)
+    others = Counter(text[-1] for text in every if _LETTERED.search(text))
+    return {one: places for one, places in found.items() if len(places) == others[one]}
+
+
+_LETTERED = re.compile("[0-9][A-Z]$")
+
+
 def _unmarked(text: str, table: str | None, is_node: IsNode, coded: bool) -> str | None:
     """The node that marks stand around; None if there is none."""
     signs = re.sub(r"^[\W_]+|[\W_]+$", "", text)
@@ -188,27 +218,37 @@ def _wrappings(
 ) -> Iterator[tuple[tuple[str, ...], dict[int, str | None]]]:
     """What stands around nodes in several labels, the most frequent first, and what it leaves."""
     left = dict(odd)
+
+    def leaves(patterns: tuple[str, ...]) -> dict[int, str | None]:
+        return {
+            i: core
+            for i, text in left.items()
+            if (core := bare(text, patterns)) != text
+            and is_node(core, tables[i])
+            and (coded or _inside(text[:_LONGEST], tables[i], is_node, coded) is not None)
+        }
+
     while left:
         seen = Counter(
             patterns
             for i, text in list(left.items())[:_LOOKED_INTO]
             for patterns in _patterns(text[:_LONGEST], tables[i], is_node, coded)
         )
-        leaving = {
-            patterns: {
-                i: core
-                for i, text in left.items()
-                if (core := bare(text, patterns)) != text
-                and is_node(core, tables[i])
-                and (coded or _inside(text[:_LONGEST], tables[i], is_node, coded) is not None)
-            }
-            for patterns, _ in seen.most_common(6)
-        }
-        patterns = max(leaving, key=lambda one: len(leaving[one]), default=())
-        if not patterns or len(leaving[patterns]) < min(2, len(tables)):
+        leaving = {patterns: leaves(patterns) for patterns, _ in seen.most_common(6)}
+        best = max(leaving, key=lambda one: (len(leaving[one]), -len(one)), default=())
+        signs = [one for one in leaving if all(map(_SIGNS.fullmatch, (*one, *best)))]
+        for one in signs:
+            both = (*best, *one)
+            if len(leaving.setdefault(both, leaves(both))) > len(leaving[best]):
+                best = both
+        if not best or len(leaving[best]) < min(2, len(tables)):
             return
-        yield patterns, dict(leaving[patterns])
-        left = {i: text for i, text in left.items() if i not in leaving[patterns]}
+        yield best, dict(leaving[best])
+        left = {i: text for i, text in left.items() if i not in leaving[best]}
+
+
+_SIGNS = re.compile(r"[\W_]+|/[\W_]+\.\*/")
+"""Signs, and all behind some, which are taken off together."""
 
 
 def _patterns(
@@ -230,7 +270,8 @@ def _patterns(
         return
     yield tuple(filter(None, [before, behind]))
     if (sign := re.match(r"[\W_]+", behind)) and (code or sign[0].strip()):
-        yield tuple(filter(None, [before, f"/{_SPECIAL.sub(_ESCAPED, sign[0])}.*/"]))
+        for one in dict.fromkeys((sign[0], sign[0].strip()[:1] or sign[0])):
+            yield tuple(filter(None, [before, f"/{_SPECIAL.sub(_ESCAPED, one)}.*/"]))
     if (sign := re.search(r"[\W_]+$", before)) and (code or sign[0].strip()):
         yield tuple(filter(None, [f"/^.*{_SPECIAL.sub(_ESCAPED, sign[0])}/", behind]))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import polars as pl
 import pytest
 
@@ -66,6 +68,29 @@ def test_what_stands_around_some_codes_is_told_with_what_takes_it_off(
     again = read(labels, icd9cm, strip=[option, ")"])
     assert again.ledger.rows_mapped == len(labels)
     assert not again.readings
+
+
+def test_signs_and_what_stands_behind_some_are_taken_off_by_one_option() -> None:
+    labels = ["*dog", "cat/*drug use", "C/*diet/age", "*C/*age", "dog/growth", "dog", "cat", "C"]
+    found = read(labels, FLAT)
+    assert found.ledger.rows_mapped == 3
+    (reading,) = found.readings
+    again = read(labels, FLAT, strip=shlex.split(reading.option)[1::2])
+    assert (again.ledger.rows_mapped, reading.rows) == (len(labels), 5)
+
+
+@pytest.mark.parametrize(("letters", "refused"), [("AD", 2), ("A", 1), ("a", 0), ("B", 0)])
+def test_letters_behind_codes_are_told_unless_others_end_so(letters: str, refused: int) -> None:
+    nodes = pl.DataFrame({"child": ["N08.3", "E11.2", "E11.3B"], "parent": ["N08", "E11", "E11"]})
+    codes = Hierarchy.build(nodes, name="codes")
+    labels = ["N083", "E112", "E113B", *(f"{one}{two}" for one, two in zip(["N083", "E112"],
+              letters, strict=False))]  # fmt: skip
+    found = read(labels, codes)
+    told = [one for one in found.readings if "letter" in one.decision]
+    assert sum(one.rows for one in told) == refused
+    if told:
+        again = read(labels, codes, strip=shlex.split(told[0].option)[1:])
+        assert again.ledger.rows_mapped == len(labels)
 
 
 def test_marks_of_names_are_taken_off_but_no_sign_that_means_something() -> None:
