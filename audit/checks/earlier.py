@@ -101,7 +101,7 @@ def _finding(found: Finding, shared: Mapping[str, Any], own: Mapping[str, Any]) 
             if name not in counts and isinstance(value, int)
         },
         "parts": [
-            {"nodes": nodes, "counts": {name: numbers[name] for name in of_parts[nodes]}}
+            {"nodes": [*nodes], "counts": {name: numbers[name] for name in of_parts[nodes]}}
             for nodes, numbers in told
         ],
         **dict(zip(("effect", "value"), effect(evidence), strict=True)),

@@ -26,7 +26,7 @@ from audit.policy.rules import BehaviourQuery, Subgraph, query_of, subgraph_of
 from audit.results.result import AuditResult
 from audit.runs.analyses import MEASURED
 from audit.runs.manifest import RESULT, with_inputs
-from audit.runs.read import read_run
+from audit.runs.read import read_run, read_shared
 from audit.runs.refusals import refuse_models, refuse_wrong_classes
 from audit.runs.settings import Judging, Settings
 
@@ -74,8 +74,11 @@ def _refuse_twice(named: Mapping[str, Sequence[Subgraph | BehaviourQuery]]) -> N
 
 
 def read_runs(folders: Sequence[Path]) -> tuple[AuditResult, ...]:
-    """The runs that settings name, whose seals were looked at before."""
-    return tuple(read_run(run, unsealed=True) for run in folders)
+    """The runs that settings name, whose seals were looked at before, with what each has told."""
+    runs = tuple(read_run(run, unsealed=True) for run in folders)
+    for run, folder in zip(runs, folders, strict=True):
+        vars(run)["_shared"] = read_shared(folder)
+    return runs
 
 
 def read_data(

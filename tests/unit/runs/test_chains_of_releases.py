@@ -16,6 +16,7 @@ from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
+from audit.runs.inputs import read_runs
 from audit.runs.protected_with import refuse_told_together
 from audit.runs.read import read_run
 from fixtures.attack import BODIES
@@ -76,6 +77,31 @@ def test_no_release_of_a_chain_tells_a_small_difference_from_any_before(tmp_path
 
     assert [carried("flu") in told(view) for view in found][:2] == [True, False]
     assert small_differences(*found) == set()
+
+
+def test_a_release_that_the_reference_remembers_too_is_kept_once(tmp_path: Path) -> None:
+    """Of findings with lines too, which are read back from a file of the second release."""
+    runs = list[AuditResult]()
+    for place in range(3):
+        twice = repeated([(40 + 20 * place, ["flu", "flu"]), (30, ["asthma"])])
+        reference, *earlier = (*runs[::-1], None)
+        data = labelled(BODIES["flat"], twice, persons=True)
+        given = [one for one in earlier if one]
+        write_run(run_audit(data, reference=reference, earlier=given), tmp_path / str(place))
+        runs = [*read_runs([tmp_path / str(one) for one in range(place + 1)])]
+
+    assert [len(run.before) for run in runs] == [0, 0, 1]
+    assert runs[1].reference is not None
+    assert runs[1].reference in runs[2].before
+
+
+def test_what_earlier_runs_told_is_read_as_it_would_be_made_again(tmp_path: Path) -> None:
+    chain(tmp_path)
+    folders = [tmp_path / str(place) for place in range(3)]
+
+    for run, folder in zip(read_runs(folders), folders, strict=True):
+        assert run.shared() == read_run(folder).shared()
+        assert "view" not in vars(run), "no program is solved again"
 
 
 def test_what_is_known_of_all_before_is_kept(tmp_path: Path) -> None:
