@@ -9,13 +9,14 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from audit.base.errors import first_cases
+from audit.base.errors import AuditError, first_cases
 from audit.base.files import SNIFFED_BYTES, first_bytes, is_gzip, read_bytes
 from audit.base.lines_below import lines_below
 from audit.base.readings import Reading
@@ -269,7 +270,8 @@ shorter ones were cut."""
 _MANY, _RARE = 10, 20
 """Where rows have labels at their ends, of so many rows one is longer, at least; and of so many
 labels one is there once, at most."""
-_BLOCK = 2**20
+_BLOCK, _MOST_PACKED = 2**20, 2**22
+"""Bytes that are read at once, and of the longest packed file whose end is looked at."""
 _NO_LETTERS = re.compile("[\x00-\x08\x0e-\x1f\x80-\ufffc\ufffe-\U0010ffff]")
 """What a text in Windows-1252 does not hold where it is read as UTF-8: other letters, controls."""
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -343,6 +345,9 @@ def encoding_of(path: Path, head: bytes) -> str | None:
 
 def _end(path: Path) -> str:
     if is_gzip(path):
+        short = path.stat().st_size <= _MOST_PACKED
+        with suppress(AuditError):
+            return read_bytes(path)[-SNIFFED_BYTES:].decode("utf-8", "replace") if short else ""
         return ""
     with path.open("rb") as stream:
         stream.seek(max(0, path.stat().st_size - SNIFFED_BYTES))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import chain, combinations
+from itertools import combinations
 from shlex import quote
 from typing import TypeAlias
 
@@ -163,14 +163,8 @@ def read_words(
         ids = {i: text for i, text in ids.items() if is_node(text, tables[i])}
         says = "R writes so the names that begin with a digit, and no label does"
         read(ids, "'X' before digits is no part of labels", says, "--strip PATTERN")
-        letters = _letters_behind(odd, [*filter(None, texts), *others], is_spelt)
-        touched = sum(rows[i][2] for places in letters.values() for i in places)
-        option = f"--strip {quote('/(?<=[0-9])[' + ''.join(sorted(letters)) + ']$/')}"
-        names = first_cases(sorted(letters))
-        if letters:
-            decision = f"labels with a letter more, {names}, are refused"
-            told.append(Reading(decision, _NODES, touched, option))
-            odd = {i: text for i, text in odd.items() if i not in {*chain(*letters.values())}}
+        lettered = _letters_behind(odd, [*filter(None, texts), *others], is_spelt)
+        told += _letters_told({odd.pop(i)[-1] for i in lettered}, sum(rows[i][2] for i in lettered))
     least = _MOST if len(odd) + len(nothing) < len(rows) else _MOST_OF_NONE
     for patterns, found in _wrappings(odd, tables, is_node, coded):
         around = " and ".join(map(repr, patterns))
@@ -192,15 +186,19 @@ _NODES = "without it they are nodes"
 
 def _letters_behind(
     odd: Mapping[int, str], every: Sequence[str], is_spelt: Callable[[str], bool]
-) -> dict[str, list[int]]:
-    """Letters behind codes of several labels that are nodes without them, as of dagger and asterisk
-    codes, with those labels; none that is the end of another label."""
-    found = dict[str, list[int]]()
-    for i, text in odd.items():
-        if _LETTERED.search(text) and is_spelt(text[:-1]):
-            found.setdefault(text[-1], []).append(i)
-    others = Counter(text[-1] for text in every if _LETTERED.search(text))
-    return {one: places for one, places in found.items() if len(places) == others[one]}
+) -> list[int]:
+    """Labels that are nodes without a letter behind, as dagger and asterisk codes have, where no
+    other label ends with it."""
+    found = [i for i, text in odd.items() if _LETTERED.search(text) and is_spelt(text[:-1])]
+    own = Counter(odd[i][-1] for i in found)
+    ends = Counter(text[-1] for text in every if _LETTERED.search(text))
+    return [i for i in found if own[odd[i][-1]] == ends[odd[i][-1]]]
+
+
+def _letters_told(letters: Collection[str], rows: int) -> list[Reading]:
+    option = f"--strip {quote('/(?<=[0-9])[' + ''.join(sorted(letters)) + ']$/')}"
+    said = f"labels with a letter more, {first_cases(sorted(letters))}, are refused"
+    return [Reading(said, _NODES, rows, option)] if letters else []
 
 
 _LETTERED = re.compile("[0-9][A-Z]$")

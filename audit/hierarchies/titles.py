@@ -142,11 +142,16 @@ def nodes_by_end(hierarchy: Hierarchy) -> Mapping[str, str]:
     It may be another node as it stands: 135 is an ICD-9 code, and ends ``CCS 135``.
     """
     ends = [(found[1], n) for n in hierarchy.nodes if (found := _BEFORE_END.fullmatch(n))]
+    numbered = [found for n in hierarchy.nodes if (found := _LETTERS_FIRST.fullmatch(n))]
+    if len({found[1] for found in numbered}) == 1 and 2 * len(numbered) > len(hierarchy.nodes) > 2:
+        ends += [(found[2], found[0]) for found in numbered]
     times = Counter(end for end, _ in ends)
     return {end: node for end, node in ends if times[end] == 1}
 
 
 _BEFORE_END = re.compile(r"(?:[a-z]+://\S*[/#:]|[A-Za-z]{2,10}[ :_-](?=[\d.]+$))([^/#:\s]+)")
+_LETTERS_FIRST = re.compile(r"([A-Za-z]{2,5})([\d.]+)")
+"""A number behind letters with which all nodes begin, as CP01 of household budgets."""
 ENDS = "by the ends of their addresses, or the numbers behind their words"
 """How labels are spelt that `nodes_by_end` knows."""
 
@@ -164,6 +169,17 @@ def nodes_without_blanks(hierarchy: Hierarchy) -> Mapping[str, str]:
 
 
 _MIXED = re.compile(r"\d.*[A-Za-z]|[A-Za-z].*\d")
+
+
+@lru_cache(maxsize=1)
+def nodes_by_case(hierarchy: Hierarchy) -> Mapping[str, str]:
+    """The node of each text in small letters that is one code alone in any case."""
+    coded = [n for n in hierarchy.nodes if hierarchy.integrity is None and _CASED.fullmatch(n)]
+    times = Counter(map(str.lower, coded))
+    return {node.lower(): node for node in coded if times[node.lower()] == 1}
+
+
+_CASED = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[0-9A-Za-z.]{3,}")
 
 
 def node_spelt(text: str, hierarchy: Hierarchy) -> tuple[str, str] | None:
@@ -186,6 +202,8 @@ def node_spelt(text: str, hierarchy: Hierarchy) -> tuple[str, str] | None:
         dotted = text.replace("/", ".")
         if dotted != text and dotted in hierarchy:
             return dotted, "with slashes for dots"
+    if text not in hierarchy and (node := nodes_by_case(hierarchy).get(text.lower())) is not None:
+        return node, "in another case"
     whole = text.replace("/", "") if _DECIMALS.fullmatch(text) else text
     return (whole, "with slashes in them") if whole != text and whole in hierarchy else None
 

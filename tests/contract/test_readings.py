@@ -522,7 +522,7 @@ TOLD = [
     Told("hierarchies.label_words.read_words", "'X' before digits", "--strip PATTERN",
          of_labels({"id": ABCD, "label": ["X01", "X02", "a", "b"]},
                    dict.fromkeys(["01", "02", "a", "b"], "top")), {"strip": ["zzz"]}),
-    Told("hierarchies.label_words.read_words", "a letter more", "--strip '/(?<=[0-9])[AD]$/'",
+    Told("hierarchies.label_words._letters_told", "a letter more", "--strip '/(?<=[0-9])[AD]$/'",
          of_labels({"id": ABCD, "label": ["n1", "n1A", "n2D", "n2"]}, {"n1": "n", "n2": "n"}),
          {"strip": ["/(?<=[0-9])[AD]$/"]}),
     Told("hierarchies.label_words.read_words", "are refused", "--strip x:",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -14,7 +15,7 @@ Cells = Mapping[str, Sequence[str]]
 """The cells of each column of a table, without blanks around them."""
 _LEVEL = re.compile(r".*(level|lvl|depth|tier|indent|stufe|ebene|niveau|nivel|livello).*")
 _CODE = re.compile(r"\S{1,40}")
-_STEM = re.compile(r"-(\.?-)*$")
+_STEM = re.compile(r"-(\.?-)*$|-?(xx|XX)$")
 _LEAST = 0.5
 """Share of codes that must begin with another one, and of those that must have a digit."""
 
@@ -33,6 +34,9 @@ def kind_of(rows: Sequence[Sequence[str]]) -> tuple[str, bool]:
             return "outline", named
         ids = prefixed_ids(table)
         first = header[called.index(ids)].strip() if ids else ""
+        first_ids = next(iter(possible_ids(table)), None)
+        if first_ids and headings_of(table[first_ids]):
+            return "prefixes", named
         if ids and named != any(one.startswith(first) for one in table[ids][1:]):
             return "prefixes", named
     return "", True
@@ -45,7 +49,7 @@ def outline_of(cells: Cells, *, named: bool = True) -> tuple[str, str] | None:
     again. Rows without a level are headings above all levels. Columns that have no names need three
     levels.
     """
-    id_ = next((one for one in _ids(cells) if len({*cells[one]}) == len(cells[one])), None)
+    id_ = next((one for one in possible_ids(cells) if len({*cells[one]}) == len(cells[one])), None)
     said = [one for one in cells if not named or _LEVEL.fullmatch(names.plain(one))]
     for name in said if id_ else []:
         levels = [cell for cell in cells[name] if cell]
@@ -63,7 +67,7 @@ def prefixed_ids(cells: Cells) -> str | None:
 
     Numbers in a row, as those of classes, are no such ids.
     """
-    id_ = next(iter(_ids(cells)), None)
+    id_ = next(iter(possible_ids(cells)), None)
     codes = [*dict.fromkeys(cells[id_])] if id_ else []
     numbers = sorted(map(int, codes)) if all(map(str.isdecimal, codes)) else []
     running = numbers and numbers[-1] - numbers[0] < 2 * len(numbers)
@@ -75,13 +79,15 @@ def prefixed_ids(cells: Cells) -> str | None:
 
 def above_by_prefix(codes: Sequence[str]) -> list[str]:
     """The longest other code that each code begins with; empty where it begins with none, or is a
-    word, as a Roman number is. Dashes at the end stand for what follows, where most codes without
-    begin with one of those, which alone are above others then.
+    word, as a Roman number is. Dashes, or ``xx``, at the end stand for what follows, where most
+    codes without begin with one of those, which alone are above others then.
 
     >>> above_by_prefix(["A", "A10", "A10A", "C07"])
     ['', 'A', 'A10', '']
     >>> above_by_prefix(["1.-.-", "1.1.-", "1.1.1", "1.1.10"])
     ['', '1.-.-', '1.1.-', '1.1.-']
+    >>> above_by_prefix(["11-XX", "11Axx", "11A05", "11A07", "11Bxx"])
+    ['', '11-XX', '11Axx', '11Axx', '11-XX']
     >>> above_by_prefix(["31-33", "321", "3211", "44-45", "451"])
     ['', '31-33', '321', '', '44-45']
     """
@@ -93,6 +99,23 @@ def above_by_prefix(codes: Sequence[str]) -> list[str]:
         every = _in_ranges(codes) | {one: one for one in codes}
         above = [_longest(one, every) for one in codes]
     return ["" if one.isalpha() else up for one, up in zip(codes, above, strict=True)]
+
+
+def headings_of(codes: Sequence[str]) -> list[str]:
+    """What stands before the dot of each code; nothing unless all have one, none stands there
+    itself, and most share it with another one.
+
+    >>> headings_of(["C18.0", "C18.7", "C34.9"]), headings_of(["C18", "C18.0"])
+    (['C18', 'C18', 'C34'], [])
+    """
+    found = [_DOTTED.fullmatch(code) for code in codes]
+    above = [one[1] for one in found if one]
+    shared = sum(n for n in Counter(above).values() if n > 1)
+    return above if len(above) == len(codes) and 2 * shared > len(codes) else []
+
+
+_DOTTED = re.compile(r"([A-Z]\d{1,3}|\d{2,4})\.\w{1,4}")
+"""A code of a list whose headings are left out."""
 
 
 def _in_ranges(codes: Iterable[str]) -> dict[str, str]:
@@ -133,7 +156,7 @@ def above_by_level(codes: Sequence[str], levels: Sequence[str]) -> list[str]:
     return found
 
 
-def _ids(cells: Cells) -> list[str]:
+def possible_ids(cells: Cells) -> list[str]:
     """Columns of codes: those that are called ids first, then those that differ in each row, then
     those whose rows of one code stand together, one for each of its titles."""
     called = names.ids_among(cells)
@@ -175,7 +198,7 @@ def ends_told(rows: Sequence[Sequence[str]]) -> tuple[str, str] | None:
         return None
     cells = dict(zip(header, zip(*others, strict=True), strict=False))
     once = [one for one in cells if len({*cells[one]}) == len(others) and all(cells[one])]
-    above = [one for one in cells if all(cells[one]) and 1 < 2 * len({*cells[one]}) <= len(others)]
+    above = [one for one in cells if all(cells[one]) and 2 < 2 * len({*cells[one]}) <= len(others)]
     known = (
         once
         and len(above) == 1

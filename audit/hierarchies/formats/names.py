@@ -28,7 +28,7 @@ SIGNS = (" > ", " >> ", " » ", " → ", " / ", " | ", "::", "/", "|", "\\")
 """What joins the names of a path, the plainest first; dots have a format of their own."""
 _PARENT = re.compile(
     r"parent[a-z]*(id|code|key|uri)s?|(parents?|super(class|category|type|concept|term|group|ordinate|taxon|topic|tag)?|hypernym|broader)"
-    r"(e?s|ids?|codes?|keys?|uris?|iris?|names?|node|class|category|concept|term|label|tax[ao]n?|topic|tag)*\d*"
+    r"(e?s|ids?|codes?|keys?|uris?|iris?|names?|node|class|category|concept|term|label|tax[ao]n?|topic|tag|relations?)*\d*"
     r"|isa|subclassof|childof|belongsto|ancestry"
 )
 _CHILDREN = re.compile(

@@ -176,7 +176,9 @@ def _read_implied(path: Path, shape: Shape, kind: str) -> Hierarchy:
     frame = tables.table_of(path, shape if named else Shape(child="1"))
     cells = {n: tables.text_of(frame, n).fill_null("").to_list() for n in frame.columns}
     outline = implied.outline_of(cells, named=named) if kind == "outline" else None
-    ids = shape.child or (outline or [implied.prefixed_ids(cells)])[0]
+    headed = [one for one in implied.possible_ids(cells) if implied.headings_of(cells[one])][:1]
+    found: Sequence[str | None] = outline or headed or [implied.prefixed_ids(cells)]
+    ids = shape.child or found[0]
     if ids is None or (kind == "outline" and outline is None):
         required = {"outline": "a column of levels, each row at most one below the one before,",
                     "prefixes": "codes of which half begin with another one"}  # fmt: skip
@@ -186,11 +188,12 @@ def _read_implied(path: Path, shape: Shape, kind: str) -> Hierarchy:
         above = implied.above_by_level(codes, cells[outline[1]])
         said = f"rows are below the last one before them of a lower {outline[1]!r}"
         why, option = "levels go down one at a time, and up again", "--hierarchy-format prefixes"
+    elif above := implied.headings_of(codes):
+        said, option = "codes are below what stands before their dots", "--hierarchy-parent COL"
+        why = "the list has no headings, and most codes share what stands there"
     else:
-        above, said = (
-            implied.above_by_prefix(codes),
-            "codes are below the longest that they begin with",
-        )
+        above = implied.above_by_prefix(codes)
+        said = "codes are below the longest that they begin with"
         tops = [code for code, up in zip(codes, above, strict=True) if not up]
         why = f"most begin with another; at the top are {first_cases(tops)}"
         option = "--hierarchy-parent COL"

@@ -306,6 +306,13 @@ READ: dict[str, tuple[str, str, Any, int, int]] = {
     "bars between codes that slashes part": (
         "a.csv", table("no,dewey", "#,813/.54 | 170", "#,813.54 | 170 | 18", "#,170"),
         audit.load_hierarchy(parents={"813.54": "81", "170": "17", "18": "1"}), 40, 80),
+    "numbers behind the letters of nodes": (
+        "a.csv", table("hh_id,member,coicop", "@,1,0111", "@,2,012", "@,3,0111", "@,4,02"),
+        audit.load_hierarchy(parents={"CP0111": "CP011", "CP011": "CP01", "CP012": "CP01",
+                                      "CP02": "CP00"}), 10, 40),
+    "codes in small letters": (
+        "a.csv", table("id,date,atc", "#,2020-01-02,a10ba02", "#,2020-01-03,c07ab02"),
+        audit.load_hierarchy(parents={"A10BA02": "A10BA", "C07AB02": "C07AB"}), 40, 40),
     "a number of stays that is called so": (
         "a.csv", table("NUM_RSS;SEXE;DP;DAS1;DAS2", *(
             f"{n + 22000};{n % 2 + 1};{TARIFFED[n % 2][:6]};{TARIFFED[0][n % 2 * 7:][:6]};"

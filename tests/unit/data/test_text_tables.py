@@ -127,8 +127,12 @@ NOTES = (
 def test_notes_below_rows_are_no_rows_and_are_told(notes: str, sign: str, tmp_path: Path) -> None:
     rows = "".join(f"g{n},GO:{n % 2 + 1},x\n" for n in range(20))
     (path := tmp_path / "a.tsv").write_text(f"gene,term,by\n{rows}{notes}".replace(",", sign))
-    dataset = audit.load_labels(path, TREE, id="gene", label="term")
+    (packed := tmp_path / "b.tsv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    dataset, unpacked = (
+        audit.load_labels(p, TREE, id="gene", label="term") for p in (packed, path)
+    )
     assert (len(dataset), dataset.ledger.rows_read) == (20, 20)
+    assert dataset.readings == unpacked.readings
     (said,) = [one for one in dataset.readings if "the last lines are no rows" in one.decision]
     assert said.rows == sum(any(map(str.isalnum, line)) for line in notes.split("\n"))
 

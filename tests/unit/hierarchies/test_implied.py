@@ -41,6 +41,14 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "6,332,Metal\n7,44-45,Shops\n8,451,Toys\n9,4511,Balls\n",
         {"111": "11", "311": "31-33", "332": "31-33", "3111": "311", "451": "44-45",
          "4511": "451"}),
+    "letters that stand for what follows": (
+        "code\ttext\tdescription\n" + "".join(f"{one}\tT {one}\tD {one}\n" for one in (
+            "11-XX", "11Axx", "11A05", "11A07", "11Bxx", "11B13")),
+        {"11Axx": "11-XX", "11A05": "11Axx", "11A07": "11Axx", "11Bxx": "11-XX",
+         "11B13": "11Bxx"}),
+    "a list without its headings": (
+        "ICDO3;Text\nC18.0;Cecum\nC18.7;Sigmoid\nC34.1;Upper\nC34.9;Lung\n",
+        {"C18.0": "C18", "C18.7": "C18", "C34.1": "C34", "C34.9": "C34"}),
     "an outline beside one text for all": (
         "Level,Code,Title,Text\n" + "".join(
             f"{len(code)},{code},T{code},Tasks are: (a) to plan; (b) to do\n"

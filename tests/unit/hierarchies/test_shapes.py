@@ -67,6 +67,8 @@ READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
                     ANIMALS, ("go by 'name'",)),
     "immediate.csv": ("PATH_TO_ROOT,IMMEDIATE_PARENT,CODE,CODE_TEXT\n,,1,A\n1,1,2,B\n1,1,3,C\n"
                       "1.2,2,4,D\n", NUMBERED, ()),
+    "esco.csv": ("conceptType,conceptUri,status,broaderRelation\nJob,dog,new,animal\n"
+                 "Job,cat,new,animal\nJob,poodle,new,dog\n", ANIMALS, ()),
     "hyponyms.csv": ("hyponym;hypernym\ndog ;animal\ncat;animal\npoodle; dog\n", ANIMALS, ()),
     "several.csv": ("Class ID|Preferred Label|Parents\nd|Dog|\nc|Cat|\nx|Both|d;c\n",
                     [("c", "(root)"), ("d", "(root)"), ("x", "c"), ("x", "d")], ()),
