@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from audit.base.plurals import title_and_code
 from audit.disclosure import Quantity, Shown, count, derived, least
 from audit.results.reference_changes import Ids
+
+_Told = TypeVar("_Told")
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]
@@ -219,8 +221,9 @@ def mostly(
     lines = [one for one in parts if finding.key or one[0].nodes != finding.nodes]
     if not lines:
         return None
-    n, *others = [one.get("instances") for _, one in lines]
+    n, *others = [_counted_in(one, evidence) for _, one in lines]
     of, pairs = evidence.get("instances"), len(lines[0][0].nodes) > 1
+    alone = not others and "labelled" in lines[0][1]
     named = [
         " and ".join(
             title_and_code(node, titles.get(node))
@@ -234,7 +237,7 @@ def mostly(
     if every == len(named) <= (1 if pairs else EXAMPLES):
         return few
     if isinstance(n, int) and isinstance(of, int):
-        if n >= of and (pairs or not others):
+        if alone or (n >= of and (pairs or not others)):
             return f"always {named[0]}"
         if 2 * n > of:
             return f"mostly {named[0]}"
@@ -242,6 +245,21 @@ def mostly(
         if pairs and LEAST_TOLD * n >= of and ties < 2:
             return f"most often {' or '.join(named[: 1 + ties])}"
     return None if every is None else f"such as {few}"
+
+
+def line_count(evidence: Mapping[str, _Told]) -> _Told | None:
+    """What a line of a finding counts: of its instances, or all that are labelled with the node."""
+    return evidence.get("instances", evidence.get("labelled"))
+
+
+def _counted_in(line: Mapping[str, Shown], evidence: Mapping[str, Shown]) -> Shown:
+    """How many of a finding's instances a line counts; at least, where it counts others too."""
+    if "instances" in line:
+        return line["instances"]
+    labelled, of, own = line.get("labelled"), evidence.get("of"), evidence.get("instances")
+    if isinstance(labelled, int) and isinstance(of, int) and isinstance(own, int):
+        return labelled - (of - own)
+    return None
 
 
 EXAMPLES = 2

@@ -23,6 +23,7 @@ from audit.results.findings import (
     Part,
     Status,
     Waived,
+    line_count,
     mostly,
     values_of,
 )
@@ -103,7 +104,7 @@ def _sentence(finding: Finding, titles: Mapping[str, str | None]) -> str:
     """The sentence of a finding with all of its numbers."""
     values = values_of(finding.evidence)
     parts = [(part, values_of(part.evidence)) for part in finding.parts]
-    parts.sort(key=lambda one: (-least(one[1].get("instances")), one[0].nodes))
+    parts.sort(key=lambda one: (-least(line_count(one[1])), one[0].nodes))
     return filled(finding.statement, values | {"mostly": mostly(finding, values, parts, titles)})
 
 

@@ -35,6 +35,7 @@ from audit.results.findings import (
     Finding,
     Part,
     Waived,
+    line_count,
     mostly,
 )
 from audit.results.published_cells import (
@@ -256,13 +257,13 @@ def _beside_each_other(
 
     A sum is withheld rather than a line that other numbers tell of: they would tell it again.
     """
-    counts = [part.evidence.get("instances") for part in finding.parts]
+    counts = [line_count(part.evidence) for part in finding.parts]
     named = all(one and one.kind != "unnamed" for one in counts)
     if finding.check in _SEEN_TOGETHER or not named:
         return [known, *of_parts]
     evidence = shown(finding.evidence, min_cell, known)
     alone = [
-        shown(part.evidence, min_cell, line)["instances"]
+        line_count(shown(part.evidence, min_cell, line))
         for part, line in zip(finding.parts, of_parts, strict=True)
     ]
     sums = [name for name in SUMS if name in evidence and _is_sum(finding, name)]
@@ -270,7 +271,8 @@ def _beside_each_other(
     lines = next((evidence[n] for n in LINES if n in evidence and n not in sums), None)
     always = [name for name in sums if finding.evidence[name].kind == "exempt"]
     hidden = [name for name in sums if name not in always]
-    cells = [line["instances"] for line in of_parts if "instances" in line]
+    told = "labelled" if (finding.check, finding.key) == UNINFORMATIVE else "instances"
+    cells = [line[told] for line in of_parts if told in line]
     withheld: dict[str, Shown] = {}
     for open_ in ((), hidden, ["instances"])[any(map(_is_more, cells)) :]:
         for name in (name for name in open_ if name in evidence):
@@ -288,7 +290,7 @@ def _beside_each_other(
         )
         if not narrow and (open_ or not cells or opened == alone):
             break
-    parts = [{**line, "instances": one} for line, one in zip(of_parts, opened, strict=True)]
+    parts = [{**line, told: one} for line, one in zip(of_parts, opened, strict=True)]
     return [{**known, **withheld}, *parts]
 
 
@@ -309,7 +311,7 @@ def _ranked_parts(
         (part, with_tight_bounds(part.evidence, shown(part.evidence, min_cell, known), min_cell))
         for part, known in zip(finding.parts, elsewhere, strict=True)
     ]
-    return sorted(parts, key=lambda part: (-least(part[1].get("instances")), part[0].nodes))
+    return sorted(parts, key=lambda part: (-least(line_count(part[1])), part[0].nodes))
 
 
 def _nodes_as_shown(finding: Finding, parts: Sequence[Part]) -> tuple[str, ...]:

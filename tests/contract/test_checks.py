@@ -24,7 +24,7 @@ from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import load_predictions
-from audit.disclosure import BESIDE, WHOLE
+from audit.disclosure import BESIDE, WHOLE, least
 from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import LabelDepths, Measurements, Reference, measure
@@ -32,7 +32,7 @@ from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from audit.policy.rules import Companion, Exclusive, Person, PersonRule
 from audit.policy.statements import BranchRule, Lifelong, Threshold, Waiver
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding, line_count, values_of
 from audit.results.reference_changes import SHALLOWER
 from audit.runs.analyses import ALL_CHECKS, ANALYSES
 from fixtures.coded import icd9cm
@@ -516,7 +516,7 @@ def test_a_finding_says_what_both_readers_should_do() -> None:
 
 def test_parts_stand_largest_first_and_are_at_most_ten() -> None:
     for finding in found():
-        sizes = [int(part.evidence["instances"].value or 0) for part in finding.parts]
+        sizes = [least(line_count(values_of(part.evidence))) for part in finding.parts]
         assert sizes == sorted(sizes, reverse=True)
         assert len(sizes) <= 10
 
@@ -552,17 +552,16 @@ def with_cases(measured: Measurements) -> Iterator[tuple[Finding, list[int]]]:
 def told_wrong(measured: Measurements) -> list[str]:
     """Findings whose cases are not as many instances of the dataset, in its order, as they tell.
 
-    They tell so as evidence. Findings on rows tell rows alone, of instances only those with each
-    label: an instance may have several, and a row may name none.
+    They tell so as evidence, and none of their lines tells more. Findings on rows tell rows alone,
+    of instances only those with each label: an instance may have several, and a row may name none.
     """
     wrong = []
     for finding, cases in with_cases(measured):
         in_order = cases == sorted(set(cases)) and set(cases) <= set(range(measured.n_instances))
         told = finding.evidence.get("instances")
-        least = max((int(p.evidence["instances"].value or 0) for p in finding.parts), default=0)
-        as_many = (
-            least <= len(cases) <= finding.touched if told is None else told.value == len(cases)
-        )
+        lines = [int(values_of(part.evidence).get("instances") or 0) for part in finding.parts]
+        as_many = len(cases) <= finding.touched if told is None else len(cases) == told.value
+        as_many = as_many and max(lines, default=0) <= len(cases)
         if not (in_order and as_many):
             wrong.append(finding.id)
     return wrong

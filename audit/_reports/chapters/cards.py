@@ -24,7 +24,7 @@ from audit._reports.words.words import (
     words,
 )
 from audit.base.plurals import title_and_code
-from audit.results.findings import DRAWN, promise
+from audit.results.findings import DRAWN, line_count, promise
 
 
 def headline(statement: str) -> str:
@@ -310,7 +310,7 @@ def _parts(finding: Mapping[str, Any], id_: str, called: Mapping[str, str]) -> T
     labels = dict.fromkeys(label for _, told in lines for label in told)
     paired = all(len(nodes) == 2 for nodes, _ in lines)
     titled = any(node.title for nodes, _ in lines for node in nodes)
-    known = any(not isinstance(part["evidence"].get("instances"), str) for part in finding["parts"])
+    known = any(not isinstance(line_count(part["evidence"]), str) for part in finding["parts"])
     return optional_table(
         id_,
         f"Where it comes from{', the largest part first' * known}{_adding_up(finding)}",

@@ -227,7 +227,7 @@ def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, .
             "without saying anything.",
             touched=touched,
             parts=tuple(
-                Part((ids[node],), {"instances": count(int(support[node]), labelled)})
+                Part((ids[node],), {"labelled": count(int(support[node]), labelled)})
                 for node in used[:TOP_PARTS].tolist()
             ),
             key=(UNINFORMATIVE,),

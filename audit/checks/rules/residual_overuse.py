@@ -353,7 +353,7 @@ def _parts(measured: Measurements, parent: int, labelled: int) -> tuple[Part, ..
     ]
     used.sort(key=lambda found: (-found[0], found[1]))
     return tuple(
-        Part((node,), {"instances": count(n, total, labelled), "kind": Quantity(kind)})
+        Part((node,), {"labelled": count(n, total, labelled), "kind": Quantity(kind)})
         for n, node, kind in used[:TOP_PARTS]
     )
 

@@ -12,7 +12,7 @@ from audit.base.errors import first_cases
 from audit.checks.shared.labels_as_written import LOST_ZERO, integrity_of, read_again
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements, once
-from audit.results.findings import Finding, Part
+from audit.results.findings import Finding, Part, line_count
 
 LOST = "lost_zero"
 """Name of the check that finds the damage."""
@@ -101,5 +101,5 @@ def _with_damage(finding: Finding, damaged: frozenset[str]) -> Finding:
 
 
 def _instances(parts: Iterable[Part]) -> int:
-    counts = (part.evidence.get("instances") for part in parts)
+    counts = (line_count(part.evidence) for part in parts)
     return sum(int(one.value or 0) for one in counts if one is not None)

@@ -134,7 +134,7 @@ def test_instances_with_no_label_but_a_root_are_told() -> None:
     assert values(finding) == {
         "instances": 2, "of": 4, "share": 0.5,
     }  # fmt: skip
-    assert [(p.nodes, p.evidence["instances"].value) for p in finding.parts] == [
+    assert [(p.nodes, p.evidence["labelled"].value) for p in finding.parts] == [
         (("top",), 3),
         (("part",), 1),
     ]

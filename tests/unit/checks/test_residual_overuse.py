@@ -58,7 +58,7 @@ def test_a_high_parent_is_a_warning_with_its_numbers() -> None:
     assert (values["instances"], values["of"], values["labelled_at_parent"]) == (38, 40, 5)
     assert values["share"] == 38 / 40
     assert 0.8 < float(values["low"] or 0) < 38 / 40 < float(values["high"] or 0) < 1
-    assert [(part.nodes, part.evidence["instances"].value) for part in finding.parts] == [
+    assert [(part.nodes, part.evidence["labelled"].value) for part in finding.parts] == [
         (("other_lung",), 38)
     ]
 

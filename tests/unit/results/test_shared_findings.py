@@ -119,6 +119,23 @@ def test_what_makes_up_most_of_a_finding_is_named(
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
+        ([("c", 90)], "always c"),  # 150 have one of these labels, and 40 of them no other
+        ([("c", 131), ("d", 3)], "mostly c"),
+        ([("c", 130), ("d", 3)], None),  # 110 that have others may have 110 of them
+    ],
+)
+def test_what_may_lie_elsewhere_makes_up_no_finding(
+    lines: list[tuple[str, int]], said: str | None
+) -> None:
+    parts = tuple(Part((node,), {"labelled": count(n)}) for node, n in lines)
+    told = shared_finding(replace(FOUND, parts=parts, statement="{instances}[, {mostly}]."), 1, {})
+
+    assert told["statement"] == (f"40, {said}." if said else "40.")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
         ([("c d", 7), ("c e", 6), ("d e", 6)], "such as c and d"),
         ([("c", 15), ("d", 9), ("e", 9)], "such as c and d"),
         ([("c", 3), ("d", 2)], "c and d"),
