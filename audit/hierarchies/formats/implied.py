@@ -192,18 +192,19 @@ def possible_levels(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def ends_told(rows: Sequence[Sequence[str]]) -> tuple[str, str] | None:
     """The columns that may be child and parent of a table, by rows below their names: one has
-    another value in each row, and the only other one that repeats has at most half as many."""
+    another value in each row, and the only other one that repeats, but for titles of its values,
+    has at most half as many."""
     header, *others = [row for row in rows if any(row)] or [()]
     if len({*header}) < len(header) or any(len(row) != len(header) for row in others):
         return None
     cells = dict(zip(header, zip(*others, strict=True), strict=False))
     once = [one for one in cells if len({*cells[one]}) == len(others) and all(cells[one])]
     above = [one for one in cells if all(cells[one]) and 2 < 2 * len({*cells[one]}) <= len(others)]
-    known = (
-        once
-        and len(above) == 1
-        and not (names.among(once[:1], names.IDS) and names.among(above, names.TITLES))
-    )
+    above.sort(key=lambda one: sum(map(len, cells[one])))
+    pairs = {*zip(*(cells[one] for one in above), strict=True)}
+    alike = {len({*cells[one]}) for one in above} == {len(pairs)}
+    titles = names.among(once[:1], names.IDS) and names.among(above, names.TITLES)
+    known = once and alike and not titles
     return (once[0], above[0]) if known else None
 
 

@@ -281,10 +281,17 @@ def test_the_levels_that_are_proposed_are_all_and_are_read(
     assert read.parents(first[way[-1]]) == (first[way[-2]],)
 
 
-@pytest.mark.parametrize("names", ["fine_label,coarse_label", "class label,group label"])
+@pytest.mark.parametrize(
+    "names", ["fine_label,coarse_label", "class label,group label", "LOINC,Group,GroupName"]
+)
 def test_the_ends_that_are_proposed_are_read(names: str, tmp_path: Path) -> None:
     path = tmp_path / "h.csv"
-    path.write_text(names + "\nbus,car\nvan,car\nelm,tree\noak,tree\n")
+    title = ",A {} of any kind" if names.count(",") > 1 else ""
+    rows = [
+        f"{one},{up}{title.format(up)}\n"
+        for one, up in (("bus", "car"), ("van", "car"), ("elm", "tree"), ("oak", "tree"))
+    ]
+    path.write_text(f"{names}\n{''.join(rows)}")
     with pytest.raises(FormatError) as caught:
         audit.load_hierarchy(path)
     typed = shlex.split(caught.value.hint.partition("perhaps ")[2])
