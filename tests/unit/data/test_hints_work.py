@@ -156,6 +156,22 @@ def test_a_state_of_labels_is_told_with_the_columns_beside_which_it_is_asked(
     assert dataset.ledger.refused == {"left_out": 10}
 
 
+@pytest.mark.parametrize("name", ["NUM_RSS", "no_sejour", "num_dossier"])
+def test_a_number_of_stays_that_is_called_so_is_their_id(name: str, tmp_path: Path) -> None:
+    rows = [
+        f"{n + 22000};IPP{n:04};{n % 2 + 1};{n % 9};{TARIFFED[n % 2][:6]};"
+        f"{['', '090111'][n % 3 == 0]};{TARIFFED[0][n % 2 * 7 :][:6]};"
+        for n in range(ROWS)
+    ]
+    names = f"{name};IPP;SEXE;DUREE;DP;DR;DAS1;DAS2"
+    (path := tmp_path / "a.csv").write_text("\n".join([names, *rows]))
+    try:
+        said = [one.decision for one in audit.load_labels(path, TARIFF).readings]
+    except FormatError as error:
+        said = [error.hint]
+    assert any(f"{name!r} is the id" in one or f"perhaps: --id {name} " in one for one in said)
+
+
 def test_ways_from_the_top_are_not_split_where_some_are_unknown(tmp_path: Path) -> None:
     (tmp_path / "h.txt").write_text("1 - Pets\n2 - Pets > Cats\n3 - Pets > Cats > Toys\n")
     rows = table("id,what", "#,Pets > Cats > Toys", "#,Pets > Cats > Beds", times=8)
@@ -313,10 +329,6 @@ READ: dict[str, tuple[str, str, Any, int, int]] = {
     "codes in small letters": (
         "a.csv", table("id,date,atc", "#,2020-01-02,a10ba02", "#,2020-01-03,c07ab02"),
         audit.load_hierarchy(parents={"A10BA02": "A10BA", "C07AB02": "C07AB"}), 40, 40),
-    "a number of stays that is called so": (
-        "a.csv", table("NUM_RSS;SEXE;DP;DAS1;DAS2", *(
-            f"{n + 22000};{n % 2 + 1};{TARIFFED[n % 2][:6]};{TARIFFED[0][n % 2 * 7:][:6]};"
-            for n in range(ROWS))), TARIFF, 40, 80),
     "signs in twos between codes": (
         "a.csv", table("ID_LOT,CPV,ADDITIONAL_CPVS", "9000@,847130,090111---090121", "9000@,0901,",
                        "9000@,8471,847141||090111"), TARIFF, 10, 94),
