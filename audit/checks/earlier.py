@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from audit.disclosure import Quantity, Shown
+from audit.results.drift_lines import kept_values
 from audit.results.findings import CheckResult, Finding
 from audit.results.mended import Mended
 from audit.results.parts import DriftPart, ValueCells
 from audit.results.reference_changes import Remembered, effect, kept_depths
 from audit.results.result import AuditResult
-from audit.results.shared_values import kept_values
 
 
 def remembered(reference: AuditResult, min_cell: int) -> Remembered:

@@ -1,13 +1,6 @@
 """Disclosure control: suppress small cells in each published number and in all of them together."""
 
-from audit.disclosure.breakdowns import (
-    Before,
-    Told,
-    Value,
-    shown_within,
-    suppress_breakdown,
-    values_shown,
-)
+from audit.disclosure.breakdowns import suppress_breakdown
 from audit.disclosure.cells import (
     Cell,
     Release,
@@ -32,7 +25,15 @@ from audit.disclosure.known import (
     known_frame,
     left_possible,
 )
-from audit.disclosure.protection import protected
+from audit.disclosure.overlapping import (
+    WITHOUT,
+    Before,
+    Told,
+    Value,
+    shown_within,
+    values_shown,
+)
+from audit.disclosure.protection import Protection, protect, protected
 from audit.disclosure.quantity import (
     AT_MOST,
     BESIDE,
@@ -57,17 +58,22 @@ from audit.disclosure.quantity import (
     with_tight_bounds,
     withheld_last,
 )
-from audit.disclosure.told import seen_whole
+from audit.disclosure.told import TYPES, Form, seen_whole
+from audit.disclosure.whole import rows_of
 
 __all__ = [
     "AT_MOST",
     "BESIDE",
     "DENOMINATOR",
+    "TYPES",
     "WHOLE",
+    "WITHOUT",
     "Before",
     "Cell",
+    "Form",
     "Known",
     "NumberId",
+    "Protection",
     "Quantity",
     "Release",
     "Shown",
@@ -96,9 +102,11 @@ __all__ = [
     "most",
     "only_residual_below",
     "only_uninformative",
+    "protect",
     "protected",
     "rounded",
     "rounded_chance",
+    "rows_of",
     "seen_whole",
     "share_left",
     "shown",

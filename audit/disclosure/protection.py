@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from math import isnan
-from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from audit.disclosure.cells import Cell, Release, carried
+from audit.disclosure.cells import Cell, Release
 from audit.disclosure.digits import Range
+from audit.disclosure.forms import Forms
 from audit.disclosure.inference import (
     SLACK,
     TOGETHER,
@@ -36,15 +36,13 @@ from audit.disclosure.quantity import (
     shown_parts,
 )
 from audit.disclosure.sums import Ranges, fewest
-from audit.disclosure.told import Chain, Form, Sets, Told, seen_whole
+from audit.disclosure.told import Chain, Form, Sets, Told
 from audit.disclosure.whole import WholeInference
 
 Step: TypeAlias = tuple[bool, bool, int, Cell, str]
 """A count and how it is withheld, after what is lost: of a node, a bound before, how many."""
 AT_ONCE = 16
 """Number of programs that are tried as one."""
-FEW = 3
-"""Largest number of children without a published count whose parent's count can disclose one."""
 
 
 def protected(
@@ -52,11 +50,22 @@ def protected(
     release: Release,
     min_cell: int,
     known: Known | None = None,
+    **given: Any,
+) -> dict[Cell, int | str]:
+    """Counts as `protect` shows them."""
+    return protect(counts, release, min_cell, known, **given).told(counts)
+
+
+def protect(
+    counts: Mapping[Cell, int],
+    release: Release,
+    min_cell: int,
+    known: Known | None = None,
     *,
     shares: Collection[tuple[Cell, Cell]] = (),
-    beside: Mapping[Cell, Collection[int]] = MappingProxyType({}),
+    beside: Iterable[tuple[Cell, Iterable[int]]] = (),
     in_steps: Collection[Cell] = (),
-) -> dict[Cell, int | str]:
+) -> Protection:
     """Suppress published counts so that all of them together disclose no small cell.
 
     Protected are small counts, small remainders (of the labelled instances, of the sides of a pair,
@@ -81,9 +90,9 @@ def protected(
             withheld before others.
 
     Returns:
-        Each count itself; ``<m`` if it is small; ``>n-m`` if all but few of a total n are in it
-        (the labelled instances, or a published count that it is part of); ``>m-1`` if it would
-        disclose a small cell otherwise, and ``>0`` if that bound would disclose too much. For
+        What shows each count itself; ``<m`` if it is small; ``>n-m`` if all but few of a total n
+        are in it (the labelled instances, or a published count that it is part of); ``>m-1`` if it
+        would disclose a small cell otherwise, and ``>0`` if that bound would disclose too much. For
         instances with labels below each of two overlapping nodes, only ``>0`` is shown.
 
     Ranges that remain narrower follow from the release's totals, from pairs that never occur
@@ -91,16 +100,20 @@ def protected(
     """
     same = {release.same(cell): count for cell, count in counts.items()}
     totals: dict[Cell, set[int]] = {}
-    for cell, written in beside.items():
+    for cell, written in beside:
         totals.setdefault(release.same(cell), set()).update(written)
     cells, known = dict(sorted(same.items())), (known or Known()).renamed(release)
     exact = {release.same(cell) for cell in counts if cell not in in_steps}
     coarse = frozenset(map(release.same, in_steps)) - exact
-    return _Protection(release, min_cell, cells, tuple(shares), totals, known, coarse).of(counts)
+    found = Protection(release, min_cell, cells, tuple(shares), totals, known, coarse)
+    found._protect()
+    return found
 
 
 @dataclass(eq=False)
-class _Protection:
+class Protection:
+    """Counts of a release, and how they are shown together."""
+
     release: Release
     min_cell: int
     counts: dict[Cell, int]
@@ -110,7 +123,23 @@ class _Protection:
     in_steps: frozenset[Cell]
     shown: dict[Cell, int | str] = field(default_factory=dict)
 
-    def of(self, asked: Mapping[Cell, int]) -> dict[Cell, int | str]:
+    def told(self, asked: Iterable[Cell], withheld: Collection[Cell] = ()) -> dict[Cell, int | str]:
+        """Counts as they are shown, where some are withheld further."""
+        shown = self.shown | dict.fromkeys(withheld, ">0")
+        return {cell: shown[self.release.same(cell)] for cell in asked}
+
+    def left(self, withheld: Collection[Cell] = ()) -> dict[Cell, Range]:
+        """The least and the most that is left to each count, where some are withheld further."""
+        shown = self.shown | dict.fromkeys(withheld, ">0")
+        left = self._left_by(without_shares(shown, self.shares))
+        return {cell: left(cell) for cell in self._published}
+
+    def sum_of(self, form: Form, then: Known | None = None) -> int | None:
+        """What a form is, now or in an earlier release; None where that is not known of it."""
+        each = [(sign, (then or self).counted(cell)) for sign, cell in form]
+        return None if None in (n for _, n in each) else sum(sign * (n or 0) for sign, n in each)
+
+    def _protect(self) -> None:
         self.shown = {cell: self._alone(cell) for cell in self.counts}
         for chain in ((), *self._chains):
             self._protect_beside(chain)
@@ -121,7 +150,6 @@ class _Protection:
             self._protect_whole(chain)
         for cell in self.counts:
             self._raise_sides(cell)
-        return {cell: self.shown[self.release.same(cell)] for cell in asked}
 
     def _alone(self, cell: Cell) -> int | str:
         """A count as it may be shown without the others."""
@@ -179,7 +207,7 @@ class _Protection:
 
         Those of the same label sets share a program, and what was found to be possible in it.
         """
-        small = self._small_forms(self._forms, part, told.chain)
+        small = self._small_forms(self.forms.protected, part, told.chain)
         for start in range(0, len(small), AT_ONCE):
             some = list[tuple[Form, Inference]]()
             for form in small[start : start + AT_ONCE]:
@@ -194,10 +222,12 @@ class _Protection:
 
     def _protect_whole(self, chain: Chain) -> None:
         """Protect the same, and labels told apart from others, by one program over all labels."""
-        whole = WholeInference.of_all(Told(self.release, self._published, chain), self._forms)
+        whole = WholeInference.of_all(
+            Told(self.release, self._published, chain), self.forms.protected
+        )
         if whole is not None and whole.completed(self._left):
             for part in parts_of(chain):
-                small = self._small_forms((*self._forms, *whole.alone), part, chain)
+                small = self._small_forms((*self.forms.protected, *whole.alone), part, chain)
                 for form in small:
                     self._free(whole, form, part)
 
@@ -274,64 +304,23 @@ class _Protection:
         return {**self.known.published, **self.counts}
 
     @cached_property
-    def _forms(self) -> tuple[Form, ...]:
-        """All sums that are protected where they are small."""
-        every = self.release.carrying if seen_whole(self.release) else ()
-        return tuple(
-            dict.fromkeys(
-                form
-                for cell in (*self._published, *every)
-                for form in (*self._of_cell(cell), *self._of_descendants(cell))
-            )
-        )
-
-    def _of_cell(self, cell: Cell) -> Iterator[Form]:
-        if not cell.by_label or seen_whole(self.release):
-            yield ((1, cell),)
-        if cell.by_label:
-            return
-        yield (1, None), (-1, cell)
-        sides = cell.sides
-        for side in sides:
-            if side in self._published:
-                yield (1, side), (-1, cell)
-        if len(sides) == 2 and all(side in self._published for side in sides):
-            yield (1, None), (-1, sides[0]), (-1, sides[1]), (1, cell)
-
-    def _of_descendants(self, cell: Cell) -> Iterator[Form]:
-        """Differences of a node and what lies below it, and its children that nobody publishes."""
-        if cell.misses or len(cell.meets) != 1 or cell.meets[0][0] != "below":
-            return
-        node = cell.meets[0][1]
-        within = Cell((("strictly_below", node),))
-        if within in self._published:
-            yield (1, cell), (-1, within)
-        children = [carried(child) for child in self.release.children.get(node, ())]
-        unpublished = [child for child in children if child not in self._published]
-        if len(unpublished) <= FEW or seen_whole(self.release):
-            for child in unpublished:
-                yield (1, cell), (-1, child)
-                yield ((1, child),)
-        for other in self._published_below.get(node, ()):
-            yield (1, cell), (-1, other)
-
-    @cached_property
-    def _published_below(self) -> Mapping[str, Sequence[Cell]]:
-        """The counts of nodes that are published below each node."""
-        return self.release.by_node_above(self._published)
+    def forms(self) -> Forms:
+        """What is protected."""
+        return Forms(self.release, self._published)
 
     def _value(self, form: Form, part: Part, chain: Chain) -> int:
         """What a form is; 0 where it is not known of an earlier release."""
-        value = part[-1] * sum(sign * self._counted(cell) for sign, cell in form)
+        value = part[-1] * (self.sum_of(form) or 0)
         for known, (own, later) in zip(chain, pairwise(part), strict=True):
-            for sign, cell in form if own != later else ():
-                count = known.counted(cell)
+            if own != later:
+                count = self.sum_of(form, known)
                 if count is None:
                     return 0
-                value += (own - later) * sign * count
+                value += (own - later) * count
         return value
 
-    def _counted(self, cell: Cell | None) -> int:
+    def counted(self, cell: Cell | None) -> int:
+        """A count of this release; of all labelled instances without a cell."""
         if cell is None:
             return self.release.labelled
         if cell in self._published:

@@ -7,7 +7,7 @@ Gomory 1961), until none does: the program then says what it would with every se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array, vstack
 
-from audit.disclosure.cells import Cell, LabelSet
+from audit.disclosure.cells import Cell, LabelSet, Release
 from audit.disclosure.feasibility import TOLERANCE, least_violations
 from audit.disclosure.inference import SLACK, Bools, Floats, Inference, Left, Part
 from audit.disclosure.told import Counts, Form, Told
@@ -213,3 +213,11 @@ def worthiest(each: Floats, sums: Sequence[Sum], sizes: Counts, most: int) -> tu
     if not solved.success:
         return 0.0, np.zeros(n, np.int64)
     return -float(solved.fun), np.round(solved.x[:n]).astype(np.int64)
+
+
+def rows_of(release: Release, held: Sequence[Collection[str]]) -> Callable[[Form], Floats]:
+    """What instances with some labels each, all of a release's, contribute to a sum."""
+    held_ = np.array([[name in own for name in release.labels] for own in held], np.int8)
+    labels, labelled = csr_array(held_), np.asarray(held_.any(axis=1))
+    kinds = WholeInference(release, (), np.zeros(0, np.int64), {}, labels, labelled, (), ())
+    return lambda form: kinds._sum(form, (1,)).astype(np.float64)

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.base.schemas import schema
+from audit.disclosure import TYPES
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.engine.statistics.two_rates import GroupSums, difference_p_value, effective_counts
@@ -127,6 +128,8 @@ def drift_tables(measured: Measurements) -> DriftTables:
 
 MOST_CELLS = 5_000
 """Number of cells up to which all counts of values are protected in one program."""
+MOST_WHOLE = 500
+"""The same, where cells are told apart by all labels of an instance."""
 
 
 def value_cells(
@@ -139,19 +142,28 @@ def value_cells(
         return
     parents = sorted({one.key[2] for one in shifts if one.check == SHIFTS[1]})
     named = [] if drift is None else drift.nodes.filter("differs")["node"].to_list()
+    direct, nodes = measured.loaded.dataset.direct, measured.hierarchy.nodes
     frame = measured.loaded.dataset.instances.select(
         place=pl.int_range(pl.len()),
-        labels=pl.Series(np.diff(measured.loaded.dataset.direct.indptr).astype(np.int64)),
+        labels=pl.Series(np.diff(direct.indptr).astype(np.int64)),
         values=pl.concat_list(pl.col(columns).cast(pl.String)),
+        held=pl.lit(None, _NAMES),
     )
-    each = [_cells(measured, frame, None, parents, named)]
+    each = list[pl.DataFrame]()
+    if len(np.unique(direct.indices)) <= TYPES:
+        own = np.split(np.array(nodes)[direct.indices], direct.indptr[1:-1])
+        held = frame.with_columns(held=pl.Series([sorted(one) for one in own], dtype=_NAMES))
+        used = [nodes[node] for node in np.flatnonzero(measured.support).tolist()]
+        each = [_cells(measured, held, None, used, used)]
+    if not each or len(each[0]) > MOST_WHOLE:
+        each = [_cells(measured, frame, None, parents, named)]
     if len(each[0]) > MOST_CELLS:
-        unknown = pl.lit(None, pl.List(pl.String))
-        each = [_cells(measured, frame, None).with_columns(nodes=unknown)]
+        each = [_cells(measured, frame, None).with_columns(nodes=pl.lit(None, _NAMES))]
         each += [_cells(measured, frame, parent, [parent]) for parent in parents]
-    yield ValueCells(pl.concat(each).with_columns(columns=pl.lit(columns, pl.List(pl.String))))
+    yield ValueCells(pl.concat(each).with_columns(columns=pl.lit(columns, _NAMES)))
 
 
+_NAMES = pl.List(pl.String)
 _CARRIED = pl.DataFrame(schema=schema(("place", pl.Int64), ("node parent", pl.String)))
 
 
@@ -184,7 +196,7 @@ def _cells(
         .group_by("place")
         .agg(nodes=pl.col("node").unique().sort(), parents=pl.col("parent").drop_nulls().sort())
     )
-    by = "values", "labels", "nodes", "parents"
+    by = "values", "labels", "held", "nodes", "parents"
     return (
         frame.join(lists, on="place", how="inner" if below else "left")
         .with_columns(pl.col("nodes", "parents").fill_null([]))

@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from audit.disclosure import Told, is_small, shown_parts
+from audit.results.drift_lines import NODES_A_VALUE, differing
 from audit.results.parts import DriftPart
-from audit.results.shared_values import LABELS, NODES_A_VALUE, WITH, differing
+from audit.results.value_cells import LABELS, WITH
 
 Coverage: TypeAlias = dict[str, Any]
 

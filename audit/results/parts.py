@@ -61,8 +61,9 @@ class ValueCells:
 
     Args:
         cells: ``instances`` with so many ``labels``, the ``values`` of ``columns``, the ``nodes``
-            that some count is of, and their ``parents``, once for each child. Where these are too
-            many cells, nodes are null, and further cells are of what lies below a ``parent``.
+            that some count is of, and their ``parents``, once for each child; with few labels in
+            use also those ``held``. Where these are too many cells, that and then nodes are null,
+            and further cells are of what lies below a ``parent``.
     """
 
     cells: pl.DataFrame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
@@ -14,15 +14,17 @@ from audit.disclosure import (
     Cell,
     Known,
     NumberId,
+    Protection,
     Quantity,
     Shown,
     Told,
     carried,
     left_possible,
-    protected,
+    protect,
     shown,
 )
 from audit.results.coverage import coverage
+from audit.results.drift_lines import named_nodes
 from audit.results.findings import CheckResult, Finding, Place, values_of
 from audit.results.mended import mended
 from audit.results.model_overview import confused, confused_counts, model_overview
@@ -56,7 +58,7 @@ from audit.results.shared_findings import (
 )
 from audit.results.shared_metrics import Scopes
 from audit.results.shared_tables import lineage
-from audit.results.shared_values import SHIFTS, named_nodes, shown_by_values
+from audit.results.shared_values import SHIFTS, shown_by_values
 from audit.results.two_models import TwoModels
 
 SCHEMA_VERSION = "4.0"
@@ -115,7 +117,7 @@ class SharedView:
     def tells(self) -> dict[Any, Shown]:
         """Each count that is protected beside others, as it is shown, by cell or place."""
         numbers = {of: shown for of, (_, shown) in self._numbers.items()}
-        return {**self._published, **self._by_values, **numbers}
+        return {**self._published, **self._beside_values[0], **numbers}
 
     @cached_property
     def _numbers(self) -> dict[NumberId, tuple[int, Shown]]:
@@ -154,11 +156,6 @@ class SharedView:
             return [], []
         return before["depths"], self._overview["coverage"]["depths"]
 
-    def _loss(self, finding: Finding) -> dict[str, Shown]:
-        """What is shown otherwise than it is of a loss of depth since the reference."""
-        found = (finding.check, finding.key) == SHALLOWER
-        return depth_loss(finding.evidence, *self._depths) if found else {}
-
     @property
     def _of_parts(self) -> dict[str, Any]:
         model, min_cell = self.run.model, self.run.min_cell
@@ -177,23 +174,19 @@ class SharedView:
 
     def _scopes_of(self, model: ModelPart) -> Scopes:
         """How the scopes of a model's metrics lie, with the supports that are shown."""
-        release, named = self.run.release, model.scopes
+        release, named, told = self.run.release, model.scopes, self._published
         return Scopes(
             above={one: (release.at_or_above(one) & named) - {one} for one in named},
             apart=release.assertions == release.labelled
             and all(len(above) < 2 for above in release.parents.values()),
-            supports={
-                one: support
-                for one in named
-                if isinstance(support := self._published.get(carried(one)), int)
-            },
+            supports={one: n for one in named if isinstance(n := told.get(carried(one)), int)},
         )
 
     @cached_property
     def _overview(self) -> dict[str, Any]:
         explained = self._explained if self.run.min_cell > 1 else None
         drift, min_cell = self.run.part(DriftPart), self.run.min_cell
-        use = coverage(self.run.nodes, drift, min_cell=min_cell, told=self._by_values)
+        use = coverage(self.run.nodes, drift, min_cell=min_cell, told=self._beside_values[0])
         return {
             **overview(self._pictured, self.run, self._published, explained),
             **model_overview(self.run, self._confused, self._published),
@@ -204,16 +197,18 @@ class SharedView:
     def _by_node(self) -> Mapping[str, Shown]:
         return {cell.meets[0][1]: self._published[cell] for cell in self._of_analyses}
 
+    @property
+    def _earlier(self) -> list[Mapping[str, Any]]:
+        return [one for one in (self.run.reference, *self.run.before) if one is not None]
+
     @cached_property
-    def _by_values(self) -> Told:
-        """Counts of findings on values of columns, and of drift beside them; empty without any."""
-        part = self.run.part(ValueCells)
+    def _beside_values(self) -> tuple[Told, Collection[Cell]]:
+        """As `shown_by_values`; empty without any."""
+        part, drift = self.run.part(ValueCells), self.run.part(DriftPart)
         if part is None:
-            return {}
-        earlier = [one for one in (self.run.reference, *self.run.before) if one is not None]
-        drift, shown = self.run.part(DriftPart), self._published
-        hidden = {one.meets[0][1] for one in self._of_drift if isinstance(shown.get(one), str)}
-        return shown_by_values(self._shifts, part, drift, self.run.min_cell, earlier, hidden)
+            return {}, ()
+        earlier, min_cell = self._earlier, self.run.min_cell
+        return shown_by_values(self._shifts, part, drift, min_cell, earlier, self._tree)
 
     @cached_property
     def _pictured(self) -> Pictured:
@@ -226,18 +221,21 @@ class SharedView:
     @cached_property
     def _published(self) -> Published:
         """Every published count of nodes and pairs, as it may be shown beside all the others."""
-        if self.run.min_cell <= 1:
+        if self._tree is None:
             return self._drawn_counts
-        beside: dict[Cell, set[int]] = {}
-        for cell, quantity in self._of_findings:
-            beside.setdefault(cell, set()).update(quantity.totals)
-        return protected(
+        return self._tree.told(self._counts, self._beside_values[1])
+
+    @cached_property
+    def _tree(self) -> Protection | None:
+        if self.run.min_cell <= 1:
+            return None
+        return protect(
             self._counts,
             self.run.release,
             self.run.min_cell,
             self.run.known,
             shares=self._shares,
-            beside=beside,
+            beside=[(cell, quantity.totals) for cell, quantity in self._of_findings],
             in_steps=self._of_analyses.keys() - self._told.keys(),
         )
 
@@ -308,12 +306,14 @@ class SharedView:
             ]
             for part, line in zip(finding.parts, known[1:], strict=True):
                 line[AT_MOST] = self._most(whole_cells(finding.check, part.nodes))
-        known[0] |= self._of_reference(finding) | self._loss(finding)
+        known[0] |= self._of_reference(finding)
+        if (finding.check, finding.key) == SHALLOWER:
+            known[0] |= depth_loss(finding.evidence, *self._depths)
         known[0] |= in_steps(finding, self._by_node, self.run.min_cell)
         parts = [(part.nodes, values_of(part.evidence)) for part in finding.parts]
         before = [one[finding.id] for one in self._before if finding.id in one]
         since = told_since(before, values_of(finding.evidence), parts, self.run.min_cell)
-        own = {of[1]: n for of, n in self._by_values.items() if of[0] == finding.id}
+        own = {of[1]: n for of, n in self._beside_values[0].items() if of[0] == finding.id}
         since[0] = own | since[0]
         return [{**one, **own} for one, own in zip(since, known, strict=True)]
 
@@ -353,7 +353,7 @@ class SharedView:
         """What is kept of the findings of each earlier release, by their ids."""
         return [
             {finding["id"]: finding for check in one["checks"] for finding in check["findings"]}
-            for one in filter(None, (self.run.reference, *self.run.before))
+            for one in self._earlier
         ]
 
     def _shared_check(

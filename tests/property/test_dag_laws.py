@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from audit.disclosure.protection import _Protection
+from audit.disclosure.protection import Protection
 from fixtures.dag_reader import Dag
 from fixtures.examples import examples
 
@@ -35,6 +35,6 @@ def test_no_small_number_is_told_by_all_nodes_of_a_dag(drawn: Drawn) -> None:
 def test_counts_around_each_node_alone_tell_some(
     drawn: Drawn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_Protection, "_protect_whole", lambda *_: None)
+    monkeypatch.setattr(Protection, "_protect_whole", lambda *_: None)
     dag = Dag.drawn(*drawn)
     assert list(dag.narrowed(dag.shown())) != []

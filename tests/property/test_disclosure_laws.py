@@ -182,7 +182,7 @@ def test_counts_each_protected_alone_tell_small_cells(
     release: tuple[str, list[tuple[int, list[str]]], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for step in ("_protect_beside", "_free_sums", "_protect_whole"):
-        monkeypatch.setattr(protection._Protection, step, lambda *_: None)
+        monkeypatch.setattr(protection.Protection, step, lambda *_: None)
 
     assert narrowed(*release) != []
 

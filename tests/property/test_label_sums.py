@@ -44,7 +44,7 @@ pytestmark = pytest.mark.usefixtures("depths_of_few_labels")
 def withhold_nothing(patch: pytest.MonkeyPatch) -> None:
     """For the sums of labels, or by all labels at once."""
     patch.setattr(protection, "fewest", lambda *_: [])
-    patch.setattr(protection._Protection, "_protect_whole", lambda *_: None)
+    patch.setattr(protection.Protection, "_protect_whole", lambda *_: None)
 
 
 FEW_AT_ONE: Pair = (
@@ -271,7 +271,7 @@ def test_no_count_is_withheld_in_vain(release: Release) -> None:
     few other releases a count stays withheld that those withheld after it have made needless.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(protection._Protection, "_protect_whole", lambda *_: None)
+        patch.setattr(protection.Protection, "_protect_whole", lambda *_: None)
         found = read_depths([audited(*release)])
         withhold_nothing(patch)
         alone = exactly_told(read_depths([audited(*release)]))

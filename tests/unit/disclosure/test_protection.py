@@ -292,7 +292,7 @@ def test_a_total_written_beside_a_count_is_protected_with_it() -> None:
     supports = {"a": 60, "b": 45, "c": 15}
     both = together(carried("a"), carried("b"))
     far = protected({both: 30}, release(supports, 100), MIN_CELL)
-    near = protected({both: 30}, release(supports, 100), MIN_CELL, beside={both: {38}})
+    near = protected({both: 30}, release(supports, 100), MIN_CELL, beside=[(both, {38})])
 
     assert far == {both: 30}
     assert near == {both: ">27"}

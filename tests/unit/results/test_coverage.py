@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from audit.disclosure import shown_parts
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.drift import drift_tables, value_cells
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.coverage import coverage
-from audit.results.parts import DriftPart
-from audit.results.shared_values import shown_by_values
+from audit.runs.audit import run_audit
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled, tree
 from fixtures.strategies import hierarchies, label_sets
@@ -106,13 +104,11 @@ def drifting(counts: dict[str, dict[str, int]]) -> tuple[dict[str, list[str]], d
 
 def shown(counts: dict[str, dict[str, int]], min_cell: int) -> list[dict[str, object]]:
     labels, site = drifting(counts)
-    measured = measure(labelled(BODY, labels, strata={"site": site}), Policy(drift=("site",)))
-    part = DriftPart(*drift_tables(measured))
-    (cells,) = value_cells(measured, (), part)
-    told = shown_by_values((), cells, part, min_cell)
-    found: list[dict[str, object]] = coverage(measured.nodes, part, min_cell=min_cell, told=told)[
-        "drift"
-    ]
+    dataset = labelled(BODY, labels, strata={"site": site})
+    policy = Policy(drift=("site",), min_cell=min_cell)
+    found: list[dict[str, object]] = run_audit(dataset, policy, anyway=True).shared()["overview"][
+        "coverage"
+    ]["drift"]
     return found
 
 
