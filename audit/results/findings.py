@@ -181,6 +181,7 @@ class Column:
 NODE, OTHER = Column("Node", "node"), Column("With", "other")
 INSTANCES = Column("Instances", "instances", of="of")
 SHARE = Column("Share", "share", low="low", high="high", limit="limit")
+"""Columns that several checks declare."""
 
 
 def share_evidence(
@@ -199,9 +200,6 @@ def share_evidence(
         "of": count(of, *among) if among else Quantity(of),
         "share": derived(instances / of, "instances", *(("of",) if among else ())),
     }
-
-
-"""Columns that several checks declare."""
 
 
 LINES = ("labels", "pairs", "codes")
