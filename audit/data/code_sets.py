@@ -58,7 +58,7 @@ def with_codes(hierarchy: Hierarchy, codes: str | Iterable[str]) -> Hierarchy:
             continue
         pattern, _, word = one.rpartition("=")
         named = word in tables and not (pattern and word == WITH_ZEROS)
-        if not named and one != AS_WRITTEN:
+        if not named and word != AS_WRITTEN:
             raise InputError(
                 f"--codes names a code set of the hierarchy {hierarchy.name}, or {AS_WRITTEN}",
                 found=repr(one),
@@ -131,10 +131,10 @@ def _with_zeros(
 ) -> tuple[pl.DataFrame, tuple[Reading, ...]]:
     """The labels that are numbers which lost zeros in front, as `read_as_codes`.
 
-    They did where none begins with 0 and at least half of those that are no nodes, and no longer
-    than these, are some with zeros put back. Then each number is the node that is nine times as
-    likely as any other, of those that it may be; nodes with others below them, by an edge or as
-    numbers, are less likely.
+    They did where none begins with 0 and at least half of those that are no nodes, and shorter
+    than the longest of these, are some with zeros put back. Then each number is the node that is
+    nine times as likely as any other, of those that it may be; nodes with others below them, by an
+    edge or as numbers, are less likely.
     """
     stated = hierarchy.codes.get("*", "")
     texts = [whole(bare(label, hierarchy.words.strip)) for label in labels["label"]]
@@ -147,14 +147,15 @@ def _with_zeros(
     numbers = numbers.join(read, on="text", maintain_order="left")
     zeros = pl.col("node").str.starts_with("0") & (pl.col("node") != pl.col("text"))
     longest = max(map(len, filter(str.isdecimal, hierarchy.nodes)), default=0)
-    short = ~pl.col("known") & (pl.col("text").str.len_chars() <= longest)
+    short = ~pl.col("known") & (pl.col("text").str.len_chars() < longest)
     lost, unknown = numbers.filter(zeros & short), numbers.filter(short)
     kept = bool(numbers["text"].str.starts_with("0").any())
+    refused = lost.clear()
     if stated != WITH_ZEROS and (lost.is_empty() or kept or 2 * len(lost) < len(unknown)):
-        numbers = numbers.clear()
+        numbers, refused = numbers.clear(), lost
     changed = numbers.filter(pl.col("node") != pl.col("label"))
     found = changed.select("label", "table", text="node", set="table")
-    return found, () if stated else tuple(_told_of_zeros(numbers, lost if kept else lost.clear()))
+    return found, () if stated else tuple(_told_of_zeros(numbers, refused, kept=kept))
 
 
 def _numbers(texts: pl.Series, hierarchy: Hierarchy, zeros: bool) -> pl.DataFrame:
@@ -178,7 +179,9 @@ def _numbers(texts: pl.Series, hierarchy: Hierarchy, zeros: bool) -> pl.DataFram
     return pl.DataFrame(found, ["text", "node", "several"], orient="row")
 
 
-def _told_of_zeros(numbers: pl.DataFrame, refused: pl.DataFrame) -> Iterator[Reading]:
+def _told_of_zeros(
+    numbers: pl.DataFrame, refused: pl.DataFrame, *, kept: bool
+) -> Iterator[Reading]:
     without = "without zeros in front they are no nodes"
     for rows, decision, evidence, option in (
         (
@@ -196,7 +199,7 @@ def _told_of_zeros(numbers: pl.DataFrame, refused: pl.DataFrame) -> Iterator[Rea
         (
             refused,
             "labels that are nodes only with zeros in front are refused",
-            "other labels begin with 0",
+            "other labels begin with 0" if kept else "most unknown ones are no nodes with them",
             WITH_ZEROS,
         ),
     ):
@@ -303,8 +306,9 @@ def _told(reading: ColumnReading, codes: pl.DataFrame, hierarchy: Hierarchy) -> 
             f"--codes {others[0] if plain else AS_WRITTEN}",
         )
     if unsure:
+        first = f", as {' before '.join(own)}" * (len(own) > 1)
         yield Reading(
-            "labels that may be two codes are read as they stand",
+            f"labels that may be two codes are read as they stand{first}",
             "neither code is nine times as likely as the other",
             unsure,
             f"--codes {own[0] if own and several else AS_WRITTEN}",

@@ -24,7 +24,7 @@ _PERSON = re.compile(
 _ID = re.compile(
     r"(?:^|[^a-z])(?:id|key|uuid|guid|pmid|doi|accession)(?:$|[^a-z])|(?:id|key|nr|nbr|nummer)$|#$|"
     r"[^a-z](?:no|num|number)$|^(?:no|num)_|\.reference$|^n(?:[o°º.]|r[o.]?|um(?:ero)?)?\W+[a-z]|^numero|"
-    r"^(?:record|instance|image|img|file|doc|sample|url|path)"
+    r"^(?:record(?!ed|er|ist)|instance|image|img|file|doc|sample|url|path)"
 )
 UNIT = re.compile(
     r"(?:^|[^a-z])(?:sample|specimen|image|img|scan|slide|biops[yi]|tumou?r|stud[yi]|exam|note|doc|"
@@ -42,6 +42,7 @@ ATTRIBUTE = re.compile(
 """Of what is said of an instance or a row."""
 SHARED = re.compile(
     r"group|household|parent|batch|provider|physician|doctor|hospital|facilit|insur|payer|payor|depart|vendor|"
+    r"observer|annotator|collector|recorder|recordist|ed_?by(?:$|[^a-z])|"
     r"seller|merchant|region|county|country|zip|postal|site|center|centre"
 )
 """What instances share that are no parts of it."""
@@ -90,6 +91,11 @@ CODED = re.compile(
     r"^(?!.*(?:ccs|drg|mdc|gr(?:ou)?p|ver))(?:.*[^a-z])?(?:(?:dx|icd|cie|cim|cid)|.*diag)"
 )
 """Of codes of diagnoses."""
+PROCEDURE = re.compile(
+    r"^(?!.*(?:dx|diag|dgns)).*(?:pro[cz]ed|prcdr|proc(?!ess)|opertn|operat|surg|"
+    r"(?:^|[^a-z])(?:pr|px|sg|ops)(?:$|[^a-z]))"
+)
+"""Of codes of procedures."""
 USUAL, OF_STAY, FINER, NAMED, OF_PERSON, OTHER = range(6)
 """Kinds of columns, the likeliest to hold ids first; a finer one lies within those of persons."""
 

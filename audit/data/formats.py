@@ -12,7 +12,7 @@ from audit.base.errors import AuditError, FormatError, InputError, SchemaError, 
 from audit.base.files import called, whole_characters
 from audit.base.other_files import refuse_other
 from audit.base.plugins import added
-from audit.base.readings import Reading
+from audit.base.readings import Reading, asked
 from audit.data import interface_folder
 from audit.data.arrays import NPY_MAGIC, ZIP_MAGIC
 from audit.data.class_names import Classes
@@ -121,6 +121,9 @@ def _read(source: Source, columns: Columns, format: str | None) -> RawLabels:
     if not chosen.of_folders:
         source.require_parts()
     _refuse_stated(columns, chosen, source)
+    told: tuple[Reading, ...] = ()
+    if chosen.name in _OF_COLUMNS:
+        columns, told = several.named_procedures(source, columns)
     with whole_characters(source):
         table = _as_read(source, chosen)
         raw = chosen.read(table, columns)
@@ -129,6 +132,7 @@ def _read(source: Source, columns: Columns, format: str | None) -> RawLabels:
     numbered, codes = raw.numbered or source.numbered, columns.codes
     raw = replace(raw, format=chosen.name, digest=source.digest, numbered=numbered, codes=codes)
     raw = replace(raw, queried=source.queried, persons=chosen.persons)
+    raw = replace(raw, readings=(*told, *raw.readings))
     if columns.classes:
         return with_class_names(raw, columns.classes, source)
     labels = {*raw.rows["label"].drop_nulls()} if source.class_names else ()
@@ -171,6 +175,10 @@ def chosen_of(source: Source, columns: Columns, format: str | None = None) -> Ch
     def choose(every: Columns) -> Chosen:
         known = _giving(source, every.label, format)
         _refuse_stated(every, known, source)
+        for told in several.named_procedures(source, every)[1]:
+            stated = replace(told, option=told.option.replace("as-written", "procedures"))
+            plain = replace(told, decision="each label is read as it stands")
+            raise asked("it must be stated which codes the labels are", [stated, plain], source)
         chosen = (known.choose or long.choose)(source, every, source)
         chosen = with_rules(source, chosen, every)
         if chosen.id is not None:

@@ -178,7 +178,7 @@ class InstanceColumns(TableColumns):
             return self._only(self._apart(runs)) if self._of(NAMED, runs) else None
         units = [one for one in unique if says(one, UNIT)]
         if units and len(persons) == len([one for one in shared if kind_of(one) < OTHER]) > 0:
-            return self._likeliest(units)
+            return self._likeliest(self._of(USUAL, unique) or units)
         alone = len(found) == 1 and not (says(found[0], ATTRIBUTE) or says(found[0], SHARED))
         if alone and self._is_in_runs(found[0]):
             return found[0]

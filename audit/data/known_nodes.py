@@ -173,17 +173,25 @@ class KnownNodes:
         inside = [before[1]] if before and not listed else _BRACKETS.findall(text)
         return self.means(text.strip(_MARKS)) or len([*filter(self.weight, inside)]) == 1
 
-    def code_set(self, cells: Iterable[str]) -> str | None:
-        """The only code set that cells are of; None if that is unclear."""
+    def code_sets(self, cells: Iterable[str], named: str | None = None) -> list[str]:
+        """The code sets of which cells may be, the likeliest first; none if that is unclear.
+
+        Where it is, or they are several, and most may be of the set named, it is that one.
+        """
         integrity = self._hierarchy.integrity
         own = [one for one, name in HOLDING.items() if name == self._hierarchy.name]
         if integrity is None or not own:
-            return None
+            return []
         rows = Counter(cell.strip() for cell in cells if cell.strip())
         labels = pl.DataFrame([*rows.items()], {"label": pl.String, "rows": pl.Int64}, orient="row")
         found = column_readings(labels, own)
-        known = found and len(found[0].sets) == 1 and found[0].sets[0] in integrity.tables
-        return found[0].sets[0] if known else None
+        known = bool(found) and len(found[0].sets) == 1 and found[0].sets[0] in integrity.tables
+        sets = [*dict.fromkeys(table for one in found for table in one.sets)] if known else []
+        if named not in integrity.tables or len(sets) == 1:
+            return sets
+        codes = [integrity.readings(cell, named) for cell in rows]
+        may = 2 * sum(any(one in self._hierarchy for one in some) for some in codes) > len(codes)
+        return [str(named)] if may else sets
 
     def share(self, cells: Iterable[str], *, headings: bool = False) -> float | None:
         """Share of the cells that are nodes, or hold some joined by a sign; None where all are

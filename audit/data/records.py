@@ -229,13 +229,13 @@ class UnclearColumnsError(SchemaError):
         super().__init__(required, **said)
 
 
-_TEXTS = ("text", "sentence", "content", "comment", "review", "tweet", "utterance", "abstract")
+TEXTS = ("text", "sentence", "content", "comment", "review", "tweet", "utterance", "abstract")
 """Names of what is labelled itself."""
 
 
 def only_texts(names: Sequence[str], beside: Collection[str], source: Source) -> bool:
     """Whether the only column that may hold ids is called as what is labelled itself."""
-    return [name.strip().lower() in _TEXTS for name in _ids_among(names, beside, source)] == [True]
+    return [name.strip().lower() in TEXTS for name in _ids_among(names, beside, source)] == [True]
 
 
 def _ids_among(names: Sequence[str], beside: Collection[str], source: Source) -> list[str]:
@@ -245,7 +245,7 @@ def _ids_among(names: Sequence[str], beside: Collection[str], source: Source) ->
         return usual
     others = [name for name in free if not (source.nodes and source.nodes.means(name))]
     others = [name for name in others if name.strip().lower() != INDEX] or others
-    return [name for name in others if name.strip().lower() not in _TEXTS] or others
+    return [name for name in others if name.strip().lower() not in TEXTS] or others
 
 
 def is_opaque(dtype: pl.DataType | None) -> bool:

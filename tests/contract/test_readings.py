@@ -375,6 +375,7 @@ CELLS = {"id": ABCD, "label": ["dog;cat", "cat", "oak", "rose"]}
 FLAGGED = {"id": [*"aabb"], "label": ["dog", "cat"] * 2, "main": ["1", "0"] * 2}
 VERSION = {"id": ABCD, "label": ["401.9", "I10"] * 2, "Version": ["9", "10"] * 2}
 PROCEDURES = ("3961", "3722", "8052", "9671", "0066", "8856")
+OPERATED = {"id": range(4), "DX1": ["4019", "25000"] * 2, "PR1": ["4019", "9671", "0066", "9671"]}
 DIAGNOSES = ("4019", "25000", "4280", "42731", "5849", "0389")
 ALIKE = "name,supercategory\njoy,joy\nlove,joy\nanger,anger\nannoyance,anger\n"
 ZEROS = dict.fromkeys(["0389", "0088", "0311", "311", "x"], "top")
@@ -396,6 +397,8 @@ FOUND = {"key": ABCD, "thing": CLASSES, "other": [*"dcab"]}
 PERSONS = {"visit_id": [*"abcd"] * 9, "patient_id": [*"1122"] * 9, "ward": [*"xxyz"] * 9,
            "thing": CLASSES * 9}  # fmt: skip
 
+PARTS = ('{"LabelName": "face", "Subcategory": [{"LabelName": "man"}], '
+         '"Part": [{"LabelName": "eye"}]}')  # fmt: skip
 LOOSE = ("c.ndjson", coded(("Condition", "s", "dog", "1"), ("Condition", "s", "cat", "")))
 SYSTEMS = ("c.ndjson", coded(("Condition", "s", "dog", "1"), ("Condition", "t", "cat", "2")))
 KINDS = ("c.ndjson", coded(("Condition", "s", "dog", "1"), ("Procedure", "s", "cat", "2")))
@@ -445,8 +448,13 @@ TOLD = [
          of_labels(FEW, id="rater"), {"id": "scan"}),
     Told("data.unnamed_columns.with_rules", "version", "--code-version VALUE",
          of_labels(VERSION, "icd9cm"), {"code_version": "9"}),
+    Told("hierarchies.formats.media._read_open_images", "below 'Part'", "--relations Part",
+         of_hierarchy("h.json", PARTS), {"relations": ("Part",)}),
     Told("data.unnamed_columns._told", "whatever", "--where 'main!=0'",
          of_labels(FLAGGED), {"where": ["main!=0"]}),
+    Told("data.label_formats.several.named_procedures", "hold procedures",
+         "--codes 'PR1=as-written'",
+         of_labels(OPERATED, "icd9cm", label="DX1,PR1"), {"codes": "PR1=as-written"}),
     Told("data.label_formats.several._left_out", "left out: b#", "--label 'a#,b#'",
          of_labels(FAMILIES, label="a#"), {"label": "a#,b#"}),
     Told("base.plain_copies._told", "Windows-1252", "iconv -f ENCODING -t utf-8",

@@ -11,6 +11,7 @@ import polars as pl
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import called
 from audit.base.readings import Reading
+from audit.data.column_names import PROCEDURE, says
 from audit.data.known_nodes import LEAST_SHARE, sign_between
 from audit.data.label_format import Chosen, Columns
 from audit.data.label_formats import tables
@@ -94,12 +95,39 @@ def families_of(source: Source) -> dict[str, list[str]]:
 
 
 def code_sets_of(source: Source, patterns: Iterable[str]) -> dict[str, str | None]:
-    """The only code set that the cells of the columns of each pattern are of, None if unclear."""
-    found = dict[str, str | None]()
-    for one in patterns if source.nodes else ():
-        cells = [cell for name in fitting(one, source.schema) for cell in source.first_cells(name)]
-        found[one] = source.nodes.code_set(cells) if source.nodes else None
-    return found
+    """The only code set that the cells of the columns of each pattern are of, None if unclear.
+
+    Where cells do not say it, and most may be procedures, the name of the columns does.
+    """
+    every = {one: _code_sets(source, [one], named=True) for one in patterns if source.nodes}
+    return {one: sets[0] if sets else None for one, sets in every.items()}
+
+
+def _code_sets(source: Source, patterns: Iterable[str], *, named: bool) -> list[str]:
+    names = [name for one in patterns for name in fitting(one, source.schema)]
+    cells = [cell for name in names for cell in source.first_cells(name)]
+    called = "procedures" if named and all(says(one, PROCEDURE) for one in names) else None
+    return source.nodes.code_sets(cells, called) if source.nodes and cells else []
+
+
+def named_procedures(source: Source, columns: Columns) -> tuple[Columns, tuple[Reading, ...]]:
+    """The columns with the code set of those of labels that are named as procedures, and hold such,
+    beside others, or where their cells do not say it; and what is told of them."""
+    every = (columns.label or "").split(",")
+    coded = source.nodes and source.nodes.coded and not columns.codes
+    named = [one for one in every if says(one, PROCEDURE)] if coded else []
+    sets = _code_sets(source, named, named=True)
+    if sets[:1] != ["procedures"] or (
+        named == every and _code_sets(source, named, named=False) == sets
+    ):
+        return columns, ()
+    option = " ".join(f"--codes '{one}=as-written'" for one in named)
+    said, why = (
+        f"{first_cases(named)} hold procedures",
+        "the name says so, and most cells may be such",
+    )
+    told = Reading(said, why, len(named), option, "columns")
+    return replace(columns, codes=dict.fromkeys(named, sets[0])), (told,)
 
 
 def stating(source: Source, patterns: Iterable[str]) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from audit.base.errors import SchemaError
+from audit.base.errors import SchemaError, first_cases
 from audit.base.files import first_bytes, read_bytes, read_json
+from audit.base.readings import Reading
 from audit.hierarchies.building import refuse_unused
 from audit.hierarchies.formats.format import (
     HierarchyFormat,
@@ -65,7 +66,16 @@ def _read_open_images(path: Path, shape: Shape) -> Hierarchy:
     refuse_unused(shape.relations, {key for *_, key in every} - {_BELOW}, "classes")
     edges = dict.fromkeys((low, up) for low, up, key in every if key in wanted and up)
     kept = {end for edge in edges for end in edge} | {low for low, up, _ in every if not up}
-    return hierarchy_of(path, edges, [(node, None, True) for node in sorted(kept)])
+    lost = {key: {low for low, _, k in every if k == key} - kept for *_, key in every}
+    told = [
+        Reading(
+            f"entries below {key!r} are no nodes: {first_cases(sorted(own))}",
+            f"only {_BELOW!r} holds kinds", len(own), f"--relations {key}", "entries",
+        )
+        for key, own in sorted(lost.items())
+        if own
+    ]  # fmt: skip
+    return hierarchy_of(path, edges, [(node, None, True) for node in sorted(kept)], readings=told)
 
 
 def _walk(tree: Any) -> Iterator[tuple[str, str, str]]:

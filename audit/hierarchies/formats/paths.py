@@ -174,6 +174,8 @@ def _read_implied(path: Path, shape: Shape, kind: str) -> Hierarchy:
     """
     named = tables.is_parquet(path) or _implied(path, first_bytes(path))[1]
     frame = tables.table_of(path, shape if named else Shape(child="1"))
+    filled = [tables.text_of(frame, n).fill_null("") != "" for n in frame.columns]
+    frame = frame.filter(pl.any_horizontal(filled))
     cells = {n: tables.text_of(frame, n).fill_null("").to_list() for n in frame.columns}
     outline = implied.outline_of(cells, named=named) if kind == "outline" else None
     headed = [one for one in implied.possible_ids(cells) if implied.headings_of(cells[one])][:1]
@@ -208,7 +210,12 @@ def _read_implied(path: Path, shape: Shape, kind: str) -> Hierarchy:
     told = [Reading(said, why, sum(map(bool, above)), option)]
     if len(again):
         said = f"further rows of a code are passed over, as {', '.join(filter(None, again.row(0)))}"
-        why, option = "they say other titles of it", "put the row that is meant before the others"
+        pairs = {n: {*zip(codes, cells[n], strict=True)} for n in others}
+        apart = [n for n, own in pairs.items() if len(own) > len(table)]
+        why = (
+            f"they say another {' or '.join(map(repr, apart))} of it" if apart else "they are alike"
+        )
+        option = "put the row that is meant before the others"
         told.append(Reading(said, why, len(again), option))
     return replace(built, readings=(*told, *built.readings))
 

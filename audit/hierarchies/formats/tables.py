@@ -42,6 +42,8 @@ def table_of(path: Path, shape: Shape) -> pl.DataFrame:
     separator = _separator(first) if any(sign in first for sign in _SIGNS) else " "
     separator = separator if headless or separator != " " else ","
     frame = read_table(path, separator=separator, header=not headless, preamble=preamble)
+    made = [n for n in frame.columns if not bare(n) or n.startswith("_duplicated_")]
+    frame = frame.drop(n for n in made if not headless and frame[n].null_count() == len(frame))
     called = [str(n) if headless else bare(name) for n, name in enumerate(frame.columns, 1)]
     once = len(set(called)) == len(called)
     return frame.rename(dict(zip(frame.columns, called, strict=True))) if once else frame

@@ -10,6 +10,7 @@ import pytest
 
 import audit
 from audit.base.errors import InputError, SchemaError
+from audit.counting.file import count_pairs
 from audit.data.code_sets import with_codes
 from audit.data.dataset import LabelDataset
 from audit.data.mapping import label_counts, label_nodes, summed_counts
@@ -114,6 +115,25 @@ def test_code_sets_are_stated_for_some_columns(tmp_path: Path) -> None:
         audit.load_labels(tmp_path / "rows.csv", icd9cm(), label="DX1,PR1", codes="QQ*=diagnoses")
 
 
+@pytest.mark.parametrize("name", ["ICD9_PRCDR_CD_1", "PR1", "PROC1", "opertn1", "Procedure 1"])
+def test_columns_that_are_named_as_procedures_hold_procedures(name: str, tmp_path: Path) -> None:
+    columns = {"id": range(4), "DX1": DIAGNOSES[:4], name: ["4019", "9671", "0066", ""]}
+    pl.DataFrame(columns).write_csv(tmp_path / "rows.csv")
+    for label in (name, f"DX1,{name}"):
+        found = audit.load_labels(tmp_path / "rows.csv", icd9cm(), id="id", label=label)
+        assert (nodes(found)["9671"], nodes(found)["0066"]) == ("96.71", "00.66")
+        assert any("procedures" in one.decision for one in found.readings)
+        with pytest.raises(InputError, match=f"--codes '{name}=procedures'"):
+            count_pairs(tmp_path / "rows.csv", icd9cm(), instance="id", label=label)
+
+
+def test_a_column_of_diagnoses_is_one_whatever_its_name_says(tmp_path: Path) -> None:
+    codes = ["V4581", "E8120", "25000", "42731", "V700", "4019"]
+    pl.DataFrame({"id": range(6), "PR1": codes}).write_csv(tmp_path / "rows.csv")
+    found = audit.load_labels(tmp_path / "rows.csv", icd9cm(), id="id", label="PR1")
+    assert nodes(found)["25000"] == "250.00"
+
+
 NUMBERED = {
     "counties": ["01001", "01003", "02013", "36061", "48201"],
     "goods of 2, 4 and 6 digits": ["010121", "0102", "090111", "100190", "1006", "870322"],
@@ -156,6 +176,9 @@ def test_numbers_of_which_some_begin_with_0_lost_none() -> None:
     assert found.ledger.refused == {"unknown_code": 1}
     other = audit.load_labels({"id": list("abc"), "label": ["389", "77", "78"]}, tree)
     assert other.ledger.refused == {"unknown_code": 3}
+    assert [one.option for one in other.readings] == ["--codes with-zeros"]
+    whole = audit.load_labels({"id": list("abc"), "label": ["389", "7777", "7878"]}, tree)
+    assert whole.mappings["node"].drop_nulls().to_list() == ["0389"]
     longer = ["389", "66666", "77777", "4019"]
     some = audit.load_labels({"id": list("abcd"), "label": longer}, tree)
     assert nodes_of(some, longer) == ["0389", None, None, "4019"]

@@ -189,6 +189,26 @@ def test_the_finer_of_two_ids_that_is_called_the_main_one_is_taken(tmp_path: Pat
     assert len(audit.load_labels(path, CODES)) == 10
 
 
+@pytest.mark.parametrize("beside", ["image_url", "scan_id", "recording_id"])
+def test_a_column_that_is_called_the_id_comes_first(beside: str, tmp_path: Path) -> None:
+    rows = table(f"id,{beside},user_id,kind", "9#,x#,u@,A", "8#,y#,u@,B")
+    (path := tmp_path / "a.csv").write_text(rows)
+    told = " ".join(
+        one.decision for one in audit.load_labels(path, {"A": "top", "B": "top"}).readings
+    )
+    assert "'id' is the id of an instance" in told
+
+
+@pytest.mark.parametrize("person", ["recordedBy", "identified_by", "annotator_id", "observer_no"])
+def test_who_said_what_a_row_holds_is_no_id(person: str, tmp_path: Path) -> None:
+    rows = [f"4{n * 37 % 100},URN:{n},obsr{8000 + n * 7 % 23},{'AB'[n % 2]}" for n in range(ROWS)]
+    (path := tmp_path / "a.csv").write_text(
+        "\n".join([f"gbifID,occurrenceID,{person},kind", *rows])
+    )
+    with pytest.raises(FormatError, match=r"perhaps: --id (gbif|occurrence)ID --label"):
+        audit.load_labels(path, {"A": "top", "B": "top"})
+
+
 @pytest.mark.parametrize("named", [{}, {"id": "hospital,stay_no", "label": "code"}])
 def test_stays_that_begin_anew_in_each_hospital_are_known_by_both(
     named: dict[str, str], tmp_path: Path

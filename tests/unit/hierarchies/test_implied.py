@@ -49,6 +49,10 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "a list without its headings": (
         "ICDO3;Text\nC18.0;Cecum\nC18.7;Sigmoid\nC34.1;Upper\nC34.9;Lung\n",
         {"C18.0": "C18", "C18.7": "C18", "C34.1": "C34", "C34.9": "C34"}),
+    "columns without names, a blank row and numbers of rows": (
+        "Seq.,Code,Title,,\n,,,,\n" + "".join(
+            f"{n},{code},T{code},,\n" for n, code in enumerate(("11", "111", "1113", "21"), 1)),
+        {"111": "11", "1113": "111"}),
     "an outline beside one text for all": (
         "Level,Code,Title,Text\n" + "".join(
             f"{len(code)},{code},T{code},Tasks are: (a) to plan; (b) to do\n"
@@ -306,3 +310,12 @@ def test_prose_is_no_way_from_the_top(sign: str, tmp_path: Path) -> None:
     (tmp_path / "h.csv").write_text("name,description\n" + "".join(rows))
     with pytest.raises(AuditError, match="a hierarchy is required"):
         audit.load_hierarchy(tmp_path / "h.csv")
+
+
+def test_what_differs_in_further_rows_of_a_code_is_told(tmp_path: Path) -> None:
+    rows = "code,name,dose\nA,Gut,\nA1,Acid,20\nA1,Acid,40\nA12,Salt,\nB,Blood,\nB1,Iron,\n"
+    (tmp_path / "h.csv").write_text(rows)
+    told = audit.load_hierarchy(tmp_path / "h.csv").readings
+    assert [one.evidence for one in told if "further rows" in one.decision] == [
+        "they say another 'dose' of it"
+    ]
