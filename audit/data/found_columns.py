@@ -163,7 +163,9 @@ def _told(
         why = "nearly all" if found.share(label) >= _NEARLY else "most"
         nodes = source.nodes.name if source.nodes else ""
         why += f" of its cells are nodes of {nodes}, few of any other column's"
-        yield Reading(f"{label!r} holds the labels", why, rows, "--label COLUMN")
+        alone = found.members(label)
+        shown = alone[0] if len(alone) == 1 else label
+        yield Reading(f"{shown!r} holds the labels", why, rows, "--label COLUMN")
         for one in (name for name in found.within(label) if name not in (id_, group)):
             said, why = f"{one!r} is left out", "each of its cells is one of its row's labels too"
             why = "its name says that it was a first guess" if says(one, ADMITTING) else why
@@ -178,7 +180,7 @@ def _told(
         option = f"--codes '{pattern}=as-written'"
         yield Reading(f"{pattern!r} holds {said}", why, rows, option)
     if named.id is None and numbered:
-        why = "no column is named as ids are, or has another value in each row"
+        why = "no column but of texts is named as ids are, or has another value in each row"
         yield Reading("rows are instances, numbered from 0", why, rows, "--id COLUMN")
     elif named.id is None:
         why = "its name says so" if kind_of(id_) < OTHER else "no other column can be one"

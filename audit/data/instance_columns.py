@@ -29,7 +29,7 @@ from audit.data.column_names import (
 from audit.data.column_roles import TableColumns
 from audit.data.known_nodes import LEAST_SHARE, sign_between
 from audit.data.label_format import Columns
-from audit.data.records import NUMBERED, is_coarse, lie_within
+from audit.data.records import NUMBERED, TEXTS, is_coarse, lie_within
 
 _TRUE = re.compile(r"(y_?)?(true|truth|actual|gold|target|label)s?(_?(y|label|class|id))?$|^y$")
 """Names of columns of true labels, which may be numbers of classes."""
@@ -61,7 +61,8 @@ class InstanceColumns(TableColumns):
         One of texts of several words is none where there is another.
         """
         found = [name for name in self.rest(label) if self._can_be_id(name, label)]
-        return [name for name in found if not self._is_prose(name)] or found
+        found = [name for name in found if not self._is_prose(name)] or found
+        return [name for name in found if name.strip().lower() not in TEXTS]
 
     def _is_prose(self, name: str) -> bool:
         return 2 * sum(" " in one.strip() for one in self.values[name]) > len(self.values[name])
@@ -140,7 +141,9 @@ class InstanceColumns(TableColumns):
         """As `id_beside`; `NUMBERED` where rows have several labels, and no column may be one."""
         found, several = self.id_beside(label), self.each(label) or self._joins(label)
         may = any(kind_of(n) < OTHER or self.differs(n) for n in self._candidates(label))
-        return NUMBERED if found is None and several and not may else found
+        texts = [n for n in self.rest(label) if n.strip().lower() in TEXTS and self.differs(n)]
+        alone = several or (texts and not self._candidates(label))
+        return NUMBERED if found is None and alone and not may else found
 
     def id_beside(self, label: str) -> str | None:
         """The only column that can be the id beside that of the labels.

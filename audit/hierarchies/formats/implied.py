@@ -223,6 +223,7 @@ _NEARLY = 0.8
 
 def levels_of(frame: pl.DataFrame) -> list[str]:
     """The columns of levels, from the top down; nothing where that is not clear."""
+    frame = frame.drop(prose_in(frame))
     cells = {name: tables.text_of(frame, name).fill_null("").to_list() for name in frame.columns}
     written = [*zip(*cells.values(), strict=True)]
     if are_merged(written) and not (staggered(frame) or prefixed_ids(cells)):
@@ -264,6 +265,16 @@ def levels_of(frame: pl.DataFrame) -> list[str]:
     return ways if len(ways) == 1 else []
 
 
+def prose_in(frame: pl.DataFrame) -> list[str]:
+    """Columns of sentences: half of their cells have a dozen words, and no sign parts most."""
+    texts = {name: tables.text_of(frame, name).drop_nulls() for name in frame.columns}
+    long = {n: (text.str.count_matches(" ") >= _WORDS).sum() for n, text in texts.items()}
+    some = [n for n, text in texts.items() if 2 * long[n] >= len(text) > 0]
+    return [n for n in some if not names.way_sign(texts[n])]
+
+
+_WORDS = 12
+"""Number of blanks in a cell from which it is of sentences."""
 _SPACED, _OR = [sign for sign in names.SIGNS if sign.startswith(" ")], (" / ", " | ")
 """Signs with blanks around them, and those that also stand between two words for one thing."""
 
@@ -307,7 +318,7 @@ def own_column(frame: pl.DataFrame, levels: Sequence[str]) -> str | None:
 
     Where the last level has so too, only a column that is called an id is one.
     """
-    others = [name for name in frame.columns if name not in levels]
+    others = [n for n in frame.columns if n not in (*levels, *prose_in(frame))]
     ids = names.ids_among(others)
     whole = tables.text_of(frame, levels[-1]).is_unique().all()
     possible = {n: tables.text_of(frame, n) for n in (ids if whole else [*ids, *others])}

@@ -209,6 +209,18 @@ def test_who_said_what_a_row_holds_is_no_id(person: str, tmp_path: Path) -> None
         audit.load_labels(path, {"A": "top", "B": "top"})
 
 
+@pytest.mark.parametrize("name", ["text", "review", "abstract"])
+def test_sentences_are_neither_levels_nor_ids(name: str, tmp_path: Path) -> None:
+    kinds = [*zip("AAAABBBB", "aabbccdd", "stuvwxyz", strict=True)]
+    rows = [",".join((f"it is the {n} " + "of them " * 9, *kinds[n % 8])) for n in range(ROWS)]
+    (path := tmp_path / "a.csv").write_text("\n".join([f"{name},l1,l2,l3", *rows]))
+    known = audit.load_hierarchy(path)
+    assert len(known.nodes) == 15
+    found = audit.load_labels(path, known)
+    assert {*found.instances["instance"]} == {*map(str, range(ROWS))}
+    assert any(one.decision == "'l3' holds the labels" for one in found.readings)
+
+
 @pytest.mark.parametrize("named", [{}, {"id": "hospital,stay_no", "label": "code"}])
 def test_stays_that_begin_anew_in_each_hospital_are_known_by_both(
     named: dict[str, str], tmp_path: Path
