@@ -180,14 +180,23 @@ def possible_levels(rows: Sequence[Sequence[str]]) -> list[str]:
     values = {name: {*own} for name, own in cells.items() if all(own)}
     known = titles_beside(values)
     titled, titles = {one for one, _ in known}, {title for _, title in known}
-    chain = list[str]()
-    for name in sorted(values, key=lambda one: (len(values[one]), sum(map(len, cells[one])))):
-        above = chain[-1] if chain else ""
-        pairs = {*zip(cells[name], cells[above], strict=True)} if chain else values[name]
-        more = above in titled or len(values[name]) > (len(values[above]) if chain else 1)
-        more &= name not in titles and len(pairs) == len(values[name])
-        chain += [name] * more
-    return chain if len(chain) > 2 and len(values[chain[-1]]) == len(others) else []
+    numbers = {
+        one
+        for one, own in cells.items()
+        if all(map(str.isdecimal, own)) and len({*map(len, own)}) > 1
+    }
+    order = sorted(values, key=lambda n: (len(values[n]), n in numbers, sum(map(len, cells[n]))))
+    chains = list[list[str]]()
+    for first in range(len(order)):
+        chain = list[str]()
+        for name in order[first:]:
+            above = chain[-1] if chain else ""
+            pairs = {*zip(cells[name], cells[above], strict=True)} if chain else values[name]
+            more = above in titled or len(values[name]) > (len(values[above]) if chain else 1)
+            more &= name not in titles and len(pairs) == len(values[name])
+            chain += [name] * more
+        chains += [chain] * (len(chain) > 2 and len(values[chain[-1]]) == len(others))
+    return max(chains, key=len, default=[])
 
 
 def ends_told(rows: Sequence[Sequence[str]]) -> tuple[str, str] | None:

@@ -210,10 +210,13 @@ def test_who_said_what_a_row_holds_is_no_id(person: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["text", "review", "abstract"])
-def test_sentences_are_neither_levels_nor_ids(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", [True, False])
+def test_sentences_are_neither_levels_nor_ids(name: str, first: bool, tmp_path: Path) -> None:
     kinds = [*zip("AAAABBBB", "aabbccdd", "stuvwxyz", strict=True)]
-    rows = [",".join((f"it is the {n} " + "of them " * 9, *kinds[n % 8])) for n in range(ROWS)]
-    (path := tmp_path / "a.csv").write_text("\n".join([f"{name},l1,l2,l3", *rows]))
+    texts = [f"it is the {n} {'of them ' * 9}" for n in range(ROWS)]
+    rows = [[name, "l1", "l2", "l3"], *([text, *kinds[n % 8]] for n, text in enumerate(texts))]
+    lines = [",".join(row if first else [*row[1:], row[0]]) for row in rows]
+    (path := tmp_path / "a.csv").write_text("\n".join(lines))
     known = audit.load_hierarchy(path)
     assert len(known.nodes) == 15
     found = audit.load_labels(path, known)

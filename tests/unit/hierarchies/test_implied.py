@@ -269,8 +269,11 @@ def test_a_record_around_a_list_of_nodes_with_parents_is_none_of_them(tmp_path: 
         ("unit,about,minor,minor_label,sub,sub_label,top,top_label\n0110,Army,011,Army,01,Army,0,A\n"
          "1211,Heads,121,Heads,12,Chiefs,1,C\n1221,Sales,122,Sales,12,Chiefs,1,C\n",
          ["top", "sub", "minor", "unit"]),
+        ("no,kind,species,family,sort\n9,a,mallar,Ducks,Fowl\n100,b,gadwal,Ducks,Fowl\n"
+         "12,a,snowgo,Geese,Fowl\n7,b,barnow,Barn owls,Owls\n65,a,tawowl,Owls,Owls\n",
+         ["sort", "family", "species"]),
     ],
-    ids=["from the top", "from below, one for one"],
+    ids=["from the top", "from below, one for one", "beside kinds and numbers of rows"],
 )  # fmt: skip
 def test_the_levels_that_are_proposed_are_all_and_are_read(
     text: str, way: list[str], tmp_path: Path
