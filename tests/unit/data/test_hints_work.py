@@ -209,19 +209,22 @@ def test_who_said_what_a_row_holds_is_no_id(person: str, tmp_path: Path) -> None
         audit.load_labels(path, {"A": "top", "B": "top"})
 
 
-@pytest.mark.parametrize("name", ["text", "review", "abstract"])
-@pytest.mark.parametrize("first", [True, False])
-def test_sentences_are_neither_levels_nor_ids(name: str, first: bool, tmp_path: Path) -> None:
-    kinds = [*zip("AAAABBBB", "aabbccdd", "stuvwxyz", strict=True)]
-    texts = [f"it is the {n} {'of them ' * 9}" for n in range(ROWS)]
-    rows = [[name, "l1", "l2", "l3"], *([text, *kinds[n % 8]] for n, text in enumerate(texts))]
-    lines = [",".join(row if first else [*row[1:], row[0]]) for row in rows]
+@pytest.mark.parametrize(
+    "header", ["text,l1,l2,l3", "review,l1,l2,l3", "realm,field,topic,abstract"]
+)
+def test_sentences_are_neither_levels_nor_ids(header: str, tmp_path: Path) -> None:
+    kinds = [",".join(ways) for ways in zip("AAAABBBB", "aabbccdd", "stuvwxyz", strict=True)]
+    texts = [f"it is the {n} " + "of them " * 9 for n in range(ROWS)]
+    rows = [{"topic": kinds[n % 8], "text": text} for n, text in enumerate(texts)]
+    order = ["topic", "text"] if header.startswith("realm") else ["text", "topic"]
+    lines = [header, *(",".join(row[name] for name in order) for row in rows)]
     (path := tmp_path / "a.csv").write_text("\n".join(lines))
     known = audit.load_hierarchy(path)
     assert len(known.nodes) == 15
     found = audit.load_labels(path, known)
     assert {*found.instances["instance"]} == {*map(str, range(ROWS))}
-    assert any(one.decision == "'l3' holds the labels" for one in found.readings)
+    lowest = "topic" if header.startswith("realm") else "l3"
+    assert any(one.decision == f"'{lowest}' holds the labels" for one in found.readings)
 
 
 @pytest.mark.parametrize("named", [{}, {"id": "hospital,stay_no", "label": "code"}])
