@@ -36,6 +36,7 @@ from audit.measure.rule_book import refuse_contradictions
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
 from audit.results.mended import Mended
+from audit.results.order import ordered
 from audit.results.parts import DriftPart, ResultPart
 from audit.results.record import BRANCH_PAIRS, COUNTED, STRATA
 from audit.results.result import AuditResult
@@ -176,7 +177,8 @@ def _with_instances(
 ) -> AuditResult:
     if not isinstance(data, LabelDataset):
         return result
-    found, instances = [*result.findings["id"]], data.instances["instance"]
+    found = [one.id for one in ordered(result.checks)]
+    instances = data.instances["instance"]
     ids = [*found, *(name for name in behind.cases if name.startswith(BEHAVIOUR))]
     return replace(
         result,

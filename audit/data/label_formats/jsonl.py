@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import called
@@ -355,14 +356,16 @@ def frame_of(
     they are ``joined`` a text is one label, or several that ``sign`` joins.
     """
     keys = roles if id is None else {"instance": id, **roles}
-    columns: dict[str, list[Any]] = {"labels": [], **{role: [] for role in keys}}
+    lists = list[list[str | None] | None]()
+    columns: dict[str, list[str | None]] = {role: [] for role in keys}
     for where, line in lines:
-        columns["labels"].append(_labels(line, labels, where, sign, joined))
+        lists.append(_labels(line, labels, where, sign, joined))
         for role, key in keys.items():
             columns[role].append(plain(line.get(key), key, where))
     columns.setdefault("instance", [str(first + row) for row in range(len(lines))])
-    schema = {name: pl.List(pl.String) if name == "labels" else pl.String for name in columns}
-    return pl.DataFrame(columns, schema=schema)
+    # Polars alone makes a column of each list before it joins them
+    held = pl.Series("labels", pa.array(lists, pa.large_list(pa.large_string())))
+    return pl.DataFrame([held, *(pl.Series(k, v, pl.String) for k, v in columns.items())])
 
 
 def _labels(

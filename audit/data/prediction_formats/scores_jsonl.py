@@ -41,9 +41,10 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
     key beside the scores that holds a plain value; without one, and for ``{node: score}``, it is
     the number of the entry from 0. A node that is not listed has score 0.
     """
-    entries = list(_in_lists(source) if is_array(source) else objects(source))
-    entries = [(where, _paired(entry)) for where, entry in entries]
-    first = entries[0][1]
+    found = _in_lists(source) if is_array(source) else objects(source)
+    rest = ((where, _paired(entry)) for where, entry in found)
+    head = next(rest)
+    first = head[1]
     named = "scores" in first
     for key in () if named else (*called_like(first, PREDICTED), *called(first, ["labels"])):
         if key == "labels" or isinstance(first[key], list):
@@ -53,6 +54,7 @@ def read(source: Source, classes: Classes | None) -> RawPredictions:
             return of_frame(table.frame, source, classes)
         raw = scores_wide.read(table, classes)
         return replace(raw, sources=source.files, name=source.name)
+    entries = [head, *rest]
     ids = _ids(entries, source) if named else None
     raw = _listed(ids, [_scores(line, named, where) for where, line in entries], source)
     twice = sum(_repeats(line.get("scores")) for _, line in entries)
