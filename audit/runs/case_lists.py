@@ -46,12 +46,10 @@ def case_table(
     bytes; they become ids when the table is collected or written in batches.
     """
     names, ids = (pl.Series(some, dtype=pl.Enum(some)) for some in (findings, instances))
-    frames = (
-        pl.DataFrame({"finding": _repeated(names, place, len(some)), "instance": ids.gather(some)})
-        for place, some in enumerate(cases.get(finding, _NONE) for finding in findings)
-    )
-    nothing = pl.DataFrame(schema={"finding": names.dtype, "instance": ids.dtype})
-    table = pl.concat([nothing, *frames], rechunk=True)
+    each = [cases.get(finding, _NONE) for finding in findings]
+    of = np.repeat(np.arange(len(each), dtype=np.uint32), np.fromiter(map(len, each), int))
+    behind = np.concatenate([_NONE, *each])
+    table = pl.DataFrame({"finding": names.gather(of), "instance": ids.gather(behind)})
     return table.lazy().with_columns(pl.col("instance").cast(pl.String))
 
 
@@ -79,10 +77,6 @@ def _surest(table: pl.DataFrame) -> pl.DataFrame:
 
 
 _NONE = np.empty(0, np.uint32)
-
-
-def _repeated(names: pl.Series, place: int, times: int) -> pl.Series:
-    return names.gather(np.full(times, place, np.uint32))
 
 
 @dataclass(frozen=True, slots=True)
