@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,17 +103,22 @@ def _model(model: ModelVerdict | None) -> Iterator[RenderableType]:
         yield Text(one_line(model.sentence))
 
 
-def _checks(checks: Iterable[Mapping[str, Any]]) -> Table:
-    """A line a check, with what it looked at and how many of its findings are shown."""
-    lines = table("status", "check", "looked at", "findings", "shown", "folded", right=3)
+def _checks(checks: Sequence[Mapping[str, Any]]) -> Table:
+    """A line a check, with what it looked at and its findings; how many are shown, and how many
+    are folded, where it is not all and none."""
+    numbers = ["findings"]
+    numbers += ["shown"] if any(check["not_shown"] for check in checks) else []
+    numbers += ["folded"] if any(check["folded"] for check in checks) else []
+    lines = table("status", "check", "looked at", *numbers, right=len(numbers))
     for check in checks:
         looked_at = check["reason"] or roughly(check["denominator"], check["denominator_unit"])
         shown, folded = len(check["findings"]), check["folded"]
+        counts = {"findings": shown + check["not_shown"], "shown": shown, "folded": folded}
         lines.add_row(
             status_word(check["status"]),
             check["name"],
             Text(one_line(looked_at)),
-            *(f"{n:,}" for n in (shown + check["not_shown"], shown, folded)),
+            *(f"{counts[one]:,}" for one in numbers),
         )
     return lines
 

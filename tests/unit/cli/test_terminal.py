@@ -84,6 +84,12 @@ def test_a_check_that_found_something_has_a_line_with_its_denominator() -> None:
     assert line.split() == ["note", "cross_branch", "1,351", "instances", "5", "1", "3"]
 
 
+def test_shown_and_folded_findings_are_counted_only_where_they_are_not_all_and_none() -> None:
+    lines = printed(shared(check("cross_branch", "note", finding("note")))).splitlines()
+
+    assert "status  check         looked at        findings" in lines
+
+
 def test_checks_stand_in_their_order_with_what_stopped_them() -> None:
     view = shared(
         check("three", "error", reason="ZeroDivisionError: by nothing"),
