@@ -186,6 +186,43 @@ def joint_of(
 
 
 @njit(cache=True, nogil=True)
+def take_joint(
+    first: int,
+    stop: int,
+    columns: NDArray[np.integer[Any]],
+    ends: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    places: NDArray[np.int32],
+    less: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    seconds: NDArray[np.int64],
+    sum_of_one: NDArray[np.int64],
+    sum_of_other: NDArray[np.int64],
+) -> None:
+    """Take what the instances with both nodes lack of two weights from the sums of each pair.
+
+    Args:
+        columns, ends, starts, places: As for `joint_of`.
+        less: What the instance of each stored value lacks, ordered by node, shape (n_stored, 2).
+        bounds: Start of the pairs of each first node, shape (n_nodes + 1,).
+        seconds: Second nodes of the pairs, shape (n_pairs,).
+    """
+    lacks = np.zeros((len(bounds) - 1, 2), np.int64)
+    for a in range(first, stop):
+        for stored in range(starts[a], starts[a + 1]):
+            one, other = less[stored]
+            for place in range(np.uint32(places[stored] + 1), np.uint32(ends[stored])):
+                met = np.uint32(columns[place])
+                lacks[met, 0] += one
+                lacks[met, 1] += other
+        for pair in range(bounds[a], bounds[a + 1]):
+            b = seconds[pair]
+            sum_of_one[pair] -= lacks[b, 0]
+            sum_of_other[pair] -= lacks[b, 1]
+            lacks[b] = 0
+
+
+@njit(cache=True, nogil=True)
 def deficits_of(
     first: int,
     stop: int,

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from audit.base.progress import Progress, blocks, silent
 
 Block: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]
 """Of some first nodes: how many second nodes each has, those nodes, and the sums of the pairs."""
+
+_Counted = TypeVar("_Counted")
 
 NODES_PER_BLOCK = 512
 """Number of first nodes whose pairs one sparse product counts."""
@@ -125,18 +127,21 @@ def _by_loops(carried: Sparse, progress: Progress) -> Iterator[Block]:
     """Compiled loops, a block of first nodes a thread at a time."""
     from audit.engine.compiled import joint_of
 
-    n_nodes = carried.shape[1]
-    columns = carried.indices.astype(least_kind(n_nodes), copy=False)
-    by_node = csc_array(_with_data(carried, np.arange(carried.nnz, dtype=np.int32)))
-    stored, places = by_node.indptr.astype(np.int32), by_node.data
-    ends = carried.indptr[1:].astype(np.int32)[by_node.indices]
-    del by_node
+    n_nodes, (stored, _) = carried.shape[1], by_node(carried)
 
     def count(first: int, stop: int) -> Block:
-        block: Block = joint_of(first, stop, columns, ends, stored, places, n_nodes)
+        block: Block = joint_of(first, stop, *stored, n_nodes)
         return block
 
     return by_threads(count, n_nodes, "counting pairs", progress)
+
+
+def by_node(carried: Sparse) -> tuple[tuple[Any, Any, Any, Any], NDArray[Any]]:
+    """What the compiled loops take, in their order, and the instance of each value, by node."""
+    columns = carried.indices.astype(least_kind(carried.shape[1]), copy=False)
+    places = csc_array(_with_data(carried, np.arange(carried.nnz, dtype=np.int32)))
+    ends = carried.indptr[1:].astype(np.int32)[places.indices]
+    return (columns, ends, places.indptr.astype(np.int32), places.data), places.indices
 
 
 def least_kind(n_nodes: int) -> type[np.uint16] | type[np.int32]:
@@ -145,9 +150,9 @@ def least_kind(n_nodes: int) -> type[np.uint16] | type[np.int32]:
 
 
 def by_threads(
-    count: Callable[[int, int], Block], n_nodes: int, step: str, progress: Progress
-) -> Iterator[Block]:
-    """The blocks of all nodes in order, counted by threads from one node to before another."""
+    count: Callable[[int, int], _Counted], n_nodes: int, step: str, progress: Progress
+) -> Iterator[_Counted]:
+    """What is counted of all nodes in order, by threads from one node to before another."""
     starts = range(0, max(n_nodes, 1), NODES_PER_THREAD)
     bounds = ((start, min(start + NODES_PER_THREAD, n_nodes)) for start in starts)
     with ThreadPoolExecutor(cores()) as threads:

@@ -3,6 +3,7 @@ of nodes that several of a group carry is worth."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.base.progress import silent
+from audit.engine.pairs.joint import by_node, by_threads, worth_compiling
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.pair_counts import PairCounts, support
 from audit.engine.pairs.sums import UNIT
@@ -25,26 +28,50 @@ NODES_PER_BLOCK = 128
 
 
 def joint_weights(
-    counts: PairCounts, carried: Sparse, weights: tuple[IntArray, IntArray]
+    counts: PairCounts,
+    carried: Sparse,
+    weights: tuple[IntArray, IntArray],
+    compiled: bool | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Sums of two weights over the records that carry both nodes of each pair, (n_pairs,) each.
 
-    Both are added up at once, as the parts of complex numbers, and only over records that weigh
-    less than `UNIT`: what these lack is taken from the joint counts.
+    Both are added up at once, and only over records that weigh less than `UNIT`: what these lack is
+    taken from the joint counts.
 
     Args:
         counts: All pairs of nodes that some record carries together.
         weights: Both weights of each record, at most `UNIT`, shape (n_records,) each.
+        compiled: As for `audit.engine.pairs.joint.joint_counts`.
     """
     sums = counts.joint * UNIT, counts.joint * UNIT
     several = np.flatnonzero(np.minimum(*weights) < UNIT)
+    some, less = csr_array(carried[several]), UNIT - np.stack(weights)[:, several]
+    if worth_compiling(some) if compiled is None else compiled:
+        _take_by_loops(sums, counts, some, less.T)
+        return sums
     for start in range(0, len(several), EXACT_AT_ONCE):
-        some = several[start : start + EXACT_AT_ONCE]
-        first, second = (UNIT - weight[some] for weight in weights)
-        for lines, less in _joint_sums(counts, carried[some], first + 1j * second):
-            sums[0][lines] -= less.real.astype(np.int64)
-            sums[1][lines] -= less.imag.astype(np.int64)
+        at_once = slice(start, start + EXACT_AT_ONCE)
+        both = less[0, at_once] + 1j * less[1, at_once]
+        for lines, lacks in _joint_sums(counts, some[at_once], both):
+            sums[0][lines] -= lacks.real.astype(np.int64)
+            sums[1][lines] -= lacks.imag.astype(np.int64)
     return sums
+
+
+def _take_by_loops(
+    sums: tuple[IntArray, IntArray], counts: PairCounts, carried: Sparse, less: IntArray
+) -> None:
+    """Take what the records with both nodes lack, shape (n_records, 2), from the pairs' sums."""
+    from audit.engine.compiled import take_joint
+
+    n_nodes, (stored, record) = carried.shape[1], by_node(carried)
+    pairs = np.searchsorted(counts.a, np.arange(n_nodes + 1)), counts.b
+    each = less[record]
+
+    def take(first: int, stop: int) -> None:
+        take_joint(first, stop, *stored, each, *pairs, *sums)
+
+    deque(by_threads(take, n_nodes, "counting pairs", silent), 0)
 
 
 def _joint_sums(
@@ -57,11 +84,11 @@ def _joint_sums(
     ones, rows = (
         csr_array((data, *places), shape=compact.shape) for data in (np.ones(len(each)), each)
     )
-    by_node, weighed = csr_array(ones.T), csc_array(rows)
+    carriers, weighed = csr_array(ones.T), csc_array(rows)
     for start in range(0, len(used), NODES_PER_BLOCK):
         firsts = used[start : start + NODES_PER_BLOCK]
         some = csr_array(weighed[:, start : start + NODES_PER_BLOCK])
-        block = csc_array(by_node[start:] @ some)  # by first node, the second ones ascending
+        block = csc_array(carriers[start:] @ some)  # by first node, the second ones ascending
         first = np.repeat(np.arange(len(firsts)), np.diff(block.indptr))
         upper = np.flatnonzero(block.indices > first)
         own = slice(*np.searchsorted(counts.a, (firsts[0], firsts[-1] + 1)).tolist())
