@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -126,8 +126,8 @@ def _posterior(k: FloatArray, n: FloatArray) -> SharePrior:
     for passes in _PASSES:
         means = _means(weight, ends, counts, passes)
         likely = means.density > means.density.max() - _LIKELY
-        of, found = weight[likely], means.only(likely)
-        step = (weight[-1] - weight[0]) / (_WEIGHTS - 1)
+        found, step = means.only(likely), (weight[-1] - weight[0]) / (_WEIGHTS - 1)
+        of = found.weight
         near = max(of.min() - step, -_FAR), min(of.max() + step, _FAR)
         weight, ends = np.linspace(*near, _WEIGHTS), (found.low.min(), found.high.max())
     worth = np.exp(found.density - found.density.max())
@@ -171,6 +171,7 @@ class _Means:
     """The logit of the mean given each weight: all of shape (n_weights,).
 
     Args:
+        weight: The weights.
         centre: Its mean.
         spread: Its standard deviation.
         density: Log density of the weight itself.
@@ -178,6 +179,7 @@ class _Means:
         high: Where it ends.
     """
 
+    weight: FloatArray
     centre: FloatArray
     spread: FloatArray
     density: FloatArray
@@ -186,12 +188,15 @@ class _Means:
 
     def only(self, chosen: BoolArray) -> _Means:
         """Those of some weights."""
-        each = (self.centre, self.spread, self.density, self.low, self.high)
-        return _Means(*(values[chosen] for values in each))
+        return _Means(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 def _means(weight: FloatArray, ends: tuple[float, float], counts: _Counts, passes: int) -> _Means:
-    """The means given weights, looked for between two ends and then ever closer."""
+    """The means given weights, looked for between two ends and then ever closer.
+
+    Weights that would not become likely if their density rose, between two means, by as much as it
+    changes from any mean to the next, are left out on the way.
+    """
     low, high = (np.full(len(weight), end) for end in ends)
     for _ in range(passes):
         at = np.linspace(low, high, _MEANS, axis=1)
@@ -200,6 +205,9 @@ def _means(weight: FloatArray, ends: tuple[float, float], counts: _Counts, passe
         step = (high - low) / (_MEANS - 1)
         low = np.maximum(np.where(likely, at, np.inf).min(axis=1) - step, -_FAR)
         high = np.minimum(np.where(likely, at, -np.inf).max(axis=1) + step, _FAR)
+        top, rise = density.max(axis=1), np.abs(np.diff(density, axis=1)).max(axis=1)
+        near = top + rise > top.max() - 3 * _LIKELY
+        weight, low, high = weight[near], low[near], high[near]
     at = np.linspace(low, high, _MEANS, axis=1)
     density = counts.log_density(at, weight[:, None])
     top = density.max(axis=1)
@@ -207,7 +215,7 @@ def _means(weight: FloatArray, ends: tuple[float, float], counts: _Counts, passe
     mass = worth.sum(axis=1)
     centre = (worth * at).sum(axis=1) / mass
     spread = np.sqrt((worth * (at - centre[:, None]) ** 2).sum(axis=1) / mass)
-    return _Means(centre, spread, top + np.log(mass * (high - low)), low, high)
+    return _Means(weight, centre, spread, top + np.log(mass * (high - low)), low, high)
 
 
 def _overdispersed(k: FloatArray, n: FloatArray) -> bool:
