@@ -122,8 +122,8 @@ class Instances:
     @cached_property
     def below(self) -> LabelsBelow:
         """Direct labels strictly below each node, with the specific ones counted separately."""
-        residual = np.array(list(self.residual), np.int64)
-        return labels_below(self.dataset.direct, self.hierarchy.strict_closure, residual)
+        kinds = residual_kinds(self.residual, len(self.hierarchy))
+        return labels_below(self.dataset.direct, self.hierarchy.strict_closure, kinds)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from audit.base.progress import Progress, silent
 from audit.counting.counts import Counts
 from audit.counting.dataset import Instances
 from audit.counting.pair_table import PairTable
-from audit.counting.residual_nodes import Residual, residual_nodes
+from audit.counting.residual_nodes import Residual, residual_kinds, residual_nodes
 from audit.data.dataset import LabelDataset
 from audit.data.mapping import Ledger
 from audit.data.predictions import Predictions
@@ -190,8 +190,8 @@ class Measurements:
     def predicted_below(self) -> LabelsBelow:
         """`Instances.below` for predictions; instances are numbered as in the predictions."""
         model = self.predicted
-        residual = np.array(sorted(self.residual), np.int64)
-        return labels_below(model.decided, self.hierarchy.strict_closure, residual)
+        kinds = residual_kinds(self.residual, len(self.hierarchy))
+        return labels_below(model.decided, self.hierarchy.strict_closure, kinds)
 
     def vanished_within(self, columns: tuple[str, ...]) -> pl.DataFrame:
         """Reported pairs (``a, b``) that vanish if the columns are used as strata too.

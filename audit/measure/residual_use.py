@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from audit.base.schemas import schema
 from audit.counting.counts import Counts
 from audit.counting.dataset import Instances
 from audit.counting.residual_nodes import Residual
-from audit.engine.pairs.propagation import LabelsBelow, count_below
 from audit.engine.pairs.record_counts import RESIDUAL_KINDS, Records
 from audit.engine.statistics.intervals import at_freedom, effective_n, p_above, wilson
 from audit.engine.statistics.shrinkage import SharePrior, share_prior
@@ -99,13 +98,16 @@ def residual_share(labelled: IntArray, residual: IntArray, group_of: IntArray | 
 def _shares(
     labelled: IntArray, of_each: Sequence[IntArray], group_of: IntArray | None
 ) -> list[Share]:
-    """The same of several sets of residual instances below one parent."""
+    """The same of several sets of residual instances below one parent, all of them in the first."""
     n = len(labelled)
     if group_of is None or not n:
         return [alone(len(residual), n) for residual in of_each]
     groups, sizes = np.unique(group_of[labelled], return_counts=True)
     n_by_group, shares = sizes.astype(np.float64), list[Share]()
     for residual in of_each:
+        if shares and len(residual) == shares[0].k:
+            shares.append(shares[0])
+            continue
         places = np.searchsorted(groups, group_of[residual])
         k_by_group = np.bincount(places, minlength=len(groups)).astype(np.float64)
         effective = effective_n(k_by_group, n_by_group)
@@ -161,11 +163,11 @@ def residual_use(
     for kind, by_parent in shares.items():
         prior = priors[kind] = _prior(list(by_parent.values()), least)
         distinct = [*dict.fromkeys(by_parent.values())]  # many are equal, and intervals take long
-        bounds = dict(zip(distinct, _intervals(distinct, prior), strict=True))
+        bounds = zip(distinct, _intervals(distinct, prior), strict=True)
+        drawn = {share: (share.value, share.shrunk(prior), *ends) for share, ends in bounds}
         for parent, share in by_parent.items():
             counted = (share.k, share.n, int(labelled_at[parent]), share.groups, share.effective)
-            drawn = (share.value, share.shrunk(prior), *bounds[share])
-            rows.append((hierarchy.nodes[parent], kind, *counted, *drawn))
+            rows.append((hierarchy.nodes[parent], kind, *counted, *drawn[share]))
     table = pl.DataFrame(rows, schema=RESIDUALS, orient="row").sort("parent", "residual")
     return ResidualUse(table, priors["all"])
 
@@ -184,32 +186,15 @@ def _shares_of_counts(records: Records, n_nodes: int, parents: list[int]) -> _Sh
 
 
 def _shares_of_instances(instances: Instances, parents: list[int]) -> _Shares:
-    by_kind, group_of = _below_by_kind(instances), instances.group_of
-    n_below = np.diff(instances.below.labels.indptr)
-    shares: dict[str, dict[int, Share]] = {kind: {} for kind in by_kind}
+    below, group_of = instances.below, instances.group_of
+    n_below = np.diff(below.sums.indptr)
+    shares: dict[str, dict[int, Share]] = {kind: {} for kind in RESIDUAL_KINDS}
     for parent in (one for one in parents if n_below[one]):
-        labelled = instances.below.labelled(parent)
-        of_each = [below.only_residual(parent) for below in by_kind.values()]
-        for kind, share in zip(shares, _shares(labelled, of_each, group_of), strict=True):
+        of_each = [below.only_residual(parent, kind) for kind in range(len(RESIDUAL_KINDS))]
+        of_parent = _shares(below.labelled(parent), of_each, group_of)
+        for kind, share in zip(RESIDUAL_KINDS, of_parent, strict=True):
             shares[kind][parent] = share
     return shares
-
-
-def _below_by_kind(instances: Instances) -> dict[str, LabelsBelow]:
-    """Labels strictly below each node, once for each kind of residual node."""
-    every, strict_closure = instances.below, instances.hierarchy.strict_closure
-    other, unspecified = (
-        count_below(instances.dataset.direct, strict_closure, np.array(nodes, np.int64))
-        for nodes in (
-            [i for i, found in instances.residual.items() if found.kind == kind]
-            for kind in ("other", "unspecified")
-        )
-    )
-    return {
-        "all": every,
-        "other": replace(every, specific=every.specific + unspecified),
-        "unspecified": replace(every, specific=every.specific + other),
-    }
 
 
 def _prior(shares: list[Share], least: float) -> SharePrior | None:

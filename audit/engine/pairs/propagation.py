@@ -99,53 +99,41 @@ def keep_own_values(values: Sparse, edges: Sparse, height: IntArray) -> Sparse:
     return found
 
 
+_COUNTED_AS = np.array([1 << 40, 1 << 20, 1])
+"""What a specific label, one of kind ``other`` and an ``unspecified`` one add to a node above."""
+_OF_OTHERS = (-1 << 40, ~(_COUNTED_AS[0] - _COUNTED_AS[1]), -1 << 20)
+"""Places of such a sum for labels that are not residual; not ``other``; not ``unspecified``."""
+
+
 @dataclass(frozen=True)
 class LabelsBelow:
     """Direct labels strictly below each node, counted per instance.
 
     Args:
-        labels: Number of labels, shape (n_nodes, n_instances).
-        specific: Number of those that do not count as residual, same shape.
+        sums: What the labels add up to, shape (n_nodes, n_instances), canonical CSR.
     """
 
-    labels: Sparse
-    specific: Sparse
+    sums: Sparse
 
     def labelled(self, parent: int) -> IntArray:
         """Indices of instances with a direct label strictly below a node, ascending."""
-        return row(self.labels, parent)
+        return row(self.sums, parent)
 
-    def only_residual(self, parent: int) -> IntArray:
-        """Indices of instances all of whose labels below a node are residual, ascending."""
-        labelled = self.labelled(parent)
-        return np.delete(labelled, np.searchsorted(labelled, row(self.specific, parent)))
+    def only_residual(self, parent: int, kind: int = 0) -> IntArray:
+        """Indices of instances all of whose labels below a node are residual, ascending.
 
-
-def labels_below(direct: Sparse, strict_closure: Sparse, residual: IntArray) -> LabelsBelow:
-    """Count direct labels strictly below each node, and the specific ones among them.
-
-    Args:
-        residual: Indices of the nodes that count as residual.
-    """
-    specific = np.setdiff1d(np.arange(direct.shape[1]), residual)
-    specific_below = count_below(direct, strict_closure, specific)
-    return LabelsBelow(
-        specific_below + count_below(direct, strict_closure, residual), specific_below
-    )
+        Args:
+            kind: 1: all of them are of kind ``other``; 2: ``unspecified``; 0: of either.
+        """
+        sums = self.sums.data[self.sums.indptr[parent] : self.sums.indptr[parent + 1]]
+        return self.labelled(parent)[np.flatnonzero(sums & _OF_OTHERS[kind] == 0)]
 
 
-def count_below(direct: Sparse, strict_closure: Sparse, counted: IntArray) -> Sparse:
-    """Count the direct labels strictly below each node that are among given nodes.
+def labels_below(direct: Sparse, strict_closure: Sparse, kinds: IntArray) -> LabelsBelow:
+    """Count direct labels strictly below each node, by kind.
 
     Args:
-        counted: Indices of the nodes that count.
-
-    Returns:
-        Number of such labels, shape (n_nodes, n_instances), canonical CSR.
+        kinds: For each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
     """
-    kept = csr_array(direct, copy=True)
-    kept.data[~np.isin(kept.indices, counted)] = 0
-    kept.eliminate_zeros()
-    below = csr_array((kept @ strict_closure).T)
-    below.sort_indices()
-    return below
+    counted = (_COUNTED_AS[kinds[direct.indices]], direct.indices, direct.indptr)
+    return LabelsBelow(csr_array((csr_array(counted, direct.shape) @ strict_closure).T))

@@ -12,8 +12,9 @@ from fixtures.labelled import labelled
 def test_direct_labels_are_not_modified(toy_hierarchy: Hierarchy) -> None:
     dataset = labelled(toy_hierarchy, {"a": ["cow", "dog"], "b": ["cow"], "c": []})
     before = dataset.direct.toarray()
-    for residual in (np.array([2]), np.array([], np.int64)):
-        found = labels_below(dataset.direct, toy_hierarchy.strict_closure, residual)
+    for kind in (0, 1, 2):
+        kinds = np.full(len(toy_hierarchy), kind)
+        found = labels_below(dataset.direct, toy_hierarchy.strict_closure, kinds)
 
         assert found.labelled(toy_hierarchy.index("object")).tolist() == [0, 1]
         assert np.array_equal(dataset.direct.toarray(), before)
