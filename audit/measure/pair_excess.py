@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -245,7 +246,7 @@ class _Rounds:
 
     def _judged(self, labels: LabelPairs, meets: Meets) -> _Judged:
         expected = expectation(self.records.weighed, self.hierarchy.first_branch, labels)
-        more = self._scaled(self.candidates.judged(expected, self.rules), expected)
+        more = self._scaled(self.candidates.judged(expected, self.rules))
         rules = replace(self.rules, threshold=threshold(more.p_value, self.known.size, self.rate))
         chosen = np.flatnonzero(more.p_value <= rules.threshold)
         scan = Scan(self._surprising(more[chosen]), meets, expected.joint, rules)
@@ -253,27 +254,30 @@ class _Rounds:
         finds = Finds(scan, found, np.arange(len(found.pair)))
         return _Judged(expected, more, rules.threshold, chosen, finds)
 
-    def _scaled(self, more: Excesses, expected: Expectation) -> Excesses:
+    def _scaled(self, more: Excesses) -> Excesses:
         """Excesses with their scale, and their p value by it, where any scale could let them pass.
 
         No scale makes more of a pair than its records, so that the others are judged by these.
         """
-        if self.records.grouped is None:
+        if self._scales is None:
             return replace(more, scale=np.broadcast_to(1.0, len(more.a)))
         passing = np.flatnonzero(
             more.p_value <= threshold(more.p_value, self.known.size, self.rate)
         )
         own = more[passing]
-        scales = Scales(self.records.grouped, expected)
         p_value = more.p_value
         scale, groups, squares = more.scale.copy(), more.groups.copy(), more.squares.copy()
-        measured = scales.of(own.a, own.b, own.expected)
+        measured = self._scales.of(own.a, own.b, own.expected)
         scale[passing], groups[passing], squares[passing] = measured
         effective = own.observed / scale[passing]
         few = effective < self.rules.least_joint
         judged = poisson_p_value(effective, own.expected / scale[passing])
         p_value[passing] = np.where(few, 1.0, judged)
         return replace(more, scale=scale, groups=groups, squares=squares)
+
+    @cached_property
+    def _scales(self) -> Scales | None:
+        return None if self.records.grouped is None else Scales(self.records.grouped)
 
     def _surprising(self, pairs: Excesses) -> Surprising:
         above = np.diff(self.hierarchy.closure.indptr)

@@ -15,7 +15,6 @@ from audit.checks.shared.carriers import carrying_both
 from audit.data.unnamed_columns import MOST_VALUES, may_be_groups
 from audit.disclosure import Quantity, count
 from audit.engine.statistics.association import poisson_p_value
-from audit.engine.statistics.expectation import expectation, label_pairs
 from audit.engine.statistics.grouped import Scales
 from audit.engine.statistics.resampling import unit_keys
 from audit.measure.measure import Measurements, once
@@ -273,12 +272,10 @@ def _vanished(measured: Measurements, groups: IntArray) -> pl.DataFrame:
     """The reported pairs that are none by the design effect of groups, each record weighing one."""
     records = measured.loaded.parted_by(measured.policy.strata, groups)
     assert records.grouped is not None
-    strata, branch_of = records.weighed, measured.hierarchy.first_branch
-    expected = expectation(strata, branch_of, label_pairs(strata, branch_of))
     found = measured.excess.found
     a, b = (found[end].to_numpy() for end in ("a", "b"))
     joint = found["expected_length"].to_numpy()
-    scale, *_ = Scales(records.grouped, expected).of(a, b, joint)
+    scale, *_ = Scales(records.grouped).of(a, b, joint)
     effective = found["observed"].to_numpy() / scale
     gone = poisson_p_value(effective, joint / scale) > measured.excess.threshold
     gone |= effective < measured.policy.least_joint.value

@@ -214,7 +214,7 @@ def label_pairs(strata: Strata, branch_of: IntArray) -> LabelPairs:
     """Pairs of labels between facets in each stratum, as observed and as drawn independently."""
     facets = facets_of(strata.labelled.sum(axis=0), branch_of)
     k = len(strata.size)
-    share = _shares(strata.labelled, strata.size)
+    share = shares(strata.labelled, strata.size)
     at = facets.of(branch_of)
     inside = np.flatnonzero(at >= 0)
     sums, squares = np.zeros((2, k, facets.count))
@@ -248,10 +248,10 @@ def pairs_found(
     first, second, delta = finds
     n = int(facet.max()) + 1
     found = np.zeros((len(strata.weight), n, n))
-    share, inside = _shares(strata.labelled, strata.size), np.flatnonzero(facet >= 0)
+    share, inside = shares(strata.labelled, strata.size), np.flatnonzero(facet >= 0)
     below_first, below_second = below[first], below[second]
-    for own, size, shares in zip(found, strata.weight, share, strict=True):
-        labels = csr_array((shares[inside], (inside, facet[inside])), shape=(len(facet), n))
+    for own, size, labelled in zip(found, strata.weight, share, strict=True):
+        labels = csr_array((labelled[inside], (inside, facet[inside])), shape=(len(facet), n))
         ahead = csr_array(below_first @ labels)
         ahead.data *= np.repeat(delta, np.diff(ahead.indptr))
         one = (ahead.T @ (below_second @ labels)).toarray()
@@ -267,11 +267,12 @@ def expectation(strata: Strata, branch_of: IntArray, pairs: LabelPairs) -> Expec
     """
     facet = pairs.facets.of(branch_of)
     facet[facet < 0] = pairs.facets.count
-    share = _shares(strata.carried, strata.size)
+    share = shares(strata.carried, strata.size)
     return Expectation(strata.weight, share, facet, pairs.factor)
 
 
-def _shares(counts: IntArray, size: IntArray) -> FloatArray:
+def shares(counts: IntArray, size: IntArray) -> FloatArray:
+    """Share of the records of each stratum that are counted, 0 without records, as ``counts``."""
     return np.asarray(counts / np.maximum(size, 1)[:, None], np.float64)
 
 

@@ -19,7 +19,7 @@ from audit.engine.pairs.joint import by_node, by_threads, worth_compiling
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.pair_counts import PairCounts, support
 from audit.engine.pairs.sums import UNIT
-from audit.engine.statistics.expectation import Expectation
+from audit.engine.statistics.expectation import shares
 
 EXACT_AT_ONCE = 1 << 20
 """Records whose weights the parts of a complex number add up exactly."""
@@ -263,8 +263,10 @@ class Scales:
     (Rao and Scott 1992).
     """
 
-    def __init__(self, grouped: Grouped, expected: Expectation) -> None:
-        self.grouped, self.expected = grouped, expected
+    def __init__(self, grouped: Grouped) -> None:
+        self.grouped, self._size = grouped, grouped.strata.weight
+        self._share = shares(grouped.strata.carried, grouped.strata.size)
+        self._known: dict[tuple[int, int, float], tuple[float, int, float]] = {}
         self._marked = np.zeros(len(grouped.group), np.bool_)
         self._at = -1
         self._by_stratum: dict[int, FloatArray] = {}
@@ -275,10 +277,12 @@ class Scales:
         """The scale of each pair, the number of groups that carry it, and the sum over groups of
         the squared share of a group's records that do, shape (n_pairs,) each.
 
-        Pairs are in the order of their first nodes. Time grows with the supports of the nodes.
+        Pairs are in the order of their first nodes. Time grows with the supports of the nodes; what
+        was asked before takes none.
         """
-        pairs = zip(a.tolist(), b.tolist(), expected.tolist(), strict=True)
-        found = np.array([self._scale(*pair) for pair in pairs]).reshape(-1, 3)
+        pairs = [*zip(a.tolist(), b.tolist(), expected.tolist(), strict=True)]
+        self._known |= {pair: self._scale(*pair) for pair in pairs if pair not in self._known}
+        found = np.array([self._known[pair] for pair in pairs]).reshape(-1, 3)
         return found[:, 0], found[:, 1].astype(np.int64), found[:, 2]
 
     def _scale(self, a: int, b: int, expected: float) -> tuple[float, int, float]:
@@ -309,7 +313,7 @@ class Scales:
         """Squared weights of some records, by stratum."""
         grouped = self.grouped
         squares = grouped.weight[records] ** 2
-        sums = np.bincount(grouped.stratum[records], squares, len(self.expected.size))
+        sums = np.bincount(grouped.stratum[records], squares, len(self._size))
         return sums.astype(np.float64)
 
     def _squared_of(self, node: int) -> FloatArray:
@@ -331,8 +335,8 @@ class Scales:
             both: Those of them without a label below both.
             expected: Weight expected of these.
         """
-        grouped, size = self.grouped, self.expected.size
-        p, q = (self.expected.share[:, node] for node in pair)
+        grouped, size = self.grouped, self._size
+        p, q = (self._share[:, node] for node in pair)
         k = (2 * float((size * p * q).sum()) - expected) / float(size.sum())
         first, second = (self._squared_of(node) for node in pair)
         alone = self._squared_of(-1) * k**2 + first * (q**2 - 2 * q * k)
