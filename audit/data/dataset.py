@@ -31,7 +31,7 @@ from audit.data.sources import Source, source_of
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.label_words import FOUND, Words
-from audit.hierarchies.reading import HierarchyName, load_hierarchy, vocabulary_of
+from audit.hierarchies.reading import HierarchyName, beside_data, load_hierarchy
 from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
 
 
@@ -264,7 +264,7 @@ def load_labels(
     >>> labels.ledger.refused
     {'unknown_code': 1}
     """
-    known = _loaded(hierarchy, Words(tuple(missing), tuple(strip), (), vocabulary), codes)
+    known = _loaded(hierarchy, Words(tuple(missing), tuple(strip), (), vocabulary), codes, data)
     named = (id, label, group, split, classes_of(classes), tuple(strata), KnownNodes(known))
     source, rules = source_of(data, query, table), (tuple(where), version_column, code_version)
     raw = read_labels(source, Columns(*named, RowRules(*rules), known.codes), format)
@@ -278,9 +278,9 @@ def load_labels(
     return replace(map_labels(raw, known), titles=(*own, *raw.titles))
 
 
-def _loaded(given: Any, words: Words = FOUND, codes: str | Iterable[str] = ()) -> Hierarchy:
+def _loaded(given: Any, words: Words = FOUND, codes: Any = (), data: Any = None) -> Hierarchy:
     if not isinstance(given, Hierarchy):
-        given = load_hierarchy(given, vocabulary=vocabulary_of(given, words.vocabulary))
+        given = load_hierarchy(given, **beside_data(given, data, words.vocabulary))
     return with_codes(given if words == FOUND else replace(given, words=words), codes)
 
 

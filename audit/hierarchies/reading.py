@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -107,6 +108,7 @@ def load_hierarchy(
     ids: Ids | None = None,
     language: str | None = None,
     vocabulary: str | None = None,
+    instances: bool = False,
     parents: Mapping[Any, Any] | None = None,
     children: Mapping[Any, Any] | None = None,
     plugins: Iterable[str] = (),
@@ -126,8 +128,8 @@ def load_hierarchy(
             refuses them, a built-in classification adds them where their digits place them.
         dangling: Treatment of edges with an end that is not a node; None: they are refused. Those
             that are dropped are kept as `Hierarchy.dropped`.
-        child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``ids``, ``language``
-            and ``vocabulary``.
+        child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``ids``, ``language``,
+            ``vocabulary`` and ``instances``.
         parents: In place of a source, the parent, or list of parents, of each name.
         children: In place of a source, the list of those below each name.
         plugins: Installed packages whose formats and hierarchies are used besides.
@@ -147,7 +149,7 @@ def load_hierarchy(
     shape = Shape(
         relations=relations, dangling=dangling or "refuse", child=child, parent=parent,
         title=title, levels=tuple(levels), ids=ids, language=language,
-        vocabulary=vocabulary,
+        vocabulary=vocabulary, instances=instances,
     )  # fmt: skip
     for role, given in (("parents", parents), ("children", children)):
         if given is not None:
@@ -195,10 +197,27 @@ def holds_hierarchy(data: str) -> bool:
     return is_base(data) or omop.is_omop(path) or (path.is_file() and media.holds_hierarchy(path))
 
 
-def vocabulary_of(hierarchy: HierarchyName, vocabulary: str | None) -> str | None:
-    """The vocabulary of labels, if it is also that of the hierarchy, as in tables of OMOP."""
-    folder = isinstance(hierarchy, str | Path) and omop.is_omop(Path(hierarchy))
-    return vocabulary if folder or is_base(hierarchy) else None
+def hierarchy_hint(data: str) -> str:
+    """How a hierarchy is named: as the file of data itself where columns of words are levels."""
+    path = Path(data)
+    with suppress(InputError):
+        if path.is_file() and paths.has_levels(path, first_bytes(path), instances=True):
+            found = load_hierarchy(path, format=paths.LEVELS.name, instances=True)
+            if all(any(map(str.isalpha, node)) for node in found.nodes):
+                return f"--hierarchy {quote(data)} if {found.readings[0].decision}"
+    return "--hierarchy FILE names one, --hierarchy icd9cm one that is built in"
+
+
+def beside_data(hierarchy: object, data: object, vocabulary: str | None) -> dict[str, Any]:
+    """What data say of their hierarchy: ``vocabulary`` and ``instances``, as in `Shape`.
+
+    The vocabulary of labels is that of the hierarchy in tables of OMOP, and where the data are the
+    file of the hierarchy, its rows are instances.
+    """
+    named = isinstance(hierarchy, str | Path)
+    of_omop = is_base(hierarchy) or (named and omop.is_omop(Path(str(hierarchy))))
+    same = named and Path(str(hierarchy)) == Path(str(data))
+    return {"vocabulary": vocabulary if of_omop else None, "instances": same}
 
 
 def files_of(path: Path) -> list[Path]:
@@ -267,7 +286,7 @@ def _of_file(hierarchy: Hierarchy, unlisted: Unlisted) -> Hierarchy:
 
 def _refuse_useless(shape: Shape, takes: Iterable[str], name: str) -> None:
     """Refuse what is stated of a file whose format it says nothing of."""
-    stated = {field for field, value in vars(shape).items() if value and field != "dangling"}
+    stated = {field for field, value in vars(shape).items() if value and field not in _OF_ALL}
     if useless := sorted(stated - set(takes)):
         flags = [_FLAGS.get(field, f"--hierarchy-{field}") for field in useless]
         takers = [one.name for one in (*hierarchy_formats(), *FOLDERS) if set(useless) <= one.takes]
@@ -278,6 +297,8 @@ def _refuse_useless(shape: Shape, takes: Iterable[str], name: str) -> None:
         )
 
 
+_OF_ALL = "dangling", "instances"
+"""What may be said of every hierarchy."""
 _FLAGS = {"relations": "--relations", "language": "--language", "vocabulary": "--vocabulary"}
 
 
@@ -287,6 +308,8 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
     columns = columns_of(path, head)
     if not name and columns and (shape.levels or shape.parent):
         name = (paths.LEVELS if shape.levels else edges.FORMAT).name
+    if not name and shape.instances and paths.has_levels(path, head, instances=True):
+        name = paths.LEVELS.name
     matching = [
         known
         for known in hierarchy_formats()

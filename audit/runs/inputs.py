@@ -18,7 +18,7 @@ from audit.data.predictions import Predictions, load_predictions
 from audit.engine.scores.score_tensors import device_named
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.label_words import Words
-from audit.hierarchies.reading import built_in_named, files_of, load_hierarchy, vocabulary_of
+from audit.hierarchies.reading import beside_data, built_in_named, files_of, load_hierarchy
 from audit.measure.labels_alone import FLAT
 from audit.policy.policy import Policy
 from audit.policy.reading import judged_by, load_policy
@@ -150,14 +150,13 @@ def _refuse_unused_classes(settings: Settings, read: Sequence[Path]) -> None:
 def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
     """Read the hierarchy, configured for labels that it lacks, code sets and dangling edges."""
     unlisted = settings.unlisted or (policy.unlisted_codes if policy else None)
-    shape = settings.shape()
-    shape["vocabulary"] = vocabulary_of(settings.hierarchy, settings.vocabulary)
+    beside = beside_data(settings.hierarchy, settings.dataset, settings.vocabulary)
     hierarchy = load_hierarchy(
         settings.hierarchy,
         relations=settings.relations,
         unlisted=unlisted,
         dangling=settings.dangling or (policy.dangling_edges if policy else None),
-        **shape,
+        **(settings.shape() | beside),
     )
     words = Words(settings.missing, settings.strip, vocabulary=settings.vocabulary)
     if words != hierarchy.words:

@@ -327,14 +327,14 @@ class Settings(HierarchyShape):
         """Take the data for the hierarchy, where none is named and they hold one."""
         if self.hierarchy:
             return
-        from audit.hierarchies.reading import holds_hierarchy
+        from audit.hierarchies.reading import hierarchy_hint, holds_hierarchy
 
         if self.sql or self.table or not holds_hierarchy(self.dataset):
             raise InputError(
                 "a hierarchy is required",
                 found="none, and these data hold none, unlike those of COCO, Label Studio and OMOP",
                 where=self.dataset,
-                hint="--hierarchy FILE names one, --hierarchy icd9cm one that is built in",
+                hint=hierarchy_hint("" if self.sql or self.table else self.dataset),
             )
         object.__setattr__(self, "hierarchy", self.dataset)
 

@@ -355,17 +355,15 @@ def frame_of(
     It has one row per line. Without a key of the id, rows are numbered from ``first`` on. Where
     they are ``joined`` a text is one label, or several that ``sign`` joins.
     """
-    keys = roles if id is None else {"instance": id, **roles}
-    lists = list[list[str | None] | None]()
-    columns: dict[str, list[str | None]] = {role: [] for role in keys}
-    for where, line in lines:
-        lists.append(_labels(line, labels, where, sign, joined))
-        for role, key in keys.items():
-            columns[role].append(plain(line.get(key), key, where))
-    columns.setdefault("instance", [str(first + row) for row in range(len(lines))])
+    lists = [_labels(line, labels, where, sign, joined) for where, line in lines]
     # Polars alone makes a column of each list before it joins them
-    held = pl.Series("labels", pa.array(lists, pa.large_list(pa.large_string())))
-    return pl.DataFrame([held, *(pl.Series(k, v, pl.String) for k, v in columns.items())])
+    columns = [pl.Series("labels", pa.array(lists, pa.large_list(pa.large_string())))]
+    for role, key in (roles if id is None else {"instance": id, **roles}).items():
+        own = [plain(line.get(key), key, where) for where, line in lines]
+        columns.append(pl.Series(role, own, pl.String))
+    if id is None:
+        columns.append(pl.Series("instance", range(first, first + len(lines))).cast(pl.String))
+    return pl.DataFrame(columns)
 
 
 def _labels(

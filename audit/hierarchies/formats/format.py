@@ -47,6 +47,7 @@ class Shape:
         ids: What nodes go by where the file has no ids.
         vocabulary: The vocabulary, where there are several.
         language: Language of titles.
+        instances: Whether the rows are instances, so that what each row alone has is no node.
     """
 
     relations: tuple[str, ...] = ()
@@ -58,6 +59,7 @@ class Shape:
     ids: Ids | None = None
     language: str | None = None
     vocabulary: str | None = None
+    instances: bool = False
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,10 @@ from audit.hierarchies.formats.format import (
 from audit.hierarchies.hierarchy import Hierarchy
 
 
-def has_levels(path: Path, head: bytes) -> bool:
-    """Whether the columns of a table, in its first rows, are levels, and none holds parents."""
-    if edges.matches(path, head) or not tables.columns_of(path, head):
+def has_levels(path: Path, head: bytes, *, instances: bool = False) -> bool:
+    """Whether the columns of a table, in its first rows, are levels, and none holds parents, which
+    a row of ``instances`` has in no case."""
+    if not tables.columns_of(path, head) or (edges.matches(path, head) and not instances):
         return False
     if classifications.is_known(path, head) or clinical.is_codes(path, head):
         return False
@@ -68,6 +69,9 @@ def read_levels(path: Path, shape: Shape) -> Hierarchy:
 
 def of_levels(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     """The hierarchy of a table of levels, as `read_levels` describes it."""
+    if shape.instances:
+        alone = [name for name in frame.columns if tables.text_of(frame, name).is_unique().all()]
+        frame = frame.drop(alone)
     stated = [column_named(frame, name, path) for name in shape.levels]
     levels = stated or implied.levels_of(frame)
     if not levels:
@@ -131,7 +135,8 @@ def _of_blanks(rows: Sequence[Names], levels: Sequence[str], *, merged: bool) ->
 
 def _of_paths(path: Path, frame: pl.DataFrame, column: str, shape: Shape) -> Hierarchy:
     """The hierarchy of a column of paths, whose nodes go by the ids beside them."""
-    cells = tables.text_of(frame, column).fill_null("").to_list()
+    bare = tables.text_of(frame, column).str.replace(_ONE, "$1$2")
+    cells = bare.fill_null("").to_list()
     sign = names.sign_of([cell for cell in cells if cell]) or names.way_sign(cells) or PATH_SIGN
     stated = column_named(frame, shape.child, path) if shape.child else None
     own = stated or implied.own_column(frame, [column])
@@ -149,6 +154,10 @@ def _of_paths(path: Path, frame: pl.DataFrame, column: str, shape: Shape) -> Hie
     ]
     readings = () if shape.levels else (told,)
     return hierarchy_of_paths(path, rows, shape.ids or "paths", sign, readings=readings)
+
+
+_ONE = r"""^\[\s*(?:"([^"]*)"|'([^']*)')\s*\]$"""
+"""A list of one text, as JSON or Python writes it."""
 
 
 LEVELS = HierarchyFormat(

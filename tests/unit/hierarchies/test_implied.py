@@ -13,6 +13,7 @@ import pytest
 import audit
 from audit.base.errors import AuditError, FormatError, SchemaError
 from audit.hierarchies.formats.implied import above_by_level
+from audit.runs.settings import Settings
 
 CPC = {"A01B1/00": "A01B", "A01B1/02": "A01B1/00", "A01B1/022": "A01B1/02",
        "A01B3/00": "A01B"}  # fmt: skip
@@ -304,6 +305,43 @@ def test_the_ends_that_are_proposed_are_read(names: str, tmp_path: Path) -> None
     typed = shlex.split(caught.value.hint.partition("perhaps ")[2])
     read = audit.load_hierarchy(path, child=typed[1], parent=typed[3])
     assert read.parents("van") == ("car",)
+
+
+TREE = {"kind": {"pet": ["cat", "dog"], "farm": ["cow"]}, "thing": {"tool": ["saw", "axe"]}}
+WAYS = [(top, group, one) for top, of in TREE.items() for group in of for one in of[group]]
+
+
+@pytest.mark.parametrize(
+    ("heading", "row"),
+    [
+        ("id,text,l1,l2,l3", "{n},Some words of row {n},{0},{1},{2}"),
+        ("top,middle,leaf,image", "{0},{1},{2},img{n}.jpg"),
+        ("sku,category", "S{n},{0} > {1} > {2}"),
+        ("uniq_id,product_category_tree,pid", 'u{n},"[""{0} >> {1} >> {2}""]",P{n}'),
+    ],
+    ids=["levels", "levels before the id", "paths", "paths in lists of one"],
+)
+def test_data_with_levels_are_their_own_hierarchy_where_they_are_named_as_it(
+    heading: str, row: str, tmp_path: Path
+) -> None:
+    rows = [row.format(*WAYS[n % len(WAYS)], n=n) for n in range(40)]
+    path = str(tmp_path / "data.csv")
+    Path(path).write_text("\n".join([heading, *rows, ""]))
+    with pytest.raises(AuditError) as caught:
+        Settings(dataset=path)
+    assert caught.value.hint.startswith(f"--hierarchy {path} if ")
+
+    data = audit.load_labels(path, path)
+    tree = data.hierarchy
+    called = {
+        node.rpartition("> ")[2]: node for node in tree.nodes if node != tree.nodes[tree.root]
+    }
+    assert set(called) == {name for way in WAYS for name in way}
+    for top, group, leaf in WAYS:
+        assert {called[top], called[group]} <= {*tree.ancestors(called[leaf])}
+    assert len(data.instances) == 40
+    assert not data.ledger.refused
+    assert {tree.nodes[n] for n in data.direct.indices} == {called[way[2]] for way in WAYS}
 
 
 @pytest.mark.parametrize("sign", [";", "|", ">"])
