@@ -284,7 +284,7 @@ def _joint_of(counted: PairCounts, wanted: PairCounts, n_nodes: int) -> IntArray
     """Joint counts of one list of pairs, for the pairs of another; 0 where it lacks one."""
     if len(counted.a) == 0:
         return np.zeros(len(wanted.a), np.int64)
-    keys, asked = counted.a * n_nodes + counted.b, wanted.a * n_nodes + wanted.b
+    keys, asked = counted.keys(n_nodes), wanted.keys(n_nodes)
     at = np.searchsorted(keys, asked).clip(max=len(keys) - 1)
     return np.where(keys[at] == asked, counted.joint[at], 0)
 

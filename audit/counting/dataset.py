@@ -99,8 +99,8 @@ class Instances:
 
     @cached_property
     def aggregated(self) -> Sparse:
-        """Aggregated values of labels, shape (n_instances, n_nodes), int64."""
-        return aggregate(self.dataset.direct, self.hierarchy.closure)
+        """Aggregated values of labels, shape (n_instances, n_nodes), int32 canonical CSR."""
+        return aggregate(self.dataset.direct, self.hierarchy.closure).astype(np.int32)
 
     @property
     def _confused(self) -> Sparse:
@@ -109,10 +109,17 @@ class Instances:
             return self.aggregated
         return aggregated_values(self.hierarchy, self.dataset.direct, self.policy.aggregation)
 
+    @property
+    def _carried(self) -> Sparse:
+        """Whether an instance carries a node, shape (n_instances, n_nodes), canonical CSR."""
+        values = self.aggregated
+        carried = np.ones(values.nnz, np.bool_), values.indices, values.indptr
+        return csr_array(carried, shape=values.shape)
+
     @cached_property
     def carriers(self) -> Sparse:
-        """Aggregated values by node, shape (n_nodes, n_instances), canonical CSR."""
-        return csr_array(self.aggregated.T)
+        """Instances that carry each node, shape (n_nodes, n_instances), canonical CSR of True."""
+        return csr_array(self._carried.T)
 
     @cached_property
     def labelled_at(self) -> Sparse:
@@ -236,7 +243,7 @@ class Instances:
         part = np.flatnonzero(stratum >= 0)
         part = part[np.argsort(alike.group[part], kind="stable")]
         return Grouped(
-            carriers=csc_array(self.aggregated[part]),
+            carriers=csc_array(self._carried[part]),
             stratum=stratum[part],
             group=alike.group[part],
             weight=alike.weight[part] / UNIT,
@@ -253,14 +260,11 @@ class Instances:
         """
         hierarchy, counts = self.hierarchy, count_pairs(self._confused, progress)
         give_back_freed_memory()
-        own = joint_entailed(
-            counts, records.entailed, in_line(hierarchy.closure), len(hierarchy)
-        ).astype(np.int32)
+        own = joint_entailed(counts, records.entailed, in_line(hierarchy.closure), len(hierarchy))
         sums = {} if self.alike is None else self._weighed(counts, records.entailed, self.alike)
         instances = self.ledger.instances
-        table = counted_pairs(counts, instances).with_columns(pl.col("joint").cast(pl.Int32))
+        table = counted_pairs(counts, instances).with_columns(joint_entailed=pl.Series(own))
         del counts  # which are as large as the table
-        table = table.with_columns(joint_entailed=pl.Series(own))
         for name in [*sums]:
             table = table.with_columns(pl.Series(name, sums.pop(name) / UNIT))
         return PairTable(table.lazy(), lambda: hierarchy, self.support, instances)
@@ -278,7 +282,7 @@ class Instances:
     ) -> None:
         """Take the weights of instances with a label below both nodes of a pair from ``both``."""
         some = np.flatnonzero(weight < UNIT)
-        keys = counts.a * len(self.hierarchy) + counts.b
+        keys = counts.keys(len(self.hierarchy))
         both[np.searchsorted(keys, entailed.keys)] -= UNIT * entailed.joint
         through_one = count_entailed(
             self.specific[some], self.hierarchy.closure, UNIT - weight[some]

@@ -325,10 +325,11 @@ def _applied_to(
     _ = measured.nodes  # whose sums over groups take memory that checks can take again
     shown = {} if measured.model is None else measured.model.behaving
     behind = _Behind({BEHAVIOUR + name: of.astype(np.uint32) for name, of in shown.items()})
-    each = blocks(progress, "applying checks", range(len(checks)), "checks")
-    found = tuple(_applied(checks[place], measured, behind) for place in each)
-    give_back_freed_memory()
-    return found, behind
+    found = []
+    for place in blocks(progress, "applying checks", range(len(checks)), "checks"):
+        found.append(_applied(checks[place], measured, behind))
+        give_back_freed_memory()
+    return tuple(found), behind
 
 
 def _checks_for(analyses: Sequence[Analysis[Any]], format: str) -> tuple[Check, ...]:

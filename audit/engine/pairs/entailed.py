@@ -66,8 +66,8 @@ def joint_entailed(pairs: PairCounts, entailed: Sums, lines: IntArray, n_nodes: 
         entailed: From `count_entailed`; it holds no other pairs than ``pairs``.
         lines: From `in_line`.
     """
-    keys = pairs.a * n_nodes + pairs.b
-    found = np.zeros(len(keys), np.int64)
+    keys = pairs.keys(n_nodes)
+    found = np.zeros_like(pairs.joint)
     above = places_of(lines, keys)
     found[above] = pairs.joint[above]
     found[np.searchsorted(keys, entailed.keys)] = entailed.joint

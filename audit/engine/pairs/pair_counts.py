@@ -253,15 +253,15 @@ class PairCounts:
     """All pairs of nodes that some instance carries together, a before b, sorted.
 
     Args:
-        a: Node indices, shape (n_pairs,).
-        b: Node indices, shape (n_pairs,), ``a < b``.
-        joint: Instances carrying both, int64, shape (n_pairs,), at least 1.
+        a: Node indices, int32 or int64, shape (n_pairs,).
+        b: Node indices, likewise, ``a < b``.
+        joint: Instances carrying both, likewise, at least 1.
         confusion_sum: Summed entropies of the two values in bits, shape (n_pairs,).
     """
 
-    a: IntArray
-    b: IntArray
-    joint: IntArray
+    a: NDArray[Any]
+    b: NDArray[Any]
+    joint: NDArray[Any]
     confusion_sum: FloatArray
 
     def __len__(self) -> int:
@@ -272,6 +272,13 @@ class PairCounts:
             self.a[chosen], self.b[chosen], self.joint[chosen], self.confusion_sum[chosen]
         )
 
+    def keys(self, n_nodes: int) -> IntArray:
+        """``a * n_nodes + b`` of each pair, ascending, int64, shape (n_pairs,)."""
+        keys = self.a.astype(np.int64)
+        keys *= n_nodes
+        keys += self.b
+        return keys
+
     @classmethod
     def none(cls) -> PairCounts:
         """Counts without any pair."""
@@ -281,7 +288,7 @@ class PairCounts:
 
 def merged(first: PairCounts, second: PairCounts, n_nodes: int) -> PairCounts:
     """Sum of the counts of two sets of instances: joint counts exactly, entropies to rounding."""
-    keys = np.concatenate([counts.a * n_nodes + counts.b for counts in (first, second)])
+    keys = np.concatenate([counts.keys(n_nodes) for counts in (first, second)])
     pairs, pair = np.unique(keys, return_inverse=True)
     joint = np.zeros(len(pairs), np.int64)
     np.add.at(joint, pair, np.concatenate([first.joint, second.joint]))
@@ -305,15 +312,13 @@ def count_pairs(aggregated: Sparse, progress: Progress = silent) -> PairCounts:
 
     Time and memory grow with the sum over instances of (nodes per instance)^2, not with n_nodes^2.
     """
-    used = np.flatnonzero(support(aggregated))
+    used = np.flatnonzero(support(aggregated)).astype(np.int32)
     compact = csr_array(aggregated[:, used])
     deficits = entropy_deficits(compact, progress)
     joint = joint_counts(compact, progress)
     first, second = np.repeat(used, np.diff(joint.indptr)), used[joint.indices]
-    confusion = joint.data.astype(np.float64)
-    keys = first * aggregated.shape[1]
-    keys += second
-    unequal = used[row_numbers(deficits)] * aggregated.shape[1] + used[deficits.indices]
-    confusion[np.searchsorted(keys, unequal)] -= deficits.data
-    del keys  # which are as large as each column of the result
-    return PairCounts(first, second, joint.data.astype(np.int64), confusion)
+    counts = PairCounts(first, second, joint.data, joint.data.astype(np.float64))
+    n_nodes, ends = aggregated.shape[1], (row_numbers(deficits), deficits.indices)
+    unequal = used[ends[0]].astype(np.int64) * n_nodes + used[ends[1]]
+    counts.confusion_sum[np.searchsorted(counts.keys(n_nodes), unequal)] -= deficits.data
+    return counts

@@ -183,7 +183,7 @@ class PairTally:
 
         The pairs must be sorted. For a pair in line this is every joint instance.
         """
-        keys = pairs.a * self.n_nodes + pairs.b
+        keys = pairs.keys(self.n_nodes)
         between = self._entailed.between(keys[0], keys[-1] + 1) if len(keys) else NOTHING
         return joint_entailed(pairs, between, self._lines, self.n_nodes)
 

@@ -23,6 +23,8 @@ from audit.engine.statistics.expectation import shares
 
 EXACT_AT_ONCE = 1 << 20
 """Records whose weights the parts of a complex number add up exactly."""
+GROUPS_AT_ONCE = 1 << 12
+"""Groups whose nodes are added up at a time."""
 NODES_PER_BLOCK = 128
 """First nodes whose pairs' weights are added up at a time."""
 
@@ -43,7 +45,7 @@ def joint_weights(
         weights: Both weights of each record, at most `UNIT`, shape (n_records,) each.
         compiled: As for `audit.engine.pairs.joint.joint_counts`.
     """
-    sums = counts.joint * UNIT, counts.joint * UNIT
+    sums = counts.joint * np.int64(UNIT), counts.joint * np.int64(UNIT)
     several = np.flatnonzero(np.minimum(*weights) < UNIT)
     some, less = csr_array(carried[several]), UNIT - np.stack(weights)[:, several]
     if worth_compiling(some) if compiled is None else compiled:
@@ -198,21 +200,19 @@ def node_sums(values: Sparse, alike: Alike | None) -> NodeSums:
         values: Labels at or below each node, shape (n_records, n_nodes), canonical CSR.
         alike: The records' groups; None if each is a group of its own.
     """
-    n_nodes, sums = values.shape[1], list[FloatArray]()
-    ones = np.ones_like(values.data), values.indices, values.indptr
-    carriers = csr_array(ones, shape=values.shape)
-    groups = None
-    if alike is not None:
-        n = len(alike.group)
-        groups = csr_array((np.ones(n, np.int64), (alike.group, np.arange(n))))
-    for of in (carriers, values):
-        summed = of if groups is None else csr_array(groups @ of)
-        share = summed.data.astype(np.float64)
-        if alike is not None:
-            share /= np.repeat(alike.size, np.diff(summed.indptr))
-        weighed = (np.bincount(summed.indices, one, n_nodes) for one in (share, share**2))
-        sums += [one.astype(np.float64) for one in weighed]
-    return NodeSums(*sums)
+    n, n_nodes = values.shape
+    group, size = (np.arange(n), np.ones(n)) if alike is None else (alike.group, alike.size)
+    groups = csr_array((np.ones(n, values.dtype), (group, np.arange(n))), shape=(len(size), n))
+    ones = csr_array((np.ones_like(values.data), values.indices, values.indptr), (n, n_nodes))
+    sums = np.zeros((2, 2, n_nodes))
+    for start in range(0, len(size), GROUPS_AT_ONCE):
+        some = slice(start, start + GROUPS_AT_ONCE)
+        for (of_shares, of_squares), of in zip(sums, (ones, values), strict=True):
+            summed = csr_array(groups[some] @ of)
+            share = summed.data / np.repeat(size[some], np.diff(summed.indptr))
+            np.add.at(of_shares, summed.indices, share)
+            np.add.at(of_squares, summed.indices, share**2)
+    return NodeSums(*sums[0], *sums[1])
 
 
 @dataclass(frozen=True, eq=False)
