@@ -21,6 +21,7 @@ from audit.base.reading import see
 from audit.base.remote import local
 from audit.base.settings import Dangling, Ids, Unlisted
 from audit.hierarchies.formats import (
+    adjacency,
     caml,
     classifications,
     clinical,
@@ -64,6 +65,7 @@ FORMATS: tuple[HierarchyFormat, ...] = (
     tree.CHILDREN,
     paths.FORMAT,
     paths.DOTTED,
+    adjacency.FORMAT,
     *classifications.FORMATS,
     mesh.MESH,
     mesh.MEDDRA,

@@ -61,7 +61,7 @@ WRITTEN = (
 )
 READ_ONLY = {
     "skos", "owl", "caml", "levels", "outline", "prefixes", "parents", "children", "paths",
-    "ccs", "ccsr", "phecode",
+    "adjacency", "ccs", "ccsr", "phecode",
     "mesh", "meddra", "codesystem", "meds", "inaturalist", "openimages", "labelstudio",
 }  # fmt: skip
 """Formats that have no writer; their readers are tested on text written by hand."""
@@ -102,8 +102,9 @@ def test_every_format_is_known_by_one_name_and_a_title() -> None:
     assert names == [
         "edges", "levels", "outline", "prefixes", "caml", "obo", "obographs", "rdf", "skos",
         "owl", "audioset",
-        "interface", "tree", "parents", "children", "paths", "dotted", "ccs", "ccsr", "phecode",
-        "mesh", "meddra", "meds", "codesystem", "inaturalist", "openimages", "labelstudio",
+        "interface", "tree", "parents", "children", "paths", "dotted", "adjacency", "ccs", "ccsr",
+        "phecode", "mesh", "meddra", "meds", "codesystem", "inaturalist", "openimages",
+        "labelstudio",
     ]  # fmt: skip
     assert all(known.title and "\n" not in known.title for known in FORMATS)
 

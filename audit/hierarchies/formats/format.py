@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from audit.base.errors import AuditError, SchemaError, first_cases
+from audit.base.files import SNIFFED_BYTES
 from audit.base.readings import Reading
 from audit.base.settings import WITH_POLICY, Dangling, Ids
 from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
@@ -96,6 +97,13 @@ def head_text(head: bytes) -> str:
     Bytes that are not UTF-8 are replaced; the reader of the detected format refuses them later.
     """
     return head.decode("utf-8-sig", errors="replace").lstrip()
+
+
+def head_lines(head: bytes) -> list[str]:
+    """The first lines that are no comments, but the last one, which may be cut off."""
+    lines = head_text(head).rstrip("\n").split("\n")
+    lines = lines if len(head) < SNIFFED_BYTES else lines[:-1]
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
 def bare_suffix(path: Path) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 import polars.selectors as cs
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import SNIFFED_BYTES, column_named, first_bytes, read_lines, read_table
+from audit.base.files import column_named, first_bytes, read_lines, read_table
 from audit.base.limits import PARTS
 from audit.base.readings import Reading
 from audit.hierarchies.formats import (
@@ -32,6 +32,7 @@ from audit.hierarchies.formats.format import (
     Names,
     Shape,
     bare_suffix,
+    head_lines,
     head_text,
     hierarchy_of_paths,
 )
@@ -251,7 +252,7 @@ def matches(path: Path, head: bytes) -> bool:
         return False
     if _is_dotted(path, head):
         return False
-    return names.sign_of(_lines(head)) is not None
+    return names.sign_of(head_lines(head)) is not None
 
 
 def read(path: Path, shape: Shape) -> Hierarchy:
@@ -308,7 +309,7 @@ def _split(path: Path, number: int, line: str, sign: str) -> Names:
 
 def _is_dotted(path: Path, head: bytes) -> bool:
     """Whether the file is plain text with one word on each line, at least one with a dot."""
-    lines = _lines(head)
+    lines = head_lines(head)
     words = not any(blank in line for line in lines for blank in "\t, ;|") and _is_text(path, head)
     return words and any("." in line for line in lines) and not mesh.is_mesh(path, head)
 
@@ -325,10 +326,3 @@ DOTTED = HierarchyFormat(
 def _is_text(path: Path, head: bytes) -> bool:
     named = bare_suffix(path) in ("", ".txt", ".dotted", ".paths", ".bin")
     return named and not head_text(head).startswith(("{", "[", "@", "<"))
-
-
-def _lines(head: bytes) -> list[str]:
-    """The first lines, but the last one, which may be cut off."""
-    lines = head_text(head).rstrip("\n").split("\n")
-    lines = lines if len(head) < SNIFFED_BYTES else lines[:-1]
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
