@@ -239,8 +239,8 @@ class PairTally:
         self._confusion[place] += pairs.confusion_sum[inside]
         if not inside.all():
             outside = ~inside
-            keys = pairs.a[outside] * self.n_nodes + pairs.b[outside]
-            self.tail.add(Sums(keys, pairs.joint[outside], pairs.confusion_sum[outside]))
+            rare = pairs[outside]
+            self.tail.add(Sums(rare.keys(self.n_nodes), rare.joint, rare.confusion_sum))
 
     def _add_outside(self, aggregated: Sparse) -> None:
         """Have the instances wait in which a node of a pair has no slot; settle those before."""

@@ -93,7 +93,7 @@ class Family:
 
     def members(self, a: IntArray, b: IntArray) -> IntArray:
         """Positions of the given pairs, ordered by (a, b), that belong to the family."""
-        chosen, keys = self.used[a] & self.used[b], a * len(self.used) + b
+        chosen, keys = self.used[a] & self.used[b], a * np.int64(len(self.used)) + b
         for outside in (self.left_out, self._in_line):
             chosen[places_of(outside, keys)] = False
         return np.flatnonzero(chosen)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from scipy.stats import false_discovery_control
 
-from audit.engine.statistics.fdr import benjamini_hochberg, pairs_apart, threshold
+from audit.engine.statistics.fdr import Family, benjamini_hochberg, pairs_apart, threshold
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.brute_force import above, parents_of
 from fixtures.strategies import hierarchies
@@ -66,3 +67,12 @@ def test_a_p_value_at_its_bound_is_rejected(family: int) -> None:
     assert threshold(np.nextafter(bounds, 1), family, 0.5) == 0.0
     assert threshold(bounds[:1], family, 0.5) == bounds[0]
     assert threshold(np.empty(0), 0, 0.5) == 0.0
+
+
+def test_ends_in_32_bits_are_found_among_many_nodes() -> None:
+    n = 70_000
+    ends = np.append(np.arange(n), n - 1), np.append(np.arange(n), n - 2)
+    closure = csr_array((np.ones(n + 1, np.int8), ends), shape=(n, n))
+    of_all = Family(np.ones(n, np.bool_), closure, np.array([(n - 3) * n + n - 2]))
+    a = np.array([n - 4, n - 3, n - 2], np.int32)
+    assert of_all.members(a, a + np.int32(1)).tolist() == [0]
