@@ -324,22 +324,25 @@ def _ids(value: Any) -> list[str]:
 
 
 def _by_what_parents_name(places: list[_Place], shape: Shape) -> tuple[list[_Place], list[Reading]]:
-    """The places by their titles, where the parents are titles and no ids."""
-    titles = {place.title for place in places if place.title}
+    """The places by another key, a title or what most parents are, where parents are no ids."""
     ids = {place.node for place in places}
     above = {parent for place in places for parent in place.parents} - ids
-    records = [place for place in places if not place.named]
-    whole = records and all(place.title for place in records) and len(records) == len(places)
-    if shape.child or not above or not whole or len(titles) < len(ids):
+    if shape.child or not above or any(place.key is None for place in places):
         return places, []
-    first = records[0]
-    possible = [shape.title or "", *names.among(first.stated, names.TITLES)]
-    said = {name: names.spoken(first.stated.get(name), shape.language) for name in possible}
-    titled = next(name for name in possible if said[name] == first.title)
-    columns = {str(first.key): ids, titled: titles}
-    _, told = names.named_by(above, columns, len(places), "nodes")
-    by_title = [replace(place, node=str(place.title).strip(), title=None) for place in places]
-    return by_title if told else places, told
+    columns = {str(places[0].key): ids}
+    titles = [shape.title or "", *names.among(places[0].stated, names.TITLES)]
+    for key in sorted(places[0].stated, key=lambda one: one not in titles):
+        said = [names.spoken(place.stated.get(key), shape.language) for place in places]
+        values = {one.strip() for one in said if isinstance(one, str) and one.strip()}
+        if len(values) >= len(ids) and (key in titles or 2 * len(above & values) > len(above)):
+            columns[key] = values
+    found, told = names.named_by(above, columns, len(places), "nodes")
+    if not told:
+        return places, []
+    nodes = [str(names.spoken(one.stated[found], shape.language)).strip() for one in places]
+    called = [one.title or (one.node if one.named else None) for one in places]
+    by_key = zip(places, nodes, called, strict=True)
+    return [replace(one, node=n, title=None if n == t else t) for one, n, t in by_key], told
 
 
 def _several(places: Sequence[_Place], shape: Shape) -> list[Reading]:

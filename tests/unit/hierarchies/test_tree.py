@@ -134,3 +134,17 @@ def test_concepts_of_jskos_are_nodes_by_their_addresses(form: str, tmp_path: Pat
     assert found.titles[found.index("http://a/11")] == "Flowers"
     dataset = load_labels({"id": ["a", "b", "c"], "label": ["111", "11", "111"]}, found)
     assert dataset.ledger.rows_mapped == 3
+
+
+@pytest.mark.parametrize("own", ["alias", "slug"])
+def test_nodes_go_by_the_key_whose_values_the_parents_are(own: str, tmp_path: Path) -> None:
+    every = [
+        {"title": title, own: title[:3].lower(), "parents": up, "countries": ["US"]}
+        for title, up in (("Food", []), ("Bakeries", ["foo"]), ("Bagels", ["foo", "bak"]))
+    ]
+    (path := tmp_path / "categories.json").write_text(json.dumps(every))
+    found = load_hierarchy(path)
+    assert found.parents("bag") == ("bak", "foo")
+    assert found.titles[found.index("bak")] == "Bakeries"
+    assert [one.decision for one in found.readings] == [f"nodes go by {own!r}"]
+    assert load_hierarchy(path, child="title").parents("Bagels") == ("bak", "foo")
