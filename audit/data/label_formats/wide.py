@@ -32,6 +32,8 @@ from audit.data.sources.source import ID_NAMES
 _REPEATED = re.compile(rf"{REPEATED}\d+$")
 _CARRIED = {"row": pl.UInt32, "label": pl.String}
 _YES, _NO = ("1", "1.0", "true"), ("0", "0.0", "false")
+_UNCERTAIN = ["-1", "-1.0", "u", "U"]
+"""What radiologists' labels have for what is uncertain."""
 _WORDS = {
     **dict.fromkeys(("yes", "y", "x", "checked", "ja", "oui", "present", "positive"), "1"),
     **dict.fromkeys(("no", "n", "unchecked", "nein", "non", "absent", "negative"), "0"),
@@ -202,8 +204,10 @@ def _require_flags(flags: pl.DataFrame, source: Source) -> None:
             others = flags[node].filter(~flags[node].is_in(_YES + _NO)).drop_nulls()
             hint = "a column that is not a node is named with --id, --group or --split, or as one "
             hint = _coded(flags, source) or hint + "of the policy's strata"
-            if {*others.unique()} <= {"-1", "-1.0", "u"}:
-                hint = "write 1 or 0 for what is uncertain"
+            if {*others.unique()} <= {*_UNCERTAIN}:
+                made = f"{_flags_of(flags, source)}.replace({_UNCERTAIN}, '1')"
+                meant = "what is uncertain is a label, or none with '0' in place of '1'"
+                hint = _remade(source, made, meant)
             raise SchemaError(
                 f"the column {node!r} must hold 0, 1, true, false or nothing",
                 found=first_cases(str(other)[:60] for other in others.unique(maintain_order=True)),
@@ -219,15 +223,22 @@ def _coded(flags: pl.DataFrame, source: Source) -> str:
     named = source.nodes and all(map(source.nodes.means, flags.columns))
     if not named or not all(map(str.isdecimal, values)):
         return ""
-    beside = [name for name in source.schema if name.strip() not in flags.columns]
     counts = "0" in values
     sign, meant = (">= 1", "every count from 1 on") if counts else ("== 1", "1, which may be yes,")
-    made = f"p.exclude({str(beside)[1:-1]}) {sign}"
-    code = (
-        f"import polars as p; p.read_csv('{source}').with_columns(({made}).cast(p.Int8))"
-        ".write_csv('flags.csv')"
-    )
-    return f'python -c "{code}" makes flags.csv, in which {meant} is a label'
+    made = f"({_flags_of(flags, source)}.cast(p.Int64) {sign}).cast(p.Int8)"
+    return _remade(source, made, f"{meant} is a label")
+
+
+def _flags_of(flags: pl.DataFrame, source: Source) -> str:
+    beside = [name for name in source.schema if name.strip() not in flags.columns]
+    return f"p.exclude({str(beside)[1:-1]})"
+
+
+def _remade(source: Source, made: str, meant: str) -> str:
+    """The command that makes a table of flags, and what it means."""
+    read = f"p.read_csv('{source}', infer_schema=False).with_columns({made})"
+    code = f"import polars as p; {read}.write_csv('flags.csv')"
+    return f'python -c "{code}" makes flags.csv, in which {meant}'
 
 
 def _place(source: Source, node: str) -> str:

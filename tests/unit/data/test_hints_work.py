@@ -470,6 +470,22 @@ def test_numbers_below_nodes_are_asked_with_what_makes_flags_of_them(
     assert (len(dataset), dataset.ledger.rows_mapped) == (ROWS, yes * ROWS // 2)
 
 
+@pytest.mark.parametrize("doubt", ["-1", "-1.0", "u", "U"])
+@pytest.mark.parametrize("meant", [0, 1])
+def test_uncertain_flags_are_asked_with_what_makes_them_labels_or_none(
+    doubt: str, meant: int, tmp_path: Path
+) -> None:
+    rows = (f"scan#,1.0,{doubt},,0.0", f"scan#,{doubt},0.0,1.0,")
+    (path := tmp_path / "a.csv").write_text(table("path,asthma,copd,flu,cough", *rows))
+    with pytest.raises(AuditError, match="in which what is uncertain is a label") as caught:
+        audit.load_labels(path, ILL)
+    (code,) = re.findall(r'python -c "(.*?)" makes', caught.value.hint)
+    code = code.replace("'1'", f"'{meant}'")
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    dataset = audit.load_labels(tmp_path / "flags.csv", ILL)
+    assert (len(dataset), dataset.ledger.rows_mapped) == (ROWS, ROWS * (1 + meant))
+
+
 CLASSES = [{"filepath": "a", "classifications": {"classes": ["u;m;flu"], "scores": [0.9]}}]
 BATCH = {"id": "batch_req_1", "custom_id": "a", "response": {"body": {"choices": [
     {"message": {"content": "flu"}}]}}, "error": None}  # fmt: skip

@@ -138,12 +138,6 @@ def test_other_values_are_told_in_their_order(tmp_path: Path) -> None:
     assert caught.value.found == "'no', '2', 'maybe', 'yes', '5' and 1 more"
 
 
-def test_marks_of_what_is_uncertain_get_a_hint_of_their_own(tmp_path: Path) -> None:
-    (path := tmp_path / "w.csv").write_text("id,a\n1,-1\n2,u\n3,-1.0\n4,1\n")
-    with pytest.raises(SchemaError, match="write 1 or 0 for what is uncertain"):
-        read_labels(path, Columns(), "wide")
-
-
 def test_a_table_half_of_whose_values_are_flags_is_of_another_shape(tmp_path: Path) -> None:
     path = tmp_path / "w.csv"
     path.write_text("id,a,b\n1,1,x\n2,0,y\n")
