@@ -295,6 +295,10 @@ def seems_cut(table: pl.DataFrame, content: bytes, separator: str) -> bool:
     nulls = table.to_series(table.width - 1).null_count()
     if nulls == 0:
         return False
+    ends = (f"{separator}{end}".encode() for end in ("\n", "\r\n"))
+    plain = content.count(b"\n") <= table.height  # no line end stands in quotes
+    if plain and nulls <= sum(content.count(end, content.find(b"\n") + 1) for end in ends):
+        return False
     lines = pl.Series(content.decode().split("\n"))[-table.height :].str.strip_chars_end("\r")
     blank = lines.str.strip_chars() == ""
     empty = lines.str.ends_with(separator) | lines.str.ends_with(f'{separator}""') | blank

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -289,14 +289,21 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
     hierarchy = replace(hierarchy, codes=raw.codes) if raw.codes else hierarchy
     found, of_versions = with_versions(raw.rows, hierarchy)
     found = found.with_columns(table_stated(hierarchy))
-    asked = found.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
-    counts = asked.group_by("label", "table").agg(pl.len().alias("rows"))
+    asked = found.lazy().filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
+    counts = asked.group_by("label", "table").agg(pl.len().alias("rows")).collect()
     where = raw.sources[0] if raw.sources else ""
     hierarchy, placed, readings = placed_labels(counts, hierarchy, where)
     numbers = raw.instances.with_row_index("place").sort("instance")
     order, instances = numbers["place"].arg_sort().to_numpy(), numbers.drop("place")
+    nodes = pl.DataFrame({"node": hierarchy.nodes}).with_row_index("index")
     rows = (
-        found.join(placed, on=["label", "table"], how="left", nulls_equal=True)
+        _numbered(found, instances, "left")
+        .join(
+            placed.join(nodes, on="node", how="left"),
+            on=["label", "table"],
+            how="left",
+            nulls_equal=True,
+        )
         .with_columns(
             pl.when(pl.col("refused").is_not_null())
             .then("refused")
@@ -308,7 +315,9 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         .drop("refused")
     )
     mapped = rows.filter(pl.col("reason").is_null())
-    assertions = _indexed(mapped, instances, hierarchy)
+    assertions = mapped.select("instance", pl.col("index").alias("node"), "position").sort(
+        "instance", "position", "node", nulls_last=True
+    )
     _refuse_many_labels(assertions, instances, len(hierarchy), raw.sources)
     mappings, refusals = mappings_of(mapped), refusals_of(rows)
     return LabelDataset(
@@ -317,7 +326,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         assertions=assertions,
         refusals=refusals,
         mappings=mappings,
-        written=_written(rows, instances, mappings, refusals),
+        written=_written(rows, mappings, refusals),
         places=_numbered(raw.places, instances),
         ledger=_ledger(len(rows), refusals, instances, assertions),
         order=order.astype(np.int64),
@@ -353,31 +362,21 @@ def _refuse_many_labels(
     refuse_many_pairs(numbers["node"], nodes, sources[0] if sources else repr(name))
 
 
-def _numbered(frame: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
-    """The frame with each instance's id replaced by its index; rows without one are left out."""
+def _numbered(
+    frame: pl.DataFrame, instances: pl.DataFrame, how: Literal["inner", "left"] = "inner"
+) -> pl.DataFrame:
+    """The frame with each instance's id replaced by its index; left: rows without one have null."""
     rank = instances.select("instance").with_row_index("index")
-    joined = frame.join(rank, on="instance", how="inner", maintain_order="left")
+    joined = frame.join(rank, on="instance", how=how, maintain_order="left")
     return joined.with_columns(instance="index").drop("index")
 
 
-def _indexed(mapped: pl.DataFrame, instances: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
-    nodes = pl.DataFrame({"node": hierarchy.nodes}).with_row_index("node_index")
-    return (
-        _numbered(mapped, instances)
-        .join(nodes, on="node", how="inner")
-        .select("instance", pl.col("node_index").alias("node"), "position")
-        .sort("instance", "position", "node", nulls_last=True)
-    )
-
-
-def _written(
-    rows: pl.DataFrame, instances: pl.DataFrame, mappings: pl.DataFrame, refusals: pl.DataFrame
-) -> pl.DataFrame:
+def _written(rows: pl.DataFrame, mappings: pl.DataFrame, refusals: pl.DataFrame) -> pl.DataFrame:
     as_written = ("reason", "label", "table")
     mapped = mappings.with_columns(reason=pl.lit(None, pl.String))
     lines = pl.concat([mapped.select(as_written), refusals.select(as_written)])
     numbered = rows.join(lines.with_row_index("line"), on=as_written, nulls_equal=True)
-    of_instances = _numbered(numbered.select("instance", "line"), instances)
+    of_instances = numbered.select("instance", "line").drop_nulls("instance")
     # one number for both sorts several times as fast as two columns
     many = max(len(lines), 1)
     pair = pl.col("instance").cast(pl.UInt64) * many + pl.col("line")

@@ -67,8 +67,12 @@ def refusals_of(rows: pl.DataFrame) -> pl.DataFrame:
 def mappings_of(mapped: pl.DataFrame) -> pl.DataFrame:
     """A row for each mapped label, as `LabelDataset.mappings`."""
     return (
-        mapped.group_by("label", "table", "node", "added")
-        .agg(pl.len().alias("rows"), pl.col("instance").n_unique().alias("instances"))
+        mapped.group_by("label", "table")
+        .agg(
+            pl.first("node", "added"),
+            pl.len().alias("rows"),
+            pl.col("instance").n_unique().alias("instances"),
+        )
         .sort("label", "table", nulls_last=True)
     )
 

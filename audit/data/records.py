@@ -390,8 +390,7 @@ def _text(values: pl.Expr, dtype: pl.DataType | DataTypeClass) -> pl.Expr:
         return values.cast(pl.String)
     if dtype == pl.Duration:
         values = values.dt.to_string("iso")
-    stripped = values.cast(pl.String).str.strip_chars()
-    return pl.when(stripped != "").then(stripped)
+    return values.cast(pl.String).str.strip_chars().replace("", None)
 
 
 ATTRIBUTION_COLUMNS = ("id", "target", "tokens", "scores")

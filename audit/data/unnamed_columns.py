@@ -21,6 +21,8 @@ from audit.data.records import STRATUM, is_coarse, pick, tidy
 from audit.data.row_rules import EVERY, RowRules, version_of
 from audit.data.sources import Source
 
+LOOKED_AT = 1_000
+"""Number of rows whose values are counted first."""
 MOST_VALUES = 20
 """Largest number of values of a column that is a possible stratum."""
 LEAST_INSTANCES = 2
@@ -81,10 +83,16 @@ def candidates(frame: pl.DataFrame, taken: Collection[str], most_groups: float =
         and name.strip().lower() not in not_tried
         and not (dtype.is_nested() or dtype.is_temporal() or dtype in (pl.Binary, pl.Object))
         and (
-            1 < (values := frame[name].drop_nulls().n_unique()) <= MOST_VALUES
+            1 < (values := _different(frame[name], max(MOST_VALUES, most_groups))) <= MOST_VALUES
             or LEAST_GROUPS <= values <= most_groups
         )
     ]
+
+
+def _different(values: pl.Series, most: float) -> int:
+    """Number of different values; of the first rows alone, where these have more than the most."""
+    first = values[:LOOKED_AT].drop_nulls().n_unique()
+    return first if first > most else values.drop_nulls().n_unique()
 
 
 def unnamed_columns(

@@ -224,7 +224,7 @@ def _tidied(rows: pl.DataFrame) -> pl.DataFrame:
     )
     if "position" not in rows.columns:
         return rows
-    number = pl.col("position").cast(pl.Float64, strict=False)
+    number = rows["position"].cast(pl.Float64, strict=False)
     position = number.cast(pl.Int64, strict=False)
     whole = (position == number).fill_null(False)
     return rows.with_columns(
