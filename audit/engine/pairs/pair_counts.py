@@ -267,7 +267,7 @@ class PairCounts:
     def __len__(self) -> int:
         return len(self.a)
 
-    def __getitem__(self, chosen: IntArray) -> PairCounts:
+    def __getitem__(self, chosen: IntArray | slice) -> PairCounts:
         return PairCounts(
             self.a[chosen], self.b[chosen], self.joint[chosen], self.confusion_sum[chosen]
         )

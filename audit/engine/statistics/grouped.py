@@ -95,7 +95,7 @@ def _joint_sums(
         upper = np.flatnonzero(block.indices > first)
         own = slice(*np.searchsorted(counts.a, (firsts[0], firsts[-1] + 1)).tolist())
         keys = firsts[first[upper]] * n_nodes + used[block.indices[upper] + start]
-        found = np.searchsorted(counts.a[own] * n_nodes + counts.b[own], keys)
+        found = np.searchsorted(counts[own].keys(n_nodes), keys)
         yield own.start + found, block.data[upper]
 
 

@@ -70,6 +70,13 @@ def test_weights_of_pairs_are_those_of_the_records_with_both(seed: int) -> None:
         assert np.array_equal(found, wanted[:, counts.a, counts.b])
 
 
+def test_weights_of_pairs_are_found_among_more_nodes_than_32_bits_have_pairs_of() -> None:
+    last = csr_array(([1, 1, 1, 1], ([0, 0, 1, 1], [69_998, 69_999] * 2)), (2, 70_000))
+    weights = np.array([UNIT, UNIT // 2])
+    found = joint_weights(count_pairs(last), last, (weights, weights), compiled=False)
+    assert [own.tolist() for own in found] == [[UNIT + UNIT // 2]] * 2
+
+
 @given(st.integers(0, 2**16))
 @examples(30)
 def test_instances_weigh_what_the_likeness_of_their_groups_leaves(seed: int) -> None:
