@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from audit.base.dag import IntArray, Sparse, row
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.disclosure import Quantity, count
-from audit.measure.measure import Measurements
+from audit.measure.measure import Measurements, once
 from audit.measure.rule_book import associations, first_association
 from audit.results.findings import Finding, Part, share_evidence
 
@@ -50,6 +50,7 @@ def _labels(measured: Measurements) -> Sparse:
     return direct
 
 
+@once
 def _siblings(measured: Measurements) -> Sparse:
     """1 where the column is a specific sibling of an unspecified label, shape (n_nodes, n_nodes).
 

@@ -59,10 +59,18 @@ def shrunk_ratio(
 
 def _surely_above(observed: FloatArray, expected: FloatArray) -> FloatArray:
     """The lower bound of `shrunk_ratio` where it may be above 1, else 1: it is below the ratio."""
-    bound, more = np.ones(len(observed)), observed > expected
+    bound, more = np.ones(len(observed)), np.flatnonzero(observed > expected)
+    below = gammainc(observed[more] + SHRINKAGE, expected[more] + SHRINKAGE)
+    more = more[
+        below < 1.001 * TAIL
+    ]  # of all others the bound is below 1: it need not be looked for
     shape, rate = observed[more] + SHRINKAGE, expected[more] + SHRINKAGE
     bound[more] = np.maximum(gammaincinv(shape, TAIL) / rate, 1.0)
     return bound
+
+
+_ALONE = 1 << 32
+"""What a record counts beside 1 where a single label of it is a code; one product counts both."""
 
 
 def log_lift(labels: Sparse, code_of: Sparse) -> Sparse:
@@ -83,10 +91,11 @@ def log_lift(labels: Sparse, code_of: Sparse) -> Sparse:
         sum over records of labels times codes.
     """
     of_codes = csr_array(labels @ code_of)
-    any_of, one_of = of_codes.copy(), of_codes.copy()
-    any_of.data, one_of.data = np.minimum(of_codes.data, 1), (of_codes.data == 1).astype(np.int64)
-    itself_alone = csr_array((labels.T @ one_of).multiply(code_of))
-    joint = csr_array(labels.T @ any_of - itself_alone)
+    of_codes.data = 1 + _ALONE * (of_codes.data == 1)
+    met = csr_array(labels.T @ of_codes)
+    alone = csr_array(met.multiply(code_of))
+    met.data, alone.data = met.data % _ALONE, alone.data // _ALONE
+    joint = csr_array(met - alone)
     joint.eliminate_zeros()
     share = np.asarray(labels.sum(axis=0), np.float64) / max(labels.nnz, 1)
     beside = np.asarray(joint.sum(axis=0), np.float64)
