@@ -9,7 +9,12 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import first_cases
-from audit.checks.shared.labels_as_written import LOST_ZERO, integrity_of, read_again
+from audit.checks.shared.labels_as_written import (
+    LOST_ZERO,
+    integrity_of,
+    read_again,
+    read_otherwise,
+)
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements, once
 from audit.results.findings import Finding, Part, line_count
@@ -36,9 +41,8 @@ def damaged_nodes(measured: Measurements) -> frozenset[str]:
         return frozenset()
     labels = read_again(measured, integrity)
     sets = set(_without_zeros(measured, labels, integrity))
-    others = [
-        any(map(sets.__contains__, map(integrity.table_of, codes))) for codes in labels["otherwise"]
-    ]
+    readings = read_otherwise(measured, integrity) if sets else [()] * len(labels)
+    others = [any(map(sets.__contains__, map(integrity.table_of, codes))) for codes in readings]
     known = labels.with_columns(
         damaged=pl.Series(others, dtype=pl.Boolean)
         | (LOST_ZERO & ~pl.col("with_zeros").list.contains(pl.col("node")))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -94,8 +93,6 @@ _OF_TEXT = ("unknown_code", "retired_code", "malformed_code", "no_place")
 
 _OF_NO_LIST = ("other_version", "no_hierarchy")
 """Ledger reasons that concern the code set of a row; the text of its label was not examined."""
-
-_CODES = pl.List(pl.String)
 
 _IS_CODE = pl.col("is_code")
 _IS_WITH_ZEROS = pl.col("with_zeros").list.len() > 0
@@ -187,10 +184,6 @@ def looked_at(measured: Measurements) -> LookedAt:
     return LookedAt(read - beside, beside)
 
 
-_READ = WeakKeyDictionary[Measurements, pl.DataFrame]()
-"""Cache of `read_again`, by measurements."""
-
-
 def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     """Raw labels as in `written`, with the valid codes that they may stand for if damaged.
 
@@ -203,15 +196,30 @@ def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
 
     A code is valid if it is assignable and is in the hierarchy not only because of a label or a
     model class, or if a dictionary lists it. A label that is valid as written gets no other
-    reading but in ``otherwise``: every valid code that a label may be, as it stands or with zeros
-    restored, and that is not its node. If the table is unknown, codes are taken from the code sets
-    that have valid labels in the release.
+    reading. If the table is unknown, codes are taken from the code sets that have valid labels in
+    the release.
 
     The frame is cached for the lifetime of the measurements, since several checks use it.
     """
-    if measured not in _READ:
-        _READ[measured] = _read(measured, integrity)
-    return _READ[measured]
+    if read_again not in measured.kept:
+        measured.kept[read_again] = _read(measured, integrity)
+    read: pl.DataFrame = measured.kept[read_again]
+    return read
+
+
+def read_otherwise(measured: Measurements, integrity: Integrity) -> Iterator[set[str]]:
+    """Every valid code, but its node, that each label of `read_again` may be: as it stands or with
+    zeros restored, in a column with dots wherever its own dot was."""
+    labels, codes = read_again(measured, integrity), _valid_codes(measured)
+    rows = _as_numbers(labels)
+    shown = _code_sets_shown(integrity, rows, labels["codes"])
+    for row, node in zip(rows, labels["node"], strict=True):
+        forms = [row]
+        if row.dotted and not row.table:
+            whole = row.label.replace(".", "")
+            forms += [replace(row, label=label, dotted=False) for label in (row.label, whole)]
+        restored = {code for one in forms for code in _with_zeros(integrity, one, shown)}
+        yield codes & restored.union(integrity.readings(row.text, row.table)) - {node}
 
 
 def zeros_are_lost(measured: Measurements, integrity: Integrity) -> bool:
@@ -239,10 +247,6 @@ def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
         [] if valid else sorted(codes & _elsewhere(integrity, row.text, row.table))
         for row, valid in zip(rows, own, strict=True)
     ]
-    otherwise = [
-        sorted(codes & _anyhow(integrity, row, shown) - {node})
-        for row, node in zip(rows, nodes, strict=True)
-    ]
     sets = [_code_set(integrity, node, found) for node, found in zip(nodes, zeros, strict=True)]
     never = integrity.never_a_code or (lambda _: False)
     headings = [
@@ -253,11 +257,10 @@ def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     changed = pl.Series([row.text != row.label for row in rows], dtype=pl.Boolean)
     listed_completely = pl.col("code_set").is_in(measured.hierarchy.complete_tables)
     return labels.with_columns(
-        pl.Series("codes", [sorted(found) for found in own], _CODES),
-        pl.Series("with_zeros", zeros, _CODES),
-        pl.Series("elsewhere", elsewhere, _CODES),
-        pl.Series("otherwise", otherwise, _CODES),
         pl.coalesce("table", pl.Series(sets, dtype=pl.String)).alias("code_set"),
+        codes=_lists(map(sorted, own)),
+        with_zeros=_lists(zeros),
+        elsewhere=_lists(elsewhere),
         several_sets=pl.col("table").is_null()
         & pl.Series(
             [len({*map(integrity.table_of, found)}) > 1 for found in zeros], dtype=pl.Boolean
@@ -266,6 +269,12 @@ def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
         may_be_valid=valid | (pl.col("node").is_not_null() & ~listed_completely),
         is_code=valid | (pl.Series(headings, dtype=pl.Boolean) & ~pl.col("added") & ~changed),
     )
+
+
+def _lists(found: Iterable[Iterable[str]]) -> pl.Series:
+    """A column of lists of codes; given as lists, Polars would make a column of each first."""
+    joined = pl.Series(["\x1f".join(one) for one in found], dtype=pl.String)
+    return joined.str.extract_all(r"[^\x1f]+")
 
 
 def unexplained(measured: Measurements) -> pl.DataFrame:
@@ -330,7 +339,7 @@ def _as_numbers(labels: pl.DataFrame) -> list[_Row]:
 
 
 def _code_sets_shown(
-    integrity: Integrity, rows: Iterable[_Row], own: Iterable[set[str]]
+    integrity: Integrity, rows: Iterable[_Row], own: Iterable[Iterable[str]]
 ) -> set[str]:
     """Code sets that labels without a table are valid codes of; all where there are none."""
     sets = [
@@ -364,16 +373,6 @@ def _with_zeros(integrity: Integrity, row: _Row, shown: set[str]) -> set[str]:
     codes = {code for form in forms for code in integrity.readings(form, row.table)}
     known = integrity.zero_tables if row.table else shown
     return {code for code in codes if integrity.table_of(code) in known}
-
-
-def _anyhow(integrity: Integrity, row: _Row, shown: set[str]) -> set[str]:
-    """The same and the codes as it stands; in a column with dots, wherever its own dot was."""
-    written = [row]
-    if row.dotted and not row.table:
-        whole = row.label.replace(".", "")
-        written += [replace(row, label=label, dotted=False) for label in (row.label, whole)]
-    restored = {code for one in written for code in _with_zeros(integrity, one, shown)}
-    return restored.union(integrity.readings(row.text, row.table))
 
 
 def _code_set(integrity: Integrity, node: str | None, zeros: Sequence[str]) -> str | None:

@@ -14,11 +14,12 @@ from audit.checks import CHECKS
 from audit.checks.rules.lost_zero import CHECK
 from audit.checks.shared import labels_as_written
 from audit.checks.shared.labels_as_written import integrity_of, read_again, unexplained
+from audit.hierarchies.coding import Integrity
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import ICD9CM_NODES
 from audit.hierarchies.lint import lint
 from audit.hierarchies.titles import TitleList, read_titles, with_titles
-from audit.measure.measure import measure
+from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from audit.results.findings import Finding
@@ -328,13 +329,13 @@ def test_it_does_not_apply_without_codes_that_start_with_zero(toy_hierarchy: Hie
 
 def test_labels_are_read_again_once_for_all_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     times: list[int] = []
-    read = labels_as_written._as_numbers
+    read = labels_as_written._read
 
-    def counting(labels: pl.DataFrame) -> list[labels_as_written._Row]:
-        times.append(len(labels))
-        return read(labels)
+    def counting(asked: Measurements, integrity: Integrity) -> pl.DataFrame:
+        times.append(len(found := read(asked, integrity)))
+        return found
 
-    monkeypatch.setattr(labels_as_written, "_as_numbers", counting)
+    monkeypatch.setattr(labels_as_written, "_read", counting)
     asked = measured({"diagnoses": {"a": ["42", "3893", "40199"]}, "procedures": {"a": ["3606"]}})
     for check in CHECKS:
         check.run(asked)
