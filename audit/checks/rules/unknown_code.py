@@ -54,8 +54,9 @@ def _refused(measured: Measurements) -> tuple[Finding, ...]:
         key=_REFUSED,
         severity="error",
         statement="{rows} of {of} rows ({share}) {rows|has|have} {labels} labels that the "
-        "hierarchy lacks; {rows|it was|they were} refused.",
-        curator="Correct these labels, or name the hierarchy and version they come from.",
+        "hierarchy lacks[, {mostly}]; {rows|it was|they were} refused.",
+        curator="Correct these labels, or name the hierarchy and version they come from; a word "
+        "that says that none applies is named by --missing.",
         data_user="Leave these rows out, and say so: not even their ancestors are known.",
         of=looked_at(measured).rows,
     )
