@@ -23,11 +23,11 @@ def run(measured: Measurements) -> Outcome:
     Descendants of a sibling count as the sibling. A catch-all of kind ``other`` may name a further
     condition, and is not a fault beside a sibling unless it covers unspecified ones too.
     """
-    beside, of = _siblings(measured), int(np.count_nonzero(_labels(measured).sum(axis=1)))
+    of = int(np.count_nonzero(_labels(measured).sum(axis=1)))
     return Outcome(
         denominator=of,
         denominator_unit="instances with an unspecified label",
-        findings=_finding(measured, beside, of) if of else (),
+        findings=_finding(measured, of) if of else (),
         not_applicable=first_unmet(
             (
                 _open(measured),
@@ -42,6 +42,7 @@ def _open(measured: Measurements) -> list[int]:
     return sorted(node for node, found in measured.residual.items() if found.leaves_open)
 
 
+@once
 def _labels(measured: Measurements) -> Sparse:
     """Unspecified labels of each instance, 0/1, shape (n_instances, n_nodes)."""
     direct = csr_array(measured.loaded.dataset.direct, copy=True)
@@ -89,16 +90,20 @@ def _of_one_kind(title: str, other: str) -> bool:
     return not first.isdisjoint(second)
 
 
-def _both(measured: Measurements, siblings: Sparse) -> Sparse:
-    """A value stored where an instance carries a specific sibling of its unspecified label."""
-    return csr_array(csr_array(_labels(measured) @ siblings).multiply(measured.loaded.aggregated))
+@once
+def _both(measured: Measurements) -> Sparse:
+    """1 where an instance carries a specific sibling of its unspecified label."""
+    beside = csr_array(_labels(measured) @ _siblings(measured))
+    both = csr_array(beside.multiply(measured.loaded.aggregated))
+    both.data[:] = 1
+    return both
 
 
-def _finding(measured: Measurements, siblings: Sparse, of: int) -> tuple[Finding, ...]:
-    touched = len(np.unique(_both(measured, siblings).tocoo().row))
+def _finding(measured: Measurements, of: int) -> tuple[Finding, ...]:
+    touched = int(np.count_nonzero(np.diff(_both(measured).indptr)))
     if not touched:
         return ()
-    pairs, total = _pairs(measured, siblings), measured.n_instances
+    pairs, total = _pairs(measured), measured.n_instances
     parts = tuple(_part(measured, *pair, touched) for pair in pairs[:TOP_PARTS])
     return (
         Finding(
@@ -122,11 +127,9 @@ def _finding(measured: Measurements, siblings: Sparse, of: int) -> tuple[Finding
     )
 
 
-def _pairs(measured: Measurements, siblings: Sparse) -> list[tuple[int, int, int]]:
+def _pairs(measured: Measurements) -> list[tuple[int, int, int]]:
     """An unspecified node, a specific sibling, and the instances with both: the most first."""
-    both = _both(measured, siblings)
-    both.data[:] = 1
-    joint = csr_array(csr_array(_labels(measured).T @ both).multiply(siblings)).tocoo()
+    joint = csr_array(_labels(measured).T @ _both(measured)).multiply(_siblings(measured)).tocoo()
     found = zip(joint.row.tolist(), joint.col.tolist(), joint.data.tolist(), strict=True)
     return sorted(found, key=lambda pair: (-pair[2], pair[:2]))
 
@@ -139,7 +142,7 @@ def _part(measured: Measurements, label: int, sibling: int, both: int, touched: 
 
 def cases(measured: Measurements, _: Finding) -> IntArray:
     """The instances with an unspecified label and a specific sibling of it."""
-    return np.unique(_both(measured, _siblings(measured)).tocoo().row).astype(np.int64)
+    return np.flatnonzero(np.diff(_both(measured).indptr))
 
 
 _OF_CODES = (
