@@ -58,12 +58,13 @@ def shrunk_ratio(
 
 
 def _surely_above(observed: FloatArray, expected: FloatArray) -> FloatArray:
-    """The lower bound of `shrunk_ratio` where it may be above 1, else 1: it is below the ratio."""
+    """The lower bound of `shrunk_ratio` where it may be above 1, else 1: it is below the ratio.
+
+    It can be above 1 only where less than `TAIL` lies below 1.
+    """
     bound, more = np.ones(len(observed)), np.flatnonzero(observed > expected)
     below = gammainc(observed[more] + SHRINKAGE, expected[more] + SHRINKAGE)
-    more = more[
-        below < 1.001 * TAIL
-    ]  # of all others the bound is below 1: it need not be looked for
+    more = more[below < 1.001 * TAIL]
     shape, rate = observed[more] + SHRINKAGE, expected[more] + SHRINKAGE
     bound[more] = np.maximum(gammaincinv(shape, TAIL) / rate, 1.0)
     return bound
