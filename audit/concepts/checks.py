@@ -28,7 +28,7 @@ from audit.results.findings import (
 
 CHANCE = 0.5
 """Area under the curve of an order by chance."""
-UNIT = "nodes with ten instances below them, and ten elsewhere; ten groups where there are groups"
+UNIT = "nodes with eleven instances below and elsewhere (and groups where there are groups)"
 
 
 def rows_in_state(measured: Measurements, state: str, q_value: str) -> pl.DataFrame:
@@ -57,7 +57,9 @@ def findings_in_state(
 def outcome(measured: Measurements, findings: tuple[Finding, ...], lacking: str = "") -> Outcome:
     """The outcome of a check on nodes; not applicable where no node could be tested."""
     tested = measured.of(ConceptMeasurements).nodes
-    reason = lacking if len(tested) else "no node has ten instances (and groups), and ten elsewhere"
+    reason = (
+        lacking if len(tested) else "no node has eleven instances (and groups) below and elsewhere"
+    )
     counts = [int((tested["state"] == state).sum()) for state in ("no_power", "too_few")]
     texts = [f"; {words.format(n)}" for words, n in zip(_BESIDE, counts, strict=True) if n]
     return Outcome(len(tested), UNIT + "".join(texts), findings, not_applicable=reason)
@@ -168,7 +170,7 @@ _ANSWERS: Mapping[AnswersFrom, str] = {
 def _run_entangled(measured: Measurements) -> Outcome:
     """Report nodes that a linear probe cannot separate from their hardest sibling."""
     siblings = measured.of(ConceptMeasurements).nodes["sibling"].drop_nulls()
-    lacking = "" if len(siblings) else "no two siblings have ten instances each"
+    lacking = "" if len(siblings) else "no two siblings have eleven instances each"
     return outcome(measured, tuple(_findings(measured)), lacking)
 
 

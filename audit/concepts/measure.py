@@ -44,7 +44,7 @@ from audit.concepts.verdicts import Answers, pool_answers
 from audit.hierarchies.hierarchy import Hierarchy
 
 SEEDS = 5
-LEAST_INSTANCES = 10
+LEAST_INSTANCES = 11
 """Instances below a node, and elsewhere, from which it is tested."""
 
 

@@ -67,17 +67,18 @@ SHARED: Mapping[str, SharedTable] = {
         "specificity p_value q_value",
         "votes compared agreeing",
         most=SHOWN,
+        order="p_value",
     ),
     "graph_relations": columns(
-        "relation deepest most_children",
+        "relation deepest",
         "mean_depth mean_children",
         "tuples self_edges texts edges valid_edges denied_edges contradictory_edges "
         "components synonym_components texts_on_cycles chains chains_valid chains_denied "
-        "chains_open redundant_edges tops leaves",
+        "chains_open redundant_edges tops leaves most_children",
     ),
-    "graph_shape": columns("relation measure value", counts="texts"),
+    "graph_shape": columns("relation measure value", counts="texts")._replace(records=True),
     "graph_components": _cases(
-        "relation first synonyms one_context head cycle", counts="texts edges"
+        "relation first synonyms one_context head cycle", counts="texts edges", order="texts"
     ),
     "graph_contradictions": _cases(
         "relation instance concept kind one_context head", counts="valid invalid"
@@ -90,9 +91,13 @@ SHARED: Mapping[str, SharedTable] = {
         "relation concept says_nothing catch_all",
         "share share_low share_high typical excess",
         "edges of beside",
+        order="edges",
     ),
     "graph_twins": _cases(
-        "relation first second", "jaccard", "shared first_children second_children"
+        "relation first second",
+        "jaccard",
+        "shared first_children second_children",
+        order="shared",
     ),
     "graph_wordnet": columns(
         "relation stated", "share share_low share_high", "edges in_wordnet agreeing"

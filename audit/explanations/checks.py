@@ -30,7 +30,7 @@ from audit.measure.measure import Measurements
 from audit.results.findings import INSTANCES, NODE, Column, Finding, Part, finding_id, times_limit
 
 _IGNORED = "evidence_ignored"
-_UNIT = "nodes with ten explained instances below them, and ten elsewhere, by model"
+_UNIT = "nodes with eleven explained instances below them, and as many elsewhere, by model"
 
 
 def _run_evidence_ignored(measured: Measurements) -> Outcome:
@@ -55,7 +55,7 @@ def _why_not(explained: ExplanationMeasurements, tested: pl.DataFrame) -> str:
         return ""
     if (explained.evidence["compared"] == APART).any():
         return "every node has texts of other lengths, or marks made otherwise, than the rest"
-    return "no node has ten explained instances, and ten elsewhere"
+    return "no node has eleven explained instances, and as many elsewhere"
 
 
 def _findings(measured: Measurements, tested: pl.DataFrame) -> Iterator[Finding]:
@@ -229,12 +229,12 @@ def _run_methods_disagree(measured: Measurements) -> Outcome:
     )
     return Outcome(
         denominator=len(pairs),
-        denominator_unit="pairs of attribution methods on ten instances or more, by model",
+        denominator_unit="pairs of attribution methods on eleven instances or more, by model",
         findings=tuple(
             _disagreement(explained, row)
             for row in pairs.filter(pl.col("above_high") <= LEAST_AGREEMENT).iter_rows(named=True)
         ),
-        not_applicable="" if len(pairs) else "no two methods both explain ten instances",
+        not_applicable="" if len(pairs) else "no two methods both explain eleven instances",
     )
 
 
@@ -310,7 +310,7 @@ def _run_unfaithful(measured: Measurements) -> Outcome:
             _unfaithful(explained, row)
             for row in tested.filter(pl.col("above_high") <= LEAST_FALL).iter_rows(named=True)
         ),
-        not_applicable="" if len(tested) else "no method was tried on ten instances",
+        not_applicable="" if len(tested) else "no method was tried on eleven instances",
     )
 
 

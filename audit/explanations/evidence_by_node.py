@@ -207,14 +207,14 @@ class Compared:
 def compared(examples: Examples, inside: BoolArray) -> Compared | None:
     """Compare the examples of a node with all others.
 
-    Within bins where ten instances of the node, and half of its examples, share theirs with others
-    of ten instances; else all with all, where lengths allow it.
+    Within bins where eleven instances of the node, and half of its examples, share theirs with
+    eleven other instances; else all with all, where lengths allow it.
 
     Args:
         inside: Which are of the node, shape (examples,).
 
     Returns:
-        None with fewer than ten instances on one side.
+        None with fewer than eleven instances on one side.
     """
     if min(_instances(examples, inside), _instances(examples, ~inside)) < LEAST_INSTANCES:
         return None
@@ -266,7 +266,7 @@ def compare_evidence(examples: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFra
         examples: Columns `EXAMPLES`; targets are nodes.
 
     Returns:
-        Columns `EVIDENCE`, a row for each model and each node with ten instances below it and ten
+        Columns `EVIDENCE`, a row for each model and each node with eleven instances below it and
         elsewhere; ``p_value`` is null for nodes that are not comparable. ``_elsewhere`` is the mean
         below the node less the difference, and for ``marked``, the share of the tokens that is
         marked, and ``tokens`` the mean of all other examples. ``low`` is whether intervals lie far

@@ -28,7 +28,7 @@ from audit.explanations.faithful_rows import METRICS as FAITHFUL
 from audit.explanations.importance.importance import ImportanceAlignment
 from audit.hierarchies.hierarchy import Hierarchy
 
-LEAST_INSTANCES = 10
+LEAST_INSTANCES = 11
 """Instances with an example below a node, and with one elsewhere, from which it is tested."""
 
 BRANCHES = schema(

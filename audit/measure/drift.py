@@ -41,7 +41,7 @@ LEAST_EXPECTED = 5
 """Least expected count in each of the four cells of a value and a node for the node to be
 tested.
 """
-LEAST_GROUPS = 10
+LEAST_GROUPS = 11
 """Least number of groups on each side for a value to be tested: the variance is taken over
 groups.
 """

@@ -26,6 +26,7 @@ from audit.disclosure import (
     suppress_breakdown,
     with_tight_bounds,
 )
+from audit.policy.policy import MIN_CELL_OF_PERSONS
 from audit.results.findings import (
     EXCHANGES,
     LINES,
@@ -144,7 +145,7 @@ def shared_denominator(
         published: Its findings that are shown, each with what the shared view says of it.
         known: What readers know already: it is shown no finer than there.
     """
-    value = check.denominator
+    value, unit = check.denominator, check.denominator_unit
     if min_cell <= 1 or value in totals:
         return value
     withheld = (
@@ -153,11 +154,22 @@ def shared_denominator(
         for name, quantity in finding.evidence.items()
         if quantity.kind == "count"
     )
-    of_instances = check.denominator_unit.startswith(("instances", "groups"))
+    of_instances = unit.startswith(("instances", "groups"))
     alone = shown_count(value, totals, min_cell) if of_instances else value
+    if value and (
+        check.name == UNEXPECTED_PAIR
+        or (min_cell > MIN_CELL_OF_PERSONS and unit.startswith(_JUDGED))
+    ):
+        alone = ">0"
     hidden = isinstance(alone, int) and any(withheld) and value >= min_cell
     own = f">{min_cell - 1}" if hidden else alone
     return known.no_finer((check.name, (), DENOMINATOR), value, own)
+
+
+_JUDGED = ("comparisons", "lifelong", "nodes", "pairs", "parents")
+"""Units of denominators that tell which nodes, values and pairs have enough instances to be judged:
+those of persons' records are as many as are shown, but for unexpected pairs, of fewer.
+"""
 
 
 def shared_finding(

@@ -12,6 +12,7 @@ import polars as pl
 from audit.disclosure import Shown, in_digits, least, less_precise, shown_in_steps
 from audit.engine.statistics.intervals import wilson
 
+Row: TypeAlias = Mapping[str, Any]
 VERDICTS = frozenset(("verdict", "interval_verdict"))
 """Keys that say on which side of a limit a number is; withheld with it."""
 
@@ -29,6 +30,9 @@ class SharedTable(NamedTuple):
         apart: Those of ``values`` that compare the row's instances with all others.
         exempt: Those that are withheld with the others, and computed from no count of instances.
         records: Whether rows are single records, shared only where a count of one is shown.
+        order: The column that rows are listed by: the largest of ``counts`` first, or the least of
+            ``values``. Where counts are withheld they are listed by what is told of it, then by
+            keys.
     """
 
     keys: tuple[str, ...]
@@ -39,6 +43,7 @@ class SharedTable(NamedTuple):
     apart: tuple[str, ...] = ()
     exempt: tuple[str, ...] = ()
     records: bool = False
+    order: str = ""
 
     @property
     def of_nodes(self) -> bool:
@@ -62,6 +67,7 @@ def columns(
     exempt: str = "",
     most: int | None = None,
     each: str = "",
+    order: str = "",
 ) -> SharedTable:
     """What is shared of a table, its columns named in texts; ``apart, exempt`` are values too.
 
@@ -70,7 +76,9 @@ def columns(
     """
     told = tuple(f"{values} {apart} {exempt}".split())
     of_rows = tuple(keys.split()), told, tuple(counts.split())
-    return SharedTable(*of_rows, most, each, tuple(apart.split()), tuple(exempt.split()))
+    return SharedTable(
+        *of_rows, most, each, tuple(apart.split()), tuple(exempt.split()), order=order
+    )
 
 
 def shared_rows(
@@ -82,11 +90,28 @@ def shared_rows(
 ) -> list[dict[str, Any]]:
     """The rows of a table in which no count below ``min_cell`` can be read.
 
+    Neither their order nor, of nodes with enough instances to be judged, that they are there tells
+    one.
+
     Args:
         nodes: Of each node the instances that carry it, as they may be shown beside each other.
     """
     rows = rule.rows_of(frame, min_cell).to_dicts()
-    return [_row(row, rule, totals, min_cell, nodes) for row in rows]
+    shared = [_row(row, rule, totals, min_cell, nodes) for row in rows]
+    if min_cell > 1 and rule.of_nodes:
+        shared = [row for row in shared if least(row["instances"]) >= min_cell]
+    if min_cell > 1 and rule.order:
+        shared.sort(key=lambda row: _place(row, rule))
+    return shared
+
+
+def _place(row: Row, rule: SharedTable) -> tuple[Any, ...]:
+    """Where a row stands by what it tells; one that tells nothing last."""
+    told, names = row[rule.order], [str(row[key]) for key in rule.keys]
+    one = row[rule.each] if rule.each else ""
+    if rule.order in rule.counts:
+        return one, -least(told), names
+    return one, told is None, told or 0, names
 
 
 def _row(
@@ -126,7 +151,6 @@ def _row(
     }
 
 
-Row: TypeAlias = Mapping[str, Any]
 _NODE_OF = {"instances": "node", "sibling_instances": "sibling"}
 """The key with the node that a count is of."""
 

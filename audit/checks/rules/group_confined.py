@@ -20,7 +20,7 @@ from audit.measure.rule_book import at_or_below
 from audit.results.findings import INSTANCES, NODE, Column, Finding, times_limit
 
 _NAME = "group_confined"
-LEAST_UNITS = 10
+LEAST_UNITS = 11
 """Least number of groups (or of instances, without groups) that carry a node for it to be
 tested.
 """

@@ -8,7 +8,7 @@ import numpy as np
 
 from audit.base.dag import IntArray, Sparse
 from audit.checks.check import Check, Outcome, first_unmet
-from audit.disclosure import Quantity, coarse, count, derived
+from audit.disclosure import coarse, count, derived
 from audit.engine.pairs.pair_counts import support
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements, once
@@ -72,6 +72,7 @@ def _findings(measured: Measurements) -> Iterator[Finding]:
         if low <= MORE_THAN:
             continue
         shares = {"share": k / of_judged, "low": low, "high": high}
+        without = int(lacking[node])
         yield Finding(
             check=OMITTED,
             severity="note",
@@ -81,10 +82,10 @@ def _findings(measured: Measurements) -> Iterator[Finding]:
             "judged it is right on {instances} ({share})[, 95% interval {low} to {high}]. "
             f"{{{of}}} {{{of}|instance has|instances have}} the label.",
             evidence={
-                "instances": count(k, of_judged),
-                "judged": Quantity(of_judged, "count", untold=(int(lacking[node]),)),
+                "instances": coarse(k, without),
+                "judged": coarse(of_judged, without),
                 **{name: derived(one, "instances", "judged") for name, one in shares.items()},
-                "given_without": coarse(int(lacking[node]), int(answers[node])),
+                "given_without": coarse(without, int(answers[node])),
                 of: count(int(labelled[node]), n),
             },
             curator="Judge the other instances on which the model gives this label and that lack "

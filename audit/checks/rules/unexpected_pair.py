@@ -164,7 +164,7 @@ def _evidence(measured: Measurements, row: Mapping[str, Any]) -> dict[str, Quant
         **{name: derived(row[name], *sources, BESIDE) for name in ("ratio_low", "ratio_high")},
         **{name: derived(row[name], *sources) for name in ("p_value", "q_value")},
         "rank": Quantity(row["rank"], "derived", sources=(*sources, BESIDE)),
-        "pairs_judged": Quantity(excess.family),
+        "pairs_judged": Quantity(excess.family, "unnamed"),
     }
 
 

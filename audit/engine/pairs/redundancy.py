@@ -48,7 +48,7 @@ def count_disjoint_pairs(common: Sparse, support: IntArray, least: int) -> int:
     return frequent * (frequent - 1) // 2 - int(common.nnz)
 
 
-LEAST_SUPPORT = 10
+LEAST_SUPPORT = 11
 """Number of instances that must carry each node for a pair to be judged."""
 ALWAYS = 0.95
 """Least lower bound of the share of the rarer node's instances that carry the other node too, from

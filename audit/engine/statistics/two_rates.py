@@ -160,7 +160,7 @@ def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
     return logarithm
 
 
-LEAST_UNITS = 10
+LEAST_UNITS = 11
 """Least number of units in each release for their means to be compared."""
 
 

@@ -78,14 +78,14 @@ def test_few_instances_are_not_judged() -> None:
 
 
 def test_a_patients_stays_count_once() -> None:
-    labels, site = release()
-    one = {instance: "p" if instance < "i020" else instance for instance in labels}
+    labels, site = release(22)
+    one = {instance: "p" if instance < "i022" else instance for instance in labels}
     many = {instance: f"p{int(instance[1:]) // 2}" for instance in labels}
     (finding,) = checked(labels, site, groups=many).findings
 
     assert checked(labels, site, groups=one).findings == ()
-    assert finding.evidence["units"].value == 10
-    assert finding.evidence["instances"].value == 20
+    assert finding.evidence["units"].value == 11
+    assert finding.evidence["instances"].value == 22
     assert "groups" in finding.statement
 
 

@@ -89,7 +89,7 @@ def test_two_nodes_used_as_one_label_are_told() -> None:
 
 
 def test_pairs_of_frequent_nodes_are_the_denominator() -> None:
-    rare = [*ALONE, (9, ["cough"])]
+    rare = [*ALONE, (10, ["cough"])]
 
     assert CHECK.run(measured(rare)).denominator == 3
     assert CHECK.run(measured([*rare, (1, ["cough"])])).denominator == 6
@@ -121,7 +121,7 @@ def test_of_two_that_come_together_the_one_that_hardly_stands_alone_is_named() -
 
 
 ONE, BESIDE = ("asthma", "wheeze", "redundant"), ("asthma", "wheeze", "beside")
-FEW = [(9, ["asthma", "wheeze"]), (90, ["fever", "cough"]), (90, ["fever"]), (90, ["cough"])]
+FEW = [(10, ["asthma", "wheeze"]), (90, ["fever", "cough"]), (90, ["fever"]), (90, ["cough"])]
 EACH_ALONE = [(3, [node]) for node in ("asthma", "wheeze", "flu", "cough")]
 ACROSS = [
     (n, list(pair))
@@ -257,7 +257,7 @@ def test_a_small_cell_hides_all_that_follows_from_it() -> None:
     ("counts", "reason"),
     [
         ([(50, ["asthma"]), (50, ["wheeze"])], "no instance has two labels"),
-        ([(9, ["asthma", "wheeze"])], "no two such nodes are on 10 instances each"),
+        ([(9, ["asthma", "wheeze"])], "no two such nodes are on 11 instances each"),
         ([(9, [])], "no instance has two labels"),
     ],
 )
@@ -304,7 +304,7 @@ class Loops:
         self.expected |= {(b, a): e for (a, b), e in self.expected.items()}
 
     def family(self) -> Iterator[tuple[str, str]]:
-        frequent = [node for node, those in self.carrying.items() if len(those) >= 10]
+        frequent = [node for node, those in self.carrying.items() if len(those) >= 11]
         for a, b in combinations(frequent, 2):
             if not any(self.carrying[node] for node in self.below[a] & self.below[b]):
                 yield a, b

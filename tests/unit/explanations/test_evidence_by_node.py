@@ -150,10 +150,10 @@ def test_longer_evidence_alone_is_no_difference() -> None:
 
 def test_nodes_above_all_examples_and_nodes_of_few_have_no_line() -> None:
     hierarchy = tree("x y < top")
-    rows = [(f"i{n}", "x" if n < 9 else "y", "m", None, 0.9, 0.5, 20, 3, 0) for n in range(40)]
+    rows = [(f"i{n}", "x" if n < 10 else "y", "m", None, 0.9, 0.5, 20, 3, 0) for n in range(40)]
     given_ = pl.DataFrame(rows, schema=EXAMPLES, orient="row")
     assert compare_evidence(given_, hierarchy).is_empty()
-    target = pl.when(pl.int_range(40) < 10).then(pl.lit("x")).otherwise("target")
+    target = pl.when(pl.int_range(40) < 11).then(pl.lit("x")).otherwise("target")
     told = compare_evidence(given_.with_columns(target=target), hierarchy)
     assert told["node"].to_list() == ["x", "y"]
     assert not told["low"].any()

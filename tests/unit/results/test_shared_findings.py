@@ -20,6 +20,7 @@ from audit.disclosure import (
     only_residual_below,
     together,
 )
+from audit.policy.policy import MIN_CELL_OF_PERSONS
 from audit.results.findings import CheckResult, Finding, Part
 from audit.results.shared_findings import (
     numbers_of,
@@ -77,6 +78,13 @@ def test_what_a_check_looked_at_is_a_count_of_instances(
 def test_what_a_check_looked_at_may_be_no_instances() -> None:
     assert checked(10, unit="labels") == 10
     assert checked(10, unit="groups in two splits") == "<11"
+
+
+@pytest.mark.parametrize("unit", ["nodes judged", "pairs of frequent nodes", "comparisons of"])
+def test_how_many_are_frequent_enough_is_withheld_where_less_frequent_ones_are(unit: str) -> None:
+    assert checked(23, unit=unit, min_cell=MIN_CELL_OF_PERSONS) == 23
+    assert checked(23, unit=unit, min_cell=MIN_CELL_OF_PERSONS + 1) == ">0"
+    assert checked(0, unit=unit, min_cell=50) == 0
 
 
 def test_a_denominator_tells_no_count_that_a_finding_withholds() -> None:
