@@ -72,8 +72,12 @@ def proposal_table(
 
 def _surest(table: pl.DataFrame) -> pl.DataFrame:
     sure = pl.col("certainty").replace_strict({"certain": 0, "likely": 1, "review": 2})
-    place = pl.struct(sure, pl.int_range(pl.len())).rank("ordinal").over("instance", "label")
-    return table.filter(pl.col("label").is_null() | (place == 1))
+    lines = table.select("instance", "label", sure, line=pl.int_range(pl.len()))
+    firsts = lines.sort("certainty", maintain_order=True).unique(
+        ["instance", "label"], keep="first"
+    )
+    kept = pl.int_range(pl.len()).is_in(firsts["line"].implode())
+    return table.filter(pl.col("label").is_null() | kept)
 
 
 _NONE = np.empty(0, np.uint32)
