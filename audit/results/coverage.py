@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from audit.disclosure import Told, is_small, shown_parts
+from audit.policy.policy import MIN_CELL_OF_PERSONS
 from audit.results.drift_lines import NODES_A_VALUE, differing
 from audit.results.parts import DriftPart
 from audit.results.value_cells import LABELS, WITH
@@ -108,6 +109,8 @@ def _drift(
             there = those.filter(column=column, value=row["value"])
             there = there if isinstance(instances, int) else there.sort("node")
             compared = not judged.filter(column=column, value=row["value"]).is_empty()
+            if min_cell > MIN_CELL_OF_PERSONS and not isinstance(instances, int):
+                there, compared = there.clear(), False
             rows.append(
                 {
                     "column": column,

@@ -130,6 +130,12 @@ def test_drift_tells_values_and_the_nodes_that_differ() -> None:
     assert (first["node"], first["share"], first["elsewhere_share"]) == ("asthma", 0.8, 70 / 200)
 
 
+@pytest.mark.parametrize("n", [5, 30])
+def test_a_withheld_value_does_not_tell_that_it_was_large_enough(n: int) -> None:
+    row = next(row for row in shown(SITES | {"w": {"saw": n}}, 50) if row["value"] == "w")
+    assert (row["instances"], row["differing"], row["nodes"]) == ("<50", None, [])
+
+
 def test_of_two_values_the_first_is_not_compared() -> None:
     rows = shown({site: SITES[site] for site in "xy"}, 1)
 
