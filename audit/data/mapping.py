@@ -66,15 +66,9 @@ def refusals_of(rows: pl.DataFrame) -> pl.DataFrame:
 
 def mappings_of(mapped: pl.DataFrame) -> pl.DataFrame:
     """A row for each mapped label, as `LabelDataset.mappings`."""
-    return (
-        mapped.group_by("label", "table")
-        .agg(
-            pl.first("node", "added"),
-            pl.len().alias("rows"),
-            pl.col("instance").n_unique().alias("instances"),
-        )
-        .sort("label", "table", nulls_last=True)
-    )
+    counted = {"rows": pl.len(), "instances": pl.col("instance").n_unique()}
+    each = mapped.group_by("label", "table").agg(pl.first("node", "added"), **counted)
+    return each.sort("label", "table", nulls_last=True)
 
 
 def refused_rows(refusals: pl.DataFrame) -> Mapping[str, int]:
