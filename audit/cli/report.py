@@ -83,7 +83,7 @@ def judge(
     from audit.policy.reading import load_policy
     from audit.runs.folder import seal_judged, write_judged_tables, writing_run
     from audit.runs.inputs import judge_again
-    from audit.runs.manifest import with_keyed_data
+    from audit.runs.manifest import decided_in, with_keyed_data
     from audit.runs.read import read_run
     from audit.runs.sealed_run import refuse_lost_key
 
@@ -102,6 +102,7 @@ def judge(
         refuse_lost_key(run, key, forced=force)
         forced += refuse_apart(run, found, force)
         progress("judging")
+        found = replace(found, decided=None if forced else decided_in(run))
         result = with_keyed_data(judge_again(judging, policy, found), key)
         imprint = replace(imprint_of_run(run), day=judging.today)
         with rendering(result.shared(), folder, imprint, pdf, progress) as unrendered:

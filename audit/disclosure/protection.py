@@ -15,26 +15,13 @@ from math import isnan
 from typing import Any, TypeAlias
 
 from audit.disclosure.cells import Cell, Release
+from audit.disclosure.decisions import digest_of
 from audit.disclosure.digits import Range
 from audit.disclosure.forms import Forms
-from audit.disclosure.inference import (
-    SLACK,
-    TOGETHER,
-    Inference,
-    Left,
-    Part,
-    parts_of,
-    reached,
-)
+from audit.disclosure.inference import SLACK, TOGETHER, Inference, Left, Part, parts_of, reached
 from audit.disclosure.known import Known, chains_within, without_shares
 from audit.disclosure.label_sums import LabelSums, of_few_labels
-from audit.disclosure.quantity import (
-    is_small,
-    possible,
-    shown_count,
-    shown_in_steps,
-    shown_parts,
-)
+from audit.disclosure.quantity import is_small, possible, shown_count, shown_in_steps, shown_parts
 from audit.disclosure.sums import Ranges, fewest
 from audit.disclosure.told import Chain, Form, Sets, Told
 from audit.disclosure.whole import WholeInference
@@ -65,6 +52,7 @@ def protect(
     shares: Collection[tuple[Cell, Cell]] = (),
     beside: Iterable[tuple[Cell, Iterable[int]]] = (),
     in_steps: Collection[Cell] = (),
+    before: Mapping[str, Any] | None = None,
 ) -> Protection:
     """Suppress published counts so that all of them together disclose no small cell.
 
@@ -88,6 +76,7 @@ def protect(
         beside: Totals that are printed beside a count that is part of them.
         in_steps: Counts that are told in steps of ``min_cell`` at most (`shown_in_steps`), and
             withheld before others.
+        before: What was `decided` earlier, taken over where all that decides it is the same.
 
     Returns:
         What shows each count itself; ``<m`` if it is small; ``>n-m`` if all but few of a total n
@@ -106,7 +95,10 @@ def protect(
     exact = {release.same(cell) for cell in counts if cell not in in_steps}
     coarse = frozenset(map(release.same, in_steps)) - exact
     found = Protection(release, min_cell, cells, tuple(shares), totals, known, coarse)
-    found._protect()
+    if before is not None and before["of"] == found.decided_by:
+        found.shown = dict(zip(cells, before["shown"], strict=True))
+    else:
+        found._protect()
     return found
 
 
@@ -122,6 +114,17 @@ class Protection:
     known: Known
     in_steps: frozenset[Cell]
     shown: dict[Cell, int | str] = field(default_factory=dict)
+
+    @cached_property
+    def decided_by(self) -> str:
+        """Digest of all that decides what is shown."""
+        beside = sorted((cell, sorted(totals)) for cell, totals in self.beside.items())
+        asked = self.min_cell, self.counts, self.shares, beside, self.known, sorted(self.in_steps)
+        return digest_of(self.release, *asked)
+
+    def decided(self) -> dict[str, Any]:
+        """How each count is shown, in order, ``of`` what decides it; plain data."""
+        return {"of": self.decided_by, "shown": list(self.shown.values())}
 
     def told(self, asked: Iterable[Cell], withheld: Collection[Cell] = ()) -> dict[Cell, int | str]:
         """Counts as they are shown, where some are withheld further."""

@@ -239,6 +239,8 @@ class Record:
     before: tuple[Remembered, ...] = ()
     """What is kept of releases before the reference, from which no number may differ by a small
     cell."""
+    decided: Mapping[str, Any] | None = None
+    """What was decided of small counts before, for `protect` to take over; None to decide anew."""
     sha256: str | None = None
     """Digest of the ``result.json`` that it was read from; None if it was not read from a run."""
 

@@ -204,11 +204,10 @@ class SharedView:
     @cached_property
     def _beside_values(self) -> tuple[Told, Collection[Cell]]:
         """As `shown_by_values`; empty without any."""
-        part, drift = self.run.part(ValueCells), self.run.part(DriftPart)
-        if part is None:
+        if (part := self.run.part(ValueCells)) is None:
             return {}, ()
-        earlier, min_cell = self._earlier, self.run.min_cell
-        return shown_by_values(self._shifts, part, drift, min_cell, earlier, self._tree)
+        its = part, self.run.part(DriftPart), self.run.min_cell, self._earlier, self.tree
+        return shown_by_values(self._shifts, *its)
 
     @cached_property
     def _pictured(self) -> Pictured:
@@ -221,12 +220,12 @@ class SharedView:
     @cached_property
     def _published(self) -> Published:
         """Every published count of nodes and pairs, as it may be shown beside all the others."""
-        if self._tree is None:
-            return self._drawn_counts
-        return self._tree.told(self._counts, self._beside_values[1])
+        tree = self.tree
+        return tree.told(self._counts, self._beside_values[1]) if tree else self._drawn_counts
 
     @cached_property
-    def _tree(self) -> Protection | None:
+    def tree(self) -> Protection | None:
+        """What is decided of counts of nodes and pairs; None where every count may be shown."""
         if self.run.min_cell <= 1:
             return None
         return protect(
@@ -237,6 +236,7 @@ class SharedView:
             shares=self._shares,
             beside=[(cell, quantity.totals) for cell, quantity in self._of_findings],
             in_steps=self._of_analyses.keys() - self._told.keys(),
+            before=self.run.decided,
         )
 
     @cached_property

@@ -18,6 +18,7 @@ from audit.disclosure import (
     inference,
     is_small,
     labelled_below,
+    protect,
     protected,
     protection,
     together,
@@ -145,6 +146,25 @@ def test_what_is_withheld_is_the_same_however_programs_are_tried_first(
             whole = protected(counts, release, MIN_CELL)
 
     assert alone == first == whole
+
+
+@given(releases(), releases())
+@examples(25)
+def test_what_was_decided_is_taken_over_where_all_that_decides_it_is_the_same(
+    drawn: tuple[Release, dict[Cell, int]], other: tuple[Release, dict[Cell, int]]
+) -> None:
+    """Without a program; of other counts, of another release or limit, all is decided anew."""
+    release, counts = drawn
+    before = protect(counts, release, MIN_CELL)
+    fewer = dict(list(counts.items())[1:])
+    with patch.object(protection.Protection, "_protect", side_effect=AssertionError):
+        same = protect(counts, release, MIN_CELL, before=before.decided())
+
+    assert same.shown == before.shown
+    for others in ((*other, MIN_CELL), (release, fewer, MIN_CELL), (release, counts, 4)):
+        asked, told_, limit = others
+        taken = protect(told_, asked, limit, before=before.decided())
+        assert taken.shown == protect(told_, asked, limit).shown
 
 
 def worths(seed: int) -> tuple[np.ndarray, list[Sum], np.ndarray, int]:

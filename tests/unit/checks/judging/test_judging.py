@@ -29,6 +29,7 @@ from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from audit.runs.read import read_run
+from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 
@@ -130,6 +131,29 @@ def test_the_way_back_leads_to_the_same_bytes() -> None:
 
     assert back.shared() == FOUND.shared()
     assert back.findings.equals(FOUND.findings)
+
+
+@given(
+    check=st.sampled_from([check.name for check in CHECKS]),
+    share=st.sampled_from([0.5, 0.7, 0.9, 0.99]),
+    max_findings=st.integers(1, 3),
+    min_cell=st.sampled_from([6, 11]),
+)
+@examples(20)
+def test_what_was_decided_of_small_counts_is_taken_over_where_it_would_be_decided_again(
+    check: str, share: float, max_findings: int, min_cell: int
+) -> None:
+    small = audited(stated(min_cell=11))
+    assert small.view.tree is not None
+    policy = stated(
+        severities={check: "error"},
+        residual_share=threshold(share),
+        max_findings=max_findings,
+        min_cell=min_cell,
+    )
+    again = rejudged(replace(small, decided=small.view.tree.decided()), policy, today=TODAY)
+
+    assert again.shared() == rejudged(small, policy, today=TODAY).shared()
 
 
 @pytest.mark.slow
