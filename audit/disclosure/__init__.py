@@ -58,14 +58,14 @@ from audit.disclosure.quantity import (
     with_tight_bounds,
     withheld_last,
 )
-from audit.disclosure.told import TYPES, Form, seen_whole
-from audit.disclosure.whole import rows_of
+from audit.disclosure.told import Form, seen_whole
+from audit.disclosure.whole import MOST_LABELS, rows_of
 
 __all__ = [
     "AT_MOST",
     "BESIDE",
     "DENOMINATOR",
-    "TYPES",
+    "MOST_LABELS",
     "WHOLE",
     "WITHOUT",
     "Before",

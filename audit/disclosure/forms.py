@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -20,11 +20,12 @@ class Forms:
 
     release: Release
     published: Mapping[Cell, int]
+    whole: bool
 
     @cached_property
     def protected(self) -> tuple[Form, ...]:
         """All sums that are protected where they are small."""
-        every = self.release.carrying if seen_whole(self.release) else ()
+        every = self.release.carrying if self.whole else ()
         return tuple(
             dict.fromkeys(
                 form
@@ -35,17 +36,15 @@ class Forms:
 
     @property
     def every(self) -> tuple[Form, ...]:
-        """The same, and each label and pair of nodes where programs see all labels."""
-        if not seen_whole(self.release):
-            return self.protected
+        """The same where all labels are seen, each label, and of few labels each pair of nodes."""
+        whole, few = replace(self, whole=True), seen_whole(self.release)
         cells = [Cell((self.release.at(name),)) for name in self.release.labels]
-        cells += [together(a, b) for a, b in combinations(self.release.carrying, 2)]
-        return tuple(
-            dict.fromkeys((*self.protected, *(f for c in cells for f in self._of_cell(c))))
-        )
+        cells += [together(a, b) for a, b in combinations(self.release.carrying if few else (), 2)]
+        more = (form for cell in cells for form in whole._of_cell(cell))
+        return tuple(dict.fromkeys((*whole.protected, *more)))
 
     def _of_cell(self, cell: Cell) -> Iterator[Form]:
-        if not cell.by_label or seen_whole(self.release):
+        if not cell.by_label or self.whole:
             yield ((1, cell),)
         if cell.by_label:
             return
@@ -67,7 +66,7 @@ class Forms:
             yield (1, cell), (-1, within)
         children = [carried(child) for child in self.release.children.get(node, ())]
         unpublished = [child for child in children if child not in self.published]
-        if len(unpublished) <= FEW or seen_whole(self.release):
+        if len(unpublished) <= FEW or self.whole:
             for child in unpublished:
                 yield (1, cell), (-1, child)
                 yield ((1, child),)

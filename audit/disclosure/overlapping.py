@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, pairwise, product
@@ -11,19 +11,24 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.disclosure.bounded import NEAR, Bounded
 from audit.disclosure.breakdowns import range_of
 from audit.disclosure.quantity import Shown, is_small, shown_parts
 
 WITHOUT = "without"
 """Ends the name of a set of which nothing tells whether it has any instances."""
-_NEAR = 1e-6
-"""How far an end of a range may be off."""
+_NUMBERS = 1_000_000
+"""Largest number of numbers of cells that are remembered, the latest ones."""
+_SEVERAL = 3
+"""Number of ends that are tried at once."""
 
 
 Value: TypeAlias = tuple[Any, ...]
 """A column, by its place or name, one of its values, and perhaps what of it is counted; or a
 finding, by its id, and one of its counts."""
 Told: TypeAlias = Mapping[Value, Shown]
+_Ends: TypeAlias = list[tuple[float, list[Value]]]
+"""By how much a number falls short of its least and of its most, and the values that make it."""
 Show: TypeAlias = Callable[[Collection[Value]], Told]
 """Gives counts as they are shown where some of them are withheld."""
 
@@ -94,7 +99,7 @@ def shown_within(
         targets += [_Target(readers[-1], row, (least, min_cell - 1)) for least, row in small]
         targets += _of_releases(readers[-1], min_cell)
     once = {(id(one.reader), one.row.tobytes(), *one[2:4], one.told): one for one in targets}
-    targets = [*once.values()]
+    targets = _asked(once.values())
     told = [value for value, n in show(()).items() if isinstance(n, int)]
     certain = {one.told: one for one in targets if one.told in told}
     withheld, shown = dict(certain), show(certain)
@@ -103,16 +108,25 @@ def shown_within(
         if level:
             least_known = [one for one in least_known if one.short(shown)]
             others = {id(one.reader): one.reader.who_knows(empty <= level) for one in least_known}
-            least_known = [one._replace(reader=others[id(one.reader)]) for one in least_known]
+            least_known = _asked(one._replace(reader=others[id(one.reader)]) for one in least_known)
             targets += least_known
-        before = -1
+        before, open_ = -1, targets
         while before != len(withheld):
             before = len(withheld)
-            for target in targets:
+            for target in open_:
                 while leaned := target.leaned(shown) - {*withheld}:
                     withheld[min(leaned, key=lambda one: (counts[one], str(one)))] = target
                     shown = show(withheld)
+            open_ = [one for one in open_ if not one.short(shown)]
     return _told_again(withheld, certain, targets, show)
+
+
+def _asked(targets: Iterable[_Target]) -> list[_Target]:
+    """Targets, of which each reader knows its own."""
+    each = [*targets]
+    for reader in {id(one.reader): one.reader for one in each}.values():
+        reader.asked[:] = [one for one in each if one.reader is reader]
+    return each
 
 
 def _told_again(
@@ -124,17 +138,12 @@ def _told_again(
     """What is shown where the largest counts are told again that nothing needs."""
     shown = show(withheld)
     counts = targets[0].reader.counts if targets else {}
-    gaps = [[gap for gap, _ in target.reach(shown)] for target in targets]
+    left = _asked(target.as_left(shown) for target in targets)
+    least = {id(target): own for target, own in zip(targets, left, strict=True)}
     for value in sorted(withheld.keys() - certain, key=lambda one: (-counts[one], str(one))):
         fewer = {one: why for one, why in withheld.items() if one != value}
         again = show(fewer)
-        first = next(i for i, target in enumerate(targets) if target is withheld[value])
-        order = sorted(range(len(targets)), key=lambda i: i != first)
-        needed = any(
-            gap > own + _NEAR
-            for i in order
-            for (gap, _), own in zip(targets[i].reach(again), gaps[i], strict=True)
-        )
+        needed = any(one.short(again) for one in (least[id(withheld[value])], *left))
         withheld, shown = (withheld, shown) if needed else (fewer, again)
     return shown
 
@@ -184,6 +193,8 @@ class _Reader:
         fuller: Who knows more, and which instances that came with a release each came with here,
             shape (n_releases, n_there).
         told: What was told last.
+        asked: What it is not to learn.
+        points: Numbers of cells, by the release that they came with, that once were possible.
     """
 
     has: Mapping[Value, FloatArray]
@@ -193,22 +204,36 @@ class _Reader:
     there: BoolArray
     fuller: tuple[_Reader, BoolArray] | None = None
     told: list[_Lines] = field(default_factory=list)
+    asked: list[_Target] = field(default_factory=list)
+    points: list[FloatArray] = field(default_factory=list)
 
     def who_knows(self, there: BoolArray) -> _Reader:
         """A reader who knows less of which cells have instances."""
         same = np.eye(len(self.then) + 1, dtype=np.bool_)
-        return replace(self, there=there, told=[], fuller=(self, same))
+        return replace(self, there=there, told=[], asked=[], points=[], fuller=(self, same))
+
+    def lines(self, shown: Told) -> _Lines:
+        """What is known where all this is told."""
+        if not self.told or self.told[-1].shown is not shown:
+            self.told[:] = [_Lines(self, shown)]
+        return self.told[-1]
 
     @property
     def seen(self) -> Iterator[FloatArray]:
-        """What was possible before, and is for who knows more."""
-        yield from (point for one in self.told for point in one.points)
+        """What was possible before, and was for who knows more."""
+        yield from self.points
         if self.fuller is not None:
             fuller, came = self.fuller
             own = np.zeros((came.shape[1], len(self.there)))
-            for point in (point for one in fuller.told for point in one.points):
+            for point in fuller.points:
                 own[:, fuller.there] = point.reshape(len(own), -1)
                 yield (came @ own)[:, self.there].ravel()
+
+    @cached_property
+    def goals(self) -> FloatArray:
+        """What is asked, as sums of numbers of cells, shape (n_asked, n_numbers)."""
+        rows = [self.row(one.row, *one.since) for one in self.asked]
+        return np.array(rows).reshape(len(rows), (len(self.then) + 1) * int(self.there.sum()))
 
     @cached_property
     def contained(self) -> bool:
@@ -255,7 +280,7 @@ class _Lines:
 
     reader: _Reader
     shown: Told
-    points: list[FloatArray]
+    reached: dict[int, tuple[_Target, _Ends | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         reader = self.reader
@@ -264,51 +289,60 @@ class _Lines:
         own = [(reader.has[one], self.shown[one]) for one in (*self.exact, *self.bounds)]
         told = [(reader.row(row), *range_of(n)) for row, n in (*reader.known, *own)]
         lines = [*told, *reader.before]
-        self.rows = np.array([row for row, _, _ in lines])
-        self.low, self.high = np.array([ends for _, *ends in lines], float).T
-        self.equal = self.low == self.high
-        self.above = np.isfinite(self.high) & ~self.equal
-        sums = np.array(self.points).reshape(-1, self.rows.shape[1]) @ self.rows.T
-        fits = ((sums > self.low - _NEAR) & (sums < self.high + _NEAR)).all(axis=1)
-        self.points = [point for point, is_ in zip(self.points, fits, strict=True) if is_]
-
-    def least(self, target: _Target) -> list[tuple[float, list[Value]]] | None:
-        """`_Target.reach` by linear programs; None where no releases have all these counts."""
-        from scipy.optimize import linprog
-
-        goal = self.reader.row(target.row, *target.since)
-        gaps = list[tuple[float, list[Value]]]()
-        reached = [goal @ point for point in self.points]
-        for sign, end in ((1.0, target.ends[0]), (-1.0, -target.ends[1])):
-            if any(sign * one <= end + _NEAR for one in reached):
-                gaps.append((0.0, []))
-                continue
-            found = linprog(sign * goal, *self._bounds)
-            if found.status == _IMPOSSIBLE and self.reader.then:
-                return None
-            self.points += [] if found.x is None else [found.x]
-            gap = max(found.fun - end, 0.0) if found.status == 0 and found.fun is not None else 0.0
-            gaps.append((gap, self._leaned_on(found) if gap > _NEAR else []))
-        return gaps
-
-    def _leaned_on(self, solved: Any) -> list[Value]:
-        """Exact counts that a solution needs; where it needs none, bounds."""
-        weight, of_bounds = np.zeros(len(self.rows)), solved.ineqlin.marginals
-        weight[~self.equal] = of_bounds[self.above.sum() :]
-        weight[self.above] += of_bounds[: self.above.sum()]
-        weight[self.equal] = solved.eqlin.marginals
-        own = zip(weight[len(self.reader.known) :], (*self.exact, *self.bounds), strict=False)
-        needed = [value for n, value in own if n and self.reader.counts[value]]
-        return [value for value in needed if isinstance(self.shown[value], int)] or needed
+        low, high = np.array([ends for _, *ends in lines], float).T
+        self.sums = Bounded(np.array([row for row, _, _ in lines]), low, high)
 
     @cached_property
-    def _bounds(self) -> tuple[Any, FloatArray, Any, FloatArray]:
-        """Bounds and equations as `scipy.optimize.linprog` takes them."""
-        from scipy.sparse import csc_array
+    def points(self) -> FloatArray:
+        """Of what was possible before what still is, and what lets most ends be reached at once."""
+        seen = np.array([*self.reader.seen]).reshape(-1, self.sums.rows.shape[1])
+        self.points = seen[self.sums.fulfilled(seen)]
+        for sign, side in ((1.0, 0), (-1.0, 1)):
+            goals = sign * self.reader.goals
+            ends = sign * np.array([one.ends[side] for one in self.reader.asked])
+            open_ = (goals @ self.points.T).min(axis=1, initial=np.inf) > ends + NEAR
+            before = len(open_) + 1
+            while _SEVERAL <= open_.sum() < before:
+                before = open_.sum()
+                point = self.sums.together(goals[open_], ends[open_])
+                if point is not None:
+                    self._keep(point)
+                    open_ &= goals @ point > ends + NEAR
+        return self.points
 
-        bounds = np.vstack([self.rows[self.above], -self.rows[~self.equal]])
-        ends = np.concatenate([self.high[self.above], -self.low[~self.equal]])
-        return csc_array(bounds), ends, csc_array(self.rows[self.equal]), self.low[self.equal]
+    def _keep(self, point: FloatArray) -> None:
+        self.reader.points.append(point)
+        del self.reader.points[: -max(_NUMBERS // len(point), 1)]
+        self.points = np.vstack([self.points, point])
+
+    def least(self, target: _Target) -> _Ends | None:
+        """`_Target.reach` by linear programs; None where no releases have all these counts."""
+        if id(target) not in self.reached:
+            self.reached[id(target)] = target, self._least(target)
+        return self.reached[id(target)][1]
+
+    def _least(self, target: _Target) -> _Ends | None:
+        goal = self.reader.row(target.row, *target.since)
+        gaps = _Ends()
+        reached = self.points @ goal
+        for sign, end in ((1.0, target.ends[0]), (-1.0, -target.ends[1])):
+            if (sign * reached <= end + NEAR).any():
+                gaps.append((0.0, []))
+                continue
+            found = self.sums.least(sign * goal)
+            if not found.possible and self.reader.then:
+                return None
+            if found.point is not None:
+                self._keep(found.point)
+            gap = 0.0 if found.sum is None else max(found.sum - end, 0.0)
+            gaps.append((gap, self._leaned_on(found.weights) if gap > NEAR else []))
+        return gaps
+
+    def _leaned_on(self, weights: FloatArray) -> list[Value]:
+        """Exact counts that a solution needs; where it needs none, bounds."""
+        own = zip(weights[len(self.reader.known) :], (*self.exact, *self.bounds), strict=False)
+        needed = [value for n, value in own if n and self.reader.counts[value]]
+        return [value for value in needed if isinstance(self.shown[value], int)] or needed
 
 
 class _Target(NamedTuple):
@@ -318,28 +352,30 @@ class _Target(NamedTuple):
 
     reader: _Reader
     row: FloatArray
-    ends: tuple[int, int]
+    ends: tuple[float, float]
     since: tuple[int, ...] = ()
     value: Value | None = None
     told: Value | None = None
 
     def short(self, shown: Told) -> bool:
         """Whether an end falls short."""
-        return any(gap > _NEAR for gap, _ in self.reach(shown))
+        return any(gap > NEAR for gap, _ in self.reach(shown))
 
     def leaned(self, shown: Told) -> set[Value]:
         """The values that make it fall short."""
         return {value for _, values in self.reach(shown) for value in values}
 
-    def reach(self, shown: Told) -> list[tuple[float, list[Value]]]:
+    def as_left(self, shown: Told) -> _Target:
+        """The same with the ends that it reaches."""
+        (less, _), (more, _) = self.reach(shown)
+        return self._replace(ends=(self.ends[0] + less, self.ends[1] - more))
+
+    def reach(self, shown: Told) -> _Ends:
         """By how much each end of a small number falls short, and the values that make it."""
-        reader = self.reader
-        if not reader.told or reader.told[-1].shown is not shown:
-            reader.told[:] = [_Lines(reader, shown, [*reader.seen])]
-        found = reader.told[-1].least(self) if reader.contained else None
+        found = self.reader.lines(shown).least(self) if self.reader.contained else None
         return self._by_each(shown) if found is None else found
 
-    def _by_each(self, shown: Told) -> list[tuple[float, list[Value]]]:
+    def _by_each(self, shown: Told) -> _Ends:
         """Whether each of two releases tells the value exactly, whatever the other one has."""
         nothing, needed = [(0.0, list[Value]()), (0.0, [])], list[Value]()
         if self.value is None or len(self.reader.then) != 1:
@@ -348,11 +384,7 @@ class _Target(NamedTuple):
             n = reader.counts[self.value]
             one = _Target(reader, self.row, (n - 1, n + 1))
             found = one.reach(shown if before is None else before)
-            if min(gap for gap, _ in found) < 1 - _NEAR:
+            if min(gap for gap, _ in found) < 1 - NEAR:
                 return nothing
             needed = needed or [value for _, its in found for value in its]
         return [(float(self.ends[1] - self.ends[0]), needed), (0.0, [])]
-
-
-_IMPOSSIBLE = 2
-"""Status of a linear program that nothing fulfils."""

@@ -23,7 +23,7 @@ from audit.disclosure.known import Known, chains_within, without_shares
 from audit.disclosure.label_sums import LabelSums, of_few_labels
 from audit.disclosure.quantity import is_small, possible, shown_count, shown_in_steps, shown_parts
 from audit.disclosure.sums import Ranges, fewest
-from audit.disclosure.told import Chain, Form, Sets, Told
+from audit.disclosure.told import Chain, Form, Sets, Told, seen_whole
 from audit.disclosure.whole import WholeInference
 
 Step: TypeAlias = tuple[bool, bool, int, Cell, str]
@@ -309,7 +309,7 @@ class Protection:
     @cached_property
     def forms(self) -> Forms:
         """What is protected."""
-        return Forms(self.release, self._published)
+        return Forms(self.release, self._published, seen_whole(self.release))
 
     def _value(self, form: Form, part: Part, chain: Chain) -> int:
         """What a form is; 0 where it is not known of an earlier release."""

@@ -23,7 +23,7 @@ from audit.disclosure.told import Counts, Form, Told
 
 ALL_KINDS = 10_000
 """Largest number of kinds of one label or two in a program."""
-LABELS = 60
+MOST_LABELS = 60
 """Largest number of classes of label of which kinds of three and more are taken in."""
 
 Sum: TypeAlias = tuple[float, list[Bools], list[Bools]]
@@ -88,12 +88,12 @@ class WholeInference(Inference):
     def completed(self, left: Left) -> bool:
         """Whether instances have all these counts; of more than two labels as few as it takes.
 
-        Kinds of more labels are then taken in as they are needed, of at most `LABELS`.
+        Kinds of more labels are then taken in as they are needed, of at most `MOST_LABELS`.
         """
         if self._has_instances(left):
             return True
         every = sum(size for _, size in self.classes)
-        if len(self.classes) > LABELS or not replace(self, most=every)._has_instances(left):
+        if len(self.classes) > MOST_LABELS or not replace(self, most=every)._has_instances(left):
             return False
         self.most = ceil(self.release.assertions / self.release.labelled)
         while not self._has_instances(left):

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.base.schemas import schema
-from audit.disclosure import TYPES
+from audit.disclosure import MOST_LABELS
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.engine.statistics.two_rates import GroupSums, difference_p_value, effective_counts
@@ -150,7 +150,7 @@ def value_cells(
         held=pl.lit(None, _NAMES),
     )
     each = list[pl.DataFrame]()
-    if len(np.unique(direct.indices)) <= TYPES:
+    if len(np.unique(direct.indices)) <= MOST_LABELS:
         own = np.split(np.array(nodes)[direct.indices], direct.indptr[1:-1])
         held = frame.with_columns(held=pl.Series([sorted(one) for one in own], dtype=_NAMES))
         used = [nodes[node] for node in np.flatnonzero(measured.support).tolist()]

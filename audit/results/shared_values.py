@@ -192,7 +192,8 @@ class _Asked:
         if self.tree is None:
             return {}
         before = (cell for known in self.tree.known.earlier for cell in known.ranges)
-        forms = [*self.tree.forms.every, *(((1, cell),) for cell in before)]
+        own = self.tree.forms.every if self.cells.whole else self.tree.forms.protected
+        forms = [*own, *(((1, cell),) for cell in before)]
         rows = self.cells.rows(dict.fromkeys(forms), self.tree.release)
         return {(None, form): row for form, row in rows.items()}
 
@@ -301,10 +302,12 @@ class _Asked:
                 counted = _Counted.of(check["name"], finding["id"], nodes)
                 names = (*counted.nodes, counted.parent) if counted.parent else ()
                 if (names or self.cells.of_all) and self.cells.tell(counted.column, *names):
+                    own = () if counted in self.findings else nodes
                     for name in _COUNTS[counted.check]:
                         shown = finding["counts"].get(name)
                         count = shown if isinstance(shown, int) else None
-                        yield (counted.id, name), (self._row(counted, name), count, shown)
+                        of = " ".join((counted.id, *own)), name
+                        yield of, (self._row(counted, name), count, shown)
 
 
 _Then: TypeAlias = tuple[FloatArray | None, int | None, Shown]
