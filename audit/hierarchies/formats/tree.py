@@ -331,7 +331,9 @@ def _by_what_parents_name(places: list[_Place], shape: Shape) -> tuple[list[_Pla
         return places, []
     columns = {str(places[0].key): ids}
     titles = [shape.title or "", *names.among(places[0].stated, names.TITLES)]
-    for key in sorted(places[0].stated, key=lambda one: one not in titles):
+    stated, others = places[0].stated, {shape.parent, *shape.relations}
+    own = [n for n in stated if not (n in others or names.is_parent(n) or names.is_children(n))]
+    for key in sorted(own, key=lambda one: one not in titles):
         said = [names.spoken(place.stated.get(key), shape.language) for place in places]
         values = {one.strip() for one in said if isinstance(one, str) and one.strip()}
         if len(values) >= len(ids) and (key in titles or 2 * len(above & values) > len(above)):
