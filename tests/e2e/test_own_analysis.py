@@ -151,10 +151,10 @@ def test_its_tables_and_findings_are_in_the_result() -> None:
     assert SECRET not in json.dumps(shared)
 
 
-def test_small_cells_of_it_are_protected() -> None:
-    (asthma, heart) = audited(min_cell=20).shared()["analyses"]["lengths"]["by_label"]
+def test_small_cells_of_it_are_protected_and_its_small_nodes_left_out() -> None:
+    (asthma,) = audited(min_cell=20).shared()["analyses"]["lengths"]["by_label"]
 
-    assert (asthma["instances"], heart["instances"], heart["mean"]) == (">19", "<20", None)
+    assert (asthma["node"], asthma["instances"]) == ("asthma", ">19")
 
 
 def test_a_run_of_it_is_read_back_without_its_class(runs: Path) -> None:
