@@ -329,21 +329,21 @@ def _by_what_parents_name(places: list[_Place], shape: Shape) -> tuple[list[_Pla
     above = {parent for place in places for parent in place.parents} - ids
     if shape.child or not above or any(place.key is None for place in places):
         return places, []
-    columns = {str(places[0].key): ids}
-    titles = [shape.title or "", *names.among(places[0].stated, names.TITLES)]
-    stated, others = places[0].stated, {shape.parent, *shape.relations}
+    columns, stated = {str(places[0].key): [place.node for place in places]}, places[0].stated
+    titles = [shape.title or "", *names.among(stated, names.TITLES)]
+    others = {shape.parent, *shape.relations}
     own = [n for n in stated if not (n in others or names.is_parent(n) or names.is_children(n))]
     for key in sorted(own, key=lambda one: one not in titles):
         said = [names.spoken(place.stated.get(key), shape.language) for place in places]
-        values = {one.strip() for one in said if isinstance(one, str) and one.strip()}
-        if len(values) >= len(ids) and (key in titles or 2 * len(above & values) > len(above)):
-            columns[key] = values
+        texts = [one.strip() if isinstance(one, str) else "" for one in said]
+        named = key in titles or 2 * len(above.intersection(texts)) > len(above)
+        if named and all(texts) and len({*texts}) >= len(ids):
+            columns[key] = texts
     found, told = names.named_by(above, columns, len(places), "nodes")
     if not told:
         return places, []
-    nodes = [str(names.spoken(one.stated[found], shape.language)).strip() for one in places]
     called = [one.title or (one.node if one.named else None) for one in places]
-    by_key = zip(places, nodes, called, strict=True)
+    by_key = zip(places, columns[found], called, strict=True)
     return [replace(one, node=n, title=None if n == t else t) for one, n, t in by_key], told
 
 

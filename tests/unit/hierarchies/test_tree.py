@@ -148,3 +148,13 @@ def test_nodes_go_by_the_key_whose_values_the_parents_are(own: str, tmp_path: Pa
     assert found.titles[found.index("bak")] == "Bakeries"
     assert [one.decision for one in found.readings] == [f"nodes go by {own!r}"]
     assert load_hierarchy(path, child="title").parents("Bagels") == ("bak", "foo")
+
+
+def test_nodes_go_by_no_key_that_a_record_lacks(tmp_path: Path) -> None:
+    every: list[dict[str, Any]] = [
+        {"title": "Food", "alias": "foo", "parents": []},
+        {"title": "Bakeries", "alias": "bak", "parents": ["foo"]},
+        {"title": "Bakeries", "parents": ["foo"]},
+    ]
+    (path := tmp_path / "categories.json").write_text(json.dumps(every))
+    assert load_hierarchy(path).parents("Bakeries") == ("foo",)
