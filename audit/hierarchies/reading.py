@@ -206,7 +206,8 @@ def hierarchy_hint(data: str) -> str:
         if path.is_file() and paths.has_levels(path, first_bytes(path), instances=True):
             found = load_hierarchy(path, format=paths.LEVELS.name, instances=True)
             if all(any(map(str.isalpha, node)) for node in found.nodes):
-                return f"--hierarchy {quote(data)} if {found.readings[0].decision}"
+                said = (one.decision for one in found.readings if "levels" in one.option)
+                return f"--hierarchy {quote(data)} if {next(said)}"
     return "--hierarchy FILE names one, --hierarchy icd9cm one that is built in"
 
 

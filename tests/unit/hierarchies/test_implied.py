@@ -324,12 +324,16 @@ WAYS = [(top, group, one) for top, of in TREE.items() for group in of for one in
 def test_data_with_levels_are_their_own_hierarchy_where_they_are_named_as_it(
     heading: str, row: str, tmp_path: Path
 ) -> None:
-    rows = [row.format(*WAYS[n % len(WAYS)], n=n) for n in range(40)]
+    rows = [row.format(*WAYS[n % len(WAYS)], n=n) for n in range(400)]
     path = str(tmp_path / "data.csv")
-    Path(path).write_text("\n".join([heading, *rows, ""]))
-    with pytest.raises(AuditError) as caught:
-        Settings(dataset=path)
-    assert caught.value.hint.startswith(f"--hierarchy {path} if ")
+    for notes in (["", "Source: the shop"], []):
+        Path(path).write_text("\n".join([heading, *rows, *notes, ""]))
+        with pytest.raises(AuditError) as caught:
+            Settings(dataset=path)
+        assert caught.value.hint.startswith(f"--hierarchy {path} if ")
+        assert re.search(
+            r"are levels from the top down$|joins the names of paths", caught.value.hint
+        )
 
     data = audit.load_labels(path, path)
     tree = data.hierarchy
@@ -339,7 +343,7 @@ def test_data_with_levels_are_their_own_hierarchy_where_they_are_named_as_it(
     assert set(called) == {name for way in WAYS for name in way}
     for top, group, leaf in WAYS:
         assert {called[top], called[group]} <= {*tree.ancestors(called[leaf])}
-    assert len(data.instances) == 40
+    assert len(data.instances) == 400
     assert not data.ledger.refused
     assert {tree.nodes[n] for n in data.direct.indices} == {called[way[2]] for way in WAYS}
 
