@@ -1,6 +1,6 @@
 # Set-up and checks. `make demo` and `make test` need nothing but Python 3.11+ and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-all test-bounds explore mutate nightly check bench gallery audits dist bill clean
+.PHONY: help demo docs test net test-all test-bounds explore mutate nightly check bench gallery audits dist bill clean
 ROOMS := disclosure seal readers scan
 SHELL := /bin/sh
 PYTHON ?= python3
@@ -13,7 +13,7 @@ export PIP_BUILD_CONSTRAINT := constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 # There is a test on every core: threads of a product of matrices or a table would wait.
 export OPENBLAS_NUM_THREADS := 1
-test test-all explore: export POLARS_MAX_THREADS := 1
+test net test-all explore: export POLARS_MAX_THREADS := 1
 # Pins are of one kernel of OpenBLAS: those of other processors round otherwise.
 ifeq ($(shell uname -m),x86_64)
 export OPENBLAS_CORETYPE := Haswell
@@ -28,6 +28,9 @@ demo: $(VENV)/.demo  ## Audit sample_data/ and say where the report lies
 
 test: $(VENV)/.test  ## Run all tests but the slow ones, on fewer examples
 	$(PYTEST) -m 'not slow' --hypothesis-profile=few $(PYTEST_ARGS)
+
+net: $(VENV)/.test  ## Run what holds on to public doors alone: laws, cases, commands, papers
+	$(PYTEST) tests/laws tests/cases tests/commands tests/papers $(PYTEST_ARGS)
 
 test-all: $(VENV)/.test  ## Run every test on all examples, as CI does
 	$(PYTEST) $(PYTEST_ARGS)
