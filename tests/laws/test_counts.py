@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import combinations
 from random import Random
 from typing import Any
 
@@ -19,7 +18,7 @@ from fixtures import brute_force as plain
 from fixtures import brute_force_counts as counts
 from fixtures import brute_force_metrics as places
 from fixtures.brute_force import Pair, Parents
-from fixtures.small_worlds import ODD, ROOT, World, label_worlds, shuffled, tree_of
+from fixtures.small_worlds import ODD, ROOT, World, label_worlds, shuffled
 
 TO_1E12 = {"rel": 1e-12, "abs": 1e-12}
 COUNTED = ("support_a", "support_b", "joint", "joint_entailed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations_with_replacement
 from random import Random
 from typing import Any
 
@@ -262,7 +262,7 @@ def test_other_names_of_a_tree_permute_all_that_no_tie_decides(seed: int, random
 def test_a_pair_that_the_policy_expects_is_no_finding_and_is_counted() -> None:
     release = planted(300243, tree=True, **LARGE)
     wanted = oracle.scan(oracle.Release(release.parents, release.labels), oracle.Limits())
-    first, *others = wanted.reported
+    first = wanted.reported[0]
     expected = {"nodes": first, "source": "a textbook"}
     result = audited(release, oracle.Limits(), expected=[expected])
     covered = [pair for pair in wanted.reported if at_or_below(release, pair, first)]
@@ -286,8 +286,8 @@ def two_sides(*counts: tuple[int, str]) -> Planted:
     return Planted(edges | tops, {f"i{n:04}": own for n, own in enumerate(labels)})
 
 
-BESIDE = [(20, f"a{i} b{(i + 1) % 4} c{(i + 2) % 4}") for i in range(4)] + [
-    (20, f"a{i} b{(i + 2) % 4} c{(i + 3) % 4}") for i in range(4)
+BESIDE = [(13 + 2 * i, f"a{i} b{(i + 1) % 4} c{(i + 2) % 4}") for i in range(4)] + [
+    (14 + 3 * i, f"a{i} b{(i + 2) % 4} c{(i + 3) % 4}") for i in range(4)
 ]
 
 
@@ -331,11 +331,8 @@ def test_what_is_all_in_one_label_below_both_is_not_judged_up_to_a_tenth_of_the_
         labels = [{"x", "o"}] * shared + [{"p", "o"}] * (10 - shared) + [{"q", "o", "p"}] * 9
         release = Planted(edges, {f"i{n:02}": frozenset(own) for n, own in enumerate(labels)})
         compare(release, oracle.Limits(2, 1.05, 0.9))
-    judged = {pair for pair in combinations("opqx", 2)} & set(
-        oracle.scan(
-            oracle.Release(release.parents, release.labels), oracle.Limits(2, 1.05, 0.9)
-        ).family
-    )
+    given = oracle.Release(release.parents, release.labels)
+    judged = oracle.scan(given, oracle.Limits(2, 1.05, 0.9)).family
     assert ("p", "q") not in judged
 
 
