@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -18,6 +19,7 @@ from fixtures import brute_force as plain
 from fixtures import brute_force_counts as counts
 from fixtures import brute_force_metrics as places
 from fixtures.brute_force import Pair, Parents
+from fixtures.planted_pairs import planted
 from fixtures.small_worlds import ODD, ROOT, World, label_worlds, shuffled
 
 TO_1E12 = {"rel": 1e-12, "abs": 1e-12}
@@ -152,44 +154,15 @@ def test_sums_over_groups_count_each_group_once_however_many_instances_it_has(
             assert pair["group_sum"] == (pytest.approx(wanted, rel=1e-9) if wanted else None)
 
 
-def by_paths(parents: Parents, values: Mapping[str, float]) -> dict[str, float]:
-    """What reaches each node, once by each path."""
-
-    def ends(node: str) -> Iterator[str]:
-        yield node
-        for parent in parents[node]:
-            yield from ends(parent)
-
-    total = dict.fromkeys(parents, 0.0)
-    for node, value in values.items():
-        for end in ends(node):
-            total[end] += value
-    return total
-
-
-def by_mimic_rule(parents: Parents, values: Mapping[str, float]) -> dict[str, float]:
-    """Own values of nodes that have one, of others what their children have."""
-
-    def of(node: str) -> float:
-        return values.get(node, 0) or math.fsum(of(c) for c in places.children(parents, node))
-
-    return {node: of(node) for node in parents}
-
-
-READINGS: Mapping[str, Callable[[Parents, Mapping[str, float]], dict[str, float]]] = {
-    "paths": by_paths,
-    "mimic": by_mimic_rule,
-}
-
-
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("reading", ["paths", "mimic"])
 @given(world=label_worlds())
 def test_in_each_reading_of_an_aggregated_value_confusion_is_of_these_values(
     reading: Any, world: World
 ) -> None:
     found = pairs_of(world.audited(audit.Policy(aggregation=reading)))
     values = [
-        READINGS[reading](world.parents, dict.fromkeys(own, 1)) for own in world.labels.values()
+        plain.reaching(world.parents, dict.fromkeys(own, 1), reading)
+        for own in world.labels.values()
     ]
     assert column(found, "joint") == plain.joints(world.parents, world.labels)
     for (a, b), row in found.items():
@@ -229,3 +202,29 @@ def test_an_unused_leaf_changes_no_count_of_another_node(world: World, data: st.
     numbers = ("node", "direct", "support", "group_sum", "label_sum", "label_squares")
     kept = after.nodes.filter(pl.col("node") != leaf)
     assert kept.select(numbers).equals(before.nodes.select(numbers))
+
+
+ASKED: tuple[Callable[[pl.LazyFrame | pl.DataFrame], Any], ...] = (
+    lambda pairs: pairs.filter(pl.col("support_a") > 2).select("a", "b", "lift"),
+    lambda pairs: pairs.filter(pl.col("relation") == "sibling"),
+    lambda pairs: pairs.filter(pl.col("joint") > 1).head(3),
+    lambda pairs: pairs.head(2),
+    lambda pairs: pairs.select("lca", "confusion"),
+    lambda pairs: pairs.filter(pl.col("a") == "").select("p_value"),
+)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_what_is_asked_of_pairs_is_the_same_of_a_run_that_was_read_back(
+    grouped: bool, tmp_path: Path
+) -> None:
+    release = planted(1, tree=False, grouped=grouped)
+    result = audit.run_audit(release.dataset())
+    read = audit.read_run(audit.write_run(result, tmp_path / "run"))
+    whole = result.pairs.collect()
+
+    assert read.pairs.collect().equals(whole)
+    assert read.nodes.equals(result.nodes)
+    for ask in ASKED:
+        for pairs in (result.pairs, read.pairs):
+            assert ask(pairs).collect().equals(ask(whole))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -191,20 +191,6 @@ def test_preference_between_every_two_subgraphs_is_that_of_plain_python(
                 same({name: found[name] for name in own}, own)
 
 
-def reaching(parents: plain.Parents, line: Mapping[str, float], reading: str) -> dict[str, float]:
-    """Values of nodes, once by each path, or of a node's children where it has none of its own."""
-
-    def by_paths(node: str) -> float:
-        return line.get(node, 0) + math.fsum(map(by_paths, oracle.children(parents, node)))
-
-    def by_mimic_rule(node: str) -> float:
-        below = map(by_mimic_rule, oracle.children(parents, node))
-        return line.get(node, 0) or math.fsum(below)
-
-    rule: Callable[[str], float] = by_paths if reading == "paths" else by_mimic_rule
-    return {node: rule(node) for node in parents}
-
-
 @pytest.mark.parametrize("reading", ["paths", "mimic"])
 @given(world=score_worlds(single=True))
 def test_in_other_readings_answers_and_entropies_at_a_cut_are_of_the_aggregated_values(
@@ -212,7 +198,7 @@ def test_in_other_readings_answers_and_entropies_at_a_cut_are_of_the_aggregated_
 ) -> None:
     found = rows_of(world.audited(audit.Policy(aggregation=reading), single_label=True))
     parents, (cuts, compared) = world.parents, moves(world.parents, False)
-    lines = [(line, reaching(parents, line, reading)) for line in world.predicted.values()]
+    lines = [(line, plain.reaching(parents, line, reading)) for line in world.predicted.values()]
     for at, cut in cuts.items():
         right = ties = n = 0
         for gold, (_, values) in zip(world.golds, lines, strict=True):
@@ -326,7 +312,7 @@ def test_a_seed_moves_intervals_alone_and_order_moves_nothing() -> None:
     assert sum(first[name][1:] != other[name][1:] for name in first) > 6
 
 
-@pytest.mark.parametrize("share", [0.5, 0.9])
+@pytest.mark.parametrize("share", [0.5, 0.9, 1.0])
 def test_the_interval_of_a_share_is_about_two_standard_errors_wide(share: float) -> None:
     n = 400
     right = {f"i{place:03}": (place * 7) % n < share * n for place in range(n)}
@@ -343,12 +329,3 @@ def test_the_interval_of_a_share_is_about_two_standard_errors_wide(share: float)
     assert (row["value"], row["n"]) == (share, n)
     assert row["low"] == pytest.approx(share - reach, abs=reach / 4)
     assert row["high"] == pytest.approx(share + reach, abs=reach / 4)
-
-
-def test_a_share_of_all_or_none_has_an_interval_without_width() -> None:
-    world = World(*tree_of("x y < all"), {"i": ["x"], "j": ["x"]}, scores={
-        "i": {"x": 1.0}, "j": {"x": 1.0}})  # fmt: skip
-    row = rows_of(world.audited(single_label=True))[
-        key("accuracy", aggregation="descendants", depth_to=1)
-    ]
-    assert (row["value"], row["low"], row["high"]) == (1, 1, 1)

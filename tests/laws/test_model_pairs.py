@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import gammainc, stdtrit
+from scipy.special import gammainc
 from scipy.stats import binom
 
 import audit
@@ -21,6 +21,7 @@ from fixtures import brute_force_metrics as places
 from fixtures import brute_force_scores as scored
 from fixtures.brute_force_counts import in_line
 from fixtures.brute_force_scan import adjusted
+from fixtures.brute_force_shares import wilson
 from fixtures.small_worlds import World, score_worlds, tree_of
 
 THRESHOLDS = st.sampled_from([1e-5, 1 / 64, 31 / 64, 0.5, 1.0])
@@ -106,36 +107,6 @@ def test_pairs_of_sets_are_those_of_labels_that_say_the_same(world: World) -> No
             assert row[name] == wanted[pair][name]
         assert row["co_predicted"] == row["joint"]
         assert row["confusion"] == pytest.approx(wanted[pair]["confusion"], rel=1e-12)
-
-
-@pytest.mark.parametrize("transform", ["softmax", "sigmoid"])
-def test_raw_outputs_become_scores_by_the_function_that_is_named(transform: Any) -> None:
-    nodes, edges = tree_of("x y < a", "z < b", "a b < all")
-    raw = {
-        "i": {"x": 2.0, "y": -1.0, "z": 0.0}, "j": {"x": -3.0, "y": 0.5, "z": 0.5},
-    }  # fmt: skip
-    world = World(nodes, edges, {"i": ["x"], "j": ["z"]}, scores=raw)
-    model = world.predictions(transform=transform)
-    total = {name: math.fsum(math.exp(v) for v in line.values()) for name, line in raw.items()}
-    wanted = {
-        name: {
-            node: math.exp(value) / total[name]
-            if transform == "softmax"
-            else 1 / (1 + math.exp(-value))
-            for node, value in line.items()
-        }
-        for name, line in raw.items()
-    }
-    assert model.single_label is (transform == "softmax")
-    result = audit.run_audit(world.dataset, predictions=model)
-    scores = replace(world, scores=wanted)
-    decided = [
-        {node for node, score in line.items() if score >= 0.5}
-        if transform == "sigmoid"
-        else {str(places.best_node(line))}
-        for line in wanted.values()
-    ]
-    same_pairs(scores, result, 1e-5, decided)
 
 
 TREE = tree_of("x0 x1 x2 < x", "y0 y1 < y", "w < x y", "x y z < all")
@@ -293,14 +264,6 @@ def same_behaviours(world: World, result: audit.AuditResult) -> None:
         assert (row["instances"], row["of"]) == (len(names), n)
         assert row["examples"] == names[:5]
         assert (row["low"], row["high"]) == pytest.approx(wilson(len(names), n), abs=1e-12)
-
-
-def wilson(k: float, n: float) -> tuple[float, float]:
-    """The bounds at which the score test of a share just does not reject."""
-    z = float(stdtrit(1e12, 0.975))
-    p = k / n
-    centre, reach = p + z**2 / (2 * n), z * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    return max(0.0, (centre - reach) / (1 + z**2 / n)), min(1.0, (centre + reach) / (1 + z**2 / n))
 
 
 @given(score_worlds(single=True))

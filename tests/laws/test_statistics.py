@@ -11,16 +11,15 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from scipy.special import betainc, betaln, expit
-from scipy.stats import beta, chi2, hypergeom
+from scipy.stats import chi2, hypergeom
 from scipy.stats import t as student
 
 import audit
 from fixtures import brute_force as plain
 from fixtures import brute_force_counts as counts
 from fixtures.brute_force_metrics import depth
-from fixtures.brute_force_scan import adjusted
+from fixtures.brute_force_shares import Share, newcombe, q_values
 from fixtures.small_worlds import World, label_worlds, tree_of
 
 RATE = 0.05
@@ -29,84 +28,6 @@ KINDS = {"all": {"other", "unspecified"}, "other": {"other"}, "unspecified": {"u
 
 def stated(**values: float) -> dict[str, Any]:
     return {name: {"value": value, "reason": "drawn"} for name, value in values.items()}
-
-
-def wilson(k: float, n: float) -> tuple[float, float]:
-    """Where the score test of a share just does not reject at five per cent."""
-    if n <= 0:
-        return 0.0, 1.0
-    z, p = 1.959963984540054, k / n
-    centre, reach = p + z**2 / (2 * n), z * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    return max(0.0, (centre - reach) / (1 + z**2 / n)), min(1.0, (centre + reach) / (1 + z**2 / n))
-
-
-def newcombe(one: float, n: float, other: float, m: float) -> tuple[float, float]:
-    (low, high), (low_2, high_2) = wilson(one * n, n), wilson(other * m, m)
-    below, above = math.hypot(one - low, high_2 - other), math.hypot(high - one, other - low_2)
-    return one - other - below, one - other + above
-
-
-def q_values(p_values: Sequence[float]) -> list[float]:
-    found = adjusted({(str(i), ""): p for i, p in enumerate(p_values)})
-    return [found[str(i), ""] for i in range(len(p_values))]
-
-
-class Share:
-    """Instances that count among some, by group."""
-
-    def __init__(self, world: World, among: set[str], counting: set[str]) -> None:
-        group = world.groups or {}
-        by: dict[str, list[int]] = {}
-        for name in among:
-            own = by.setdefault(f"of {group[name]}" if name in group else name, [0, 0])
-            own[0] += name in counting
-            own[1] += 1
-        self.by_group = list(by.values())
-        self.k, self.n = len(counting & among), len(among)
-        several = any(len({*own}) for own in [world.groups or {}])
-        self.groups = len(by) if several else self.n
-        self.effective = self._effective() if several else float(self.n)
-
-    @property
-    def value(self) -> float:
-        return self.k / self.n if self.n else 0.0
-
-    def _effective(self) -> float:
-        n, g, share = self.n, len(self.by_group), self.value
-        if not n:
-            return 0.0
-        squares = math.fsum(m * m for _, m in self.by_group)
-        if g < 2 or share in (0, 1):
-            return n**2 / squares
-        ratio = g / (g - 1) * math.fsum((k - share * m) ** 2 for k, m in self.by_group) / n**2
-        between = math.fsum((k - share * m) ** 2 / m for k, m in self.by_group) / (g - 1)
-        alike = 0.0
-        if n > g:
-            within = math.fsum(k * (m - k) / m for k, m in self.by_group) / (n - g)
-            typical = (n - squares / n) / (g - 1)
-            alike = max((between - within) / (between + (typical - 1) * within), 0.0)
-        effect = max(ratio / (share * (1 - share) / n), 1 + (squares / n - 1) * alike, 1.0)
-        return max(n / effect, 1.0)
-
-    @property
-    def worth(self) -> float:
-        """Korn and Graubard's number, smaller where there are few groups."""
-        if self.groups >= self.n:
-            return self.effective
-        if self.groups < 2:
-            return 0.0
-        quantiles = [student.ppf(0.975, m - 1) for m in (self.n, self.groups)]
-        return self.effective * float((quantiles[0] / quantiles[1]) ** 2)
-
-    def p_above(self, limit: float) -> float:
-        k, n = self.value * self.effective, self.effective
-        if k <= 0 or self.groups < min(self.n, 2):
-            return 1.0
-        exact = float(beta.cdf(limit, k, n - k + 1))
-        if self.groups >= self.n:
-            return exact
-        z = (self.value - limit - 1 / (2 * n)) / math.sqrt(limit * (1 - limit) / n)
-        return max(exact, float(student.sf(z, self.groups - 1)))
 
 
 def shares_of(
@@ -128,7 +49,7 @@ def shares_of(
                 if {residual.get(label) for label in world.labels[i] & below} <= kinds
             }  # fmt: skip
             if labelled:
-                found[node, kind] = Share(world, labelled, only)
+                found[node, kind] = Share.of(labelled, only, world.groups)
     return found
 
 
@@ -159,9 +80,7 @@ def test_residual_use_below_every_parent_is_that_of_a_plain_search(world: World)
     for key, row in residual_rows(result).items():
         own = shares[key]
         assert row["shrunk"] == row["share"]
-        assert (row["low"], row["high"]) == pytest.approx(
-            wilson(own.value * own.worth, own.worth), abs=1e-12
-        )
+        assert (row["low"], row["high"]) == pytest.approx(own.interval, abs=1e-12)
 
 
 NAMES = ("gout", "flu", "burn", "cyst", "rash", "ache", "boil", "wart", "scab", "corn")
@@ -231,7 +150,8 @@ def test_shares_of_ten_parents_or_more_that_differ_are_drawn_toward_each_other(g
         assert spread > chi2.ppf(0.95, 11)
         a, b, weight = posterior(fitted)
         for parent, share in own.items():
-            row, k, n = rows[parent, kind], share.value * share.worth, share.worth
+            n = share.at_freedom
+            row, k = rows[parent, kind], share.value * n
             mean = float(weight @ ((a + k) / (a + b + n)))
             assert row["shrunk"] == pytest.approx(mean, abs=2e-3)
             for end, level in (("low", 0.025), ("high", 0.975)):
@@ -251,7 +171,7 @@ def test_fewer_shares_or_such_as_chance_makes_stand_as_they_are_with_wilsons_int
         own = shares[parent, kind]
         if kind == "all":
             assert row["shrunk"] == row["share"]
-            assert (row["low"], row["high"]) == pytest.approx(wilson(own.k, own.n), abs=1e-12)
+            assert (row["low"], row["high"]) == pytest.approx(own.interval, abs=1e-12)
 
 
 def overuse(result: audit.AuditResult) -> list[dict[str, Any]]:
@@ -277,29 +197,6 @@ def test_a_share_is_high_where_its_interval_and_its_test_say_so_from_thirty_inst
         assert found[parent]["instances"] == judged[parent].k
         assert found[parent]["of"] == judged[parent].n
         assert found[parent]["q_value"] == pytest.approx(q[parent], rel=1e-7)
-
-
-def compared(here: Share, there: Share) -> tuple[float, float, float, float] | None:
-    """Difference, interval and p value at one design effect; None where there is too little."""
-    if not here.n or not there.n:
-        return None
-    worth = min(here.effective / here.n, there.effective / there.n)
-    n, m = here.n * worth, there.n * worth
-    pooled = (here.k + there.k) / (here.n + there.n)
-    if min(n, m) * min(pooled, 1 - pooled) < 5:
-        return None
-    scale = 1 / n + 1 / m
-    distance = max(abs(here.value - there.value) - scale / 2, 0.0)
-    freedom = min(here.groups, there.groups) - 1
-    p = 2 * student.sf(distance / math.sqrt(pooled * (1 - pooled) * scale), freedom)
-    low, high = newcombe(here.value, at_freedom(here, n), there.value, at_freedom(there, m))
-    return here.value - there.value, low, high, float(p)
-
-
-def at_freedom(share: Share, effective: float) -> float:
-    moved = Share.__new__(Share)
-    moved.__dict__ = {**share.__dict__, "effective": effective}
-    return moved.worth
 
 
 EVERY = stated(false_discovery_rate=1.0, residual_difference=0.0, residual_share=1.0)
@@ -337,9 +234,9 @@ def test_shares_of_the_values_of_a_column_are_compared_by_the_score_test(
         )
         for parent, kind in every:
             if kind == "all" and every[parent, kind].n >= 30:
-                sides = (side.get((parent, kind)) for side in (here, there))
-                one = compared(*(side or Share(divided, set(), set()) for side in sides))
-                if one is not None:
+                none = Share([], not groups)
+                sides = [side.get((parent, kind), none) for side in (here, there)]
+                if (one := sides[0].less(sides[1])) is not None:
                     wanted[parent, "site", value] = one
     assert len(wanted) > 2
     same_differences(result, wanted)
@@ -354,7 +251,7 @@ def test_shares_are_compared_with_those_of_a_reference_where_both_releases_have_
     )
     then, now = (shares_of(one, residual_of(one)) for one in (before, after))
     pairs = {
-        (parent, "reference", ""): compared(own, then[parent, kind])
+        (parent, "reference", ""): own.less(then[parent, kind])
         for (parent, kind), own in now.items()
         if kind == "all" and own.n >= 30
     }
@@ -518,16 +415,3 @@ def test_a_loss_of_depth_against_a_reference_is_that_of_the_mean_over_labels(
     if said:
         found = [said[0][name] for name in ("lost", "lost_low", "lost_high")]
         assert found == pytest.approx([lost, lost - reach, lost + reach], rel=1e-9)
-
-
-@given(st.data())
-def test_a_policy_of_other_limits_judges_by_them(data: st.DataObject) -> None:
-    least = data.draw(st.sampled_from([30, 31, 60, 61]))
-    world = gouts(3, [30, 31, 60, 60], spread=True)
-    result = world.audited(audit.Policy(**stated(residual_instances=least)))
-    shares = shares_of(world, residual_of(world))
-    check = next(one for one in result.checks if one.name == "residual_overuse")
-
-    assert check.denominator == sum(
-        own.n >= least for (_, kind), own in shares.items() if kind == "all"
-    )
