@@ -1,0 +1,128 @@
+"""Data in several blocks or batches: every number is that of the data as a whole."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from random import Random
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import audit
+from fixtures import brute_force as plain
+from fixtures.doors import audited_in_batches
+from fixtures.planted_pairs import Planted, planted
+from fixtures.small_worlds import World, label_worlds, tree_of
+
+KINDS = {"instance": pl.String, "label": pl.String}
+
+
+def same(found: audit.AuditResult, wanted: audit.AuditResult) -> None:
+    """All tables; confusion is added up in another order."""
+    for name in ("nodes", "edges", "residuals", "strata", "branch_pairs"):
+        assert_equal(getattr(found, name), getattr(wanted, name))
+    assert_equal(found.pairs.collect(), wanted.pairs.collect())
+    for name in ("rows_read", "rows_mapped", "refused", "instances", "instances_without_labels"):
+        assert found.ledger[name] == wanted.ledger[name]
+
+
+def assert_equal(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
+    assert found.columns == wanted.columns
+    close = [name for name, kind in wanted.schema.items() if kind == pl.Float64]
+    assert found.drop(close).equals(wanted.drop(close))
+    for name in close:
+        for one, other in zip(found[name].to_list(), wanted[name].to_list(), strict=True):
+            near = None if other is None else pytest.approx(other, rel=1e-12, abs=1e-12)
+            assert one == near, name
+
+
+SAME_CHECKS = ("unknown_code", "redundant_nodes", "unexpected_pair", "duplicate_label",
+               "parent_and_child", "empty_instance", "record_cap")  # fmt: skip
+
+
+def same_checks(found: audit.AuditResult, wanted: audit.AuditResult) -> None:
+    told, wanting = ({check.name: check for check in one.checks} for one in (found, wanted))
+    for name in SAME_CHECKS:
+        one, other = told[name], wanting[name]
+        assert (name, one.denominator) == (name, other.denominator)
+        assert [finding.id for finding in one.findings] == [f.id for f in other.findings]
+
+
+@given(label_worlds(), st.integers(1, 9), st.booleans(), st.data())
+def test_counted_in_batches_of_any_size_all_tables_are_those_of_instances_in_memory(
+    world: World, batch: int, listed: bool, data: st.DataObject
+) -> None:
+    lacking = data.draw(st.sampled_from([[], ["?"], ["?", "?", "!"]]))
+    rows = {name: [*own, *lacking[: len(own)]] for name, own in world.rows.items()}
+    policy = audit.Policy(residual_nodes=tuple(leaves_of(world)[::2]))
+    frame = pl.DataFrame(
+        [(name, label) for name, own in rows.items() for label in own or (None,)],
+        KINDS,
+        orient="row",
+    )
+    if listed:
+        lists = {"instance": pl.String, "labels": pl.List(pl.String)}
+        frame = pl.DataFrame({"instance": [*rows], "labels": [*rows.values()]}, lists)
+    found = audited_in_batches(frame, world.hierarchy, batch, policy)
+
+    wanted = audit.run_audit(in_memory(frame, world.hierarchy), policy)
+    same(found, wanted)
+    same_checks(found, wanted)
+
+
+def in_memory(rows: pl.DataFrame, hierarchy: audit.Hierarchy) -> audit.LabelDataset:
+    return audit.load_labels(rows, hierarchy, id="instance", label=rows.columns[-1])
+
+
+def leaves_of(world: World) -> list[str]:
+    return sorted(set(world.parents) - {p for own in world.parents.values() for p in own})
+
+
+@pytest.mark.parametrize(("seed", "batch"), [(300243, 7), (300097, 999), (100117, 100)])
+def test_pairs_counted_in_batches_are_judged_and_found_as_in_memory(seed: int, batch: int) -> None:
+    release = planted(seed, tree=seed % 3 == 0, nodes=30, records=700)
+    rows, hierarchy = rows_of(release), release.dataset().hierarchy
+    found = audited_in_batches(rows, hierarchy, batch)
+    wanted = audit.run_audit(in_memory(rows, hierarchy))
+
+    same(found, wanted)
+    same_checks(found, wanted)
+
+
+def rows_of(release: Planted) -> pl.DataFrame:
+    rows: list[tuple[str, str | None]] = [
+        (name, label) for name, own in release.labels.items() for label in sorted(own)
+    ]
+    rows += [(name, None) for name, own in release.labels.items() if not own]
+    return pl.DataFrame(rows, KINDS, orient="row")
+
+
+def test_instances_of_hundreds_of_labels_are_counted_as_a_few_are() -> None:
+    random = Random(6)
+    leaves = [f"{side}{n:03}" for side in "abcd" for n in range(90)]
+    nodes, edges = [*leaves, *"abcd", "all"], [(leaf, leaf[0]) for leaf in leaves]
+    edges += [(side, "all") for side in "abcd"]
+    rows = {f"i{n}": random.sample(leaves, 200) for n in range(6)} | {"one": ["a000"], "no": []}
+    world = World(nodes, edges, rows)
+    found = {(r["a"], r["b"]): r for r in world.audited().pairs.collect().to_dicts()}
+    joint = plain.joints(world.parents, world.labels)
+    assert {pair: row["joint"] for pair, row in found.items()} == joint
+    for pair in random.sample(sorted(joint), 200):
+        a, b = (
+            [len(own & plain.at_or_below(world.parents, end)) for own in world.labels.values()]
+            for end in pair
+        )
+        bits = sum(plain.entropy(u, v) for u, v in zip(a, b, strict=True) if u and v)
+        assert found[pair]["confusion"] * len(rows) == pytest.approx(bits, rel=1e-12)
+
+
+def test_a_chain_of_many_nodes_carries_every_pair_of_them() -> None:
+    nodes, edges = tree_of(*(f"n{n:02} < n{n - 1:02}" for n in range(1, 60)))
+    world = World(nodes, edges, {"i": ["n59"], "j": ["n30"], "k": ["n00"]})
+    found = world.audited().pairs.collect()
+    wanted = [(a, b, (b <= "n30") + 1) for a, b in combinations(nodes, 2)]
+
+    assert found.select("a", "b", "joint").rows() == wanted
+    assert found["lca"].to_list() == [a for a, _ in combinations(nodes, 2)]
