@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import date
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -13,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from fixtures.doors import audited, told
-from fixtures.searches import SEARCHES, Record, Said, Told, World
+from fixtures.doors import MOST_CANDIDATES, audited, proposed, told
+from fixtures.searches import SEARCHES, Proposal, Record, Said, Told, World, proposals
 from fixtures.searches_of_chance import (
     SEARCHES_OF_CHANCE,
     missing_stratum,
@@ -99,6 +100,7 @@ def holds(world: World, **further: Any) -> audit.AuditResult:
     for check, search in searched(world, result):
         found, wanted = told(result, check), said(check, search)
         assert alike(found, wanted), (check, found, wanted)
+    mends(result, proposals(world))
     return result
 
 
@@ -158,7 +160,7 @@ def ward(seed: int, n: int, persons: int = 0, ordered: bool = False, **policy: A
         person = drawn.randrange(persons) if persons else k
         split = "train" if person % 4 else "test"
         weights = dict.fromkeys(["A1x", "A1y", "A2", "B1x", "B1y", "B2", "C1", "C2", "C3", "D1", "D2", "D3"], 1.0)
-        weights |= {"A1z": 4.0, "B1z": 4.0 if site == "north" else 0.5, "B3": 1.5, "A3": 2.0, "D4": 0.4, "no": 0.05}
+        weights |= {"A1z": 4.0, "B1z": 4.0 if site == "north" else 0.5, "B3": 1.5, "A3": 2.0, "D4": 0.4, "A1w": 0.05}
         weights |= {"A1x": 0.2, "A1y": 3.0} if coder == "bob" else {}
         weights |= {"C1": 2.5} if site == "south" else {"C2": 2.0}
         weights |= {"B1": 2.0, "A1": 2.0, "A": 1.0} if coder == "cy" else {"A1": 0.3}
@@ -179,6 +181,39 @@ def ward(seed: int, n: int, persons: int = 0, ordered: bool = False, **policy: A
         if one() < 0.02:
             records.append(Record(f"i{k:04}", tuple(labels), group, "test", columns))
     return World(WARD, tuple(records), WARD_POLICY | policy, ordered, TITLES, CATCH_ALLS)
+
+
+def mends(result: audit.AuditResult, wanted: Iterable[Proposal]) -> None:
+    """Assert that a result proposes what a search would: of one label once, for certain if it can.
+
+    Which of several that are less certain counts for a label is the probability's to say.
+    """
+    order, told = {id_: place for place, id_ in enumerate(result.findings["id"])}, proposed(result)
+    asked = dict[Any, list[Proposal]]()
+    for one in wanted:
+        if one.finding in order:
+            at = (one.instance, one.label) if one.label else (one.instance, one.finding)
+            asked.setdefault(at, []).append(one)
+    stated = {one.finding.split(":")[0] for some in asked.values() for one in some}
+    for at, some in asked.items():
+        made = [(key, own) for key, own in told.items() if at in (key[1:3], (key[1], key[0]))]
+        ((finding, _, _, change, certain, keep), own) = made[0]
+        of_finding = [one for one in some if one.finding == finding]
+        if not of_finding and finding.split(":")[0] not in stated:
+            continue
+        sure = [one for one in some if one.certain]
+        first = min(sure, key=lambda one: order[one.finding], default=None)
+        assert len(made) == 1, made
+        assert certain == bool(first), (at, made, some)
+        assert first is None or first.finding == finding, (at, made, some)
+        for one in of_finding:
+            every = frozenset[str]().union(*(other.candidates for other in some))
+            assert (one.change, one.keep) == (change, keep), (at, made, some)
+            assert own <= every, (at, own, every)
+            assert len(own) >= min(MOST_CANDIDATES, len(one.candidates)), (at, own, one)
+    findings = {one.finding for some in asked.values() for one in some}
+    labels = {(key[1], key[2]) for key in told if key[0] in findings and key[2]}
+    assert labels <= asked.keys(), labels - asked.keys()
 
 
 @st.composite
@@ -350,4 +385,102 @@ AT_A_BOUNDARY = {
 
 @pytest.mark.parametrize("world", AT_A_BOUNDARY.values(), ids=AT_A_BOUNDARY)
 def test_at_a_boundary_every_check_says_what_a_search_finds(world: World) -> None:
+    holds(world)
+
+
+BODY_LEAVES = [f"{branch}{i}{j}" for branch in "ABC" for i in "123" for j in "1234"]
+OTHERS = [f"D{k:02}" for k in range(30)]
+BODY = (
+    *((branch, "top") for branch in "ABCD"),
+    *((other, "D") for other in OTHERS),
+    *((f"{branch}{i}", branch) for branch in "ABC" for i in "123"),
+    *((leaf, leaf[:2]) for leaf in BODY_LEAVES),
+)
+Planted = tuple[int, tuple[str, ...]]
+
+
+def body(
+    seed: int, n: int, *planted: Planted, aged: Iterable[str] = (), wards: int = 0, **policy: Any
+) -> World:
+    """Records of two to five labels drawn at random, so many of which have some labels together.
+
+    Args:
+        aged: Labels that the old have more often.
+        wards: Groups that are no persons; 0: none.
+    """
+    drawn, leaves = random.Random(seed), [*BODY_LEAVES, *OTHERS]
+    records = []
+    for k in range(n):
+        old = drawn.random() < 0.5
+        weight = [(25.0 if old else 0.5) if leaf in aged else 1.0 for leaf in leaves]
+        labels = list(dict.fromkeys(drawn.choices(leaves, weight, k=drawn.randrange(2, 6))))
+        columns = {"age": str(old), "site": drawn.choice("xyz")}
+        group = f"g{k * wards // n:03}" if wards else None
+        records.append((labels, group, columns))
+    for times, ends in planted:
+        for labels, *_ in drawn.sample(records, times):
+            labels[:2] = [*ends, *labels[:0]]
+    rows = [Record(f"i{k:05}", tuple(labels), group, None, columns)
+            for k, (labels, group, columns) in enumerate(records)]  # fmt: skip
+    return World(BODY, tuple(rows), policy)
+
+
+SIBLINGS = tuple((60, pair) for pair in combinations(("A11", "A12", "A13", "A14"), 2))
+BODIES = {
+    "two pairs": body(1, 1500, (90, ("A11", "B11")), (60, ("C11", "C21")), (5, ("B12", "C12"))),
+    "children of a parent": body(2, 1500, *SIBLINGS),
+    "pairs of many small pairs": body(
+        3, 1500, *((15, (a, b)) for a in ("A11", "A12", "A13") for b in ("B21", "B22", "B23"))
+    ),
+    "pairs that age brings about": body(4, 1200, aged=("A11", "B11", "C11", "A21")),
+    "pairs of persons": body(5, 1500, (90, ("A11", "B11")), wards=500),
+    "a pair that is expected": body(
+        6, 1500, (90, ("A11", "B11")), expected=[{"nodes": ("A11", "B11"), "source": "A book."}]
+    ),
+    "a site is a stratum already": body(7, 1500, aged=("A11", "B11", "C11"), strata=["age"]),
+    "nodes used as one": body(8, 600, *((40, ("A11", "B11")),) * 3, (60, ("D01", "D02"))),
+}
+
+
+@pytest.mark.parametrize("world", BODIES.values(), ids=BODIES)
+def test_pairs_are_told_as_a_search_finds_them(world: World) -> None:
+    holds(world)
+
+
+FLAT = tuple((node, "all") for node in ("a", "b", "c", "d", "e", "f", "g", "h"))
+
+
+def together(both: int, first: int, second: int, edges: Any = FLAT, **policy: Any) -> World:
+    """So many records with a and b, with a alone and with b alone, among others of two labels."""
+    some = [(both, ("a", "b")), (first, ("a", "c")), (second, ("b", "d"))]
+    some += [(both // 2 + 5, pair) for pair in combinations("cdefgh", 2)]
+    records = [
+        Record(f"i{place:02}-{k:03}", labels)
+        for place, (times, labels) in enumerate(some)
+        for k in range(times)
+    ]
+    return World(edges, tuple(records), policy)
+
+
+TWO = (("x", "all"), ("y", "all"), ("a", "x"), ("b", "y"), *(e for e in FLAT if e[0] not in "ab"))
+TWO = (*TWO, ("c", "x"), ("d", "y"))
+KNOWN = {"expected": [{"nodes": ("a", "b"), "source": "A book."}]}
+TOGETHER = {
+    "always": together(40, 0, 0),
+    "ten": together(10, 0, 0),
+    "eleven": together(11, 0, 0),
+    "beside": together(90, 0, 130),
+    "beside with one alone": together(90, 1, 130),
+    "just one label": together(40, 9, 9),
+    "just none": together(40, 14, 14),
+    "in two places": together(40, 0, 9, TWO),
+    "beside in two places": together(90, 0, 130, TWO),
+    "known": together(40, 0, 0, **KNOWN),
+    "known beside": together(90, 0, 130, **KNOWN),
+    "a higher limit": together(40, 4, 4, redundant_jaccard={"value": 0.75, "reason": "R."}),
+}
+
+
+@pytest.mark.parametrize("world", TOGETHER.values(), ids=TOGETHER)
+def test_nodes_that_are_used_as_one_are_told_as_a_search_finds_them(world: World) -> None:
     holds(world)
