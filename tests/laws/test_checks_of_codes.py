@@ -1,0 +1,119 @@
+"""Each check of codes says what a plain search over rows of ICD-9-CM finds."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import audit
+from fixtures.audited_worlds import coded, told
+from fixtures.searches_of_codes import SEARCHES_OF_CODES, Coded, Codes, Row, proposals
+from tests.laws.test_checks import alike, mends, said
+
+
+@cache
+def codes() -> Codes:
+    known = audit.load_hierarchy("icd9cm")
+    nodes = list(zip(known.nodes, known.titles, known.assignable.tolist(), strict=True))
+    complete = frozenset(node for node, _, may in nodes if may)
+    assert known.integrity is not None
+    years = known.integrity.years or {}
+    return Codes({node: title for node, title, _ in nodes}, complete, years)
+
+
+DIAGNOSES = [
+    "4019",
+    "42",
+    "19",
+    "0389",
+    "389",
+    "7054",
+    "4111",
+    "3893",
+    "8856",
+    "40199",
+    "99998",
+    "J189",
+    "E119",
+    "E8120",
+    "V700",
+    "XX",
+    "2500",
+    "250",
+    "401",
+    "28860",
+    "3606",
+    "8",
+    "29410",
+    "V3000",
+    "0414",
+    "585",
+    "5185",
+    "V236",
+    "71970",
+]
+PROCEDURES = [
+    "3893",
+    "40",
+    "4011",
+    "8856",
+    "25000",
+    "3606",
+    "0040",
+    "V3000",
+    "12",
+    "36",
+    "9604",
+    "8899",
+    "66",
+    "I10",
+    "3601",
+]
+
+
+def drawn(seed: int, n: int, diagnoses: list[str] | None = None, most: int = 6) -> list[Row]:
+    """Rows of so many records with labels of both tables."""
+    one, rows = random.Random(seed), list[Row]()
+    for k in range(n):
+        for table, among in (("diagnoses", diagnoses or DIAGNOSES), ("procedures", PROCEDURES)):
+            labels = one.choices(among, k=one.randrange(most))
+            rows += [(f"{1000 + k}", table, label) for label in labels]
+    return rows
+
+
+def rows(table: str, **times: int) -> list[Row]:
+    """Records of one label each: so many of each label, a letter before it."""
+    return [
+        (f"{table[0]}{label}{k:04}", table, label[1:])
+        for label, n in times.items()
+        for k in range(n)
+    ]
+
+
+WORLDS = {
+    "all kinds": drawn(1, 60),
+    "others": drawn(2, 80, DIAGNOSES[:10] + ["V236", "E8120", "29410"]),
+    "few": drawn(3, 4),
+    "no zero is left of a thousand": rows("diagnoses", _4019=997, _389=2, _42=1),
+    "of fewer than a thousand": rows("diagnoses", _4019=996, _389=2, _42=1),
+    "one zero is left": rows("diagnoses", _4019=1000, _389=2, _42=1, _0389=1),
+    "half of a table is foreign": rows("diagnoses", _3893=5, _4019=5),
+    "more than half of it": rows("diagnoses", _3893=6, _4019=5) + rows("procedures", _3606=3),
+    "more slips than foreign ones": rows("diagnoses", _3893=1, _99998=3, _4019=9),
+    "twice as many slips": rows("diagnoses", _3893=1, _99998=2, _4019=9),
+    "two faults alike": rows("diagnoses", _7054=1, _4019=3, _42=1, _3893=1),
+    "the zero is surer": rows("diagnoses", _7054=1, _4019=3, _42=2, _3893=1),
+    "the table is surer": rows("diagnoses", _7054=1, _4019=3, _42=1, _3893=2),
+}
+
+
+@pytest.mark.parametrize("given", WORLDS.values(), ids=WORLDS)
+def test_checks_of_codes_say_what_a_search_finds(given: list[Row], tmp_path: Path) -> None:
+    world, result = Coded(tuple(given), codes()), coded(given, tmp_path)
+    for check, search in SEARCHES_OF_CODES.items():
+        found, wanted = told(result, check), said(check, search(world))
+        assert alike(found, wanted), (check, found, wanted)
+    mends(result, proposals(world))

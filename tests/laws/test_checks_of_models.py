@@ -1,0 +1,104 @@
+"""Each check of a model says what a plain search over labels and answers finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from fixtures.audited_worlds import answered, chances, told
+from fixtures.searches import Record, Told, World
+from fixtures.searches_of_models import Answered, label_suspects, model_confuses, unknown_classes
+from tests.laws.test_checks import alike, said
+
+EDGES = (
+    *((branch, "top") for branch in ("animal", "thing")),
+    *((leaf, "animal") for leaf in ("cat", "dog", "cow", "hen")),
+    *((leaf, "thing") for leaf in ("saw", "car", "cup", "pen")),
+    ("kitten", "cat"),
+)
+LEAVES = ("cat", "dog", "cow", "hen", "saw", "car", "cup", "pen")
+Said = tuple[int, Iterable[str], Iterable[str]]
+
+
+def right(times: int, leaves: Iterable[str] = LEAVES) -> list[Said]:
+    return [(times, [leaf], [leaf]) for leaf in leaves]
+
+
+def stray(times: int, leaves: Iterable[str] = LEAVES) -> list[Said]:
+    return [(times, [a], [b]) for a in leaves for b in leaves if a != b]
+
+
+def model(*some: Said, groups: int = 0) -> Answered:
+    """So many instances that are labelled and answered so, some of one group."""
+    each = [(tuple(labels), tuple(own)) for times, labels, own in some for _ in range(times)]
+    records = tuple(
+        Record(f"i{k:04}", labels, f"g{k // groups}" if groups else None)
+        for k, (labels, _) in enumerate(each)
+    )
+    answers = {f"i{k:04}": dict.fromkeys(own, 1.0) for k, (_, own) in enumerate(each)}
+    return Answered(World(EDGES, records), answers)
+
+
+TO_CAR = [(22, [leaf], ["car"]) for leaf in ("cat", "dog", "saw", "cup")]
+MODELS = {
+    "two taken for each other": model(*right(60), *stray(2), (30, ["cat"], ["saw"]), (20, ["saw"], ["cat"])),
+    "siblings, both ways alike": model(*right(60), *stray(2), (20, ["cat"], ["dog"]), (20, ["dog"], ["cat"])),
+    "siblings, one way": model(*right(60), *stray(2), (40, ["cat"], ["dog"])),
+    "an answer for many": model(*right(60), *stray(2), *TO_CAR),
+    "an answer for two": model(*right(60), *stray(2), *TO_CAR[:2]),
+    "an answer for one above all": model(*right(60), *stray(2), *TO_CAR, (90, ["cat"], ["car"])),
+    "groups": model(*right(60), *stray(2), *TO_CAR, (30, ["hen"], ["pen"]), groups=3),
+    "above and below": model(*right(40), *stray(2), (20, ["kitten"], ["cat"]), (20, ["cat"], ["kitten", "saw"])),
+    "several labels": model(*right(40), *stray(1), (30, ["cat", "saw"], ["cat", "car"]), (9, ["cat", "dog"], ["cow"])),
+    "mistakes of three labels": model(*right(9), *stray(5, LEAVES[:3])),
+    "mistakes of four labels": model(*right(9), *stray(5, LEAVES[:4]), (30, ["cat"], ["dog"])),
+    "two labels in use": model(*right(9, LEAVES[:2]), *stray(5, LEAVES[:2])),
+    "no mistake": model(*right(9)),
+    "classes that are no nodes": model(*right(9), (4, ["cat"], ["lion", "cat"]), (2, ["dog"], ["wolf"])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", MODELS.values(), ids=MODELS)
+def test_what_a_model_confuses_is_what_a_search_finds(given: Answered) -> None:
+    result = answered(given.world, given.answers)
+    known = {
+        i: {n: s for n, s in own.items() if n in given.world.up} for i, own in given.answers.items()
+    }
+    wanted = said(
+        "model_confuses", model_confuses(replace(given, answers=known, by_chance=chances(result)))
+    )
+    found = told(result, "model_confuses")
+    assert alike(found, wanted), (found, wanted)
+    classes = unknown_classes(given.answers, given.world)
+    wanted = said("unknown_code", Told(len(given.world.rows), [classes] if classes else []))
+    assert alike(told(result, "unknown_code"), wanted)
+
+
+SURE = dict.fromkeys(("cat", "dog", "kitten", "saw", "car"), 0.02)
+
+
+def scored(*some: tuple[int, str, str]) -> Answered:
+    """Instances of a label each, with scores that are sure of another one."""
+    each = [(label, other) for times, label, other in some for _ in range(times)]
+    records = tuple(Record(f"i{k:04}", (label,)) for k, (label, _) in enumerate(each))
+    answers = {f"i{k:04}": SURE | {other: 0.92} for k, (_, other) in enumerate(each)}
+    return Answered(World(EDGES, records), answers, sets=False)
+
+
+ALL_RIGHT = [(30, leaf, leaf) for leaf in SURE]
+SCORED = {
+    "all right": scored(*ALL_RIGHT),
+    "six of a sibling": scored(*ALL_RIGHT, (6, "cat", "dog")),
+    "too general and too specific": scored(*ALL_RIGHT, (7, "cat", "kitten"), (8, "kitten", "cat")),
+    "in several ways": scored(*ALL_RIGHT, (7, "kitten", "dog"), (5, "kitten", "saw"), (1, "dog", "car")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", SCORED.values(), ids=SCORED)
+def test_the_labels_that_scores_contradict_are_those_of_a_search(given: Answered) -> None:
+    result = answered(given.world, given.answers, sets=False)
+    wanted = said("label_suspects", Told(5, [*label_suspects(given)]))
+    found = told(result, "label_suspects")
+    assert alike(found, wanted), (found, wanted)

@@ -1,0 +1,225 @@
+"""What a policy makes of findings, in what order they stand, and which ten come first."""
+
+from __future__ import annotations
+
+import random
+from datetime import date
+from functools import cache
+from typing import Any
+
+import pytest
+
+import audit
+from fixtures.audited_worlds import audited, judged, judged_again
+from fixtures.judgements import covers, judged_severity, restating, to_act_on, waived, within
+from fixtures.searches import World
+from tests.laws.test_checks import BODIES, TOGETHER, WARDS
+
+TODAY = "2026-01-01"
+OF_WAIVERS = ("waiver_expired", "waiver_unused")
+
+
+@cache
+def release(number: int) -> tuple[World, audit.AuditResult]:
+    world = (*WARDS, BODIES["two pairs"], TOGETHER["in two places"])[number]
+    return world, audited(world, today=date.fromisoformat(TODAY))
+
+
+def follows(
+    result: audit.AuditResult, world: World, policy: dict[str, Any], known: set[str]
+) -> None:
+    """Assert that every judgement, order and number of a result follows from its findings."""
+    checks, today = judged(result), TODAY
+    every = [one for own in checks for one in own]
+    standing = list[Any]()
+    for check, own in zip(result.checks, checks, strict=True):
+        there = [one for one in own if not one["dropped"]]
+        ids = {one["id"] for one in there}
+        stand = [one for one in there if not ids & {*one["folded_into"]}]
+        standing += stand
+        assert [one.id for one in check.standing] == [one["id"] for one in stand]
+        assert check.folded == len(there) - len(stand)
+        severities = {one["counts_as"] for one in stand}
+        worst = {"error": "fail", "warning": "warn", "note": "note"}
+        named = [worst[one] for one in ("error", "warning", "note") if one in severities]
+        status = "not_applicable" if check.not_applicable else [*named, "pass"][0]
+        assert check.status == status, check.name
+        assert [one["id"] for one in own] == within(own), check.name
+    for one in every:
+        of_waivers = one["check"] in OF_WAIVERS
+        wanted = None if of_waivers else waived(one, policy, today, world.down)
+        assert one["judged"] == judged_severity(one, policy), one["id"]
+        assert (one["waiver"] and one["waiver"].owner) == (wanted and wanted["owner"]), one["id"]
+        assert one["known"] == (one["id"] in known), one["id"]
+        excused = one["known"] and policy.get("ratchet")
+        lets_go = wanted is not None and wanted.get("decision") != "to_fix"
+        assert one["counts_as"] == (None if lets_go else "note" if excused else one["judged"])
+    about_data = [one for one in standing if one["check"] not in OF_WAIVERS]
+    assert {one["id"] for one in every if one["restates"]} == restating(about_data, world.root)
+    stands = [[one for one in own if one in standing] for own in checks]
+    assert result.worst()["id"].to_list() == to_act_on(stands)
+    assert result.worst(3)["id"].to_list() == to_act_on(stands, 3)
+    order = ("fail", "warn", "note", "pass", "not_applicable")
+    places = [order.index(check.status) for check in result.checks]
+    assert places == sorted(places)
+    assert result.status == order[min(p for p, c in zip(places, result.checks, strict=True) if c.denominator and c.name not in OF_WAIVERS)]  # fmt: skip
+
+
+def waivers_told(result: audit.AuditResult, world: World, policy: dict[str, Any]) -> None:
+    """Assert that expired and unused waivers are told, each with the findings that it covers."""
+    found = [one for own in judged(result) for one in own if one["check"] not in OF_WAIVERS]
+    there = [one for one in found if not one["dropped"]]
+    uses = [
+        (waiver, sum(covers(waiver, one, world.down) for one in there))
+        for waiver in policy.get("waivers", ())
+    ]
+    expired = [(w, n) for w, n in uses if str(w["expires"]) < TODAY]
+    unused = [(w, n) for w, n in uses if str(w["expires"]) >= TODAY and not n]
+    for name, wanted, severity in (
+        ("waiver_expired", expired, "warning"),
+        ("waiver_unused", unused, "note"),
+    ):
+        check = next(one for one in result.checks if one.name == name)
+        holding = len(uses) - (len(expired) if name == "waiver_unused" else 0)
+        assert (check.denominator, bool(check.not_applicable)) == (holding, not holding)
+        told = {one.id: (one.severity, one.evidence["findings"].value) for one in check.findings}
+        assert told == {_id(name, w): (severity, n) for w, n in wanted}
+        assert {one.touched for one in check.findings} <= {0, *(n for _, n in wanted)}
+    stated = [(dict(one)["used"], dict(one)["expired"]) for one in result.waivers]
+    assert stated == [(n, str(w["expires"]) < TODAY) for w, n in uses]
+
+
+def _id(name: str, waiver: dict[str, Any]) -> str:
+    kinds = [kind for kind in ("node", "subtree", "pair", "finding") if kind in waiver]
+    named = [part for kind in kinds for part in ([waiver[kind]] if isinstance(waiver[kind], str) else waiver[kind])]  # fmt: skip
+    parts = (name, waiver["check"], *kinds, *named)
+    return ":".join(part.replace("*", "%2A").replace(":", "%3A").replace("%20", "%2520").replace("%2C", "%252C") if place else part for place, part in enumerate(parts))  # fmt: skip
+
+
+def waiver(check: str, expires: str = "2026-01-01", **place: Any) -> dict[str, Any]:
+    owner = f"{check} {sorted(place.items())}"
+    return {"check": check, "owner": owner, "reason": "R.", "expires": date.fromisoformat(expires)} | place  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_each_finding_stands_where_its_fields_put_it(number: int) -> None:
+    world, result = release(number)
+
+    follows(result, world, {}, set())
+    waivers_told(result, world, {})
+
+
+POLICIES: dict[str, dict[str, Any]] = {
+    "severities": {"severities": {"duplicate_label": "error", "cross_branch": "note", "split_leak": "warning"}},
+    "a greater share of errors": {"error_share": {"value": 0.02, "reason": "R."}},
+    "waivers of checks": {"waivers": [waiver("duplicate_label"), waiver("split_leak", "2025-12-31"), waiver("lost_zero")]},
+    "waivers of nodes": {"waivers": [waiver("*", node="A"), waiver("*", subtree="B"), waiver("residual_overuse", node="C"), waiver("cross_branch", pair=("B", "A"))]},
+    "of a pair that is none": {"waivers": [waiver("cross_branch", pair=("A", "C")), waiver("*", "2025-01-01", subtree="A")]},
+    "to be fixed": {"waivers": [waiver("duplicate_instance", decision="to_fix"), waiver("unknown_code", "2025-06-01", decision="to_fix"), waiver("cross_branch", decision="accepted")]},
+    "of one finding": {"waivers": [waiver("split_leak"), waiver("split_leak", finding="split_leak:instance", decision="to_fix"), waiver("split_leak", "2024-01-01", finding="split_leak:group")]},
+    "waivers that are severe": {"severities": {"waiver_unused": "error", "waiver_expired": "note"}, "waivers": [waiver("lost_zero"), waiver("split_leak", "2025-12-31")]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("stated", POLICIES.values(), ids=POLICIES)
+def test_a_policy_judges_each_finding_by_its_own_rule(stated: dict[str, Any]) -> None:
+    for number in (0, 3):
+        world, result = release(number)
+        plain = dict(world.policy) | stated
+        found = judged_again(result, **plain)
+        share = stated.get("error_share", {}).get("value", 0.001)
+        follows(found, world, {**plain, "error_share": share}, set())
+        waivers_told(found, world, plain)
+        again = audited(
+            World(**{**vars_of(world), "policy": plain}), today=date.fromisoformat(TODAY)
+        )
+        assert judged(again) == judged(found)
+
+
+def vars_of(world: World) -> dict[str, Any]:
+    names = ("edges", "records", "policy", "ordered", "titles", "catch_alls", "excludes")
+    return {name: getattr(world, name) for name in names}
+
+
+def test_a_finding_that_a_reference_has_and_that_is_no_worse_is_known() -> None:
+    world, result = release(0)
+    drawn = random.Random(5)
+    fewer = World(**{**vars_of(world), "records": tuple(r for r in world.records if drawn.random() < 0.6)})  # fmt: skip
+    for ratchet in (True, False):
+        policy = dict(world.policy) | {"ratchet": ratchet}
+        found = judged_again(result, **policy, reference=result)
+        every = {one["id"] for own in judged(result) for one in own}
+        follows(found, world, policy, every)
+        other = audited(fewer, reference=result, today=date.fromisoformat(TODAY))
+        known = {one["id"] for own in judged(other) for one in own if one["known"]}
+        assert known <= every
+        assert known == {one["id"] for own in judged(other) for one in own if no_worse(one, result)}
+
+
+def no_worse(one: dict[str, Any], before: audit.AuditResult) -> bool:
+    """Whether the share of a finding is at most the upper end of what it was."""
+    from fixtures.searches import wilson
+
+    earlier = {f["id"]: f for own in judged(before) for f in own}.get(one["id"])
+    if earlier is None or ("error", "warning", "note").index(one["severity"]) < ("error", "warning", "note").index(earlier["severity"]):  # fmt: skip
+        return False
+    then, now = earlier["evidence"], one["evidence"]
+    for name in ("share", "ratio"):
+        if now.get(name) is not None:
+            highs = [then.get(f"{name}_high"), then.get("high")]
+            high = next((h for h in highs if h is not None and h >= then[name]), None)
+            part = then.get("instances") or then.get("rows")
+            if high is None and name == "share" and part is not None and then.get("of") is not None:
+                high = max(wilson(part, then["of"])[1], then["share"])
+            return bool(now[name] <= (then[name] if high is None else high))
+    return bool(one["touched"] <= earlier["touched"])
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_a_stricter_limit_drops_what_an_audit_by_it_would_not_find(number: int) -> None:
+    world, result = release(number)
+    policy = dict(world.policy) | {"residual_share": {"value": 0.8, "reason": "R."}}
+    found = judged_again(result, **policy)
+    again = audited(World(**{**vars_of(world), "policy": policy}), today=date.fromisoformat(TODAY))
+
+    def kept(one: audit.AuditResult) -> dict[str, Any]:
+        check = next(check for check in one.checks if check.name == "residual_overuse")
+        return {f.id: {name: q.value for name, q in f.evidence.items()} | {"beyond": f.beyond} for f in check.standing}  # fmt: skip
+
+    assert kept(found).keys() == kept(again).keys()
+    for id_, evidence in kept(found).items():
+        assert evidence == pytest.approx(kept(again)[id_]), id_
+    follows(found, world, policy, set())
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"residual_share": {"value": 0.4, "reason": "R."}},
+        {"residual_instances": {"value": 31, "reason": "R."}},
+        {"false_discovery_rate": {"value": 0.01, "reason": "R."}},
+        {"strata": []},
+        {"exclusive": []},
+        {"severities": {"no_check": "note"}},
+        {"waivers": [waiver("no_check")]},
+        {"waivers": [waiver("*", node="no node")]},
+        {"waivers": [waiver("waiver_unused")]},
+        {"ratchet": True},
+    ],
+)
+def test_what_needs_counting_or_names_nothing_is_refused(changed: dict[str, Any]) -> None:
+    world, result = release(0)
+    with pytest.raises(audit.AuditError):
+        judged_again(result, **dict(world.policy) | changed)
+
+
+def test_only_so_many_findings_are_shown() -> None:
+    world, result = release(0)
+    for most in (1, 2, 20):
+        found = judged_again(result, **dict(world.policy) | {"max_findings": most, "min_cell": 1})
+        for check in found.shared()["checks"]:
+            standing = next(c for c in found.checks if c.name == check["name"])
+            told = (check["total"], check["folded"], check["not_shown"], len(check["findings"]))
+            n = len(standing.standing)
+            every = n + standing.folded
+            assert told == (every, standing.folded, max(n - most, 0), min(n, most)), check["name"]
