@@ -139,9 +139,7 @@ def test_what_was_decided_is_no_finding_of_the_copy(small: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["labels.parquet", "codes.csv"])
-def test_copies_of_other_tables_are_read_as_decided(
-    small: Path, tmp_path: Path, name: str
-) -> None:
+def test_copies_of_other_tables_are_read_as_decided(small: Path, tmp_path: Path, name: str) -> None:
     own = {"1": ("cow", "tool"), "2": ("dgo",), "3": ("bird", "tool"), "4": ("fern", "cat")}
     writer = next(one for one in WRITERS if one.file == name)
     data, copy, given = tmp_path / name, tmp_path / f"copy_{name}", ("--group", "group")

@@ -98,9 +98,7 @@ def test_shares_of_nodes_with_their_intervals_and_tests(small: Path, old: str, n
 def test_pairs_with_their_intervals_and_tests(small: Path, old: str, new: str) -> None:
     before, after = joints(old), joints(new)
     tested = [
-        pair
-        for pair in sorted({*before, *after})
-        if (before[pair] + after[pair]) / 2 >= LEAST
+        pair for pair in sorted({*before, *after}) if (before[pair] + after[pair]) / 2 >= LEAST
     ]
     table = compared(small, old, new).pairs
     sides = supports(old), supports(new)
@@ -384,7 +382,9 @@ def test_another_policy_is_a_cause(small: Path, tmp_path: Path) -> None:
     policy.write_text((small / "policy.toml").read_text().replace('"warning"', '"error"'))
     shutil.copy(small / "tree.csv", tmp_path)
     made("run", small / "first.csv", *options(tmp_path, tmp_path / "run", "--quiet"))
-    comparison = audit.compare_runs(audit.read_run(small / "first"), audit.read_run(tmp_path / "run"))
+    comparison = audit.compare_runs(
+        audit.read_run(small / "first"), audit.read_run(tmp_path / "run")
+    )
 
     assert [cause.name for cause in comparison.causes if cause.changed] == ["policy"]
     assert comparison.nodes["p_value"].null_count() == len(NODES)
@@ -440,9 +440,7 @@ def test_a_comparison_is_replaced_only_if_that_is_asked(small: Path, tmp_path: P
     assert held(tmp_path / "run") == held(small / "first")
 
 
-def test_what_cannot_be_compared_is_refused_and_leaves_nothing(
-    small: Path, tmp_path: Path
-) -> None:
+def test_what_cannot_be_compared_is_refused_and_leaves_nothing(small: Path, tmp_path: Path) -> None:
     out, other = tmp_path / "out", tmp_path / "other"
     other.mkdir()
     write_table(other / "tree.csv", ("child", "parent"), [("x", "r"), ("y", "r")])

@@ -63,7 +63,9 @@ def test_inputs_are_named_with_their_roles_and_digests(small: Path) -> None:
     for one in listed:
         assert one in read_json(run / "restricted" / "manifest.json")["inputs"]
     assert len(read_json(run / "restricted" / "manifest.json")["inputs"]) == len(files)
-    assert [*audit.read_run(run).inputs] == read_json(run / "restricted" / "manifest.json")["inputs"]
+    assert [*audit.read_run(run).inputs] == read_json(run / "restricted" / "manifest.json")[
+        "inputs"
+    ]
 
 
 def test_digests_of_records_are_not_shared(small: Path) -> None:
@@ -241,7 +243,8 @@ def test_findings_of_the_reference_are_known(small: Path) -> None:
     assert not any(before.values())
     assert now.keys() - before.keys() == {"unexpected_pair:bird:cow"}
     assert [name for name, known in now.items() if not known] == [
-        *worse, "unexpected_pair:bird:cow"
+        *worse,
+        "unexpected_pair:bird:cow",
     ]
 
 

@@ -248,8 +248,9 @@ def near(one: Any, other: Any) -> bool:
 
 def test_an_unused_leaf_changes_no_count() -> None:
     parents, titles = {**PARENTS, "zebra": {"mammal"}}, {**TITLES, "zebra": "Zebra"}
-    with_leaf, without = counted(result(ROWS, parents, titles, RULES)), counted(
-        result(ROWS, policy=RULES)
+    with_leaf, without = (
+        counted(result(ROWS, parents, titles, RULES)),
+        counted(result(ROWS, policy=RULES)),
     )
     zebra = with_leaf["nodes"].pop("zebra")
 

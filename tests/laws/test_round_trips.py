@@ -67,8 +67,10 @@ def loaded(labels: Labels, groups: bool = False) -> audit.LabelDataset:
     rows = [(one, label, f"g{n // 2}") for n, (one, own) in enumerate(labels.items())
             for label in own]  # fmt: skip
     frame = pl.DataFrame(rows, ["instance", "label", "group"], orient="row")
-    return audit.load_labels(frame, TREE, group="group") if groups else (
-        audit.load_labels(frame.drop("group"), TREE)
+    return (
+        audit.load_labels(frame, TREE, group="group")
+        if groups
+        else (audit.load_labels(frame.drop("group"), TREE))
     )
 
 
@@ -106,9 +108,7 @@ def eighths(text: str) -> float:
     return random.Random(text).randrange(9) / 8
 
 
-@pytest.mark.parametrize(
-    "name", ["first", "second_grouped", "second_modelled", "second_referred"]
-)
+@pytest.mark.parametrize("name", ["first", "second_grouped", "second_modelled", "second_referred"])
 def test_what_a_run_shares_is_made_again_from_its_folder(small: Path, name: str) -> None:
     run = audit.read_run(small / name)
 
@@ -203,12 +203,8 @@ SCORED = Scored(
 )
 
 
-@pytest.mark.parametrize(
-    "writer", PREDICTION_WRITERS, ids=lambda one: f"{one.format}-{one.file}"
-)
-def test_scores_are_loaded_as_they_were_written(
-    writer: PredictionWriter, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("writer", PREDICTION_WRITERS, ids=lambda one: f"{one.format}-{one.file}")
+def test_scores_are_loaded_as_they_were_written(writer: PredictionWriter, tmp_path: Path) -> None:
     if writer.needs:
         pytest.importorskip(writer.needs)
     values = (SCORED.scores > 0).astype(float) if writer.set_valued else SCORED.scores
