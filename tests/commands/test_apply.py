@@ -100,7 +100,8 @@ def test_the_log_says_each_change_and_who_decided(small: Path, tmp_path: Path) -
     assert log["run"] == sha256((small / "first" / "result.json").read_bytes())
     assert log["data"] == "first.csv"
     assert log["findings"] == {
-        **{"duplicate_label:labels": 2, "sibling_exclusive:cow:tool": len(cows)},
+        "duplicate_label:labels": 2,
+        "sibling_exclusive:cow:tool": len(cows),
         "unknown_code:refused": 2,
     }
     assert {tuple(one[name] for name in named) for one in log["changes"]} == {
@@ -133,7 +134,8 @@ def test_what_was_decided_is_no_finding_of_the_copy(small: Path, tmp_path: Path)
     assert left.is_empty()
     table = pl.read_parquet(run / "restricted" / "mended.parquet")
     assert dict(zip(table["finding"], table["changes"], strict=True)) == {
-        **{"duplicate_label:labels": 2, "sibling_exclusive:cow:tool": 5},
+        "duplicate_label:labels": 2,
+        "sibling_exclusive:cow:tool": 5,
         "unknown_code:refused": 2,
     }
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from pytest import approx
 
 import audit
 from fixtures.doors import made, refused
@@ -59,9 +58,9 @@ def joints(release: str) -> Counter[tuple[str, str]]:
 
 
 def test_wilson_and_fisher_are_the_textbooks() -> None:
-    assert wilson(15, 148) == approx((0.0624, 0.1605), abs=5e-5)
-    assert newcombe(48, 80, 56, 70) == approx((0.0524, 0.3339), abs=5e-5)
-    assert fisher(1, 10, 9, 10) == approx(2 * 101 / 184756)
+    assert wilson(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
+    assert newcombe(48, 80, 56, 70) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert fisher(1, 10, 9, 10) == pytest.approx(2 * 101 / 184756)
     assert false_discovery_rates({"a": 0.03, "b": 0.01}) == {"a": 0.03, "b": 0.02}
 
 
@@ -82,16 +81,16 @@ def test_shares_of_nodes_with_their_intervals_and_tests(small: Path, old: str, n
         k, m = before[node], after[node]
         odds = odds_ratio(k, N, m, N)
         assert (row["title"], row["support_old"], row["support_new"]) == (TITLES[node], k, m)
-        assert (row["rate_old"], row["rate_new"]) == approx((k / N, m / N))
-        assert row["difference"] == approx(m / N - k / N)
-        assert (row["low"], row["high"]) == approx(newcombe(k, N, m, N))
-        assert row["odds_ratio"] == approx(odds)
-        assert row["p_value"] == approx(p_values.get(node), rel=1e-6)
+        assert (row["rate_old"], row["rate_new"]) == pytest.approx((k / N, m / N))
+        assert row["difference"] == pytest.approx(m / N - k / N)
+        assert (row["low"], row["high"]) == pytest.approx(newcombe(k, N, m, N))
+        assert row["odds_ratio"] == pytest.approx(odds)
+        assert row["p_value"] == pytest.approx(p_values.get(node), rel=1e-6)
         assert (row["mean_old"], row["mean_new"]) == (None, None)
         told = q_values.get(node, 1) <= RATE and not 1 / FLOOR < odds < FLOOR
         assert row["changed"] == (told and node != "thing")
         if not row["changed"]:
-            assert row["q_value"] == approx(q_values.get(node), rel=1e-6)
+            assert row["q_value"] == pytest.approx(q_values.get(node), rel=1e-6)
 
 
 @pytest.mark.parametrize(("old", "new"), STEPS)
@@ -115,12 +114,12 @@ def test_pairs_with_their_intervals_and_tests(small: Path, old: str, new: str) -
         assert (row["joint_old"], row["joint_new"]) == (k, m)
         for place, own in zip(("old", "new"), sides, strict=True):
             assert (row[f"support_a_{place}"], row[f"support_b_{place}"]) == (own[a], own[b])
-        assert row["difference"] == approx((m - k) / N)
-        assert (row["low"], row["high"]) == approx(newcombe(k, N, m, N))
-        assert row["odds_ratio"] == approx(odds_ratio(k, N, m, N))
-        assert row["lift_change"] == approx(lift)
-        assert row["p_value"] == approx(p_value, rel=1e-6)
-        assert row["nodes_p_value"] == approx(beyond, rel=1e-6)
+        assert row["difference"] == pytest.approx((m - k) / N)
+        assert (row["low"], row["high"]) == pytest.approx(newcombe(k, N, m, N))
+        assert row["odds_ratio"] == pytest.approx(odds_ratio(k, N, m, N))
+        assert row["lift_change"] == pytest.approx(lift)
+        assert row["p_value"] == pytest.approx(p_value, rel=1e-6)
+        assert row["nodes_p_value"] == pytest.approx(beyond, rel=1e-6)
         told[f"{a} {b}"] = p_value, beyond
     first, second = (
         false_discovery_rates({pair: ps[at] for pair, ps in told.items()}) for at in (0, 1)
@@ -133,8 +132,8 @@ def test_pairs_with_their_intervals_and_tests(small: Path, old: str, new: str) -
         assert row["changed"] == (apart and alike and beyond_chance)
         assert (row["relation"] is None) == (not row["changed"])
         if not row["changed"]:
-            assert row["q_value"] == approx(first[pair], rel=1e-6)
-            assert row["nodes_q_value"] == approx(second[pair], rel=1e-6)
+            assert row["q_value"] == pytest.approx(first[pair], rel=1e-6)
+            assert row["nodes_q_value"] == pytest.approx(second[pair], rel=1e-6)
 
 
 def test_what_was_planted_is_told(small: Path) -> None:
@@ -161,10 +160,10 @@ def test_shares_of_persons_are_told_beside_those_of_instances(small: Path) -> No
         spread = (squares + squares_new - 2 * q * (k + m)) / 200 + q * q
         n = max(1, min(N, round(groups * q * (1 - q) / spread))) if spread > 1e-12 else groups
         assert row["node"] == node
-        assert (row["mean_old"], row["mean_new"]) == approx((k / groups, m / groups))
-        assert (row["low"], row["high"]) == approx(newcombe(k / 100 * n, n, m / 100 * n, n))
+        assert (row["mean_old"], row["mean_new"]) == pytest.approx((k / groups, m / groups))
+        assert (row["low"], row["high"]) == pytest.approx(newcombe(k / 100 * n, n, m / 100 * n, n))
         p_value = fisher(round(k / 100 * n), n, round(m / 100 * n), n)
-        assert row["p_value"] == approx(p_value, rel=1e-6)
+        assert row["p_value"] == pytest.approx(p_value, rel=1e-6)
 
 
 def concerned(run: audit.AuditResult) -> Counter[str]:
@@ -197,9 +196,9 @@ def test_findings_are_new_gone_worse_or_better_only_beyond_chance(
         else:
             p_values[one] = fisher(k, N, m, N)
         assert found.compared.counts == (k, m)
-        assert found.compared.p_value == approx(p_values[one], rel=1e-6)
+        assert found.compared.p_value == pytest.approx(p_values[one], rel=1e-6)
         bounds = newcombe(k, found.compared.of[0], m, found.compared.of[1])
-        assert (found.compared.low, found.compared.high) == approx(bounds, rel=1e-3)
+        assert (found.compared.low, found.compared.high) == pytest.approx(bounds, rel=1e-3)
     assert told.keys() == before.keys() | after.keys()
     q_values = false_discovery_rates(p_values)
     for one, found in told.items():
@@ -245,8 +244,8 @@ def test_totals_and_rows_that_are_shared(small: Path, tmp_path: Path) -> None:
         for place, name in (("old", "first"), ("new", "second"))
     }
     assert {place: own["rows_read"] for place, own in shared["ledger"].items()} == {
-        **{"old": audit.read_run(small / "first").ledger["rows_read"]},
-        **{"new": audit.read_run(small / "second").ledger["rows_read"]},
+        "old": audit.read_run(small / "first").ledger["rows_read"],
+        "new": audit.read_run(small / "second").ledger["rows_read"],
     }
     assert shared["min_cell"] == 1
     assert shared["changed"] is True
@@ -265,7 +264,7 @@ def test_totals_and_rows_that_are_shared(small: Path, tmp_path: Path) -> None:
     )
     assert (finding["count_old"], finding["of_old"]) == (row["joint_old"], N)
     assert (finding["count_new"], finding["of_new"]) == (row["joint_new"], N)
-    assert (finding["low"], finding["high"]) == approx((row["low"], row["high"]))
+    assert (finding["low"], finding["high"]) == pytest.approx((row["low"], row["high"]))
 
 
 def test_the_files_and_manifests_of_a_comparison(small: Path, tmp_path: Path) -> None:
@@ -312,9 +311,9 @@ def test_metrics_of_two_models_are_those_of_the_runs(small: Path) -> None:
         key = row["name"], row["scope"], row["parameters"]
         was, n = before[key]
         now, m = after[key]
-        assert (row["old"], row["new"]) == approx((was, now))
+        assert (row["old"], row["new"]) == pytest.approx((was, now))
         assert (row["n_old"], row["n_new"]) == (n, m)
-        assert row["difference"] == approx(now - was)
+        assert row["difference"] == pytest.approx(now - was)
         if row["low"] is not None:
             assert row["low"] <= row["high"]
 
@@ -366,11 +365,18 @@ def test_edits_of_the_hierarchy(small: Path, tmp_path: Path) -> None:
         ("retitled", "dog"): (["Dog"], ["Hound"]),
     }
     assert {cause.name: cause.changed for cause in comparison.causes} == {
-        **{"data": False, "hierarchy": True, "normaliser": False, "tool": False},
+        "data": False,
+        "hierarchy": True,
+        "normaliser": False,
+        "tool": False,
         "policy": False,
     }
     assert comparison.shared()["edits"]["totals"] == {
-        **{"added": 1, "removed": 1, "moved": 1, "retitled": 1, "assignable_changed": 0}
+        "added": 1,
+        "removed": 1,
+        "moved": 1,
+        "retitled": 1,
+        "assignable_changed": 0,
     }
     assert {(row["edit"], row["node"]) for row in back.edits.iter_rows(named=True)} == {
         *(("removed", "shrub"), ("added", "fern"), ("moved", "tool"), ("retitled", "dog"))

@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import audit
@@ -58,7 +59,7 @@ def test_what_becomes_of_each_finding(small: Path, tmp_path: Path) -> None:
             {(True, True): "persisting", (False, True): "appeared", (True, False): "disappeared"}[
                 name in old, name in new
             ]
-            for old, new in zip(runs, runs[1:], strict=False)
+            for old, new in pairwise(runs)
         ]
         assert row["waived"] == (name == "duplicate_label:labels")
     for place, step in enumerate(said["steps"]):

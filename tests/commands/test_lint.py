@@ -23,7 +23,11 @@ def test_a_sound_hierarchy(small: Path) -> None:
     said = json.loads(made("lint", small / "tree.csv", "--json", "--fail-on", "warning"))
 
     assert {name: said[name] for name in ("hierarchy", "nodes", "edges", "leaves", "depth")} == {
-        **{"hierarchy": "tree", "nodes": len(NODES), "edges": len(EDGES), "leaves": 9, "depth": 3},
+        "hierarchy": "tree",
+        "nodes": len(NODES),
+        "edges": len(EDGES),
+        "leaves": 9,
+        "depth": 3,
     }
     assert (said["repeated_edges"], said["readings"], said["findings"]) == (0, [], [])
 

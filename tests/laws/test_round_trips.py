@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest import approx
 
 import audit
 from fixtures import hierarchy_files
@@ -159,16 +158,16 @@ def mirrored(one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
     """Assert that a row of a comparison is that of the comparison turned round."""
     for name, value in one.items():
         if name.endswith("_old"):
-            assert other[f"{name.removesuffix('_old')}_new"] == approx(value)
+            assert other[f"{name.removesuffix('_old')}_new"] == pytest.approx(value)
         elif name in ("p_value", "q_value", "nodes_p_value", "nodes_q_value"):
-            assert other[name] == (None if value is None else approx(value, rel=1e-6))
+            assert other[name] == (None if value is None else pytest.approx(value, rel=1e-6))
         elif name in ("node", "a", "b", "title", "depth", "branch", "relation", "changed"):
             assert other[name] == value
-    assert other["difference"] == approx(-one["difference"], abs=1e-12)
-    assert (other["low"], other["high"]) == approx((-one["high"], -one["low"]), abs=1e-12)
+    assert other["difference"] == pytest.approx(-one["difference"], abs=1e-12)
+    assert (other["low"], other["high"]) == pytest.approx((-one["high"], -one["low"]), abs=1e-12)
     for name in {"odds_ratio", "lift_change"} & one.keys():
         if one[name] not in (0, float("inf")):
-            assert other[name] == approx(1 / one[name])
+            assert other[name] == pytest.approx(1 / one[name])
 
 
 RECORDS = (
