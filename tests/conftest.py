@@ -127,6 +127,14 @@ def sample_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return filled_once("sample_runs", write_sample_runs, tmp_path_factory)
 
 
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of three small releases and of runs of them, from `write_small_runs`."""
+    from fixtures.small_release import write_small_runs
+
+    return filled_once("small_runs", write_small_runs, tmp_path_factory)
+
+
 @pytest.fixture(scope="module")
 def one_thread() -> Iterator[None]:
     """Threads that wait for each other make small models slow where other tests run beside."""

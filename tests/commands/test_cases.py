@@ -1,0 +1,93 @@
+"""``audit cases``: the records behind a finding."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import polars as pl
+
+import audit
+from fixtures.doors import made, refused
+from fixtures.held import held
+from fixtures.small_release import TITLES, labels_of
+
+EXPECTED = {
+    "unknown_code:refused": {"i007": "unicorn", "i019": "unicorn", "i020": "dgo", "i021": "tre"},
+    "missing_companion:bird:33ea1b15:missing": {
+        one: "Bird (bird)"
+        for one, labels in labels_of("first").items()
+        if "bird" in labels and "tool" not in labels
+    },
+    "sibling_exclusive:cow:tool": {
+        one: "Cow (cow); Tool (tool)"
+        for one, labels in labels_of("first").items()
+        if {"cow", "tool"} <= labels
+    },
+}
+"""The records behind some findings of the first release, with the labels that these are about."""
+
+
+def test_the_records_behind_each_finding(small: Path) -> None:
+    for finding, records in EXPECTED.items():
+        assert made("cases", small / "first", finding).split() == sorted(records)
+    cases = audit.read_run(small / "first").cases
+    assert cases is not None
+    for finding, records in EXPECTED.items():
+        table = cases.filter(pl.col("finding").cast(pl.String) == finding).collect()
+        assert table["instance"].to_list() == sorted(records)
+
+
+def test_a_file_has_the_labels_of_each_record(small: Path, tmp_path: Path) -> None:
+    file = tmp_path / "cases.csv"
+    made("cases", small / "first", "--csv", file)
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = [*csv.DictReader(stream)]
+    findings = [f.id for c in audit.read_run(small / "first").checks for f in c.findings]
+    own = labels_of("first")
+
+    assert [*rows[0]] == ["finding", "instance", "labels", "others"]
+    assert [*dict.fromkeys(row["finding"] for row in rows)] == findings
+    for finding, records in EXPECTED.items():
+        some = [row for row in rows if row["finding"] == finding]
+        assert {row["instance"]: row["labels"] for row in some} == records
+        for row in some:
+            named = {part.split("(")[-1].rstrip(")") for part in row["labels"].split("; ")}
+            others = sorted(f"{TITLES[one]} ({one})" for one in own[row["instance"]] - named)
+            told = [one for one in row["others"].split("; ") if "(" in one]
+            assert sorted(told) == others
+
+
+def test_a_sample_is_drawn_by_its_seed(small: Path) -> None:
+    finding = "missing_companion:bird:33ea1b15:missing"
+
+    def drawn(*words: object) -> list[str]:
+        return made("cases", small / "first", finding, "--sample", *words).split()
+
+    first = drawn(7)
+    assert first == drawn(7, "--seed", 0) == sorted(first)
+    assert len({*first}) == 7
+    assert first != drawn(7, "--seed", 1)
+    assert {*first} <= {*EXPECTED[finding]}
+    assert drawn(1000) == sorted(EXPECTED[finding])
+
+
+def test_the_findings_are_listed_with_their_numbers(small: Path) -> None:
+    said = made("cases", small / "first")
+    for finding, records in EXPECTED.items():
+        above = said[: said.index(finding)].splitlines()[-2:]
+        assert any(f"{len(records)} cases" in line for line in above)
+
+
+def test_refusals_leave_nothing_and_an_earlier_file_stays(small: Path, tmp_path: Path) -> None:
+    file = tmp_path / "cases.csv"
+    refused("cases", small / "first", "absent", "--csv", file)
+    refused("cases", tmp_path / "absent")
+    refused("cases", tmp_path)
+    assert held(tmp_path) == {}
+    made("cases", small / "first", "unknown_code:refused", "--csv", file)
+    before = held(tmp_path)
+    refused("cases", small / "first", "--csv", file)
+    assert held(tmp_path) == before
+    made("cases", small / "first", "--csv", file, "--overwrite")
+    assert held(tmp_path) != before

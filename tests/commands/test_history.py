@@ -1,0 +1,166 @@
+"""``audit history``: three runs beside each other."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import audit
+from fixtures.doors import made, refused
+from fixtures.held import held, read_json, sha256
+from fixtures.small_release import RELEASES
+
+
+def written(small: Path, out: Path, *further: object) -> dict[str, list[dict[str, object]]]:
+    """The lists of the history of the three releases."""
+    made("history", *(small / one for one in RELEASES), "--out", out, "--quiet", *further)
+    said: dict[str, list[dict[str, object]]] = read_json(out / "history.json")
+    return said
+
+
+def test_runs_in_order_with_what_each_read(small: Path, tmp_path: Path) -> None:
+    said = written(small, tmp_path / "out")
+    runs = [audit.read_run(small / name) for name in RELEASES]
+
+    assert [
+        (one["run"], one["name"], one["status"], one["instances"], one["rows_read"],
+         one["rows_mapped"], one["min_cell"], one["policy"])
+        for one in said["runs"]
+    ] == [
+        (place, name, run.status, run.ledger["instances"], run.ledger["rows_read"],
+         run.ledger["rows_mapped"], 1, "policy")
+        for place, (name, run) in enumerate(zip(RELEASES, runs, strict=True), 1)
+    ]  # fmt: skip
+    assert [one["started"] for one in said["runs"]] == [
+        read_json(small / name / "manifest.json")["started"] for name in RELEASES
+    ]
+
+
+def test_what_becomes_of_each_finding(small: Path, tmp_path: Path) -> None:
+    said = written(small, tmp_path / "out")
+    runs = [
+        {f.id: f for check in audit.read_run(small / name).checks for f in check.findings}
+        for name in RELEASES
+    ]
+    told = {one["id"]: one for one in said["findings"]}
+
+    assert told.keys() == {one for run in runs for one in run}
+    for name, row in told.items():
+        there = [place for place, run in enumerate(runs, 1) if name in run]
+        assert (row["first"], row["last"]) == (there[0], there[-1])
+        assert row["severities"] == [
+            run[name].judged_severity if name in run else None for run in runs
+        ]
+        assert row["steps"] == [
+            {(True, True): "persisting", (False, True): "appeared", (True, False): "disappeared"}[
+                name in old, name in new
+            ]
+            for old, new in pairwise(runs)
+        ]
+        assert row["waived"] == (name == "duplicate_label:labels")
+    for place, step in enumerate(said["steps"]):
+        counted = Counter(row["steps"][place] for row in told.values())  # type: ignore[index]
+        assert (step["from"], step["to"], step["differ"]) == (place + 1, place + 2, [])
+        assert {name: step[name] for name in ("appeared", "disappeared", "persisting")} == {
+            name: counted[name] for name in ("appeared", "disappeared", "persisting")
+        }
+    assert said["steps"][0]["appeared"] == 1
+
+
+def test_findings_of_each_check_and_run(small: Path, tmp_path: Path) -> None:
+    said = written(small, tmp_path / "out")
+    rows = {(one["check"], one["run"]): one for one in said["checks"]}
+    for place, name in enumerate(RELEASES, 1):
+        for check in audit.read_run(small / name).checks:
+            row = rows.pop((check.name, place))
+            assert row["status"] == check.status
+            if check.status == "not_applicable":
+                assert row["warning"] is None
+                continue
+            standing = [f for f in check.findings if f.judgement.waiver is None]
+            severities = Counter(f.judged_severity for f in standing)
+            for severity in ("error", "warning", "note"):
+                assert row[severity] == severities[severity]
+            assert row["waived"] == len(check.findings) - len(standing)
+            assert row["folded"] == 0
+    assert rows == {}
+
+
+def test_metrics_of_each_run(small: Path, tmp_path: Path) -> None:
+    names = ("first_modelled", "second_modelled")
+    made("history", *(small / one for one in names), "--out", tmp_path / "out", "--quiet")
+    rows = read_json(tmp_path / "out" / "history.json")["metrics"]
+    expected = [
+        (one["name"], one["scope"], one["value"], one["n"], place)
+        for place, name in enumerate(names, 1)
+        for one in read_json(small / name / "result.json")["metrics"]
+    ]
+    told = [(one["metric"], one["scope"], one["value"], one["n"], one["run"]) for one in rows]
+
+    assert sorted(told, key=repr) == sorted(expected, key=repr)
+
+
+def test_tables_say_the_same(small: Path, tmp_path: Path) -> None:
+    said = written(small, tmp_path / "out")
+    with (tmp_path / "out" / "checks.csv").open(encoding="utf-8", newline="") as stream:
+        rows = [*csv.DictReader(stream)]
+
+    assert [(row["check"], int(row["run"]), row["status"]) for row in rows] == [
+        (one["check"], one["run"], one["status"]) for one in said["checks"]
+    ]
+
+
+def test_manifest_and_summary(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = ("history", *(small / one for one in RELEASES), "--out", out)
+    summary = json.loads(made(*words, "--json"))
+    manifest, said = read_json(out / "manifest.json"), read_json(out / "history.json")
+
+    assert summary["history"] == str(out)
+    assert (summary["runs"], summary["steps"]) == (said["runs"], said["steps"])
+    assert summary["not_written"] == []
+    assert manifest["outputs"] == {
+        name: sha256(content) for name, content in held(out).items() if name != "manifest.json"
+    }
+    assert [Path(one["path"]).parent.name for one in manifest["inputs"]] == [*RELEASES]
+    assert [one["sha256"] for one in manifest["inputs"]] == [
+        sha256(Path(one["path"]).read_bytes()) for one in manifest["inputs"]
+    ]
+
+
+def test_the_order_of_times_or_of_names(small: Path, tmp_path: Path) -> None:
+    turned = ("history", small / "third", small / "first", "--quiet", "--out")
+    made(*turned, tmp_path / "times")
+    made(*turned, tmp_path / "named", "--as-named")
+
+    def names(out: Path) -> list[str]:
+        return [one["name"] for one in read_json(out / "history.json")["runs"]]
+
+    assert names(tmp_path / "named") == ["third", "first"]
+    started = {one: read_json(small / one / "manifest.json")["started"] for one in RELEASES}
+    in_time = sorted(("third", "first"), key=lambda one: started[one])
+    assert names(tmp_path / "times") == in_time
+
+
+def test_refusals_leave_nothing_and_an_earlier_history_stays(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    copy = shutil.copytree(small / "first", tmp_path / "copy")
+    for runs in (
+        [small / "first"],
+        [small / "first", small / "first"],
+        [small / "first", copy],
+        [small / "first", tmp_path],
+        [small / "first", tmp_path / "absent"],
+    ):
+        refused("history", *runs, "--out", out)
+        assert not out.exists()
+    written(small, out)
+    before = held(out)
+    refused("history", small / "first", small / "second", "--out", out)
+    assert held(out) == before
+    made("history", small / "first", small / "second", "--out", out, "--overwrite", "--quiet")
+    assert held(out)["history.json"] != before["history.json"]

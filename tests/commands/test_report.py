@@ -1,0 +1,53 @@
+"""``audit report``: the reports of a run are made again from what it holds."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import audit
+from fixtures.doors import command, made, refused
+from fixtures.held import held, read_json, sha256
+
+
+def test_a_report_is_made_again_and_all_else_stays(small: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(small / "first", tmp_path / "run"))
+    before = held(run)
+    made("report", run, "--no-pdf", "--quiet")
+    after = held(run)
+
+    assert {name for name in before if before[name] != after.get(name)} <= {"manifest.json"}
+    assert before.keys() == after.keys()
+    assert not [one for one in audit.verify_run(run) if one.outcome == "does not hold"]
+
+
+def test_a_lost_or_foreign_report_is_replaced_only_if_that_is_forced(
+    small: Path, tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(small / "first", tmp_path / "run"))
+    (run / "report.html").write_text("mine")
+    before = held(run)
+
+    refused("report", run, "--no-pdf")
+    assert held(run) == before
+    assert command("report", run, "--no-pdf", "--force").exit_code == 0
+    assert held(run)["report.html"] == held(small / "first")["report.html"]
+    assert read_json(run / "manifest.json")["forced"]
+    failing = [one.name for one in audit.verify_run(run) if one.outcome == "does not hold"]
+    assert failing == ["manifest"]
+
+
+def test_a_run_that_python_wrote_gets_its_report(small: Path, tmp_path: Path) -> None:
+    run = audit.write_run(audit.read_run(small / "first"), tmp_path / "run")
+    assert not (run / "report.html").exists()
+    made("report", run, "--no-pdf", "--quiet")
+    outputs = read_json(run / "manifest.json")["outputs"]
+
+    assert outputs["report.html"] == sha256((run / "report.html").read_bytes())
+    assert (run / "result.json").read_bytes() == (small / "first" / "result.json").read_bytes()
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "absent"):
+        refused("report", place, "--no-pdf")
+    assert held(tmp_path) == {}

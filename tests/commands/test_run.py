@@ -1,0 +1,378 @@
+"""``audit run``: what it leaves, what it says of its inputs and settings, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import xml.etree.ElementTree as ET
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import audit
+from fixtures.doors import command, made, refused
+from fixtures.held import held, read_json, sha256
+from fixtures.small_release import NODES, TITLES, above, labels_of, options, rows
+
+TABLES = {
+    *("branch_pairs", "cases", "edges", "findings", "instances", "judged_pairs", "nodes"),
+    *("pair_margins", "pair_strata", "pairs", "proposals", "refused_labels", "residuals", "strata"),
+}
+"""Tables that a run of labels alone has which keeps its instances."""
+
+
+def test_the_files_of_a_run(small: Path) -> None:
+    files = held(small / "first")
+    restricted = {name.removeprefix("restricted/") for name in files if "/" in name}
+
+    assert {name for name in files if "/" not in name} == {
+        *("manifest.json", "report.html", "result.json")
+    }
+    assert {f"{name}.parquet" for name in TABLES} <= restricted
+    assert restricted - {f"{name}.parquet" for name in TABLES} == {
+        *("manifest.json", "policy.json", "denominators.json")
+    }
+    assert (small / "first" / "restricted").stat().st_mode & 0o777 == 0o700
+
+
+def test_both_manifests_have_the_digest_of_each_file_that_is_there(small: Path) -> None:
+    files = held(small / "second_modelled")
+    digests = {name: sha256(content) for name, content in files.items()}
+    shared, restricted = (json.loads(files[f"{at}manifest.json"]) for at in ("", "restricted/"))
+
+    assert {**shared["outputs"], **restricted["outputs"]} == {
+        name: digest for name, digest in digests.items() if not name.endswith("manifest.json")
+    }
+    assert not any(name.startswith("restricted/") for name in shared["outputs"])
+
+
+def test_inputs_are_named_with_their_roles_and_digests(small: Path) -> None:
+    run = small / "second_modelled"
+    files = [
+        ("data", small / "second.csv"),
+        ("predictions", small / "second_scores.csv"),
+        ("hierarchy", small / "tree.csv"),
+        ("policy", small / "policy.toml"),
+    ]
+    listed = [
+        {"role": role, "path": str(path), "sha256": sha256(path.read_bytes())}
+        for role, path in files
+    ]
+    for one in listed:
+        assert one in read_json(run / "restricted" / "manifest.json")["inputs"]
+    assert len(read_json(run / "restricted" / "manifest.json")["inputs"]) == len(files)
+    assert [*audit.read_run(run).inputs] == read_json(run / "restricted" / "manifest.json")[
+        "inputs"
+    ]
+
+
+def test_digests_of_records_are_not_shared(small: Path) -> None:
+    inputs = read_json(small / "second_modelled" / "manifest.json")["inputs"]
+
+    assert {one["role"]: "sha256" in one for one in inputs} == {
+        "data": False,
+        "predictions": False,
+        "hierarchy": True,
+        "policy": True,
+    }
+
+
+def test_the_digest_of_the_data_is_of_the_digests_of_their_files(small: Path) -> None:
+    file = sha256((small / "first.csv").read_bytes())
+
+    assert audit.read_run(small / "first").data_sha256 == sha256(bytes.fromhex(file))
+
+
+def test_the_identity_of_a_run(small: Path) -> None:
+    identity = read_json(small / "first" / "result.json")["identity"]
+    hierarchy = audit.load_hierarchy(small / "tree.csv")
+
+    assert identity["data"]["format"] == "long"
+    assert identity["hierarchy"] | {"sha256": ""} == {
+        "name": "tree",
+        "sha256": "",
+        "nodes": len(NODES),
+        "depth": 3,
+    }
+    assert identity["hierarchy"]["sha256"] == hierarchy.sha256
+    assert identity["policy"]["name"] == "policy"
+    assert identity["tool"] == {"name": "hierarchy-audit", "version": audit.__version__}
+    assert identity["reference"] is None
+    assert read_json(small / "first" / "manifest.json")["identity"] == identity
+
+
+def test_a_reference_is_part_of_the_identity(small: Path) -> None:
+    first = small / "first" / "result.json"
+    identity = read_json(small / "second_referred" / "result.json")["identity"]
+
+    assert identity["reference"] == {"sha256": sha256(first.read_bytes())}
+
+
+def test_the_ledger_counts_rows_and_instances(small: Path) -> None:
+    for release in ("first", "third"):
+        own = rows(release)
+        mapped = [row for row in own if row[1] in TITLES]
+        ledger = audit.read_run(small / release).ledger
+
+        assert ledger["rows_read"] == len(own)
+        assert ledger["rows_mapped"] == len(mapped)
+        assert ledger["refused"] == {"unknown_code": len(own) - len(mapped)}
+        assert ledger["instances"] == len({row[0] for row in own})
+        assert ledger["instances_without_labels"] == len(
+            {row[0] for row in own} - {row[0] for row in mapped}
+        )
+        assert ledger["groups"] is None
+        assert ledger["predictions"] is None
+    assert audit.read_run(small / "first_grouped").ledger["groups"] == 100
+
+
+def test_every_node_has_the_instances_that_carry_it(small: Path) -> None:
+    direct = Counter(label for own in labels_of("second").values() for label in own)
+    carried = Counter(
+        node for own in labels_of("second").values() for node in set[str]().union(*map(above, own))
+    )
+    counted = audit.read_run(small / "second").nodes.select("node", "title", "direct", "support")
+
+    assert counted.rows() == [(node, TITLES[node], direct[node], carried[node]) for node in NODES]
+
+
+def test_instances_are_kept_as_they_were_read(small: Path) -> None:
+    kept = audit.read_run(small / "second").instances
+    assert kept is not None
+    table = kept.filter(pl.col("label") > 0).select("instance", "node").collect()
+
+    direct = {(one, label) for one, own in labels_of("second").items() for label in own}
+    assert direct <= {*table.rows()}
+    refused_labels = pl.read_parquet(small / "second" / "restricted" / "refused_labels.parquet")
+    assert sorted(refused_labels.rows()) == [
+        *(("i007", "unicorn"), ("i019", "unicorn"), ("i020", "dgo"), ("i021", "tre"))
+    ]
+
+
+def test_without_the_option_no_instances_are_kept(small: Path, tmp_path: Path) -> None:
+    made("run", small / "first.csv", *options(small, tmp_path / "run"))
+
+    names = {Path(name).name for name in held(tmp_path / "run")}
+    assert not names & {"instances.parquet", "refused_labels.parquet"}
+    assert audit.read_run(tmp_path / "run").instances is None
+
+
+def test_settings_are_written_down_as_they_were_given(small: Path, tmp_path: Path) -> None:
+    given = ("--group", "person", "--strata", "site", "--seed", "7", "--title", "Mine")
+    made("run", small / "first.csv", *options(small, tmp_path / "run", *given))
+    manifest = read_json(tmp_path / "run" / "manifest.json")
+    stated = {
+        "dataset": str(small / "first.csv"),
+        "hierarchy": str(small / "tree.csv"),
+        "policy": str(small / "policy.toml"),
+        "group": "person",
+        "strata": ["site"],
+        "seed": 7,
+        "title": "Mine",
+        "id": None,
+        "label": None,
+        "predictions": [],
+        "reference": [],
+    }
+    assert {name: manifest["settings"][name] for name in stated} == stated
+    assert manifest["command"][0] == "audit"
+    assert manifest["started"] <= manifest["finished"]
+    assert {one["stage"] for one in manifest["timings"]} >= {"read", "count", "check", "write"}
+    assert all(one["seconds"] >= 0 for one in manifest["timings"])
+    assert manifest["versions"]["polars"] == pl.__version__
+
+
+def test_settings_of_an_earlier_run_are_taken_over(small: Path, tmp_path: Path) -> None:
+    made("run", small / "second.csv", "--like", small / "first_grouped", "--no-pdf",
+         "--keep-instances", "--out", tmp_path / "run")  # fmt: skip
+
+    again, straight = (held(run) for run in (tmp_path / "run", small / "second_grouped"))
+    assert again["result.json"] == straight["result.json"]
+    assert again["restricted/nodes.parquet"] == straight["restricted/nodes.parquet"]
+
+
+def test_settings_of_a_file_are_those_of_the_options(small: Path, tmp_path: Path) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text(
+        f'dataset = "{small}/first.csv"\nhierarchy = "{small}/tree.csv"\n'
+        f'policy = "{small}/policy.toml"\ngroup = "person"\nstrata = ["site"]\npdf = false\n'
+    )
+    made("run", "--config", config, "--out", tmp_path / "run")
+
+    result = (tmp_path / "run" / "result.json").read_bytes()
+    assert result == (small / "first_grouped" / "result.json").read_bytes()
+
+
+def test_the_same_command_writes_the_same_bytes(small: Path, tmp_path: Path) -> None:
+    model = ("--predictions", small / "second_scores.csv", "--keep-instances")
+    made("run", small / "second.csv", *options(small, tmp_path / "run", *model))
+    own = {"manifest.json", "report.html"}
+    again, before = (
+        {name: content for name, content in held(run).items() if name not in own}
+        for run in (tmp_path / "run", small / "second_modelled")
+    )
+    assert again == before
+
+
+@pytest.mark.parametrize(("fail_on", "status"), [("never", 0), ("error", 0), ("warning", 1)])
+def test_findings_of_a_severity_end_with_1_and_the_run_is_there(
+    small: Path, tmp_path: Path, fail_on: str, status: int
+) -> None:
+    made("run", small / "first.csv", *options(small, tmp_path / "run", "--fail-on", fail_on),
+         status=status)  # fmt: skip
+
+    assert audit.read_run(tmp_path / "run").status == "warn"
+
+
+def test_a_finding_of_the_reference_does_not_end_with_1_if_the_policy_ratchets(
+    small: Path, tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text("ratchet = true\n" + (small / "policy.toml").read_text())
+    given = ("--hierarchy", small / "tree.csv", "--policy", policy, "--no-pdf")
+    known = ("--reference", small / "first", "--fail-on", "warning")
+
+    made("run", small / "first.csv", *given, *known, "--out", tmp_path / "known")
+    made("run", small / "third.csv", *given, *known, "--out", tmp_path / "worse", status=1)
+    refused("run", small / "first.csv", *given, *known[2:], "--out", tmp_path / "alone")
+
+
+def test_findings_of_the_reference_are_known(small: Path) -> None:
+    before, now = (
+        {one.id: one.judgement.known for check in run.checks for one in check.findings}
+        for run in map(audit.read_run, (small / "first", small / "second_referred"))
+    )
+    worse = [name for name in now if name.startswith("missing_companion")]
+
+    assert not any(before.values())
+    assert now.keys() - before.keys() == {"unexpected_pair:bird:cow"}
+    assert [name for name, known in now.items() if not known] == [
+        *worse,
+        "unexpected_pair:bird:cow",
+    ]
+
+
+def test_a_summary_for_machines(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    summary = json.loads(made("run", small / "first.csv", *options(small, out, "--json")))
+    run = audit.read_run(out)
+
+    assert summary["run"] == str(out)
+    assert summary["status"] == run.status == "warn"
+    assert summary["ledger"] == dict(run.ledger)
+    assert summary["readings"] == [*run.readings]
+    assert summary["not_written"] == []
+    assert [one["name"] for one in summary["checks"]] == [check.name for check in run.checks]
+    told = {one["name"]: one for one in summary["checks"]}
+    assert told["unknown_code"] == {
+        "name": "unknown_code",
+        "status": "warn",
+        "denominator": 350,
+        "total": 1,
+        "folded": 0,
+    }
+    assert told["missing_companion"]["denominator"] == len(
+        [one for one in labels_of("first").values() if "bird" in one]
+    )
+    assert told["malformed_code"]["status"] == "not_applicable"
+
+
+def test_a_test_case_for_each_check(small: Path, tmp_path: Path) -> None:
+    file = tmp_path / "run.xml"
+    given = ("--junit", file, "--fail-on", "warning")
+    made("run", small / "first.csv", *options(small, tmp_path / "run", *given), status=1)
+    (suite,) = ET.parse(file).getroot()
+    statuses = {check.name: check.status for check in audit.read_run(tmp_path / "run").checks}
+    cases = {case.get("name"): [part.tag for part in case] for case in suite.iter("testcase")}
+    skipped = [name for name, status in statuses.items() if status == "not_applicable"]
+
+    assert cases == {
+        name: {"warn": ["failure"], "not_applicable": ["skipped"]}.get(status, [])
+        for name, status in statuses.items()
+    }
+    assert {n: suite.get(n) for n in ("tests", "failures", "errors", "skipped")} == {
+        "tests": str(len(statuses)),
+        "failures": "4",
+        "errors": "0",
+        "skipped": str(len(skipped)),
+    }
+
+
+def test_quiet_says_nothing_and_a_run_says_where_it_is(small: Path, tmp_path: Path) -> None:
+    assert made("run", small / "first.csv", *options(small, tmp_path / "a", "--quiet")) == ""
+    said = made("run", small / "first.csv", *options(small, tmp_path / "b"))
+    assert str(tmp_path / "b" / "report.html") in said.replace("\n", "")
+
+
+REFUSED = {
+    "no such data": ("absent.csv", "--hierarchy", "tree.csv"),
+    "no hierarchy": ("first.csv",),
+    "no such hierarchy": ("first.csv", "--hierarchy", "absent.csv"),
+    "an unknown option": ("first.csv", "--hierarchy", "tree.csv", "--unknown"),
+    "a value that is none": ("first.csv", "--hierarchy", "tree.csv", "--fail-on", "sometimes"),
+    "a number out of range": ("first.csv", "--hierarchy", "tree.csv", "--min-cell", "0"),
+    "no such column": ("first.csv", "--hierarchy", "tree.csv", "--group", "absent"),
+    "no such policy": ("first.csv", "--hierarchy", "tree.csv", "--policy", "absent.toml"),
+    "no such format": ("first.csv", "--hierarchy", "tree.csv", "--format", "absent"),
+    "no such reference": ("first.csv", "--hierarchy", "tree.csv", "--reference", "absent"),
+    "a reference that is no run": ("first.csv", "--hierarchy", "tree.csv", "--reference", "empty"),
+    "no such scores": ("first.csv", "--hierarchy", "tree.csv", "--predictions", "absent.csv"),
+    "scores of nobody": ("first.csv", "--hierarchy", "tree.csv", "--predictions", "others.csv"),
+    "labels of nothing": ("other_labels.csv", "--hierarchy", "tree.csv"),
+    "an empty file": ("empty.csv", "--hierarchy", "tree.csv"),
+}
+
+
+@pytest.mark.parametrize("words", REFUSED.values(), ids=[*REFUSED])
+def test_a_refusal_is_one_message_and_leaves_nothing(
+    small: Path, tmp_path: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("first.csv", "tree.csv"):
+        shutil.copy(small / name, tmp_path)
+    (tmp_path / "others.csv").write_text("instance,dog\nz1,0.5\nz2,0.25\n")
+    (tmp_path / "other_labels.csv").write_text("instance,label\na,x1\nb,x2\nc,dog\n")
+    (tmp_path / "empty.csv").write_bytes(b"")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+    before = held(tmp_path)
+
+    told = command("run", *words, "--no-pdf", "--out", "out/run")
+
+    assert told.exit_code == 2
+    assert told.stdout == ""
+    assert told.stderr.count("rror") >= 1
+    assert "Traceback" not in told.stderr
+    assert held(tmp_path) == before
+    assert not (tmp_path / "out" / "run").exists()
+
+
+def test_a_run_is_replaced_only_if_that_is_asked(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(small / "first", out)
+    before = held(out)
+
+    assert str(out) in refused("run", small / "second.csv", *options(small, out))
+    assert held(out) == before
+    made("run", small / "second.csv", *options(small, out, "--overwrite", "--keep-instances"))
+    assert held(out)["result.json"] == held(small / "second")["result.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_what_is_no_run_is_never_replaced(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    before = held(tmp_path)
+
+    for name in ("mine", "file"):
+        refused("run", small / "first.csv", *options(small, tmp_path / name, "--overwrite"))
+    assert held(tmp_path) == before
+
+
+def test_an_empty_folder_is_a_place_for_a_run(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    made("run", small / "first.csv", *options(small, tmp_path / "run"))
+
+    assert audit.read_run(tmp_path / "run").ledger["instances"] == 200

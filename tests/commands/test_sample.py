@@ -1,0 +1,72 @@
+"""``audit sample``: records of findings among as many others, drawn by a seed."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+
+import audit
+from fixtures.doors import made, refused
+from fixtures.held import held, sha256
+
+COLUMNS = ["row", "instance", "labels", "others", "verdict", "note", "drawn", "run"]
+
+
+def drawn(run: Path, file: Path, *further: object) -> list[dict[str, str]]:
+    """The rows of a sheet."""
+    made("sample", run, "--csv", file, *further)
+    with file.open(encoding="utf-8", newline="") as stream:
+        return [*csv.DictReader(stream)]
+
+
+def test_as_many_others_as_records_of_findings(small: Path, tmp_path: Path) -> None:
+    rows = drawn(small / "first", tmp_path / "sheet.csv", "--per-finding", "3")
+    cases = audit.read_run(small / "first").cases
+    assert cases is not None
+    table = cases.with_columns(pl.col("finding").cast(pl.String)).collect()
+    behind = {*table["instance"]}
+    per_finding = Counter(table["finding"])
+    found = [row for row in rows if row["instance"] in behind]
+
+    assert [*rows[0]] == COLUMNS
+    assert len(found) == sum(min(3, n) for n in per_finding.values())
+    assert len(rows) == 2 * len(found)
+    assert [row["row"] for row in rows] == sorted({row["row"] for row in rows})
+    digest = sha256((small / "first" / "result.json").read_bytes())[:16]
+    assert {(row["verdict"], row["note"], row["run"]) for row in rows} == {("", "", digest)}
+    assert not any(one in row["row"] for row in rows for one in ("unknown", "control"))
+
+
+def test_a_sheet_is_drawn_by_its_seed(small: Path, tmp_path: Path) -> None:
+    first = drawn(small / "first", tmp_path / "a.csv", "--per-finding", "5")
+    again = drawn(small / "first", tmp_path / "b.csv", "--per-finding", "5", "--seed", "0")
+    other = drawn(small / "first", tmp_path / "c.csv", "--per-finding", "5", "--seed", "1")
+
+    assert first == again
+    assert {row["instance"] for row in first} != {row["instance"] for row in other}
+    assert len(first) == len(other)
+
+
+def test_every_record_is_drawn_where_there_are_few(small: Path, tmp_path: Path) -> None:
+    rows = drawn(small / "first", tmp_path / "sheet.csv", "--per-finding", "4")
+
+    assert {"i007", "i019", "i020", "i021"} <= {row["instance"] for row in rows}
+
+
+def test_refusals_leave_nothing_and_an_earlier_sheet_stays(small: Path, tmp_path: Path) -> None:
+    made("run", small / "first.csv", "--hierarchy", small / "tree.csv", "--no-pdf", "--quiet",
+         "--out", tmp_path / "bare")  # fmt: skip
+    file = tmp_path / "sheet.csv"
+    refused("sample", small / "first")
+    refused("sample", tmp_path / "absent", "--csv", file)
+    refused("sample", tmp_path / "bare", "--csv", file)
+    assert not file.exists()
+    drawn(small / "first", file)
+    before = held(tmp_path)
+    refused("sample", small / "first", "--csv", file, "--seed", "1")
+    assert held(tmp_path) == before
+    made("sample", small / "first", "--csv", file, "--seed", "1", "--overwrite")
+    assert held(tmp_path) != before

@@ -1,0 +1,247 @@
+"""``audit verify``: it holds for what was written, and names what is not as it was."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import audit
+from fixtures.doors import command, made, refused
+from fixtures.held import held, read_json, sha256
+from fixtures.small_release import options
+
+STEPS = (
+    *("manifest", "files", "restricted", "schema", "tables", "counts"),
+    *("report.html", "report.pdf", "inputs", "recomputation"),
+)
+FAILS = "does not hold"
+RUNS = ("first", "second_grouped", "second_modelled", "second_referred")
+
+
+def outcomes(*words: object, status: int = 0) -> dict[str, str]:
+    """What each step found, from the summary for machines."""
+    told = json.loads(made("verify", *words, "--json", status=status))
+    assert told["holds"] == (status == 0)
+    assert told["run"] == str(words[0])
+    return {one["name"]: one["outcome"] for one in told["verdicts"]}
+
+
+def resealed(run: Path) -> None:
+    """Both manifests as somebody would write them who changed a file."""
+    for at, own in (("restricted/", "restricted/manifest.json"), ("", "manifest.json")):
+        file = run / own
+        said = read_json(file)
+        names = [one for one in held(run) if one.startswith("restricted/") == bool(at)]
+        own_files = (name for name in names if not name.endswith("manifest.json"))
+        said["outputs"] = {name: sha256((run / name).read_bytes()) for name in own_files}
+        rest = {name: value for name, value in said.items() if name != "seal"}
+        written = json.dumps(rest, ensure_ascii=False, indent=1) + "\n"
+        rest["seal"] = sha256(written.encode())
+        file.write_text(json.dumps(rest, ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_fresh_run_holds(small: Path, name: str) -> None:
+    found = outcomes(small / name)
+
+    assert [*found] == [*STEPS]
+    assert {step for step, outcome in found.items() if outcome == "holds"} == {
+        *("manifest", "files", "schema", "tables", "counts", "report.html")
+    }
+    assert FAILS not in found.values()
+    assert [(one.name, one.outcome) for one in audit.verify_run(small / name)] == [*found.items()]
+
+
+def test_a_run_that_is_made_again_gives_the_same(small: Path) -> None:
+    found = outcomes(small / "second_modelled", "--recompute")
+
+    assert found["recomputation"] == "holds"
+    assert FAILS not in found.values()
+
+
+def test_data_that_moved_are_found_where_they_are(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "was").mkdir()
+    data = shutil.copy(small / "first.csv", tmp_path / "was" / "data.csv")
+    made("run", data, *options(small, tmp_path / "run"))
+    moved = tmp_path / "moved.csv"
+    shutil.move(data, moved)
+
+    assert outcomes(tmp_path / "run", "--recompute", status=1)["inputs"] == FAILS
+    found = outcomes(tmp_path / "run", "--recompute", "--data", moved)
+    assert found["recomputation"] == "holds"
+    with moved.open("a") as stream:
+        stream.write("i000,dog,p000,south\n")
+    changed = outcomes(tmp_path / "run", "--recompute", "--data", moved, status=1)
+    assert changed["inputs"] == FAILS
+    assert changed["recomputation"] == "not checked"
+
+
+def failing(run: Path) -> str:
+    """What does not hold of a run, in all words that are said of it."""
+    return " ".join(one.detail for one in audit.verify_run(run) if one.outcome == FAILS)
+
+
+def test_a_changed_byte_of_any_file_is_noticed_and_the_file_is_named(
+    small: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(small / "second_referred", run)
+    for number, (name, content) in enumerate(held(run).items()):
+        at = (0, len(content) // 2, len(content) - 1)[number % 3]
+        (run / name).write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        assert name in failing(run)
+        (run / name).write_bytes(content)
+    assert failing(run) == ""
+
+
+def test_a_missing_or_added_file_is_noticed_and_named(small: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(small / "first", run)
+    for name, content in held(run).items():
+        (run / name).unlink()
+        assert name in failing(run)
+        (run / name).write_bytes(content)
+    for added in ("notes.txt", "restricted/notes.txt", "restricted/counts/notes.txt"):
+        (run / added).parent.mkdir(exist_ok=True)
+        (run / added).write_text("mine")
+        assert added in failing(run)
+        (run / added).unlink()
+
+
+def changed(run: Path, table: str, **columns: pl.Expr) -> None:
+    """Write other columns into a table of a run."""
+    file = run / "restricted" / f"{table}.parquet"
+    pl.read_parquet(file).with_columns(**columns).write_parquet(file)
+
+
+def support_above_a_parent(run: Path) -> None:
+    mammals = pl.col("node") == "mammal"
+    changed(run, "nodes", support=pl.when(mammals).then(199).otherwise("support"))
+
+
+def labels_beyond_support(run: Path) -> None:
+    changed(run, "nodes", direct=pl.col("support") + 1)
+
+
+def joint_beyond_supports(run: Path) -> None:
+    changed(run, "pairs", joint=pl.col("joint") + 300)
+
+
+def part_beyond_its_whole(run: Path) -> None:
+    changed(run, "residuals", k=pl.col("n") + 1)
+
+
+def whole_beyond_its_node(run: Path) -> None:
+    changed(run, "residuals", n=pl.col("n") + 200)
+
+
+def another_policy(run: Path) -> None:
+    file = run / "restricted" / "policy.json"
+    file.write_text(file.read_text("utf-8").replace('"one or the other"', '"another"'), "utf-8")
+
+
+def another_title(run: Path) -> None:
+    changed(run, "nodes", title=pl.col("title").str.replace("Dog", "Hound"))
+
+
+def a_stranger(run: Path) -> None:
+    (run / "restricted" / "notes.txt").write_text("mine")
+
+
+def another_sentence(run: Path) -> None:
+    page = run / "report.html"
+    page.write_text(page.read_text("utf-8").replace("34 of 36", "33 of 36"), "utf-8")
+
+
+def another_ledger(run: Path) -> None:
+    file = run / "result.json"
+    file.write_text(file.read_text("utf-8").replace('"rows_read": 365', '"rows_read": 366'))
+
+
+FORGED: dict[Callable[[Path], None], set[str]] = {
+    support_above_a_parent: {"tables", "counts"},
+    labels_beyond_support: {"tables", "counts"},
+    joint_beyond_supports: {"tables", "counts"},
+    part_beyond_its_whole: {"tables", "counts"},
+    whole_beyond_its_node: {"tables", "counts"},
+    another_policy: {"tables"},
+    another_title: {"tables"},
+    a_stranger: {"tables"},
+    another_sentence: {"report.html"},
+    another_ledger: {"report.html"},
+}
+"""What somebody may change who seals it anew, and the steps that notice."""
+
+
+@pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__)
+def test_what_is_sealed_anew_must_agree_with_itself(
+    small: Path, tmp_path: Path, forge: Callable[[Path], None]
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(small / "second", run)
+    resealed(run)
+    assert not [one for one in audit.verify_run(run) if one.outcome == FAILS]
+
+    forge(run)
+    resealed(run)
+    found = outcomes(run, status=1)
+
+    assert found["files"] == "holds"
+    assert {step for step, outcome in found.items() if outcome == FAILS} == FORGED[forge]
+
+
+def test_a_comparison_and_a_history_are_verified_too(small: Path, tmp_path: Path) -> None:
+    runs = [small / name for name in ("first", "second")]
+    made("compare", *runs, "--out", tmp_path / "compared")
+    made("history", *runs, "--out", tmp_path / "history")
+    for name, content in (("compared", "comparison.json"), ("history", "history.json")):
+        assert outcomes(tmp_path / name)["files"] == "holds"
+        with (tmp_path / name / content).open("a") as stream:
+            stream.write(" ")
+        assert outcomes(tmp_path / name, status=1)["files"] == FAILS
+
+
+def test_a_test_case_for_each_step(small: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(small / "first", run)
+    (run / "report.html").write_text("mine")
+    made("verify", run, "--junit", tmp_path / "verify.xml", "--quiet", status=1)
+    (suite,) = ET.parse(tmp_path / "verify.xml").getroot()
+    parts = {case.get("name"): [part.tag for part in case] for case in suite.iter("testcase")}
+
+    assert [*parts] == [*STEPS]
+    assert [name for name, own in parts.items() if own == ["failure"]] == ["files"]
+    assert suite.get("failures") == "1"
+
+
+def test_what_cannot_be_verified_is_refused(small: Path, tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "absent", small / "first.csv"):
+        refused("verify", place)
+    assert command("verify").exit_code == 2
+    assert held(tmp_path) == {}
+
+
+def test_verifying_changes_nothing(small: Path, tmp_path: Path) -> None:
+    before = held(small / "first")
+    made("verify", small / "first", "--recompute", "--quiet")
+
+    assert held(small / "first") == before
+
+
+def test_a_changed_run_is_read_only_if_that_is_forced(small: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(small / "first", run)
+    with (run / "restricted" / "policy.json").open("a") as stream:
+        stream.write(" ")
+
+    with pytest.raises(audit.AuditError):
+        audit.read_run(run)
+    assert "policy.json" in refused("cases", run)
+    assert made("cases", run, "--force") == made("cases", small / "first")
+    assert audit.read_run(run, unsealed=True).ledger["instances"] == 200
