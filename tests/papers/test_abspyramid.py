@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import combinations, product
-from math import exp
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -24,6 +22,7 @@ from fixtures.abspyramid_paper import (
     TABLE_3,
     TABLE_18,
 )
+from fixtures.brute_force_texts import agreed, aps, bleu_1, coin, grams, key, rouge, unique, words
 from fixtures.doors import made, table
 from fixtures.paper_inputs import entailments, write_rows
 
@@ -75,10 +74,6 @@ def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 each_relation = pytest.mark.parametrize("relation", KINDS)
 
 
-def key(row: Mapping[str, str]) -> tuple[str, str, str]:
-    return row["relation"], row["head"], row["instance"]
-
-
 @each_relation
 @pytest.mark.parametrize("split", SPLITS)
 def test_tables_1_and_3_count_tuples_and_references(
@@ -91,34 +86,6 @@ def test_tables_1_and_3_count_tuples_and_references(
     assert (total["tuples"], total["valid"]) == (len(rows), len(valid))
     assert total["share"] == pytest.approx(len(valid) / len(rows))
     assert reference["references"] == pytest.approx(len(valid) / len({key(row) for row in valid}))
-
-
-def words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", text.lower())
-
-
-def bleu_1(text: str, others: Iterable[str], *, penalised: bool = True) -> float:
-    """Clipped precision of words, times what a text that is shorter than its reference loses."""
-    own, references = words(text), [words(other) for other in others]
-    most = Counter[str]()
-    for reference in references:
-        most |= Counter(reference)
-    precision = (Counter(own) & most).total() / len(own)
-    closest = min((abs(len(r) - len(own)), len(r)) for r in references)[1]
-    return precision * (exp(min(0, 1 - closest / len(own))) if penalised else 1)
-
-
-def unique(rows: Iterable[Mapping[str, str]], *, penalised: bool = True) -> float:
-    """Share of concepts that the others of the same head and instance do not foresee."""
-    groups: dict[Any, set[str]] = defaultdict(set)
-    rows = list(rows)
-    for row in rows:
-        groups[key(row)].add(row["concept"])
-    return mean(
-        not (others := groups[key(row)] - {row["concept"]})
-        or bleu_1(row["concept"], others, penalised=penalised) <= 0.5
-        for row in rows
-    )
 
 
 def test_three_concepts_have_these_values() -> None:
@@ -141,14 +108,6 @@ def test_table_2_tells_how_diverse_concepts_and_heads_are(relation: str, release
     assert row["vocabulary"] == len({word for text in texts for word in words(text)})
 
 
-def agreed(votes: Sequence[Sequence[str]]) -> tuple[float, float]:
-    """Pairwise agreement and Fleiss' kappa."""
-    same = mean(a == b for own in votes for a, b in combinations(own, 2))
-    shares = Counter(vote for own in votes for vote in own)
-    chance = sum((n / shares.total()) ** 2 for n in shares.values())
-    return same, (same - chance) / (1 - chance)
-
-
 @each_relation
 def test_annotators_agree_so_much(relation: str, release: Release) -> None:
     votes = [[v for name, v in row.items() if name.startswith("worker_") and v != ""]
@@ -160,17 +119,6 @@ def test_annotators_agree_so_much(relation: str, release: Release) -> None:
     assert [found[m] for m in ("pairwise", "fleiss", "alpha")] == pytest.approx(
         [same, kappa, alpha]
     )
-
-
-def aps(labels: Sequence[int], scores: Sequence[float]) -> float:
-    """Average precision where it is above a half, as the released code sums it."""
-    points = []
-    for threshold in sorted(set(scores), reverse=True):
-        kept = [y for y, s in zip(labels, scores, strict=True) if s >= threshold]
-        points.append((mean(kept), sum(kept) / sum(labels)))
-    points = [point for point in points if point[0] > 0.5]
-    before = [0.0, *(recall for _, recall in points)]
-    return sum(p * (recall - last) for (p, recall), last in zip(points, before, strict=False))
 
 
 def test_eight_labels_have_these_average_precisions() -> None:
@@ -202,30 +150,6 @@ def test_table_4_measures_detection(relation: str, release: Release) -> None:
         stated |= {("majority", "accuracy"): most, ("majority", "macro_f1"): most / (1 + most)}
     baselines = {(row["model"], row["measure"]): row["expected"] for row in rows}
     assert {which: baselines[which] for which in stated} == pytest.approx(stated)
-
-
-def coin(q: float) -> float:
-    """Macro F1 of a coin, where a share q is valid."""
-    return (q / (q + 0.5) + (1 - q) / (1.5 - q)) / 2
-
-
-def grams(text: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(text[k:] for k in range(n)), strict=False))
-
-
-def rouge(text: str, reference: str) -> tuple[float, float]:
-    """ROUGE-2 recall and ROUGE-L F1, of stems."""
-    from nltk.stem.porter import PorterStemmer
-
-    stem = PorterStemmer().stem
-    a, b = ([stem(w) if len(w) > 3 else w for w in words(t)] for t in (text, reference))
-    pairs = grams(b, 2)
-    recall = (grams(a, 2) & pairs).total() / pairs.total() if pairs else 0.0
-    common = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
-    for i, j in product(range(len(a)), range(len(b))):
-        longer = max(common[i][j + 1], common[i + 1][j])
-        common[i + 1][j + 1] = common[i][j] + 1 if a[i] == b[j] else longer
-    return recall, 2 * common[-1][-1] / (len(a) + len(b))
 
 
 @each_relation

@@ -1,7 +1,4 @@
-"""*Unit Testing for Concepts* on made-up encoders: the four tests, layers, and what must come out.
-
-Probes and ablation are made anew here, on other halves of the instances than those of the product.
-"""
+"""*Unit Testing for Concepts* on made-up encoders: the four tests, layers, what must come out."""
 
 from __future__ import annotations
 
@@ -14,20 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fixtures.brute_force_concepts import OF, Y, curves, measured, slices
 from fixtures.doors import made, table
 from fixtures.paper_inputs import CONCEPTS, WORLD, Floats, encoded, encodings, write_rows
 
 pytestmark = pytest.mark.slow
-sklearn = pytest.importorskip("sklearn")
 
 LIMIT, MARGIN = 0.75, 0.05
-TIMES = 24
-Y = np.tile(np.arange(len(WORLD)), TIMES)
 ANSWER = np.where(np.arange(len(Y)) % 10 == 3, (Y + 1) % len(WORLD), Y)
-OF = {
-    name: np.array(values) for name, values in zip(CONCEPTS, zip(*WORLD, strict=True), strict=True)
-}
-"""The concept of each class, by dimension."""
 CHANCE = {name: 1 / len(values) for name, values in CONCEPTS.items()}
 
 
@@ -69,61 +60,6 @@ def paper(run: Path, name: str) -> list[dict[str, Any]]:
     ways = [(None, "transfer"), ("inlp", "transfer"), ("inlp", "predict")]
     rows = tables(run, name, seen="N-1 slices")
     return [row for row in rows if (row["ablation"], row["probe"]) in ways]
-
-
-def probe(z: Floats, y: Any) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(class_weight="balanced", max_iter=2000).fit(z, y)
-
-
-def slices(dimension: str) -> list[list[int]]:
-    """Classes equal in all other dimensions."""
-    others = [name for name in CONCEPTS if name != dimension]
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for k in range(len(WORLD)):
-        groups.setdefault(tuple(OF[name][k] for name in others), []).append(k)
-    return list(groups.values())
-
-
-def without(dimension: str, z: Floats, y: Any) -> Floats:
-    """The projection of the first iteration of INLP: off the rows of a probe's weights."""
-    weights = probe(z, OF[dimension][y]).coef_
-    _, size, rows = np.linalg.svd(weights, full_matrices=False)
-    basis = rows[size > 1e-8 * size[0]]
-    return np.eye(z.shape[1]) - basis.T @ basis
-
-
-def first_half(seed: int) -> Any:
-    """Half of the instances of each class."""
-    return np.random.default_rng(seed).permutation(TIMES).repeat(len(WORLD)) < TIMES // 2
-
-
-@cache
-def measured(kind: str, seed: int) -> dict[tuple[str, str, str], float]:
-    """Accuracy on unseen classes by test, dimension that is removed, and dimension that is read."""
-    z = encoded(encodings()[kind], 0.05, 10 + seed, TIMES)
-    z = (z - z.mean(0)) / np.sqrt(((z - z.mean(0)) ** 2).mean())
-    first = first_half(seed)
-    predict = probe(z[~first], Y[~first])
-    right: dict[tuple[str, str, str], list[bool]] = {}
-    for removed in CONCEPTS:
-        for held in slices(removed):
-            seen = ~np.isin(Y, held)
-            judged = ~seen & first
-            off = without(removed, z[seen & first], Y[seen & first])
-            said = predict.predict(z[judged] @ off)
-            for read, concept in OF.items():
-                of = probe(z[seen & ~first], concept[Y[seen & ~first]])
-                truth = concept[Y[judged]]
-                got = {
-                    "is_token_of_type": of.predict(z[judged]) == truth,
-                    "is_modular": of.predict(z[judged] @ off) == truth,
-                    "is_causal": concept[said] == truth,
-                }
-                for test, hits in got.items():
-                    right.setdefault((test, removed, read), []).extend(hits)
-    return {key: mean(map(float, hits)) for key, hits in right.items()}
 
 
 Runs = Callable[[str], Path]
@@ -211,26 +147,11 @@ def test_minimal_pairs_are_grounded_where_the_answer_is_right(runs: Runs) -> Non
 
 @pytest.mark.parametrize("layer", ["early", "last"])
 def test_figures_7_and_8_compare_direct_and_composed_answers(layer: str, runs: Runs) -> None:
-    from sklearn.metrics import normalized_mutual_info_score
-
-    curves: dict[str, list[float]] = {}
-    for seed in range(3):
-        z = layers("symbols")[f"layer:{layer}"]
-        first = first_half(seed)
-        whole = probe(z[~first], Y[~first]).predict(z[first])
-        parts = {name: probe(z[~first], of[Y[~first]]).predict(z[first]) for name, of in OF.items()}
-        right = {name: said == OF[name][Y[first]] for name, said in parts.items()}
-        composed = [WORLD.index(answer) for answer in zip(*parts.values(), strict=True)]
-        measures = {f"probe {name}": hits.mean() for name, hits in right.items()} | {
-            "direct": (whole == Y[first]).mean(),
-            "composed": np.logical_and.reduce(list(right.values())).mean(),
-            "product": np.prod([hits.mean() for hits in right.values()]),
-            "nmi": normalized_mutual_info_score(whole, composed),
-        }
-        for name, value in measures.items():
-            curves.setdefault(name, []).append(float(value))
+    z = layers("symbols")[f"layer:{layer}"]
+    draws = [curves(z, seed) for seed in range(3)]
+    expected = {name: mean(draw[name] for draw in draws) for name in draws[0]}
     rows = tables(runs("symbols"), "layer_curves", layer=layer)
     here = {
         " ".join(filter(None, (row["measure"], row["dimension"]))): row["value"] for row in rows
     }
-    assert here == pytest.approx({name: mean(of) for name, of in curves.items()}, abs=0.08)
+    assert here == pytest.approx(expected, abs=0.08)
