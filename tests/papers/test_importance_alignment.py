@@ -29,6 +29,7 @@ ROWS, REASONS = explained()
 READ = informed(ROWS)
 HANS = [(model, run, 0.4 + 0.05 * place + 0.02 * run)
         for place, model in enumerate(READERS) for run in range(2)]  # fmt: skip
+EXPERT = pytest.param("expert", marks=pytest.mark.slow)
 SUBSETS = ("all", "right", "wrong", "common")
 
 
@@ -133,7 +134,7 @@ def delta_a(pairs: Any) -> float:
     return tanh((pairs[:, 0] - pairs[:, 1]).mean())
 
 
-@pytest.mark.parametrize("oracle", ["hard", "soft", "expert"])
+@pytest.mark.parametrize("oracle", ["hard", "soft", EXPERT])
 def test_tables_2_and_3_have_delta_a_of_every_oracle(
     oracle: str, request: pytest.FixtureRequest
 ) -> None:
@@ -172,6 +173,7 @@ def test_table_4_is_a_model_of_size_and_family(hard: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_table_4_compares_models_without_sizes(expert: Path) -> None:
     d = differences(valued("expert"))
     found = {row["model"]: row["estimate"] for row in tables(expert, "models", oracle="expert")}
@@ -195,7 +197,7 @@ def test_table_5_correlates_delta_a_with_accuracy(data: str | None, hard: Path) 
         assert [row["r"], row["p"]] == pytest.approx([*expected]), row
 
 
-@pytest.mark.parametrize("first", ["hard", "expert"])
+@pytest.mark.parametrize("first", ["hard", EXPERT])
 def test_oracles_are_correlated_over_tokens(first: str, request: pytest.FixtureRequest) -> None:
     run = request.getfixturevalue(first)
     texts = [row for row in ROWS if (row["model"], row["seed"]) == ("bert-base", 0)]
