@@ -1,0 +1,56 @@
+"""What survives a redesign: tests of the net go through public names, and one file of doors."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import audit
+
+ROOT = Path(__file__).parents[2]
+NET = ("laws", "cases", "commands", "papers")
+"""Folders of tests that hold on to what is public alone."""
+DOORS = "fixtures/doors.py"
+PUBLIC = ("audit", "audit.metrics", "reports")
+
+
+def imported(path: Path) -> set[str]:
+    """What a file imports, names from packages in full."""
+    found = set[str]()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.update(f"{node.module}.{one.name}" for one in node.names)
+    return found
+
+
+def fixture_file(name: str) -> Path | None:
+    """The module of fixtures that a name is of."""
+    parts = name.split(".")
+    found = (ROOT.joinpath(*parts[:n]).with_suffix(".py") for n in (len(parts), len(parts) - 1))
+    return next((one for one in found if parts[0] == "fixtures" and one.is_file()), None)
+
+
+def net() -> list[Path]:
+    """The files of the net, with the fixtures that they import."""
+    files = [path for room in NET for path in sorted((ROOT / "tests" / room).rglob("*.py"))]
+    for path in files:
+        beside = (fixture_file(name) for name in sorted(imported(path)))
+        files += [one for one in beside if one and one not in files and one != ROOT / DOORS]
+    return files
+
+
+def is_public(name: str) -> bool:
+    package, _, last = name.rpartition(".")
+    return name in PUBLIC or (
+        package in PUBLIC and (package != "audit" or last in (*audit.__all__, "metrics"))
+    )
+
+
+@pytest.mark.parametrize("path", net(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_the_net_imports_public_names_or_doors(path: Path) -> None:
+    of_product = {one for one in imported(path) if one.split(".")[0] in ("audit", "reports")}
+    assert sorted(one for one in of_product if not is_public(one)) == []
