@@ -36,14 +36,6 @@ class Shared:
         Path | None,
         Option("Croissant description of the dataset.", metavar="FILE", writes=True),
     ] = None
-    ro_crate: Annotated[
-        Path | None,
-        Option(
-            "RO-Crate of what the run shares, as a folder or a .zip file.",
-            metavar="DIR",
-            writes=True,
-        ),
-    ] = None
     openlineage: Annotated[
         Path | None,
         Option("OpenLineage event with facets of data quality.", metavar="FILE", writes=True),
@@ -81,7 +73,7 @@ def export(
         raise InputError(
             "a folder or file to export to is required",
             found="none",
-            hint="--csv DIR, --xlsx FILE, --croissant FILE, --ro-crate DIR, --openlineage FILE, "
+            hint="--csv DIR, --xlsx FILE, --croissant FILE, --openlineage FILE, "
             "--interface DIR or --restricted --parquet FILE",
         )
     if restricted != (parquet is not None):
@@ -112,17 +104,14 @@ def _export_shared(run: Path, out: Shared, *, overwrite: bool, forced: bool) -> 
     view = read_view(run, forced)
     if out.csv or out.xlsx:
         _export_tables(view, out, overwrite=overwrite)
-    if not (out.croissant or out.ro_crate or out.openlineage):
+    if not (out.croissant or out.openlineage):
         return
-    from audit.runs.metadata_export import write_croissant, write_openlineage, write_ro_crate
+    from audit.runs.metadata_export import write_croissant, write_openlineage
 
     said = view, name_of_run(run)
     if out.croissant:
         write_croissant(*said, out.croissant, overwrite=overwrite)
         typer.echo(f"{out.croissant}: the dataset described in Croissant, of what the run shares.")
-    if out.ro_crate:
-        write_ro_crate(*said, dated(), run, out.ro_crate, overwrite=overwrite)
-        typer.echo(f"{out.ro_crate}: an RO-Crate of what the run shares.")
     if out.openlineage:
         write_openlineage(*said, dated(), out.openlineage, overwrite=overwrite)
         typer.echo(f"{out.openlineage}: an OpenLineage event of what the run shares.")

@@ -1,15 +1,14 @@
 """What a run shares of a dataset, as other catalogues describe data.
 
-Croissant (mlcommons.org/croissant/1.0, with its vocabulary for responsible AI), RO-Crate
-(w3id.org/ro/crate/1.1) and OpenLineage (openlineage.io) are written of the shared view alone: each
-number and sentence is one of ``result.json``.
+Croissant (mlcommons.org/croissant/1.0, with its vocabulary for responsible AI) and OpenLineage
+(openlineage.io) are written of the shared view alone: each number and sentence is one of
+``result.json``.
 """
 
 from __future__ import annotations
 
 import json
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,6 @@ from audit.base.plurals import counted
 from audit.results.findings import OF_MODEL
 from audit.results.order import first_findings
 from audit.results.result import to_json_bytes
-from audit.runs.folder import HTML, PDF
-from audit.runs.manifest import RESULT
-from audit.runs.table_export import new_export
 
 HOME = "https://github.com/hierarchy-audit/hierarchy-audit"
 _Record = dict[str, Any]
@@ -220,94 +216,6 @@ def write_openlineage(
     """Write `openlineage` to a file."""
     with replacing(file, overwrite=overwrite) as begun:
         _write(begun, openlineage(shared, name, moment))
-
-
-METADATA = "ro-crate-metadata.json"
-_FILES = {
-    RESULT: ("application/json", "What the audit measured and found, as far as it may be shared"),
-    HTML: ("text/html", "The report"),
-    PDF: ("application/pdf", "The report, for archives"),
-}
-
-
-def ro_crate(
-    shared: Mapping[str, Any], name: str, moment: datetime, files: Sequence[str]
-) -> _Record:
-    """Describe an audit and its files as an RO-Crate 1.1."""
-    identity = shared["identity"]
-    described = [
-        {"@id": file, "@type": "File", "name": _FILES[file][1], "encodingFormat": _FILES[file][0]}
-        for file in files
-    ]
-    parts = [{"@id": file} for file in files]
-    root = {
-        "@id": "./",
-        "@type": "Dataset",
-        "name": f"Audit of {name}",
-        "description": f"What an audit of the labels of {name} found; small counts are withheld.",
-        "datePublished": moment.date().isoformat(),
-        "hasPart": parts,
-        "mentions": {"@id": "#audit"},
-    }
-    action = {
-        "@id": "#audit",
-        "@type": "CreateAction",
-        "name": f"Audit of {name}",
-        "instrument": {"@id": "#tool"},
-        "object": [{"@id": "#dataset"}, {"@id": "#hierarchy"}],
-        "result": parts,
-    }
-    tool, hierarchy = identity["tool"], identity["hierarchy"]
-    about = {
-        "@id": METADATA,
-        "@type": "CreativeWork",
-        "about": {"@id": "./"},
-        "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
-    }
-    things = [
-        {"@id": "#tool", "@type": "SoftwareApplication", "name": tool["name"], "url": HOME}
-        | {"softwareVersion": tool["version"]},
-        {"@id": "#dataset", "@type": "CreativeWork", "name": name},
-        {"@id": "#hierarchy", "@type": "DefinedTermSet", "name": hierarchy["name"]}
-        | {"identifier": f"sha256:{hierarchy['sha256']}"},
-    ]
-    return {
-        "@context": "https://w3id.org/ro/crate/1.1/context",
-        "@graph": [about, root, *described, action, *things],
-    }
-
-
-def write_ro_crate(
-    shared: Mapping[str, Any],
-    name: str,
-    moment: datetime,
-    run: Path,
-    out: Path,
-    *,
-    overwrite: bool = False,
-) -> None:
-    """Write the shared files of a run as an RO-Crate: ``result.json``, and the reports it has.
-
-    Args:
-        moment: When the crate is said to be published.
-        out: Folder to write, or a file called ``.zip``.
-
-    Raises:
-        OutputError: If ``out`` is there and shall not be replaced, or holds something else; if it
-            cannot be written.
-    """
-    contents = {RESULT: to_json_bytes(shared)}
-    contents |= {file: (run / file).read_bytes() for file in (HTML, PDF) if (run / file).is_file()}
-    metadata = to_json_bytes(ro_crate(shared, name, moment, list(contents)))
-    contents = {METADATA: metadata, **contents}
-    if out.suffix.lower() == ".zip":
-        with replacing(out, overwrite=overwrite) as begun, zipfile.ZipFile(begun, "w") as crate:
-            for file, content in contents.items():
-                crate.writestr(zipfile.ZipInfo(file), content, zipfile.ZIP_DEFLATED)
-        return
-    with new_export(out, overwrite=overwrite, names={METADATA, *_FILES}.__contains__) as folder:
-        for file, content in contents.items():
-            (folder / file).write_bytes(content)
 
 
 def _write(file: Path, content: Mapping[str, Any]) -> None:

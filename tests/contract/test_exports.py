@@ -29,7 +29,7 @@ from audit.cli.outcomes import of_audit
 from audit.cli.rendering import imprint_of_run, name_of_run
 from audit.explorer.application import write_plain_files
 from audit.explorer.run.opened_run import OpenedRun
-from audit.runs.metadata_export import write_croissant, write_openlineage, write_ro_crate
+from audit.runs.metadata_export import write_croissant, write_openlineage
 from audit.runs.table_export import exported_tables, write_csv_folder, write_xlsx
 from fixtures.sample_runs import DATED, RELEASE_2, SAMPLE_DATA
 
@@ -149,7 +149,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
     commands["run"] = ("run", RELEASE_2, "--hierarchy", "icd9cm", *model, "--out", run)
     commands["run"] += ("--junit", out / "junit.xml")
     commands["export"] = ("export", run, "--csv", out / "csv", "--xlsx", out / "tables.xlsx")
-    commands["export"] += ("--croissant", out / "croissant.json", "--ro-crate", out / "crate")
+    commands["export"] += ("--croissant", out / "croissant.json")
     commands["export"] += ("--openlineage", out / "event.json")
     commands["explore"] = ("explore", run, "--static", out / "static")
     for name, command in commands.items():
@@ -197,7 +197,7 @@ def _workbook(left: Path) -> str:
 
 def _metadata(left: Path) -> str:
     """The texts and numbers of files for catalogues, without addresses, days and digests."""
-    files = [left / "croissant.json", left / "event.json", left / "crate/ro-crate-metadata.json"]
+    files = [left / "croissant.json", left / "event.json"]
     texts = [
         re.sub(r'"(https?|sha256):[^"]*"|"runId": "[^"]*"', " ", f.read_text("utf-8"))
         for f in files
@@ -256,7 +256,6 @@ def _made_alone(left: Path, shared: Mapping[str, Any], out: Path) -> None:
     write_xlsx(exported_tables(shared), out / "tables.xlsx", overwrite=False)
     write_croissant(shared, name, out / "croissant.json")
     write_openlineage(shared, name, dated(), out / "event.json")
-    write_ro_crate(shared, name, dated(), out / "run", out / "crate")
     write_plain_files(OpenedRun(name, str(left / "run"), shared, imprint.day), out / "static")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from fixtures.sample_runs import DATED
 
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph:DeprecationWarning")
 
-CROISSANT, CRATE, EVENT = "croissant.json", "crate", "event.json"
+CROISSANT, EVENT = "croissant.json", "event.json"
 
 
 def audit(*arguments: object) -> Result:
@@ -38,8 +37,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def exported(run: Path, out: Path, *options: object) -> Result:
-    files = ("--croissant", out / CROISSANT, "--ro-crate", out / CRATE)
-    return audit("export", run, *files, "--openlineage", out / EVENT, *options)
+    files = ("--croissant", out / CROISSANT, "--openlineage", out / EVENT)
+    return audit("export", run, *files, *options)
 
 
 def read(file: Path) -> Any:
@@ -59,27 +58,6 @@ def test_croissant_is_valid_and_says_what_was_measured(copy: Path, tmp_path: Pat
     assert sorted(described.data_biases) == sorted(statements)
     assert "40 of 42 rows" in described.data_collection_missing_data
     assert described.annotations_per_item.startswith("40 instances;")
-
-
-def test_a_crate_holds_what_is_shared(copy: Path, tmp_path: Path) -> None:
-    reader = pytest.importorskip("rocrate.rocrate")
-    exported(copy, tmp_path)
-    zipped = ("--ro-crate", tmp_path / "crate.zip")
-    assert audit("export", copy, *zipped).exit_code == 0
-    assert audit("export", copy, *zipped, "--overwrite").exit_code == 0
-    with zipfile.ZipFile(tmp_path / "crate.zip") as file:
-        file.extractall(tmp_path / "unpacked")
-
-    for folder in (tmp_path / CRATE, tmp_path / "unpacked"):
-        crate = reader.ROCrate(folder)
-        parts = {part.id: part["encodingFormat"] for part in crate.root_dataset["hasPart"]}
-        assert parts == {"result.json": "application/json", "report.html": "text/html"}
-        (action,) = crate.get_by_type("CreateAction")
-        assert [one["name"] for one in action["object"]] == ["Farm", "animals"]
-        assert action["instrument"]["softwareVersion"]
-        assert {path.name for path in folder.iterdir()} == {*parts, "ro-crate-metadata.json"}
-        for part in parts:
-            assert (folder / part).read_bytes() == (copy / part).read_bytes()
 
 
 def test_the_event_is_what_openlineage_itself_would_write(copy: Path, tmp_path: Path) -> None:
@@ -151,10 +129,9 @@ def refusals(folder: Path) -> Iterator[tuple[str, str, str]]:
     yield "--croissant", json.dumps(other), "one of 'Zoo'"
     for content in ("no JSON", "[1]", json.dumps({"name": "Farm"})):
         yield "--croissant", content, "something else"
-    yield "--ro-crate", "a file", "a file"
 
 
-@pytest.mark.parametrize("case", range(5))
+@pytest.mark.parametrize("case", range(4))
 def test_what_is_no_earlier_export_is_left_alone(copy: Path, tmp_path: Path, case: int) -> None:
     option, content, found = [*refusals(tmp_path)][case]
     (tmp_path / "there").write_text(content)
