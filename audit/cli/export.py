@@ -1,4 +1,4 @@
-"""``audit export``: write a run as tables, as metadata, or in the layout of another program."""
+"""``audit export``: write a run as tables, as Croissant, or in the layout of another program."""
 
 from __future__ import annotations
 
@@ -36,10 +36,6 @@ class Shared:
         Path | None,
         Option("Croissant description of the dataset.", metavar="FILE", writes=True),
     ] = None
-    openlineage: Annotated[
-        Path | None,
-        Option("OpenLineage event with facets of data quality.", metavar="FILE", writes=True),
-    ] = None
 
 
 def export(
@@ -67,14 +63,14 @@ def export(
     overwrite: Annotated[bool, Option("Replace what was exported there earlier.")] = False,
     force: Force = False,
 ) -> None:
-    """Write what a run shares as tables or metadata, or its instances for an interface."""
+    """Write what a run shares as tables or Croissant, or its instances for an interface."""
     described = any(vars(shared).values())
     if interface is parquet is None and not described:
         raise InputError(
             "a folder or file to export to is required",
             found="none",
-            hint="--csv DIR, --xlsx FILE, --croissant FILE, --openlineage FILE, "
-            "--interface DIR or --restricted --parquet FILE",
+            hint="--csv DIR, --xlsx FILE, --croissant FILE, --interface DIR "
+            "or --restricted --parquet FILE",
         )
     if restricted != (parquet is not None):
         raise InputError(
@@ -99,22 +95,14 @@ def export(
 
 def _export_shared(run: Path, out: Shared, *, overwrite: bool, forced: bool) -> None:
     """Write what ``result.json`` says; a copy without ``restricted/`` has all of it."""
-    from audit.base.disk import dated
-
     view = read_view(run, forced)
     if out.csv or out.xlsx:
         _export_tables(view, out, overwrite=overwrite)
-    if not (out.croissant or out.openlineage):
-        return
-    from audit.runs.metadata_export import write_croissant, write_openlineage
-
-    said = view, name_of_run(run)
     if out.croissant:
-        write_croissant(*said, out.croissant, overwrite=overwrite)
+        from audit.runs.croissant import write_croissant
+
+        write_croissant(view, name_of_run(run), out.croissant, overwrite=overwrite)
         typer.echo(f"{out.croissant}: the dataset described in Croissant, of what the run shares.")
-    if out.openlineage:
-        write_openlineage(*said, dated(), out.openlineage, overwrite=overwrite)
-        typer.echo(f"{out.openlineage}: an OpenLineage event of what the run shares.")
 
 
 def _export_tables(shared: Mapping[str, Any], out: Shared, *, overwrite: bool) -> None:

@@ -1,18 +1,15 @@
-"""What a run shares of a dataset, as other catalogues describe data.
+"""What a run shares of a dataset, as catalogues of data read it.
 
-Croissant (mlcommons.org/croissant/1.0, with its vocabulary for responsible AI) and OpenLineage
-(openlineage.io) are written of the shared view alone: each number and sentence is one of
-``result.json``.
+Croissant (mlcommons.org/croissant/1.0, with its vocabulary for responsible AI) is written of the
+shared view alone: each number and sentence is one of ``result.json``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
 
 from audit.base.disk import replacing
 from audit.base.errors import OutputError
@@ -21,7 +18,6 @@ from audit.results.findings import OF_MODEL
 from audit.results.order import first_findings
 from audit.results.result import to_json_bytes
 
-HOME = "https://github.com/hierarchy-audit/hierarchy-audit"
 _Record = dict[str, Any]
 
 _CROISSANT = "http://mlcommons.org/croissant/"
@@ -137,7 +133,7 @@ def write_croissant(
             earlier["@context"] = {**made["@context"], **earlier["@context"]}
             measured = {key: value for key, value in made.items() if key.startswith("rai:")}
             made = {**made, **earlier, **measured}
-        _write(begun, made)
+        begun.write_bytes(to_json_bytes(made))
 
 
 def _description(file: Path, name: str) -> _Record:
@@ -157,66 +153,3 @@ def _description(file: Path, name: str) -> _Record:
             hint="name another file",
         )
     return dict(found)
-
-
-def openlineage(shared: Mapping[str, Any], name: str, moment: datetime) -> _Record:
-    """Make the event of OpenLineage that says that the dataset was audited.
-
-    Returns:
-        A ``RunEvent`` with the facets ``dataQualityMetrics`` (rows, and values of the labels) and
-        ``dataQualityAssertions`` (a test for each check that applied; it holds without findings).
-        Counts that are withheld are left out.
-    """
-    ledger = shared["ledger"]
-    labels = {"count": ledger["rows_mapped"], "nullCount": ledger["refused"].get("missing_code", 0)}
-    metrics = {
-        "rowCount": ledger["rows_read"],
-        "columnMetrics": {"label": _counts(labels)},
-    }
-    tests = [
-        {
-            "assertion": check["name"],
-            "success": check["status"] == "pass",
-            "severity": "error" if check["status"] == "fail" else "warn",
-            "description": check["title"],
-            "actual": counted(check["total"], "findings"),
-        }
-        for check in _judged(shared)
-    ]
-    facets = {
-        "dataQualityMetrics": _facet("1-0-3", "DataQualityMetricsInputDatasetFacet", metrics),
-        "dataQualityAssertions": _facet(
-            "1-1-0", "DataQualityAssertionsDatasetFacet", {"assertions": tests}
-        ),
-    }
-    return {
-        "eventType": "COMPLETE",
-        "eventTime": moment.isoformat(),
-        "producer": HOME,
-        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
-        "run": {"runId": str(uuid5(NAMESPACE_URL, to_json_bytes(shared).decode("utf-8")))},
-        "job": {"namespace": "hierarchy-audit", "name": f"audit of {name}"},
-        "inputs": [{"namespace": "hierarchy-audit", "name": name, "inputFacets": facets}],
-        "outputs": [],
-    }
-
-
-def _counts(values: Mapping[str, Any]) -> _Record:
-    return {key: value for key, value in values.items() if isinstance(value, int)}
-
-
-def _facet(version: str, schema: str, content: _Record) -> _Record:
-    place = f"https://openlineage.io/spec/facets/{version}/{schema}.json#/$defs/{schema}"
-    return {"_producer": HOME, "_schemaURL": place, **content}
-
-
-def write_openlineage(
-    shared: Mapping[str, Any], name: str, moment: datetime, file: Path, *, overwrite: bool = False
-) -> None:
-    """Write `openlineage` to a file."""
-    with replacing(file, overwrite=overwrite) as begun:
-        _write(begun, openlineage(shared, name, moment))
-
-
-def _write(file: Path, content: Mapping[str, Any]) -> None:
-    file.write_bytes(to_json_bytes(content))
