@@ -44,7 +44,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         "export",
         export,
         "release-2 --csv tables --croissant croissant.json",
-        "release-2 --interface published --overwrite",
+        "release-2 --xlsx tables.xlsx --overwrite",
     ),
     ("cases", cases, "release-2", "release-2 malformed_code:refused --sample 5"),
     ("fixes", fixes, "release-2", "release-2 --xlsx decisions.xlsx"),
