@@ -1,6 +1,6 @@
 # Set-up and checks. `make demo` and `make test` need nothing but Python 3.11+ and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-all test-bounds explore mutate nightly check bench gallery audits dist bill clean
+.PHONY: help demo docs test test-all test-bounds explore mutate nightly check bench gallery audits dist clean
 ROOMS := disclosure seal readers scan
 SHELL := /bin/sh
 PYTHON ?= python3
@@ -83,10 +83,6 @@ audits: $(VENV)/.test  ## Audit the public data of AUDIT_DATA as pages, in publi
 dist: $(VENV)/.test  ## Build wheel and source distribution, always to the same bytes
 	$(PIP) hatchling
 	$(VENV)/bin/python -m hatchling build
-
-bill: $(VENV)/.test  ## List what installs (CycloneDX), and refuse licences that are not known
-	@mkdir -p dist
-	$(VENV)/bin/python scripts/bill.py > dist/bill.json
 
 clean:  ## Remove the environment and what the demo left
 	rm -rf $(VENV) audit-run site
