@@ -1,6 +1,6 @@
 # Set-up and checks. `make demo` and `make test` need nothing but Python 3.11+ and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-all test-bounds explore mutate nightly check bench gallery audits dist clean
+.PHONY: help demo docs test test-all test-bounds explore mutate nightly check bench gallery dist clean
 ROOMS := disclosure seal readers scan
 SHELL := /bin/sh
 PYTHON ?= python3
@@ -75,10 +75,6 @@ docs: $(VENV)/.demo  ## Make the site of docs/ in site/, every warning an error
 
 gallery: $(VENV)/.test  ## Take the pictures of the README again
 	$(VENV)/bin/python scripts/make_gallery.py
-
-audits: $(VENV)/.test  ## Audit the public data of AUDIT_DATA as pages, in public-audits/
-	$(PIP) --editable '.[explore,wordnet]'
-	$(VENV)/bin/python scripts/make_public_audits.py
 
 dist: $(VENV)/.test  ## Build wheel and source distribution, always to the same bytes
 	$(PIP) hatchling
