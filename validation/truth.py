@@ -1,6 +1,6 @@
-"""Whether findings are true: planted pairs and faults, releases without any, and public data.
+"""Whether findings are true: planted pairs and faults, and releases without any.
 
-``AUDIT_DATA=FOLDER python -m validation.truth [--releases N] [--pairs N] [--guards N] [--scenes N]
+``python -m validation.truth [--releases N] [--pairs N] [--guards N] [--scenes N]
 [--answers N] [--probes N] [--processes N] [--out FOLDER]`` writes docs/truth.md, the chart beside
 it and the data files of validation/. Exit status 1 where a goal is missed by more than its sampling
 error.
@@ -9,11 +9,9 @@ error.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import textwrap
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -27,11 +25,9 @@ from validation.pair_scores import Outcome
 from validation.pair_worlds import WORLDS as PAIR_WORLDS
 from validation.probe_truth import Probed
 from validation.scenes import SCENES
-from validation.shares import Row, Share, summary, table
-from validation.truth_judgements import judgement
+from validation.shares import Row, summary
 from validation.truth_measure import RATE, RECALL, Measured, measure
 from validation.truth_planted import LEAST, MOST
-from validation.truth_real import SOURCES, TOP, Examined, examined
 
 ROOT = Path(__file__).parents[1]
 CHART = "truth_pairs.svg"
@@ -51,9 +47,6 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, default=ROOT, help="the folder of docs and validation")
     options = parser.parse_args()
-    folder = os.environ.get("AUDIT_DATA")
-    if not folder:
-        sys.exit("AUDIT_DATA must name the folder with the public data")
     measured = measure(
         options.releases,
         options.guards,
@@ -65,16 +58,14 @@ def main() -> None:
     names = [one.name for one in PAIR_WORLDS]
     pairs = pair_truth.measured(names, options.pairs, options.processes)
     probed = probe_truth.measured(options.probes, options.processes)
-    write(options.out, measured, pairs, probed, Path(folder))
+    write(options.out, measured, pairs, probed)
     missed = [*pair_truth.missed_goals(pairs), *measured.missed_goals()]
     missed += probe_truth.missed_goals(probed)
     print("\n".join(f"missed: {goal}" for goal in missed) or "all goals are met")
     sys.exit(int(bool(missed)))
 
 
-def write(
-    out: Path, measured: Measured, pairs: Sequence[Outcome], probed: Probed, folder: Path
-) -> None:
+def write(out: Path, measured: Measured, pairs: Sequence[Outcome], probed: Probed) -> None:
     """Write the page, its chart, and the data files that it sums up.
 
     Args:
@@ -82,10 +73,8 @@ def write(
         measured: What came of releases with faults and without, scenes and answers.
         pairs: What came of the worlds of pairs.
         probed: What came of concepts and evidence.
-        folder: Where the public data lie.
     """
-    found = {source.name: examined(source, folder) for source in SOURCES}
-    lines = (*synthetic(measured, pairs, probed), *_real(found))
+    lines = synthetic(measured, pairs, probed)
     (out / "docs" / "truth.md").write_text("\n".join(lines).rstrip() + "\n", "utf-8")
     (out / "docs" / CHART).write_text(power_chart(pairs), "utf-8")
     guards = (*measured.off(), *probe_truth.off(probed))
@@ -97,7 +86,6 @@ def write(
              "releases": one.releases, "counted": what, "with it": on, "without it": off}
             for one in guards for what, (on, off) in one.numbers.items()
         ],
-        "truth_public": [_judged(name, one) for name, some in found.items() for one in some],
     }  # fmt: skip
     (out / "validation").mkdir(exist_ok=True)
     for name, records in files.items():
@@ -128,16 +116,16 @@ def _record(row: Row) -> dict[str, object]:
 def synthetic(
     measured: Measured, pairs: Sequence[Outcome], probed: Probed | None = None
 ) -> Iterator[str]:
-    """All of the page but the public data, as lines of Markdown."""
+    """The page, as lines of Markdown."""
     yield "# Are the findings true?\n"
     yield _text(
-        "What `audit` finds where the truth is known, and on public data. "
+        "What `audit` finds where the truth is known. "
         f"`{_command(measured, pairs, probed)}` writes this page, and with more releases where no "
         "number is given, with the built-in policies and patients as groups. Intervals are 95 % "
         "Wilson intervals; a goal is missed by more than its sampling error where an exact "
         "binomial test says so at 2.5 %. Each line stands in the tables of "
-        "[validation](../validation/truth.csv): `truth.csv`, `truth_pairs.csv`, "
-        "`truth_guards.csv` and `truth_public.csv`."
+        "[validation](../validation/truth.csv): `truth.csv`, `truth_pairs.csv` and "
+        "`truth_guards.csv`."
     )
     yield from _limits()
     yield "## Goals\n"
@@ -195,12 +183,11 @@ def _command(measured: Measured, pairs: Sequence[Outcome], probed: Probed | None
         "probes": len(probed.evidence) // len(EVIDENCE_WORLDS) if probed else 0,
     }
     options = " ".join(f"--{name} {number}" for name, number in asked.items())
-    return f"AUDIT_DATA=FOLDER python -m validation.truth {options}"
+    return f"python -m validation.truth {options}"
 
 
 LIMITS = (
-    "These releases are drawn by laws that their authors thought of; the public data below show "
-    "some of what nobody thought of.",
+    "These releases are drawn by laws that their authors thought of.",
     "A pair of few expected records, or of a ratio near 1.5, is often not found: the chart shows "
     "how often. Of nodes on more than about .91 of the records nothing can be reported.",
     "An excess between two whole branches is told in the map of branches, and so are pairs of a "
@@ -214,8 +201,7 @@ LIMITS = (
     "label beside it; below, such findings count as explained where they name that label.",
     "Of tuberculosis (010-018) `unspecified` says how it was confirmed and is no catch-all: a "
     "habit planted there is missed below.",
-    "Rules on sex and age are tried on the few rows that speak of them in public data: "
-    "[what came of it](finding_judgements.md#sex-and-age).",
+    "Rules on sex and age are not tried here.",
     "Labels that one damaged row turns into another code count as explained below where findings "
     "name a damaged row.",
 )
@@ -226,42 +212,6 @@ def _limits() -> Iterator[str]:
     for limit in LIMITS:
         yield textwrap.fill(f"- {limit}", WIDTH, subsequent_indent="  ", break_long_words=False)
     yield ""
-
-
-def _real(found: Mapping[str, Sequence[Examined]]) -> Iterator[str]:
-    yield "## Public data\n"
-    yield _text(
-        f"The first {TOP} findings of each release by severity, then by instances touched. The "
-        "authors of this tool looked at each against the source rows and say in "
-        "`truth_public.csv` which are sensible and why. **This is not the review of an expert** in "
-        "medicine, sound or genetics. Instances with certain nodes were counted again from the "
-        "rows with plain Python over sets."
-    )
-    rows = []
-    for name, some in found.items():
-        said = Counter(judgement(one.finding.id)[0] for one in some)
-        again = [one.again == one.finding.touched for one in some if one.again is not None]
-        shares = (*(str(said[verdict]) for verdict in ("yes", "partly", "no")),
-                  Share(sum(again), len(again)).brief())  # fmt: skip
-        rows.append((name, str(len(some)), *shares))
-    yield table(("release", "findings", "sensible", "partly", "no", "counted again alike"), rows)
-
-
-def _judged(name: str, one: Examined) -> dict[str, object]:
-    verdict, why = judgement(one.finding.id)
-    return {
-        "release": name,
-        "finding": one.finding.id,
-        "statement": one.statement,
-        "instances": _count(one.finding.touched, one.min_cell),
-        "counted again": "" if one.again is None else _count(one.again, one.min_cell),
-        "sensible": verdict,
-        "why": why,
-    }
-
-
-def _count(n: int, min_cell: int) -> str:
-    return f"<{min_cell}" if 0 < n < min_cell else f"{n:,}"
 
 
 def _text(paragraph: str) -> str:
