@@ -1,6 +1,6 @@
 # Set-up and checks. `make demo` and `make test` need nothing but Python 3.11+ and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test net test-all test-bounds explore mutate nightly check bench gallery audits dist bill clean
+.PHONY: help demo docs test net test-all test-bounds explore mutate nightly check bench gallery dist clean
 ROOMS := disclosure seal readers scan
 SHELL := /bin/sh
 PYTHON ?= python3
@@ -66,8 +66,7 @@ check: $(VENV)/.test  ## Lint and check types
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-bench: $(VENV)/.test  ## Measure commands and peers, BEFORE=REVISION in turns; 15 minutes
-	$(PIP) --editable '.[bench]'
+bench: $(VENV)/.test  ## Measure commands, BEFORE=REVISION in turns; 15 minutes
 	$(VENV)/bin/python benchmarks/commands.py --page $(and $(BEFORE),--before $(BEFORE))
 
 docs: $(VENV)/.demo  ## Make the site of docs/ in site/, every warning an error
@@ -79,17 +78,9 @@ docs: $(VENV)/.demo  ## Make the site of docs/ in site/, every warning an error
 gallery: $(VENV)/.test  ## Take the pictures of the README again
 	$(VENV)/bin/python scripts/make_gallery.py
 
-audits: $(VENV)/.test  ## Audit the public data of AUDIT_DATA as pages, in public-audits/
-	$(PIP) --editable '.[explore,wordnet]'
-	$(VENV)/bin/python scripts/make_public_audits.py
-
 dist: $(VENV)/.test  ## Build wheel and source distribution, always to the same bytes
 	$(PIP) hatchling
 	$(VENV)/bin/python -m hatchling build
-
-bill: $(VENV)/.test  ## List what installs (CycloneDX), and refuse licences that are not known
-	@mkdir -p dist
-	$(VENV)/bin/python scripts/bill.py > dist/bill.json
 
 clean:  ## Remove the environment and what the demo left
 	rm -rf $(VENV) audit-run site

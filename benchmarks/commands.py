@@ -1,4 +1,4 @@
-"""Time the commands of the product, in turns with an earlier version, and peers on the same files.
+"""Time the commands of the product, in turns with an earlier version.
 
 ``python benchmarks/commands.py [--before REVISION] [--rounds N] [--minutes M] [--page]``
 
@@ -33,13 +33,6 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance.md"
 MARKS = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
 SIZES = (5_000, 50_000, 500_000)
-PEERS = {
-    "polars": "Polars and scipy: the same files read, ancestors joined, `V.T @ V`",
-    "duckdb": "DuckDB: the same in one statement, a self-join",
-    "profile": "pointblank's scan of the diagnoses, without a hierarchy",
-}
-NEEDS = {"duckdb": "duckdb", "profile": "pointblank"}
-"""Packages that peers need; without them they are left out."""
 
 
 @dataclass(frozen=True)
@@ -96,15 +89,10 @@ def rows_of(inputs: Path, out: Path) -> Iterator[Row]:
     yield Row("large", f"{INSTANCES:,} admissions, HTML and PDF", [*AUDIT, "run", *files])
     view = [sys.executable, str(ROOT / "benchmarks" / "first_view.py"), str(large)]
     yield Row("explore", "the first `audit explore` of it: two pages", view)
-    pairs = [sys.executable, str(ROOT / "benchmarks" / "peers.py"), "pairs", str(inputs)]
-    yield Row("pairs", "`count_pairs` of it, in memory", pairs)
 
 
 def others_of(inputs: Path, out: Path) -> Iterator[Row]:
-    """Peers, and releases of growing size, of this version alone."""
-    for name, title in PEERS.items():
-        command = [sys.executable, str(ROOT / "benchmarks" / "peers.py"), name, str(inputs)]
-        yield Row(name, title, command)
+    """Releases of growing size, of this version alone."""
     for size in SIZES:
         columns = ["--hierarchy", "icd9cm", "--id", "instance", "--label", "label"]
         written = ["--out", str(out / "grown"), "--overwrite", "--no-pdf"]
@@ -200,16 +188,12 @@ def _turns(
 
 
 def _taken(row: Row, tree: Path, out: Path) -> dict[str, Any]:
-    """What a command took, or that a package or an option which it needs is not there."""
+    """What a command took."""
     out.mkdir(exist_ok=True)
-    package = NEEDS.get(row.name)
-    if package and not _there(package):
-        return {"without": package}
     with tempfile.TemporaryDirectory() as cache:
         variables = {"PYTHONPATH": str(tree), "XDG_CACHE_HOME": cache, "OPENBLAS_NUM_THREADS": "1"}
         set_to = [f"{name}={value}" for name, value in variables.items()]
         taken = run(["env", *set_to, *row.command], tree)
-    said = taken.output.strip().split("\n")[-1]
     written = out / row.name
     return {
         "wall": taken.wall,
@@ -217,7 +201,6 @@ def _taken(row: Row, tree: Path, out: Path) -> dict[str, Any]:
         "peak_mb": taken.peak / 1e6,
         "folder_mb": sum(one.stat().st_size for one in written.rglob("*") if one.is_file()) / 1e6,
         "load": os.getloadavg()[0],
-        "said": json.loads(said) if said.startswith("{") and said.endswith("}") else None,
     }
 
 
@@ -233,7 +216,7 @@ def _keep(kept: Path, line: Mapping[str, Any]) -> None:
     print(*(f"{name} {value}" for name, value in line.items() if name in SHOWN), flush=True)
 
 
-SHOWN = ("row", "version", "round", "cpu", "wall", "without")
+SHOWN = ("row", "version", "round", "cpu", "wall")
 
 
 def _measured(kept: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
@@ -246,7 +229,7 @@ def _table(inputs: Path, kept: Path, versions: Sequence[str], cores: int) -> Ite
     """The page's part that is measured, line by line."""
     size = json.loads((inputs / "size.json").read_text("utf-8"))
     every = [one for one in _measured(kept).values() if one["version"] in versions]
-    loads = sorted(one["load"] for one in every if "load" in one)
+    loads = sorted(one["load"] for one in every)
     told = ", ".join(
         f"{name} {value}" for name, value in surroundings(cores).items() if name != "load"
     )
@@ -269,11 +252,7 @@ def _table(inputs: Path, kept: Path, versions: Sequence[str], cores: int) -> Ite
     out = RESULTS / f"out-{new}"
     for row in (*rows_of(inputs, out), *others_of(inputs, out)):
         now = found[new].get(row.name, [])
-        if row.name == "pairs":
-            continue
-        if now and "without" in now[0]:
-            yield f"| {row.title} | | left out: {now[0]['without']} is not installed | | | | |"
-        elif now:
+        if now:
             earlier = found[old].get(row.name, []) if old != new else []
             yield _line(row.title or row.name, earlier, now)
         if row.name == "explore" and now and found[new].get("large"):
@@ -284,7 +263,6 @@ def _table(inputs: Path, kept: Path, versions: Sequence[str], cores: int) -> Ite
             ]
             yield _together("`audit run` and the first `audit explore` together", *both)
     yield ""
-    yield from _of_pairs(found, versions)
     yield from _growth(found[new])
 
 
@@ -315,19 +293,6 @@ def _together(title: str, *taken: Sequence[Mapping[str, Any]]) -> str:
         for parts in (taken[:2], taken[2:])
     )
     return f"| {title} | {'' if before is None else f'{before:.1f}'} | {now:.1f} | | | | |"
-
-
-def _of_pairs(found: Mapping[str, Mapping[str, Any]], versions: Sequence[str]) -> Iterator[str]:
-    for version in versions:
-        said = [one["said"] for one in found[version].get("pairs", [])]
-        if said:
-            shares = sorted(one["ours"] / one["scipy"] for one in said)
-            ours, share = (statistics.median(each) for each in ([o["ours"] for o in said], shares))
-            yield (
-                f"`count_pairs` of {version}: {ours:.2f} processor seconds, {share:.2f} of scipy's "
-                f"product ({shares[0]:.2f} to {shares[-1]:.2f})."
-            )
-    yield ""
 
 
 def _growth(now: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:

@@ -62,18 +62,6 @@ def write_few(path: Path) -> None:
     pl.DataFrame({"instance": np.arange(300) // 3, "code": codes}).write_csv(path)
 
 
-def write_ancestors(release: Release, path: Path) -> None:
-    """Each code without its dot, beside a node that it propagates to: what a peer needs of us."""
-    pairs = release.rows.select("table", "label").drop_nulls().unique().sort("table", "label")
-    above = [
-        (f"{table} {label.replace('.', '')}", node)
-        for table, label in pairs.iter_rows()
-        if label in release.hierarchy
-        for node in release.hierarchy.ancestors(label, with_self=True)
-    ]
-    pl.DataFrame(above, ["code", "node"], orient="row").write_parquet(path)
-
-
 def write_size(release: Release, path: Path) -> None:
     """Instances and rows of a release, and nodes in use."""
     hierarchy = release.hierarchy
@@ -88,7 +76,6 @@ def main() -> None:
     folder = Path(sys.argv[1])
     release = make_large_release()
     release.write_mimic3(folder / "release")
-    write_ancestors(release, folder / "ancestors.parquet")
     write_few(folder / "few.csv")
     (folder / "policy.toml").write_text('[severities]\nunexpected_pair = "note"\n', "utf-8")
     for size in map(int, sys.argv[2:]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import subprocess
@@ -71,11 +70,3 @@ def surroundings(cores: int) -> dict[str, Any]:
         "load": os.getloadavg()[0],
         **{package: version(package) for package in packages},
     }
-
-
-def keep(name: str, result: dict[str, Any]) -> Path:
-    """Write a result as JSON below `RESULTS`."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
-    return path

@@ -76,7 +76,7 @@ ROOMS = {
     ),
     "readers": Room(
         ("audit/base/files.py", "audit/data/records.py", "audit/data/json_lines.py",
-         "audit/data/arrays.py", "audit/data/class_names.py", "audit/data/interface_folder.py",
+         "audit/data/arrays.py", "audit/data/class_names.py",
          "audit/data/label_format.py", "audit/data/label_formats/*.py",
          "audit/data/prediction_format.py", "audit/data/prediction_formats/*.py",
          "audit/data/scores.py", "audit/data/mapping.py"),

@@ -37,10 +37,8 @@ CHOICES = {
     "newest": ("--prerelease", "allow"),
 }
 """Options of uv by what they choose."""
-LEFT_OUT = ("model", "explain", "spark", "mcp", "docs")
-"""Extras that are not tried: torch and Spark are gigabytes, mcp raises bounds of the core, and docs
-is no part of the product.
-"""
+LEFT_OUT = ("model", "explain", "spark", "docs")
+"""Extras that are not tried: torch and Spark are gigabytes, and docs is no part of the product."""
 RUNS = ("first", "second", "comparison")
 IMPORTING = ROOT / "scripts" / "import_modules.py"
 

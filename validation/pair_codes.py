@@ -84,10 +84,6 @@ class Codes:
         down = descendants(self.edges)[node]
         return [i for i, name in enumerate(self.labels) if name in down]
 
-    def parent(self, node: str) -> str:
-        """The first parent of a node."""
-        return next(up for down, up in self.edges if down == node)
-
     @property
     def shares(self) -> NDArray[np.float64]:
         """Share of the records that each label is to have."""

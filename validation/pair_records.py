@@ -35,22 +35,12 @@ class Planted:
         b: The other.
         ratio: The true joint count over the expected one.
         expected: Joint records to expect were they independent given all else in the world.
-        support_a: Records to expect with a; of b likewise.
-        share_a: Part of the records of its first parent that carry a; of b likewise.
-        mechanism: How they were planted.
-        asked: Whether a search for pairs is to find it.
     """
 
     a: str
     b: str
     ratio: float
     expected: float
-    support_a: float
-    support_b: float
-    share_a: float
-    share_b: float
-    mechanism: str
-    asked: bool = True
 
 
 @dataclass
@@ -85,29 +75,10 @@ class Draft:
         none: Floats = np.prod(1 - self.chance[:, columns], axis=1, dtype=np.float64)
         return 1 - none
 
-    def apart(self, p: Floats, q: Floats) -> float:
-        """Joint records to expect of two independent events with these chances.
-
-        Traits of patients are independent themselves: what the records of a patient share is then
-        part of what was planted.
-        """
-        if "group" in self.columns:
-            return float(p.sum() * q.sum() / len(p))
-        return float((p * q).sum())
-
-    def note(
-        self, a: int | str, b: int | str, joint: float, expected: float, mechanism: str
-    ) -> None:
-        """Write down what was planted between two ends; supports are counted."""
-        (name_a, support_a, share_a), (name_b, support_b, share_b) = self._end(a), self._end(b)
-        ratio, supports, shares = joint / expected, (support_a, support_b), (share_a, share_b)
-        self.planted.append(Planted(name_a, name_b, ratio, expected, *supports, *shares, mechanism))
-
-    def _end(self, end: int | str) -> tuple[str, int, float]:
-        name = self.codes.labels[end] if isinstance(end, int) else end
-        parent = self.codes.below(self.codes.parent(name))
-        support = int(self.has[:, self.columns_of(end)].any(axis=1).sum())
-        return name, support, support / max(int(self.has[:, parent].any(axis=1).sum()), 1)
+    def note(self, a: int | str, b: int | str, joint: float, expected: float) -> None:
+        """Write down what was planted between two ends."""
+        ends = (self.codes.labels[end] if isinstance(end, int) else end for end in (a, b))
+        self.planted.append(Planted(*ends, joint / expected, expected))
 
 
 def activity(rng: np.random.Generator, n: int, shape: float | None) -> Floats:
@@ -138,41 +109,6 @@ def independent(
         rates *= factor
     chance = np.negative(np.expm1(np.negative(rates, out=rates), out=rates), out=rates)
     return Draft(codes, chance, rng.random(chance.shape, np.float32) < chance)
-
-
-def of_traits(codes: Codes, patients: int, shape: float, stays: float) -> Draft:
-    """Patients with so many stays on average, each label a trait that few of them have much of."""
-    rng = codes.rng
-    of_stay = np.repeat(np.arange(patients), rng.geometric(1 / stays, patients))
-    rate = shape * ((1 - codes.shares) ** (-1 / shape) - 1)
-    traits = rng.gamma(shape, 1 / shape, (patients, len(rate)))
-    chance = -np.expm1(-(traits * rate))[of_stay]
-    draft = Draft(codes, chance, rng.random(chance.shape, np.float32) < chance)
-    draft.columns["group"] = of_stay
-    return draft
-
-
-def drawn(rng: np.random.Generator, weights: Floats, lengths: NDArray[np.int64]) -> Bools:
-    """So many different labels on each record, each drawn by weight from those left."""
-    keys = rng.exponential(size=(len(lengths), len(weights))) / weights
-    last = np.sort(keys, axis=1)[np.arange(len(lengths)), np.maximum(lengths, 1) - 1]
-    kept: Bools = (keys <= last[:, None]) & (lengths > 0)[:, None]
-    return kept
-
-
-def both_drawn(
-    rng: np.random.Generator, weights: Floats, lengths: NDArray[np.int64], a: int, b: int
-) -> float:
-    """Records to expect with both of two labels of `drawn`.
-
-    Both are there where both keys lie below the (length - 1)-th smallest of the others.
-    """
-    others = np.delete(weights, [a, b])
-    some = rng.choice(lengths, 4_000)
-    keys = np.sort(rng.exponential(size=(len(some), len(others))) / others, axis=1)
-    limit = keys[np.arange(len(some)), np.clip(some - 2, 0, len(others) - 1)]
-    both = np.expm1(-weights[a] * limit) * np.expm1(-weights[b] * limit)
-    return float(np.where(some < 2, 0, both).mean() * len(lengths))
 
 
 def plant(draft: Draft, a: int | str, b: int | str, ratio: float, mechanism: str) -> None:
@@ -212,7 +148,7 @@ def _plant_joint(draft: Draft, a: int | str, b: int | str, ratio: float, mechani
     there = draft.has[:, first].any(axis=1)
     given = np.where(there, joint / np.maximum(p, 1e-12), (q - joint) / np.maximum(1 - p, 1e-12))
     _fill(draft, second, draft.rng.random(len(p)) < given)
-    draft.note(a, b, float(joint.sum()), float(apart.sum()), mechanism)
+    draft.note(a, b, float(joint.sum()), float(apart.sum()))
 
 
 def _plant_extra(draft: Draft, a: int, b: int, ratio: float, mechanism: str) -> None:
@@ -222,7 +158,7 @@ def _plant_extra(draft: Draft, a: int, b: int, ratio: float, mechanism: str) -> 
 
     def reached(strength: float) -> float:
         _, _, new_p, new_q, joint = together(p, q, strength)
-        return float(joint.sum() / draft.apart(new_p, new_q))
+        return float(joint.sum() / (new_p * new_q).sum())
 
     strength = _solved(reached, ratio, _most(p, q, mechanism))
     keep_a, keep_b, new_p, new_q, joint = together(p, q, strength)
@@ -239,7 +175,7 @@ def _plant_extra(draft: Draft, a: int, b: int, ratio: float, mechanism: str) -> 
             _take_out(draft, np.flatnonzero(lucky), a, b, range(draft.has.shape[1]))
         draft.has[lucky, b] = True
     draft.chance[:, a], draft.chance[:, b] = new_p, new_q
-    draft.note(a, b, float(joint.sum()), draft.apart(new_p, new_q), mechanism)
+    draft.note(a, b, float(joint.sum()), float((new_p * new_q).sum()))
 
 
 def _joined(p: Floats, q: Floats, add: float) -> tuple[float, float, Floats, Floats, Floats]:
@@ -336,7 +272,7 @@ def bring_in(
         _take_out(draft, lucky, a, b, pool)
     has[lucky, b] = True
     joint, apart = expected + chance * free, expected * (support + chance * free) / support
-    draft.note(a, b, joint, apart, "added" if pool is None else "replaced")
+    draft.note(a, b, joint, apart)
 
 
 def _take_out(draft: Draft, rows: NDArray[np.int64], a: int, b: int, pool: Sequence[int]) -> None:

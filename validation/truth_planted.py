@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,7 +18,6 @@ from audit.data.mapping import REASONS
 from audit.data.prediction_format import RawPredictions
 from audit.data.predictions import Predictions, map_predictions
 from audit.policy.policy import Policy
-from audit.policy.statements import Waiver
 from audit.results.findings import Finding
 from audit.results.result import AuditResult
 from fixtures.synthetic import (
@@ -40,7 +38,6 @@ from fixtures.synthetic import (
     RecordCap,
     Release,
     ResidualOveruse,
-    Strengthened,
     UnknownCodes,
     UnlistedCodes,
     WrongTable,
@@ -51,22 +48,13 @@ from fixtures.synthetic import (
     plant,
 )
 from fixtures.synthetic.columns import SPLITS
-from validation.truth_releases import (
-    DISEASES,
-    Sites,
-    as_read,
-    icd9cm,
-    icd9cm_with_sites,
-    icd10cm,
-    icd10cm_without_conflicts,
-)
+from validation.truth_releases import DISEASES, Sites, as_read, icd9cm, icd9cm_with_sites
 
 SEED = 20_240
 LEAST, MOST = 3_000, 6_000
 """Instances of a release."""
 LABELS = 10.0
 """Labels an instance, on average."""
-TODAY = date(2024, 6, 1)
 STATISTICAL = (
     "record_cap",
     "group_confined",
@@ -74,7 +62,6 @@ STATISTICAL = (
     "unexpected_pair",
     "redundant_nodes",
     "model_confuses",
-    "model_habit",
 )
 """Checks that judge by chance; the others judge by a rule."""
 _HABIT, _ALWAYS = "V45.81", "V10.3"
@@ -97,15 +84,13 @@ class Draft:
 
     Args:
         release: As it stands.
-        sites: Nodes for faults; None over ICD-10-CM.
+        sites: Nodes for faults.
         rng: Source of all chance.
         named: For each kind that is planted the names that its finding must give.
         allowed: For each check the names that its findings may give.
         pairs: The ends of associations, each with all nodes above it.
         torn: How many groups stand in two splits.
-        twice: Instances in two places.
         mistakes: What the model does wrong; None without a model.
-        waivers: Of the policy.
     """
 
     release: Release
@@ -115,9 +100,7 @@ class Draft:
     allowed: dict[str, set[str]] = field(default_factory=dict)
     pairs: list[tuple[frozenset[str], frozenset[str]]] = field(default_factory=list)
     torn: int = 0
-    twice: tuple[str, ...] = ()
-    mistakes: list[Exchanged | Strengthened] | None = None
-    waivers: tuple[Waiver, ...] = ()
+    mistakes: list[Exchanged] | None = None
 
     def add(self, fault: Fault, *checks: str) -> None:
         """Plant a fault whose rows these checks may tell."""
@@ -166,7 +149,6 @@ class Kind:
         effect: How large it is.
         plant: Plants it.
         lengthens: Whether it makes records longer, and so hides where they were cut.
-        needs: Kinds without which there is nothing to plant.
         p: How often it is planted.
     """
 
@@ -175,7 +157,6 @@ class Kind:
     effect: str
     plant: Planting
     lengthens: bool = False
-    needs: tuple[str, ...] = ()
     p: float = 0.5
 
 
@@ -277,56 +258,10 @@ def _torn(draft: Draft) -> Iterable[str]:
     return ()
 
 
-def _twice(draft: Draft) -> Iterable[str]:
-    seen = {name for planted in draft.release.planted for name in planted.instances}
-    free = draft.release.instances.filter(~pl.col("instance").is_in(list(seen)))["instance"]
-    draft.twice = tuple(free[:8])
-    draft.allow(["split_leak", "duplicate_instance"], SPLITS)
-    return ()
-
-
 def _exchange(draft: Draft) -> Iterable[str]:
     a, b = draft.sites.exchanged
-    draft.mistakes = [*(draft.mistakes or []), Exchanged(a, b, 0.3)]
+    draft.mistakes = [Exchanged(a, b, 0.3)]
     draft.allow(["model_confuses"], (a, b))
-    return a, b
-
-
-def _learned(draft: Draft) -> Iterable[str]:
-    draft.mistakes = draft.mistakes or []
-    draft.allow(["model_habit"], [draft.sites.residual])
-    return (draft.sites.residual,)
-
-
-def _strengthened(draft: Draft) -> Iterable[str]:
-    draft.mistakes = [*(draft.mistakes or []), Strengthened(draft.sites.beside, _HABIT, 0.8)]
-    draft.allow(["model_habit"], (draft.sites.beside, _HABIT))
-    return draft.sites.beside, _HABIT
-
-
-def _waiver(check: str, expires: date) -> Planting:
-    def planted(draft: Draft) -> Iterable[str]:
-        owner = f"owner of {check}"
-        waiver = Waiver(check=check, owner=owner, reason="agreed", expires=expires)
-        draft.waivers = (*draft.waivers, waiver)
-        draft.allow(["waiver_expired", "waiver_unused"])
-        return ()
-
-    return planted
-
-
-def _conflict(draft: Draft) -> Iterable[str]:
-    """A label below the node of a note and one that it excludes; both new to the release."""
-    hierarchy = draft.release.hierarchy
-    assert hierarchy.exclusions is not None
-    notes = [note for note in hierarchy.exclusions.notes if note.excluded and not note.wide]
-    note = notes[int(draft.rng.integers(len(notes)))]
-    a, b = (_first_label(draft.release, node) for node in (note.node, note.excluded[0]))
-    draft.add(BothLabels(a, b, 12))
-    above = (draft.release.hierarchy.ancestors(node, with_self=True) for node in (a, b))
-    draft.allow(["excludes1"], (a, b))
-    draft.allow(["redundant_nodes"], (node for nodes in above for node in nodes))
-    draft.goes_together(a, b)
     return a, b
 
 
@@ -336,12 +271,6 @@ def _exclusive(draft: Draft) -> Iterable[str]:
     draft.add(BothLabels(a, b, 15), "sibling_exclusive", "redundant_nodes")
     draft.goes_together(a, b)
     return a, b
-
-
-def _first_label(release: Release, node: str) -> str:
-    hierarchy = release.hierarchy
-    below = hierarchy.descendants(node, with_self=True)
-    return next(code for code in below if hierarchy.leaf[hierarchy.index(code)])
 
 
 KINDS: tuple[Kind, ...] = (
@@ -386,61 +315,37 @@ KINDS: tuple[Kind, ...] = (
          _faulty(lambda _: EmptyInstances(10), "empty_instance")),
     Kind("records under two ids", "duplicate_instance", "15 records",
          _faulty(lambda _: DuplicateInstances(15), "duplicate_instance")),
-    Kind("records in two splits", "split_leak", "8 records", _twice, p=0.3),
     Kind("patients in two splits", "split_leak", "10 patients", _torn),
     Kind("a model that exchanges labels", "model_confuses",
          "30 % of the records with one of two labels", _exchange),
-    Kind("a model that learned catch-alls", "model_habit",
-         "the data's share", _learned, needs=("catch-alls",)),
-    Kind("a model that strengthens a habit", "model_habit",
-         "predicts it on 80 % of the records without", _strengthened,
-         needs=("habit across branches",)),
-    Kind("a waiver that has expired", "waiver_expired", "1 waiver",
-         _waiver("cross_branch", date(2024, 5, 31))),
-    Kind("a waiver of nothing", "waiver_unused", "1 waiver",
-         _waiver("excludes1", date(2025, 5, 31))),
 )  # fmt: skip
-"""Kinds over ICD-9-CM, in the order of planting."""
-
-KINDS_OF_ICD10: tuple[Kind, ...] = (
-    Kind("codes that exclude each other", "excludes1", "12 records", _conflict,
-         lengthens=True, p=1.0),
-    *(kind for kind in KINDS if kind.check.startswith(("duplicate", "empty"))),
-)  # fmt: skip
-"""Kinds over ICD-10-CM."""
+"""All kinds, in the order of planting."""
 
 
 def planted_release(number: int) -> Outcome:
-    """Draw one release, plant a random choice of kinds, audit it, and hold the findings against it.
-
-    One in four is over ICD-10-CM, the others over ICD-9-CM.
-    """
+    """Draw a release, plant a random choice of kinds, and hold what an audit finds against it."""
     rng = np.random.default_rng([SEED, number])
-    draft, kinds = _draft(number, rng)
-    for kind in _chosen(kinds, rng):
+    draft = _draft(rng)
+    for kind in _chosen(rng):
         draft.named[kind.name] = frozenset(_plain(name) for name in kind.plant(draft))
     return outcome(draft)
 
 
-def _draft(number: int, rng: np.random.Generator) -> tuple[Draft, tuple[Kind, ...]]:
+def _draft(rng: np.random.Generator) -> Draft:
     seed = int(rng.integers(1 << 32))
     instances = int(rng.integers(LEAST, MOST + 1))
-    if number % 4 == 3:
-        usage, sites = icd10cm_without_conflicts(seed=seed), None
-        hierarchy, kinds = icd10cm(), KINDS_OF_ICD10
-    else:
-        (usage, sites), hierarchy, kinds = icd9cm_with_sites(seed=seed), icd9cm(), KINDS
+    usage, sites = icd9cm_with_sites(seed=seed)
     release = make_release(
-        hierarchy, instances=instances, seed=seed, labels_per_instance=LABELS, usage=usage
+        icd9cm(), instances=instances, seed=seed, labels_per_instance=LABELS, usage=usage
     )
-    return Draft(release, sites, rng), kinds  # type: ignore[arg-type]
+    return Draft(release, sites, rng)
 
 
-def _chosen(kinds: tuple[Kind, ...], rng: np.random.Generator) -> list[Kind]:
+def _chosen(rng: np.random.Generator) -> list[Kind]:
     chosen: dict[str, Kind] = {}
-    for kind in kinds:
+    for kind in KINDS:
         hidden = kind.lengthens and "records cut at a length" in chosen
-        if rng.random() < kind.p and not hidden and all(name in chosen for name in kind.needs):
+        if rng.random() < kind.p and not hidden:
             chosen[kind.name] = kind
     return list(chosen.values())
 
@@ -448,11 +353,9 @@ def _chosen(kinds: tuple[Kind, ...], rng: np.random.Generator) -> list[Kind]:
 def outcome(draft: Draft) -> Outcome:
     """Audit a release and hold the findings against what was planted."""
     dataset = _dataset(draft)
-    result = audit.run_audit(
-        dataset, Policy(waivers=draft.waivers), predictions=_model(draft, dataset), today=TODAY
-    )
+    result = audit.run_audit(dataset, Policy(), predictions=_model(draft, dataset))
     standing = {check.name: check.standing for check in result.checks}
-    checks = {kind.name: kind.check for kind in (*KINDS, *KINDS_OF_ICD10)}
+    checks = {kind.name: kind.check for kind in KINDS}
     return Outcome(
         instances=len(dataset),
         found={
@@ -470,7 +373,7 @@ def _dataset(draft: Draft) -> LabelDataset:
     columns = [_sites(draft.release)]
     seed = int(draft.rng.integers(1 << 32))
     columns.append(draw_splits(draft.release, seed=seed, torn=draft.torn))
-    return as_read(draft.release, columns, draft.twice)
+    return as_read(draft.release, columns)
 
 
 def _sites(release: Release) -> pl.DataFrame:
@@ -514,24 +417,21 @@ def _explained(draft: Draft, finding: Finding, dataset: LabelDataset) -> bool:
         return draft.is_together(finding.nodes[-2:])
     if finding.check == "split_leak" and finding.key == ("unseen",):
         return _never_in_training(finding, dataset)
-    if finding.check == "model_habit" and _plain(_HABIT) in draft.allowed.get("model_habit", ()):
-        return _plain(_HABIT) in names or names <= draft.allowed["model_habit"]
     if finding.check == "duplicate_instance" and finding.key == ("group",):
         return finding.evidence["instances"].value == _with_equal_sets(dataset)
     if finding.check == "unspecific_beside_specific":
         return _stand_together(finding, dataset)
     allowed = draft.allowed.get(finding.check, set())
-    if finding.check in ("parent_and_child", "excludes1", "missing_companion"):
+    if finding.check in ("parent_and_child", "missing_companion"):
         return all(allowed & set(map(_plain, part.nodes)) for part in finding.parts)
     return names <= allowed
 
 
 def _never_in_training(finding: Finding, dataset: LabelDataset) -> bool:
     """Whether what a finding says of labels that training lacks is so, counted anew."""
-    places = pl.concat([dataset.places.select("instance", "split"), _first_places(dataset)])
-    labels = dataset.assertions.join(places, on="instance").drop_nulls("split")
-    trained = set(labels.filter(pl.col("split") == "train")["node"])
-    unseen = set(labels["node"]) - trained
+    split = dataset.instances["split"].gather(dataset.assertions["instance"])
+    labels = dataset.assertions.with_columns(split=split).drop_nulls("split")
+    unseen = set(labels["node"]) - set(labels.filter(pl.col("split") == "train")["node"])
     given = {dataset.hierarchy.index(node) for node in finding.nodes}
     return given <= unseen and finding.evidence["labels"].value == len(unseen)
 
@@ -557,14 +457,6 @@ def _with_equal_sets(dataset: LabelDataset) -> int:
     groups = dataset.instances["group"].to_list()
     sets = [(groups[i], frozenset(nodes)) for i, nodes in labels.items() if len(nodes) >= 5]
     return sum(n for n in Counter(sets).values() if n > 1)
-
-
-def _first_places(dataset: LabelDataset) -> pl.DataFrame:
-    return (
-        dataset.instances.with_row_index("at")
-        .select("split", instance="at")
-        .select("instance", "split")
-    )
 
 
 def _names(finding: Finding) -> frozenset[str]:

@@ -8,7 +8,6 @@ from functools import cache
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
 
 from audit.base import dag
 from audit.base.dag import BoolArray, FloatArray, IntArray
@@ -30,8 +29,6 @@ from fixtures.synthetic.usage import (
 RESIDUAL_SHARE = 0.33
 """What residual nodes hold of a parent at most."""
 DISEASES = "001-999"
-TABLES = {"icd9cm": DIAGNOSES, "icd10cm": "diagnoses-10"}
-"""The table that diagnoses of each hierarchy are read from."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +58,6 @@ def icd9cm() -> Hierarchy:
     return load_hierarchy("icd9cm")
 
 
-@cache
-def icd10cm() -> Hierarchy:
-    """ICD-10-CM."""
-    return load_hierarchy("icd10cm")
-
-
 def icd9cm_with_sites(
     *, seed: int, nodes: int = 2_000, exponent: float = 1.0
 ) -> tuple[Usage, Sites]:
@@ -88,53 +79,23 @@ def icd9cm_with_sites(
     return _uncut(tables_of([(DIAGNOSES, weights)], family=family)), sites
 
 
-def icd10cm_without_conflicts(*, seed: int, nodes: int = 1_000) -> Usage:
-    """A usage of diseases no two of which an Excludes1 note keeps apart, with a Zipf tail."""
-    hierarchy, rng = icd10cm(), np.random.default_rng(seed)
-    chosen = shuffled(rng, np.flatnonzero(_free_of_rules(hierarchy)))[:nodes]
-    apart = _excluded(hierarchy, chosen)
-    kept: list[int] = []
-    for place in range(len(chosen)):
-        if not np.intersect1d(dag.row(apart, place), kept).size:
-            kept.append(place)
-    weights = _tail_of(len(hierarchy), chosen[kept], 1.0)
-    members = np.zeros(len(hierarchy), np.bool_)
-    members[chosen[kept]] = True
-    weights = moderate(hierarchy, weights, members, RESIDUAL_SHARE)
-    return _uncut(tables_of([(DIAGNOSES, weights)]))
-
-
-def as_read(
-    release: Release, columns: Iterable[pl.DataFrame] = (), twice: Iterable[str] = ()
-) -> LabelDataset:
+def as_read(release: Release, columns: Iterable[pl.DataFrame]) -> LabelDataset:
     """The dataset that a loader would make of a release: codes without dots, order and tables kept.
 
-    Args:
-        release: The release.
-        columns: Further columns of the instances, ``split`` or a stratum each, by instance.
-        twice: Instances that stand in a second place too, with the same labels, each in the
-            splits ``train`` and ``test``.
+    ``columns``: further columns of the instances, ``split`` or a stratum each, by instance.
     """
-    name = release.hierarchy.name
     rows = release.rows.select(
         "instance",
         pl.col("label").str.replace_all(".", "", literal=True),
         "position",
-        pl.col("table").replace({DIAGNOSES: TABLES[name]}),
+        "table",
         refused=pl.lit(None, pl.String),
     )
     instances = release.instances
     for column in columns:
         instances = instances.join(column, on="instance", how="left", maintain_order="left")
-    if "split" not in instances.columns:
-        instances = instances.with_columns(split=pl.lit(None, pl.String))
     first = [*INSTANCES, *(c for c in instances.columns if c not in INSTANCES)]
-    labels = rows.group_by("instance", maintain_order=True).agg(labels=pl.col("label").sort())
-    labels = labels.filter(pl.col("instance").is_in(list(twice)))
-    places = pl.concat(
-        [labels.select("instance", split=pl.lit(s), labels="labels") for s in ("train", "test")]
-    )
-    return map_labels(RawLabels(rows, instances.select(first), (), places), release.hierarchy)
+    return map_labels(RawLabels(rows, instances.select(first), ()), release.hierarchy)
 
 
 def _uncut(usage: Usage) -> Usage:
@@ -270,25 +231,3 @@ def _tail_of(size: int, ranked: IntArray, exponent: float) -> FloatArray:
     weights = np.zeros(size)
     weights[ranked] = np.arange(1, len(ranked) + 1) ** -exponent
     return np.asarray(weights / weights.sum())
-
-
-def _excluded(hierarchy: Hierarchy, labels: IntArray) -> csr_array:
-    """1 where a note keeps two labels apart, shape (n_labels, n_labels)."""
-    assert hierarchy.exclusions is not None
-    place = np.full(len(hierarchy), -1)
-    place[labels] = np.arange(len(labels))
-
-    def at(nodes: Iterable[str]) -> IntArray:
-        below = [dag.row(hierarchy.below, hierarchy.index(node)) for node in nodes]
-        found = place[np.concatenate(below)]
-        return np.asarray(found[found >= 0], np.int64)
-
-    pairs = [
-        np.stack(np.meshgrid(at([note.node]), at(note.excluded))).reshape(2, -1)
-        for note in hierarchy.exclusions.notes
-        if note.excluded
-    ]
-    a, b = np.concatenate(pairs, axis=1)
-    both = (np.concatenate([a, b]), np.concatenate([b, a]))
-    shape = (len(labels), len(labels))
-    return csr_array((np.ones(2 * len(a), np.int64), both), shape=shape)

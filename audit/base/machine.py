@@ -82,7 +82,6 @@ EXTRAS = {
     "xlsxwriter": "excel",
     "obstore": "remote",
     "pyoxigraph": "rdf",
-    "mcp": "mcp",
     "starlette": "explore",
     "uvicorn": "explore",
 }

@@ -16,7 +16,6 @@ from audit.cli.file_audits import attributions, concepts, explanations
 from audit.cli.fixes import apply, fixes, judge_sample, sample
 from audit.cli.lint import lint
 from audit.cli.lists import list_
-from audit.cli.mcp import mcp
 from audit.cli.preference import preference
 from audit.cli.report import judge, report
 from audit.cli.run import demo, run
@@ -41,12 +40,11 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
     ("history", history, "release-1 release-2", "release-* --out history --overwrite"),
     ("show", show, "release-2 300001", "release-2 300001 --least 0.1"),
     ("explore", explore, "release-2", "release-2 --show-instances --port 8080"),
-    ("mcp", mcp, "release-2", "release-2 --force"),
     (
         "export",
         export,
         "release-2 --csv tables --croissant croissant.json",
-        "release-2 --interface published --overwrite",
+        "release-2 --xlsx tables.xlsx --overwrite",
     ),
     ("cases", cases, "release-2", "release-2 malformed_code:refused --sample 5"),
     ("fixes", fixes, "release-2", "release-2 --xlsx decisions.xlsx"),

@@ -1,11 +1,11 @@
-"""``audit export``: write a run as tables, as metadata, or in the layout of another program."""
+"""``audit export``: write a run as tables, or as Croissant."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,9 +15,6 @@ from audit.base.settings import Option
 from audit.cli.options import Force, RunFolder
 from audit.cli.rendering import name_of_run
 from audit.cli.verify import read_view, reading_runs
-
-if TYPE_CHECKING:
-    from audit.runs.table_export import Exported
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,31 +33,11 @@ class Shared:
         Path | None,
         Option("Croissant description of the dataset.", metavar="FILE", writes=True),
     ] = None
-    ro_crate: Annotated[
-        Path | None,
-        Option(
-            "RO-Crate of what the run shares, as a folder or a .zip file.",
-            metavar="DIR",
-            writes=True,
-        ),
-    ] = None
-    openlineage: Annotated[
-        Path | None,
-        Option("OpenLineage event with facets of data quality.", metavar="FILE", writes=True),
-    ] = None
 
 
 def export(
     run: RunFolder,
     shared: Shared,
-    interface: Annotated[
-        Path | None,
-        Option(
-            "Folder for the data files of the paper's interface; they are not for sharing.",
-            metavar="DIR",
-            writes=True,
-        ),
-    ] = None,
     parquet: Annotated[
         Path | None,
         Option(
@@ -75,14 +52,13 @@ def export(
     overwrite: Annotated[bool, Option("Replace what was exported there earlier.")] = False,
     force: Force = False,
 ) -> None:
-    """Write what a run shares as tables or metadata, or its instances for an interface."""
+    """Write what a run shares as tables or Croissant, or its exact pairs."""
     described = any(vars(shared).values())
-    if interface is parquet is None and not described:
+    if parquet is None and not described:
         raise InputError(
             "a folder or file to export to is required",
             found="none",
-            hint="--csv DIR, --xlsx FILE, --croissant FILE, --ro-crate DIR, --openlineage FILE, "
-            "--interface DIR or --restricted --parquet FILE",
+            hint="--csv DIR, --xlsx FILE, --croissant FILE or --restricted --parquet FILE",
         )
     if restricted != (parquet is not None):
         raise InputError(
@@ -90,7 +66,7 @@ def export(
             found="--restricted alone" if restricted else "--parquet alone",
             hint="audit export RUN --restricted --parquet FILE",
         )
-    with reading_runs([run] if interface or parquet else [], None, force):
+    with reading_runs([run] if parquet else [], None, force):
         if described:
             _export_shared(run, shared, overwrite=overwrite, forced=force)
         if parquet is not None:
@@ -98,34 +74,18 @@ def export(
 
             pairs = write_pairs(run, parquet, overwrite=overwrite)
             typer.echo(f"{parquet}: {counted(pairs, 'pairs')}, exact counts, not for sharing.")
-        if interface is not None:
-            from audit.runs.table_export import export_interface
-
-            exported = export_interface(run, interface, overwrite=overwrite, unsealed=True)
-            typer.echo(f"{interface}: {_sentence(exported)}")
 
 
 def _export_shared(run: Path, out: Shared, *, overwrite: bool, forced: bool) -> None:
     """Write what ``result.json`` says; a copy without ``restricted/`` has all of it."""
-    from audit.base.disk import dated
-
     view = read_view(run, forced)
     if out.csv or out.xlsx:
         _export_tables(view, out, overwrite=overwrite)
-    if not (out.croissant or out.ro_crate or out.openlineage):
-        return
-    from audit.runs.metadata_export import write_croissant, write_openlineage, write_ro_crate
-
-    said = view, name_of_run(run)
     if out.croissant:
-        write_croissant(*said, out.croissant, overwrite=overwrite)
+        from audit.runs.croissant import write_croissant
+
+        write_croissant(view, name_of_run(run), out.croissant, overwrite=overwrite)
         typer.echo(f"{out.croissant}: the dataset described in Croissant, of what the run shares.")
-    if out.ro_crate:
-        write_ro_crate(*said, dated(), run, out.ro_crate, overwrite=overwrite)
-        typer.echo(f"{out.ro_crate}: an RO-Crate of what the run shares.")
-    if out.openlineage:
-        write_openlineage(*said, dated(), out.openlineage, overwrite=overwrite)
-        typer.echo(f"{out.openlineage}: an OpenLineage event of what the run shares.")
 
 
 def _export_tables(shared: Mapping[str, Any], out: Shared, *, overwrite: bool) -> None:
@@ -139,22 +99,3 @@ def _export_tables(shared: Mapping[str, Any], out: Shared, *, overwrite: bool) -
     if out.xlsx:
         write_xlsx(tables, out.xlsx, overwrite=overwrite)
         typer.echo(f"{out.xlsx}: {sentence}")
-
-
-def _sentence(exported: Exported) -> str:
-    parts = [
-        counted(exported.instances, "instances"),
-        counted(exported.nodes, "nodes"),
-        counted(exported.pairs, "pairs"),
-    ]
-    sentence = f"{', '.join(parts)}; exact data of single instances, not for sharing."
-    if not exported.scored:
-        sentence += " The run has no scores, so there is no scores.json."
-    if exported.left_out:
-        sentence += (
-            f" Left out: {counted(exported.left_out, 'instances')} without labels and scores."
-        )
-    if exported.several_parents:
-        drawn = counted(exported.several_parents, "nodes")
-        sentence += f" The interface draws one parent of {drawn} with several."
-    return sentence

@@ -13,7 +13,6 @@ from audit.base.files import called, whole_characters
 from audit.base.other_files import refuse_other
 from audit.base.plugins import added
 from audit.base.readings import Reading, asked
-from audit.data import interface_folder
 from audit.data.arrays import NPY_MAGIC, ZIP_MAGIC
 from audit.data.class_names import Classes
 from audit.data.found_columns import clear_columns, nearest_command
@@ -60,7 +59,6 @@ FORMATS: tuple[LabelFormat, ...] = (
     id_lines.GROUPED,
     id_lines.PSV,
     npy.FORMAT,
-    interface_folder.FORMAT,
     events.FHIR,
     events.MEDS,
     events.OMOP,
@@ -73,7 +71,6 @@ PREDICTION_FORMATS: tuple[PredictionFormat, ...] = (
     scores_wide.FORMAT,
     scores_jsonl.FORMAT,
     *scores_arrays.TENSORS,
-    interface_folder.OF_SCORES,
     *listed.FORMATS,
 )
 """All formats of prediction files."""
@@ -273,8 +270,7 @@ def read_predictions(
     source = scores_wide.unpacked(set_aside(given, verdict, classes), classes)
     matching = _matching(prediction_formats(), source, format)
     if len(matching) == 1:
-        if not matching[0].of_folders:
-            source.require_parts()
+        source.require_parts()
         with whole_characters(source):
             raw = matching[0].read(source, classes)
         if verdict:
@@ -336,7 +332,7 @@ _TEXTS = (".csv", ".tsv", ".txt", ".psv", ".tab")
 
 def is_of(known: LabelFormat | PredictionFormat, source: Source) -> bool:
     """Whether a source is of a format: a folder as a whole, or each of its parts."""
-    if known.of_folders:
+    if isinstance(known, LabelFormat) and known.of_folders:
         return known.matches(source)
     return bool(source.parts) and all(map(known.matches, source.parts))
 
@@ -380,10 +376,7 @@ def _unlike(source: Source) -> list[str]:
 def _others_in(folder: Folder, own: list[LabelFormat]) -> list[str]:
     """Datasets in a folder that are no part of the dataset that the folder itself is."""
     found = []
-    mine = {name for known in own for name in known.own_files}
     for entry in folder.entries:
-        if entry.path.name in mine:
-            continue
         with suppress(AuditError):
             if isinstance(entry, File):
                 _refuse_unreadable(entry)

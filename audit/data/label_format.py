@@ -217,7 +217,6 @@ class LabelFormat:
         choose: Chooses its columns, so that it is read in batches; None if it is not.
         of_folders: Whether ``matches`` judges a folder as a whole; else a folder is of the format
             if each of its parts is.
-        own_files: Names of files in such a folder that are no other dataset.
         persons: Whether it holds records of persons.
     """
 
@@ -227,7 +226,6 @@ class LabelFormat:
     read: Callable[[Source, Columns], RawLabels]
     choose: Choose | None = None
     of_folders: bool = False
-    own_files: tuple[str, ...] = ()
     persons: bool = False
 
 

@@ -75,14 +75,12 @@ class PredictionFormat:
         title: What it looks like, in one line.
         matches: Whether a source, or each part of a folder, is of this format.
         read: Reads a source; the second argument is the class names, or their file.
-        of_folders: Whether ``matches`` judges a folder as a whole.
     """
 
     name: str
     title: str
     matches: Callable[[Source], bool]
     read: Callable[[Source, Classes | None], RawPredictions]
-    of_folders: bool = False
 
 
 SCORE_NAMES = (

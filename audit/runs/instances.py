@@ -81,8 +81,8 @@ def kept_labels(run: AuditResult, instances: pl.Series) -> pl.DataFrame:
     return pl.concat([table.filter(chosen) for table in tables], how="diagonal").collect()
 
 
-def kept_instances(run: str | Path, instance: str | None = None) -> pl.DataFrame:
-    """The table of `instance_frame` that a run keeps, of one instance or of all."""
+def kept_instance(run: str | Path, instance: str) -> pl.DataFrame:
+    """The rows of `instance_frame` of an instance that a run keeps."""
     path = Path(run) / RESTRICTED / INSTANCES
     if not path.is_file():
         raise InputError(
@@ -91,8 +91,7 @@ def kept_instances(run: str | Path, instance: str | None = None) -> pl.DataFrame
             where=run,
             hint="make it with: audit run ... --keep-instances",
         )
-    rows = pl.scan_parquet(path)
-    return (rows if instance is None else rows.filter(pl.col("instance") == instance)).collect()
+    return pl.scan_parquet(path).filter(pl.col("instance") == instance).collect()
 
 
 def read_instance(run: str | Path, instance: str, *, unsealed: bool = False) -> InstanceTree:
@@ -109,7 +108,7 @@ def read_instance(run: str | Path, instance: str, *, unsealed: bool = False) -> 
         InputError: If the run kept no instances, or not this one; also as `audit.read_run`.
     """
     result = read_run(run, unsealed=unsealed)
-    rows = kept_instances(run, instance)
+    rows = kept_instance(run, instance)
     if rows.is_empty():
         raise InputError(
             "an instance with labels or predictions is required", found=repr(instance), where=run

@@ -1,186 +1,20 @@
-"""Exports of a run: what it shares as tables, and the layout of *Abstraction Alignment*.
-
-The layout is that of the interface published with the paper: ``abstraction_graph.json``,
-``labels.json`` and ``coconfusion.json``, and with predictions ``scores.json``, as the paper's code
-writes them, and ``instances.json`` with the ids. They hold exact data of single instances.
-"""
+"""Tables of a run as files: those that it shares, and the exact table of pairs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from audit.base.disk import exchange, on_disk, replacing, working_beside
-from audit.base.errors import InputError, OutputError
+from audit.base.errors import OutputError
 from audit.base.spreadsheets import defused, write_workbook
-from audit.data.interface_folder import CONFUSION, INSTANCES, LABELS, SCORES
-from audit.hierarchies.formats.interface import GRAPH
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.order import in_report_order
-from audit.results.result import AuditResult
-from audit.runs.instances import in_id_order, kept_instances
 from audit.runs.read import read_run
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """What was written.
-
-    Args:
-        nodes: Number of nodes of the graph: those that some instance carries, and the root.
-        left_out: Number of the run's instances without labels and scores.
-        several_parents: Number of nodes with several parents, of which the interface draws one.
-    """
-
-    instances: int
-    nodes: int
-    pairs: int
-    scored: bool
-    left_out: int
-    several_parents: int
-
-
-def export_interface(
-    run: str | Path, out: Path, *, overwrite: bool = False, unsealed: bool = False
-) -> Exported:
-    """Write the interface's files of a run that keeps its instances.
-
-    Confusion is equation 4 of the predictions; without predictions it is the share of instances
-    that carry both nodes, as in the paper's export of MIMIC-III. Nodes that no instance carries are
-    left out.
-
-    Args:
-        run: Folder of the run.
-        out: Folder to write, which must be new or empty.
-        overwrite: Whether an earlier folder of these files is replaced.
-        unsealed: As in `audit.read_run`.
-
-    Raises:
-        InputError: If the run kept no instances; also as `audit.read_run`.
-        OutputError: If ``out`` holds something else, or cannot be written.
-    """
-    files = {GRAPH, LABELS, SCORES, INSTANCES, CONFUSION}
-    with new_export(out, overwrite=overwrite, names=files.__contains__) as folder:
-        return _write_interface(run, folder, unsealed=unsealed)
-
-
-def _write_interface(run: str | Path, folder: Path, *, unsealed: bool) -> Exported:
-    result, values = read_run(run, unsealed=unsealed), kept_instances(run)
-    if values.is_empty():
-        raise InputError("a run with labels is required", found="no label", where=run)
-    hierarchy = result.hierarchy
-    graph = _Graph.of(hierarchy, values)
-    scored = bool(values["score"].is_not_null().any())
-    lists, confusion = _label_lists(values, graph, scored), _confusion(result, graph)
-    for name, content in {GRAPH: graph.records(), **lists, CONFUSION: confusion}.items():
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
-        (folder / name).write_text(text, "utf-8")
-    instances = len(lists[INSTANCES])
-    return Exported(
-        instances=instances,
-        nodes=len(graph.nodes),
-        pairs=len(confusion),
-        scored=scored,
-        left_out=int(result.ledger["instances"]) - instances,
-        several_parents=int((np.diff(hierarchy.edges.indptr)[graph.nodes] > 1).sum()),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Graph:
-    """The nodes that are carried, and what the files call them."""
-
-    hierarchy: Hierarchy
-    nodes: np.ndarray[Any, np.dtype[np.int64]]
-
-    @classmethod
-    def of(cls, hierarchy: Hierarchy, values: pl.DataFrame) -> _Graph:
-        own = [hierarchy.index(node) for node in values["node"].unique()]
-        carried = np.unique([*hierarchy.closure[own].indices, hierarchy.root])
-        return cls(hierarchy, carried.astype(np.int64))
-
-    @property
-    def number(self) -> Mapping[str, int]:
-        """Number of each node, by its id."""
-        return {self.hierarchy.nodes[node]: at for at, node in enumerate(self.nodes.tolist())}
-
-    @property
-    def names(self) -> list[str]:
-        """What the interface shows: the id, and the title where there is one."""
-        ids, titles = self.hierarchy.nodes, self.hierarchy.titles
-        return [f"{ids[i]}: {titles[i]}" if titles[i] else ids[i] for i in self.nodes.tolist()]
-
-    def records(self) -> list[dict[str, Any]]:
-        number, hierarchy = self.number, self.hierarchy
-        return [
-            {"id": at, "name": name}
-            | _parents([number[parent] for parent in hierarchy.parents(hierarchy.nodes[node])])
-            | {"node": hierarchy.nodes[node], "title": hierarchy.titles[node]}
-            | {"assignable": bool(hierarchy.assignable[node])}
-            for at, (node, name) in enumerate(zip(self.nodes.tolist(), self.names, strict=True))
-        ]
-
-    def frame(self) -> pl.DataFrame:
-        """``node, number, name``."""
-        ids = [self.hierarchy.nodes[node] for node in self.nodes.tolist()]
-        return pl.DataFrame({"node": ids, "number": range(len(ids)), "name": self.names})
-
-
-def _parents(numbers: list[int]) -> dict[str, Any]:
-    return {"parent": numbers[0], "parents": numbers} if numbers else {}
-
-
-def _label_lists(values: pl.DataFrame, graph: _Graph, scored: bool) -> dict[str, list[Any]]:
-    """The ids, labels and, if there are any, scores of the instances, in the order of the ids."""
-    named = (
-        in_id_order(values)
-        .collect()
-        .join(graph.frame(), on="node", how="left", maintain_order="left")
-    )
-    by_instance = named.group_by("instance", maintain_order=True).agg(
-        pl.col("name").filter(pl.col("label") > 0),
-        pl.col("number").filter(pl.col("score") > 0),
-        pl.col("score").filter(pl.col("score") > 0),
-    )
-    lists: dict[str, list[Any]] = {
-        INSTANCES: by_instance["instance"].to_list(),
-        LABELS: by_instance["name"].to_list(),
-    }
-    if scored:
-        own = zip(by_instance["number"].to_list(), by_instance["score"].to_list(), strict=True)
-        lists[SCORES] = [
-            dict(zip(map(str, numbers), scores, strict=True)) for numbers, scores in own
-        ]
-    return lists
-
-
-def _confusion(result: AuditResult, graph: _Graph) -> dict[str, float]:
-    model = result.model
-    pairs, value = (result.pairs, "rate") if model is None else (model.pairs, "confusion")
-    frame = graph.frame().select("node", "number").lazy()
-    placed = (
-        pairs.select(pl.col("a", "b").cast(pl.String), value)
-        .join(frame.rename({"node": "a", "number": "first"}), on="a")
-        .join(frame.rename({"node": "b", "number": "second"}), on="b")
-        .select(
-            pl.concat_str(
-                pl.min_horizontal("first", "second"),
-                pl.max_horizontal("first", "second"),
-                separator=",",
-            ).alias("pair"),
-            value,
-        )
-        .sort("pair")
-        .collect()
-    )
-    return dict(placed.iter_rows())
 
 
 @contextmanager

@@ -22,14 +22,13 @@ from typer.testing import CliRunner
 
 import reports
 from audit import _reports
-from audit.base.disk import dated
 from audit.cli.app import app
 from audit.cli.ci_output import junit_bytes, markdown
 from audit.cli.outcomes import of_audit
 from audit.cli.rendering import imprint_of_run, name_of_run
 from audit.explorer.application import write_plain_files
 from audit.explorer.run.opened_run import OpenedRun
-from audit.runs.metadata_export import write_croissant, write_openlineage, write_ro_crate
+from audit.runs.croissant import write_croissant
 from audit.runs.table_export import exported_tables, write_csv_folder, write_xlsx
 from fixtures.sample_runs import DATED, RELEASE_2, SAMPLE_DATA
 
@@ -149,8 +148,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
     commands["run"] = ("run", RELEASE_2, "--hierarchy", "icd9cm", *model, "--out", run)
     commands["run"] += ("--junit", out / "junit.xml")
     commands["export"] = ("export", run, "--csv", out / "csv", "--xlsx", out / "tables.xlsx")
-    commands["export"] += ("--croissant", out / "croissant.json", "--ro-crate", out / "crate")
-    commands["export"] += ("--openlineage", out / "event.json")
+    commands["export"] += ("--croissant", out / "croissant.json")
     commands["explore"] = ("explore", run, "--static", out / "static")
     for name, command in commands.items():
         environment = DATED | (github if name == "run" else {})
@@ -196,13 +194,9 @@ def _workbook(left: Path) -> str:
 
 
 def _metadata(left: Path) -> str:
-    """The texts and numbers of files for catalogues, without addresses, days and digests."""
-    files = [left / "croissant.json", left / "event.json", left / "crate/ro-crate-metadata.json"]
-    texts = [
-        re.sub(r'"(https?|sha256):[^"]*"|"runId": "[^"]*"', " ", f.read_text("utf-8"))
-        for f in files
-    ]
-    return re.sub(r'"2026-01-01[^"]*"', " ", " ".join(texts)).replace('\\"', '"')
+    """The texts and numbers of the file for catalogues, without addresses and digests."""
+    text = (left / "croissant.json").read_text("utf-8")
+    return re.sub(r'"(https?|sha256):[^"]*"', " ", text).replace('\\"', '"')
 
 
 def _paper(left: Path) -> str:
@@ -255,8 +249,6 @@ def _made_alone(left: Path, shared: Mapping[str, Any], out: Path) -> None:
     write_csv_folder(exported_tables(shared), out / "csv", overwrite=False)
     write_xlsx(exported_tables(shared), out / "tables.xlsx", overwrite=False)
     write_croissant(shared, name, out / "croissant.json")
-    write_openlineage(shared, name, dated(), out / "event.json")
-    write_ro_crate(shared, name, dated(), out / "run", out / "crate")
     write_plain_files(OpenedRun(name, str(left / "run"), shared, imprint.day), out / "static")
 
 

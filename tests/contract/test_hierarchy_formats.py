@@ -55,7 +55,6 @@ WRITTEN = (
         for name in ("h.ttl", "h.rdf", "h.nt", "h.json")
     ),
     Written("audioset", "h.json", files.write_audioset, hierarchies(), toy()),
-    Written("interface", "h.json", files.write_interface, hierarchies(), toy()),
     Written("tree", "h.json", files.write_tree, hierarchies(), toy()),
     Written("dotted", "h.txt", files.write_dotted, dotted_trees(), dotted_example()),
 )
@@ -101,9 +100,8 @@ def test_every_format_is_known_by_one_name_and_a_title() -> None:
 
     assert names == [
         "edges", "levels", "outline", "prefixes", "caml", "obo", "obographs", "rdf", "skos",
-        "owl", "audioset",
-        "interface", "tree", "parents", "children", "paths", "dotted", "adjacency", "ccs", "ccsr",
-        "phecode", "mesh", "meddra", "meds", "codesystem", "inaturalist", "openimages",
+        "owl", "audioset", "tree", "parents", "children", "paths", "dotted", "adjacency", "ccs",
+        "ccsr", "phecode", "mesh", "meddra", "meds", "codesystem", "inaturalist", "openimages",
         "labelstudio",
     ]  # fmt: skip
     assert all(known.title and "\n" not in known.title for known in FORMATS)

@@ -28,10 +28,9 @@ RECORDS = tuple(
     Record(f"{number:04d}", labels, f"g{number % 3}")
     for number, labels in enumerate([("0380", "V3000"), ("4019",), ("0380",), ("25000", "4019")])
 )
-PARTED = [writer for writer in WRITERS if writer.format != "interface"]
-TABLES = [writer for writer in PARTED if writer.is_table]
+TABLES = [writer for writer in WRITERS if writer.is_table]
 
-each_writer = pytest.mark.parametrize("writer", PARTED, ids=lambda w: f"{w.format}-{w.file}")
+each_writer = pytest.mark.parametrize("writer", WRITERS, ids=lambda w: f"{w.format}-{w.file}")
 each_table = pytest.mark.parametrize("writer", TABLES, ids=lambda w: f"{w.format}-{w.file}")
 
 

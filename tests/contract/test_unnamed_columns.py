@@ -165,19 +165,13 @@ def npy(path: Path, _: Values) -> Path:
     return path / "a.npy"
 
 
-def interface(path: Path, _: Values) -> Path:
-    (path / "abstraction_graph.json").write_text('[{"id": 0, "name": "4019"}]')
-    (path / "labels.json").write_text(json.dumps([["4019"] for _ in IDS]))
-    return path
-
-
 Writer = Callable[[Path, Values], Path]
 HANDED_ON: tuple[Writer, ...] = (
     long, long_parquet, lists, joined, several, jsonl, mimic3_table, mimic3_admissions,
     mimic3_patients, mimic4,
 )  # fmt: skip
 TABLES = (long, long_parquet, lists, joined, several)
-WITHOUT: tuple[Writer, ...] = (caml, wide, grouped, psv, npy, interface)
+WITHOUT: tuple[Writer, ...] = (caml, wide, grouped, psv, npy)
 """Formats whose other columns are nodes, or text, or that have none."""
 
 

@@ -92,38 +92,6 @@ def test_the_rates_of_figure_3_are_the_shares_of_notes_that_carry_both(caml: Pat
     assert rate == both / 60
 
 
-def test_the_published_interface_is_audited_by_one_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = ["root", "trees", "oak_tree", "maple_tree", "fish", "ray"]
-    parents = [None, 0, 1, 1, 0, 4]
-    graph = [{"id": at, "name": name} | ({} if parent is None else {"parent": parent})
-             for at, (name, parent) in enumerate(zip(names, parents, strict=True))]  # fmt: skip
-    files = {
-        "abstraction_graph": graph,
-        "labels": [["oak_tree"], ["maple_tree"], ["ray"], ["oak_tree"]],
-        "scores": [
-            {"2": 0.5, "3": 0.25, "5": 0.25},
-            {"2": 0.75, "3": 0.25, "5": 0.0},
-            {"2": 0.0, "3": 0.0, "5": 1.0},
-            {"2": 0.25, "3": 0.25, "5": 0.5},
-        ],
-        "coconfusion": {"2,3": 0.5},
-    }
-    (tmp_path / "cifar").mkdir()
-    for name, content in files.items():
-        (tmp_path / "cifar" / f"{name}.json").write_text(json.dumps(content, indent=4))
-    monkeypatch.chdir(tmp_path)
-
-    [command] = commands("audit run cifar")
-    done = typed(command, "--no-pdf")
-    assert done.exit_code == 0, done.output
-    told = json.loads((tmp_path / "audit-run" / "result.json").read_text("utf-8"))
-    found = {m["name"]: m["value"] for m in told["metrics"]
-             if m["scope"] == "all" and m["parameters"].get("depth_to", 1) == 1}  # fmt: skip
-    assert (found["accuracy"], found["accuracy_alignment"]) == (0.75, 0.5)
-
-
 def test_published_fixations_are_compared_with_published_saliency(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

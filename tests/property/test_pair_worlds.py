@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from audit.measure import pair_excess
 from validation.pair_scores import outcome
 from validation.pair_worlds import World, quick_worlds, release
 
@@ -28,18 +27,3 @@ def test_no_finding_is_false_and_null_releases_have_none(one: World) -> None:
             assert not told.told
         else:
             assert any(told.found)
-
-
-def test_what_is_found_among_siblings_is_not_expected_of_the_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Fifteen pairs of six siblings are a good part of the label pairs of their branch."""
-    name = "siblings that attract each other"
-    several = outcome(name, 0)
-    monkeypatch.setattr(pair_excess, "MOST_ROUNDS", 1)
-    once = outcome(name, 0)
-
-    assert sum(once.found) < 8
-    assert sum(several.found) > 11
-    assert not any(told.false for told in several.told)
-    assert len(several.told) < len(once.told)

@@ -1,4 +1,4 @@
-"""What was planted is among the findings to act on, on twelve data sets with stray codes beside."""
+"""What was planted is among the findings to act on, on seven data sets with stray codes beside."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from audit.results.findings import Finding
 from audit.results.order import OF_ONE, TEN, between, tells_a_number
 from audit.results.result import AuditResult
 from fixtures.sample_runs import RELEASE_1, RELEASE_2, SAMPLE_DATA
-from validation.scenes import SCENES, SEED
 
 DATA = Path(os.environ.get("AUDIT_DATA", ""))
 pytestmark = [
@@ -40,16 +39,6 @@ def sample(release: Path, *, model: bool) -> tuple[AuditResult, IsPlanted]:
     named = {(told.get(one["kind"]), node) for one in truth for node in one["nodes"]}
     return audit.run_audit(dataset, predictions=answers), lambda one: any(
         (one.check, node) in named for node in one.nodes
-    )
-
-
-def scene(name: str) -> tuple[AuditResult, IsPlanted]:
-    law = next(one for one in SCENES if one.name == name)
-    drawn = law.draw(np.random.default_rng([SEED, *name.encode(), 0]))
-    result = audit.run_audit(drawn.dataset, drawn.policy, predictions=drawn.predictions)
-    return (
-        result,
-        lambda one: one.check == law.check and any(fact.is_told_by(one) for fact in drawn.facts),
     )
 
 
@@ -103,11 +92,6 @@ def groups_of_news() -> pl.DataFrame:
 RELEASES: dict[str, Callable[[], tuple[AuditResult, IsPlanted]]] = {
     "sample 1": partial(sample, RELEASE_1, model=False),
     "sample 2": partial(sample, RELEASE_2, model=True),
-    "residual": partial(scene, "ten parents above the limit"),
-    "beside": partial(scene, "unspecified beside specific"),
-    "copied": partial(scene, "records under other ids"),
-    "cut": partial(scene, "a site that cuts labels"),
-    "sites": partial(scene, "a site makes the pairs"),
     "MIMIC demo": partial(labelled, "mimic-iii-demo", "icd9cm"),
     "AudioSet": partial(labelled, "audioset/labels.jsonl", "audioset/ontology.json"),
     "GO slim": partial(labelled, "go-slim/slim_association", "go-slim/goslim_generic.obo"),

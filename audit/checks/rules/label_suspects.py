@@ -40,7 +40,7 @@ TRUSTED = 0.23
 """How much of the evidence of scores counts, of the logit of a probability. The scores themselves
 cannot tell: an error that a model is sure of looks like a wrong label. Fitted to half of the
 instances of 20 Newsgroups, the worst of the public data with cross-validated scores: the cautious
-end of the 95 % interval (`validation.suspect_labels`)."""
+end of the 95 % interval."""
 
 _TOLD = {
     TOO_GENERAL: "the label given is above it",

@@ -21,10 +21,9 @@ from audit.base.errors import InputError, OutputError, first_cases
 from audit.base.files import is_gzip, open_bytes, sha256_of
 from audit.base.plurals import counted
 from audit.data.dataset import LabelDataset
-from audit.data.interface_folder import LABELS, InterfaceFolder
 from audit.data.label_formats.mimic import kind_of
 from audit.data.records import is_json
-from audit.data.sources import File, Folder, Source, source_of
+from audit.data.sources import File, Source, source_of
 from audit.data.sources.file import CopiedFile
 from audit.hierarchies.formats.omop_tables import Tables
 from audit.results.result import to_json_bytes
@@ -42,7 +41,7 @@ from audit.runs.fixes.changes import (
 from audit.runs.fixes.events import Codings, Occurrences, became
 from audit.runs.fixes.plan import Cells, Planner
 from audit.runs.fixes.statements import statements
-from audit.runs.fixes.text_files import JsonText, TextTable, list_edits
+from audit.runs.fixes.text_files import JsonText, TextTable
 from audit.runs.fixes.typed_files import array_edits, changed_archive, changed_parquet
 from audit.runs.fixes.workbook import ENDINGS, changed_workbook
 from audit.runs.fixes.written_back import OF_FOLDERS, files_of, queried_of, read_again
@@ -219,10 +218,6 @@ class _Changing:
         layout = self._layout
         if self._format == "npy":
             return array_edits(data, layout, self._ledger)
-        if self._format == "interface":
-            folder = InterfaceFolder(Folder(self._dataset))
-            instances = folder.instances(len(folder.entries(LABELS, list)))
-            return list_edits(data, instances, folder.nodes, self._ledger)
         if is_json(source):
             return JsonText(data, layout).edits(self._ledger)
         separator, notes, header = source.separator, source.preamble.lines, layout.header

@@ -207,49 +207,21 @@ class JsonText:
                 yield labels.start, labels.end, json.dumps(new, ensure_ascii=False)
 
 
-def list_edits(
-    data: bytes, instances: Iterable[str], nodes: Mapping[str, str], ledger: Ledger
-) -> list[Edit]:
-    """What changes make of a list with a list of names for each instance, which are of nodes."""
-    text, names = data.decode("utf-8"), {node: name for name, node in nodes.items()}
-    start = _skip(text, int(text.startswith("\ufeff")))
-    changed = [
-        edit
-        for one, labels in zip(instances, entries_of(text, start), strict=True)
-        if one in ledger.of
-        for edit in _in_list(text, labels, Record(ledger, one), nodes, names)
-    ]
-    return [*in_bytes(text, changed)]
-
-
-_ITSELF: Mapping[str, str] = {}
-
-
-def _in_list(
-    text: str,
-    labels: Value,
-    record: Record,
-    nodes: Mapping[str, str] = _ITSELF,
-    names: Mapping[str, str] = _ITSELF,
-) -> Iterator[tuple[int, int, str]]:
-    """A list anew where it changes; entries that stay are as they were, and what parts them too.
-
-    ``nodes`` are the labels of names that are written otherwise, ``names`` the opposite.
-    """
+def _in_list(text: str, labels: Value, record: Record) -> Iterator[tuple[int, int, str]]:
+    """A list anew where it changes; entries that stay are as they were, and what parts them too."""
     entries = list(entries_of(text, labels.start))
     kept, changed = list[str](), False
     for one in entries:
-        raw, said = text[one.start : one.end], str(one.value).strip()
-        label = nodes.get(said, said)
+        raw, label = text[one.start : one.end], str(one.value).strip()
         new = record.becomes(label) if isinstance(one.value, str) else label
         changed |= new != label
         if new is not None:
-            kept.append(raw if new == label else _like(raw, names.get(new, new)))
+            kept.append(raw if new == label else _like(raw, new))
     added = [*record.added()]
     if changed or added:
         sign = text[entries[0].end : entries[1].start] if len(entries) > 1 else ", "
         like = text[entries[0].start : entries[0].end] if entries else '""'
-        inside = sign.join([*kept, *(_like(like, names.get(new, new)) for new in added)])
+        inside = sign.join([*kept, *(_like(like, new) for new in added)])
         start = entries[0].start if entries else labels.start + 1
         end = entries[-1].end if entries else labels.end - 1
         yield start, end, inside

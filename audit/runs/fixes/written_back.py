@@ -16,7 +16,6 @@ from audit.base.plugins import using
 from audit.base.remote import address_of, allowing, stored_place
 from audit.data.arrays import NPY_MAGIC
 from audit.data.dataset import LabelDataset
-from audit.data.interface_folder import LABELS
 from audit.data.label_formats.mimic import tables_of
 from audit.data.sources import File, Folder, Source, source_of
 from audit.data.sources.fhir import Fhir
@@ -108,8 +107,6 @@ def files_of(labels: LabelDataset, dataset: str) -> list[Path]:
     if _is_book(dataset):
         return [Path(dataset)]
     source = source_of(dataset)
-    if labels.format == "interface":
-        return [source.path / LABELS] if isinstance(source, Folder) else []
     if isinstance(source, Fhir):
         return [*source.files]
     if isinstance(source, Omop):

@@ -24,7 +24,7 @@ from audit.measure.measure import Measurements, measure
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
 from fixtures.scored import scored_alone
-from validation.suspect_worlds import drawn
+from fixtures.suspect_worlds import drawn
 
 ZOO = tree("animal thing < top", "cat dog < animal", "kitten < cat", "saw car < thing")
 Scored = Sequence[tuple[int, Sequence[str], Mapping[str, float]]]

@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from audit.concepts import node_controls, nodes
+from audit.concepts import node_controls
 from audit.concepts.halves import Area, Half, Units
 from audit.concepts.node_controls import Control, cut_down, dealt_anew, made_up, moved_direction
-from audit.concepts.nodes import node_frame
-from audit.concepts.nodes_below import instances_below
-from fixtures.labelled import tree
-from validation.concept_worlds import SEEDS, WORLDS, World, judged, released
 
 N, FEATURES = 300, 40
 
@@ -113,44 +109,3 @@ def test_the_number_that_is_needed_has_one_digit_and_is_not_told_where_it_cannot
     areas: list[float], needed: int | None
 ) -> None:
     assert Control(40, [Area(one, 0, 1, 0.5) for one in areas]).needed == needed
-
-
-WIDE = World("wide", 300, 280)
-
-
-def test_without_controls_concepts_that_are_there_are_called_absent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with_control = [one for seed in range(3) for one in judged(WIDE, seed)]
-    assert not any(one.state == "absent" for one in with_control if one.present)
-    assert any(one.state == "no_power" for one in with_control if one.present)
-    monkeypatch.setattr(nodes, "ENOUGH", 0)
-    without = [one for seed in range(3) for one in judged(WIDE, seed)]
-    assert any(one.state == "absent" for one in without if one.present)
-
-
-def test_of_few_that_could_not_be_told_it_is_said() -> None:
-    (world,) = (one for one in WORLDS if one.n == 200 and one.d == 192)
-    states = {one.state for seed in range(3) for one in judged(world, seed)}
-    assert {"too_few", "no_power"} <= states
-
-
-@pytest.mark.parametrize("groups", ["one", "each", "missing"])
-def test_one_group_tests_nothing_and_a_group_for_each_changes_nothing(groups: str) -> None:
-    world = World("few", 200, 16)
-    z, labels, _ = released(world, 0)
-    ids = [f"i{row}" for row in range(len(z))]
-    hierarchy = tree(f"{' '.join(sorted({one for own in labels for one in own}))} < top")
-    given = {"one": ["g"] * 200, "each": [f"g{one}" for one in ids], "missing": [None] * 200}
-    of_rows: list[str | None] = list(given[groups])
-    found = node_frame(
-        instances_below(hierarchy, labels, None, 10, of_rows), {"l": z}, "l", ids, SEEDS, of_rows
-    )
-    plain = node_frame(instances_below(hierarchy, labels, None, 10), {"l": z}, "l", ids, SEEDS)
-    if groups == "one":
-        assert found.is_empty()
-    else:
-        assert found["groups"].to_list() == plain["instances"].to_list()
-        assert found["node"].equals(plain["node"])
-    if groups == "missing":
-        assert found.drop("groups").equals(plain.drop("groups"))

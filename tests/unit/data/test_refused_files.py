@@ -21,7 +21,6 @@ from audit.base.errors import AuditError, FormatError
 from audit.base.files import read_table
 from audit.data.formats import read_labels, read_predictions
 from audit.data.label_format import Columns
-from audit.hierarchies.formats.interface import read_nodes
 from audit.hierarchies.reading import load_hierarchy
 from fixtures.prediction_files import npy_bytes, npz_bytes, safetensors_bytes
 from fixtures.written import written
@@ -174,33 +173,6 @@ def test_what_is_said_of_a_table_need_not_be_text(
     assert read_labels(path, Columns()).rows["label"].to_list() == ["dog"]
     assert parquet_schema(path) == {"instance": pl.String, "label": pl.String}
     assert capfd.readouterr().err == ""
-
-
-def test_a_concept_without_a_name_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "abstraction_graph.json"
-    path.write_text('[{"id": 0, "=name": "(all)"}, {"id": 1, "name": "dog", "parent": 0}]')
-
-    with pytest.raises(AuditError, match=str(path)):
-        read_nodes(path)
-
-
-@pytest.mark.parametrize("half", ["instances.json", "labels.json", "abstraction_graph.json"])
-def test_half_a_character_in_the_published_interface_is_refused(tmp_path: Path, half: str) -> None:
-    nodes = [{"id": 0, "name": "(all)"}, {"id": 1, "name": "dog", "node": "half", "parent": 0}]
-    lists = {
-        "abstraction_graph.json": nodes,
-        "labels.json": [["dog", "half"]],
-        "scores.json": [{"1": 0.5}],
-        "instances.json": ["half"],
-    }
-    for name, content in lists.items():
-        text = json.dumps(content)
-        (tmp_path / name).write_text(text.replace("half", "\\ud800") if name == half else text)
-
-    with pytest.raises(AuditError, match="text must be Unicode"):
-        read_labels(tmp_path, Columns())
-    if half != "labels.json":
-        refused(tmp_path, "text must be Unicode")
 
 
 def test_what_makes_a_table_of_edges_is_said_and_works(tmp_path: Path) -> None:

@@ -76,19 +76,6 @@ def obographs(drawn: Drawn, whole: bool) -> str:
     return json.dumps({"graphs": [{"nodes": nodes + gone, "edges": edges}]})
 
 
-def interface(drawn: Drawn, whole: bool) -> str:
-    own = drawn.edges_of(whole)
-    records = [
-        {
-            "id": drawn.ids.index(node),
-            "name": node,
-            "parents": [drawn.ids.index(parent) for child, parent in own if child == node],
-        }
-        for node in drawn.there
-    ]
-    return json.dumps(records)
-
-
 def edge_table(drawn: Drawn, whole: bool) -> str:
     rows = [(node, "", "") for node in drawn.there]
     rows += [(*edge, "") for edge in drawn.edges_of(whole)]
@@ -130,7 +117,6 @@ def audioset(drawn: Drawn, whole: bool) -> str:
 CHILD_STATES_PARENT: dict[str, Callable[[Drawn, bool], str]] = {
     "obo": obo,
     "obographs": obographs,
-    "interface": interface,
     "edges": edge_table,
     "tree": tree,
 }
@@ -157,8 +143,7 @@ def test_dropping_equals_reading_the_file_without_these_edges(format: str) -> No
         assert dropped.sha256 == read_whole.sha256
         assert dropped.repeated_edges == read_whole.repeated_edges == 0
         assert len(dropped.dropped.edges) == len(dangling)
-        if format != "interface":
-            assert set(dropped.dropped.edges) == dangling
+        assert set(dropped.dropped.edges) == dangling
         kept = {child for child, _ in drawn.edges_of(True)}
         assert set(dropped.dropped.tops) == {child for child, _ in dangling} - kept
         assert read_whole.dropped == DroppedEdges()
@@ -209,18 +194,6 @@ def test_edges_are_kept_in_the_order_of_the_file_each_once() -> None:
     added = pl.DataFrame({"node": ["d"], "title": [None], "assignable": [True]},
                          schema_overrides={"title": pl.String})  # fmt: skip
     assert built.extend(further, added).dropped == built.dropped
-
-
-def test_a_number_of_the_interface_that_is_no_node_is_never_taken_for_one() -> None:
-    text = json.dumps([
-        {"id": 0, "name": "number 7"},
-        {"id": 1, "name": "a", "parent": 7},
-        {"id": 2, "name": "b", "parent": 0},
-    ])  # fmt: skip
-    dropped = read(text, "interface", "drop")
-
-    assert dropped.dropped == DroppedEdges((("a", "number 7?"),), ("a",))
-    assert dropped.parents("b") == ("number 7",)
 
 
 CYCLIC = "[Term]\nid: a\nis_a: b\nis_a: lost\n[Term]\nid: b\nis_a: a\n"

@@ -1,0 +1,155 @@
+"""What a run shares of a dataset, as catalogues of data read it.
+
+Croissant (mlcommons.org/croissant/1.0, with its vocabulary for responsible AI) is written of the
+shared view alone: each number and sentence is one of ``result.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from audit.base.disk import replacing
+from audit.base.errors import OutputError
+from audit.base.plurals import counted
+from audit.results.findings import OF_MODEL
+from audit.results.order import first_findings
+from audit.results.result import to_json_bytes
+
+_Record = dict[str, Any]
+
+_CROISSANT = "http://mlcommons.org/croissant/"
+_RAI = f"{_CROISSANT}RAI/1.0"
+_TERMS = (
+    "citeAs column equivalentProperty extract field fileObject fileProperty fileSet format "
+    "includes isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated "
+    "replace samplingRate separator source subField transform"
+)
+_CONTEXT: Mapping[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": _CROISSANT,
+    "rai": f"{_CROISSANT}RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    **{term: f"cr:{term}" for term in _TERMS.split()},
+}
+
+
+def croissant(shared: Mapping[str, Any], name: str) -> _Record:
+    """Describe the dataset of a run in Croissant 1.0, with what responsible AI asks of labels.
+
+    Args:
+        shared: The shared view.
+        name: What the dataset is called.
+
+    Returns:
+        The description. It names no files and no licence, which a run does not know.
+    """
+    ledger, identity = shared["ledger"], shared["identity"]
+    hierarchy, tool = identity["hierarchy"], identity["tool"]
+    first = [one for check, one in first_findings(shared) if check not in OF_MODEL]
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": [f"{_CROISSANT}1.0", _RAI],
+        "name": name,
+        "description": f"Instances labelled with nodes of the hierarchy {hierarchy['name']}.",
+        "rai:dataAnnotationProtocol": [
+            f"Labels are nodes of the hierarchy {hierarchy['name']}, "
+            f"which has {hierarchy['nodes']:,} nodes."
+        ],
+        "rai:annotationsPerItem": _lengths(ledger),
+        "rai:dataCollectionMissingData": _missing(ledger),
+        "rai:dataPreprocessingProtocol": [
+            f"Read as: {one['decision']} ({one['evidence']}; {one['rows']} {one['unit']})."
+            for one in shared["readings"]
+        ],
+        "rai:dataAnnotationAnalysis": [
+            f"Measured by {tool['name']} {tool['version']}.",
+            *(
+                f"{one['title']} {one['status'].capitalize()}: {counted(one['total'], 'findings')}."
+                for one in _judged(shared)
+            ),
+        ],
+        "rai:dataBiases": [one["statement"] for one in first],
+        "rai:dataLimitations": list(dict.fromkeys(one["data_user"] for one in first)),
+    }
+
+
+def _lengths(ledger: Mapping[str, Any]) -> str:
+    length, instances = ledger["labels_per_instance"], counted(ledger["instances"], "instances")
+    if length["median"] is None:
+        return f"{instances}."
+    return (
+        f"{instances}; their median number of labels is {length['median']:g}, and nine in ten have "
+        f"at most {length['p90']:g}."
+    )
+
+
+def _missing(ledger: Mapping[str, Any]) -> str:
+    refused = "; ".join(f"{reason} {rows:,}" for reason, rows in ledger["refused"].items())
+    return (
+        f"Mapped to a node: {ledger['rows_mapped']:,} of {counted(ledger['rows_read'], 'rows')}. "
+        f"Refused: {refused or 'none'}. "
+        f"Instances without labels: {ledger['instances_without_labels']:,}."
+    )
+
+
+def _judged(shared: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The checks of the data that applied and did not crash."""
+    for check in shared["checks"]:
+        if check["status"] not in ("error", "not_applicable") and check["name"] not in OF_MODEL:
+            yield check
+
+
+def write_croissant(
+    shared: Mapping[str, Any], name: str, file: Path, *, overwrite: bool = False
+) -> None:
+    """Write `croissant` to a file.
+
+    Args:
+        file: The file. Where it describes the same dataset already, with ``overwrite`` what the
+            audit does not say stays: files, licence, authors.
+        overwrite: Whether an earlier file may be replaced.
+
+    Raises:
+        OutputError: If there is a file and ``overwrite`` is False, or it is no description of the
+            dataset; if it cannot be written.
+    """
+    made = croissant(shared, name)
+    with replacing(file, overwrite=overwrite) as begun:
+        if file.exists():
+            earlier = _description(file, name)
+            stated = earlier["conformsTo"]
+            standards = stated if isinstance(stated, list) else [stated]
+            earlier["conformsTo"] = standards if _RAI in standards else [*standards, _RAI]
+            earlier["@context"] = {**made["@context"], **earlier["@context"]}
+            measured = {key: value for key, value in made.items() if key.startswith("rai:")}
+            made = {**made, **earlier, **measured}
+        begun.write_bytes(to_json_bytes(made))
+
+
+def _description(file: Path, name: str) -> _Record:
+    """A Croissant description of the dataset of this name, as it stands in a file."""
+    try:
+        found: Any = json.loads(file.read_bytes())
+    except (ValueError, RecursionError):
+        found = None
+    described = isinstance(found, dict) and _CROISSANT in json.dumps(found.get("conformsTo"))
+    if not described or not isinstance(found.get("@context"), dict) or found.get("name") != name:
+        raise OutputError(
+            f"only a Croissant description of the dataset {name!r} is replaced",
+            found=f"one of {found['name']!r}"
+            if described and "name" in found
+            else "something else",
+            where=file,
+            hint="name another file",
+        )
+    return dict(found)
