@@ -86,7 +86,6 @@ def time_pairs(folder: Path) -> dict[str, Any]:
     values = _carried(folder)
     carried = values.astype("int32")
     carried.data[:] = 1
-    count_pairs(values)  # loops are compiled, or loaded
     ways = {"ours": lambda: count_pairs(values), "scipy": lambda: carried.T @ carried}
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for name in TURNS * [*ways]:

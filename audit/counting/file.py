@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from audit.base.disk import PassingFolder, written_whole
 from audit.base.errors import InputError
 from audit.base.files import read_table
-from audit.base.machine import can_compile, cores, give_back_freed_memory
+from audit.base.machine import cores, give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.counting.counts import PairCount
 from audit.counting.kept import with_added
@@ -300,7 +300,6 @@ def _identity(reading: _Reading, settings: CountSettings) -> dict[str, Any]:
         columns=[reading.chosen.id, *reading.chosen.labels, reading.chosen.sign],
         rules=str(reading.chosen.rules),
         codes=dict(settings.hierarchy.codes),
-        compiled=can_compile(),
         policy=settings.policy and settings.policy.sha256,
         added_to=settings.added_to and settings.added_to.digest,
     )

@@ -134,7 +134,6 @@ def measured_alike(release: Release) -> Measurements:
             with (
                 patch("audit.engine.pairs.tally.NODES_PER_BLOCK", 3),
                 patch("audit.counting.pair_table.PAIRS_AT_ONCE", 5),
-                patch("audit.engine.statistics.expectation.WORTH_COMPILING", 0),
             ):
                 found = measure(counts, release.policy)
             assert_same(found, wanted, way)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,15 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
-from audit.base.machine import can_compile, cores
+from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.joint import joint_counts
 from audit.engine.pairs.margins import length_histogram, merged_histogram
 from audit.engine.pairs.pair_counts import (
     PairCounts,
     confusion_added,
-    entropies_of,
     pairs_outside,
     support,
 )
@@ -33,8 +30,6 @@ SQUARE = 512 * 2**20
 """Default size in bytes of the triangle of joint counts and confusion of the first nodes."""
 NODES_PER_BLOCK = 512
 """Number of first nodes whose pairs are returned at a time."""
-SLOTS_PER_THREAD = 64
-"""Number of nodes whose pairs a thread of the compiled loops counts at a time."""
 PAIRS_AT_ONCE = 1_000_000
 """Number of pairs of nodes without a slot that are added to the tail at a time."""
 
@@ -87,8 +82,6 @@ class PairTally:
         tail: Stores the pairs of other nodes; None: in memory.
         first: Nodes to get a slot, as many as the triangle holds, and no others; None: those met
             first.
-        compiled: Whether numba's loops count; None: if it is installed. The sums have the same
-            bytes either way.
     """
 
     def __init__(
@@ -98,10 +91,8 @@ class PairTally:
         square: int = SQUARE,
         tail: Tail | None = None,
         first: IntArray | None = None,
-        compiled: bool | None = None,
     ) -> None:
         self.closure = closure
-        self.compiled = can_compile() if compiled is None else compiled
         self.n_nodes = int(closure.shape[0])
         self.lengths = np.zeros(0, np.int64)
         self.direct_support, self.support = np.zeros((2, self.n_nodes), np.int64)
@@ -137,11 +128,7 @@ class PairTally:
         self.add_counted(batch, ())
         if ((self._slot < 0) & (batch.support > 0)).any():
             self._add_outside(aggregated)
-        entropy = self._entropies(aggregated)
-        if entropy is None:
-            self._add_inside(aggregated)
-        else:
-            self._add_inside_by_loops(aggregated, entropy)
+        self._add_inside(aggregated)
 
     def add_counted(self, batch: Batch, pairs: Iterable[PairCounts]) -> None:
         """Add counts made elsewhere; ``pairs`` holds each pair once."""
@@ -257,20 +244,12 @@ class PairTally:
 
     def _settle(self) -> None:
         """Add the pairs of the instances that wait in which a node has no slot."""
-        rows, outside = self._waiting_rows(), self._slot < 0
+        rows = self._waiting_rows()
         self._waiting = [rows[:0]]
-        entropy = self._entropies(rows)
-        if entropy is None:
-            self.tail.add(listed(*pairs_outside(rows, outside)))
-        else:
-            self.tail.add(listed(*_outside_by_loops(rows, outside, entropy)))
+        self.tail.add(listed(*pairs_outside(rows, self._slot < 0)))
 
     def _waiting_rows(self) -> Sparse:
         return csr_array(vstack(self._waiting, "csr"))
-
-    def _entropies(self, aggregated: Sparse) -> FloatArray | None:
-        """Table of the entropies that the compiled loops look up; None: they do not count."""
-        return entropies_of(aggregated) if self.compiled else None
 
     def _add_inside(self, aggregated: Sparse) -> None:
         """Add pairs whose nodes all have slots."""
@@ -282,21 +261,6 @@ class PairTally:
         before = csr_array((self._confusion[place], joint.indices, joint.indptr), joint.shape)
         self._joint[place] += joint.data
         self._confusion[place] = confusion_added(values, before).data
-
-    def _add_inside_by_loops(self, aggregated: Sparse, entropy: FloatArray) -> None:
-        """Add pairs whose nodes all have slots; threads share the slots, none the sums."""
-        from audit.engine.compiled import add_pairs, in_order_of_slots
-
-        slots = len(self._taken)
-        stored = (aggregated.indptr, aggregated.indices, aggregated.data)
-        ordered = in_order_of_slots(*stored, self._slot, slots)
-
-        def count(first: int) -> None:
-            stop = min(first + SLOTS_PER_THREAD, slots)
-            add_pairs(first, stop, *ordered, entropy, self._joint, self._confusion)
-
-        with ThreadPoolExecutor(cores()) as threads:
-            list(threads.map(count, range(0, slots, SLOTS_PER_THREAD)))
 
     def _square(self, start: int, stop: int) -> Sums:
         """The triangle's sums of the pairs with a first node in a range."""
@@ -318,19 +282,6 @@ def _n_outside(aggregated: Sparse, outside: BoolArray) -> IntArray:
     rare = np.concatenate([[0], np.cumsum(outside[aggregated.indices])])[stored]
     many, without = np.diff(stored), np.diff(stored - rare)
     return np.asarray(many * (many - 1) // 2 - without * (without - 1) // 2)
-
-
-def _outside_by_loops(
-    rows: Sparse, outside: BoolArray, entropy: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """As `pairs_outside`."""
-    from audit.engine.compiled import list_outside
-
-    count = int(_n_outside(rows, outside).sum())
-    keys, bits = np.empty(count, np.int64), np.empty(count)
-    stored = (rows.indptr.astype(np.int64), rows.indices.astype(np.int64))
-    list_outside(*stored, rows.data.astype(np.int32), outside, entropy, keys, bits)
-    return keys, bits
 
 
 def _places(slots: int) -> int:

@@ -41,10 +41,8 @@ def drawn() -> st.SearchStrategy[tuple[Sparse, Sparse]]:
     return releases().map(lambda release: (release[0], release[1].closure))
 
 
-def tallied(
-    parts: list[Sparse], closure: Sparse, square: int = 2**20, compiled: bool | None = None
-) -> PairTally:
-    tally = PairTally(closure, square=square, compiled=compiled)
+def tallied(parts: list[Sparse], closure: Sparse, square: int = 2**20) -> PairTally:
+    tally = PairTally(closure, square=square)
     for part in parts:
         tally.update(csr_array(part))
     return tally
@@ -66,17 +64,14 @@ def assert_same(found: PairTally, expected: PairTally) -> None:
     np.testing.assert_array_equal(found.entailed.joint, expected.entailed.joint)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @given(drawn(), st.integers(1, 5), st.sampled_from(SQUARES))
 def test_batches_equal_the_count_of_all_at_once(
-    compiled: bool, given: tuple[Sparse, Sparse], size: int, square: int
+    given: tuple[Sparse, Sparse], size: int, square: int
 ) -> None:
-    if compiled:
-        pytest.importorskip("numba")
     direct, closure = given
     parts = [direct[start : start + size] for start in range(0, direct.shape[0], size)]
 
-    tally = tallied(parts, closure, square, compiled)
+    tally = tallied(parts, closure, square)
 
     aggregated = aggregate(direct, closure)
     assert_same_counts(tally.counts(), count_pairs(aggregated))
@@ -86,19 +81,16 @@ def test_batches_equal_the_count_of_all_at_once(
     assert tally.instances == direct.shape[0]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("slots", [0, 3, 99])
 @given(hierarchies(max_nodes=9, titled=False), st.integers(0, 999), st.sets(st.integers(1, 59)))
 def test_batches_of_any_size_give_the_same_bytes_also_when_resumed(
-    slots: int, compiled: bool, hierarchy: Hierarchy, seed: int, cuts: set[int]
+    slots: int, hierarchy: Hierarchy, seed: int, cuts: set[int]
 ) -> None:
-    if compiled:
-        pytest.importorskip("numba")
     direct = csr_array(np.random.default_rng(seed).integers(0, 2, (60, len(hierarchy))))
     parts = [direct[start:stop] for start, stop in pairwise([0, *sorted(cuts), 60])]
 
     first = np.arange(min(slots, len(hierarchy)))
-    begun = partial(PairTally, hierarchy.closure, first=first, compiled=compiled)
+    begun = partial(PairTally, hierarchy.closure, first=first)
     whole, batches = begun(), begun()
     with mock.patch("audit.engine.pairs.tally.PAIRS_AT_ONCE", 50):
         whole.update(direct)
@@ -108,20 +100,6 @@ def test_batches_of_any_size_give_the_same_bytes_also_when_resumed(
             batches.restore(state)
 
     assert batches.counts().confusion_sum.tobytes() == whole.counts().confusion_sum.tobytes()
-
-
-@given(drawn(), st.integers(1, 5), st.sampled_from(SQUARES))
-def test_compiled_loops_give_the_same_bytes(
-    given: tuple[Sparse, Sparse], size: int, square: int
-) -> None:
-    pytest.importorskip("numba")
-    direct, closure = given
-    parts = [direct[start : start + size] for start in range(0, direct.shape[0], size)]
-
-    loops, products = (tallied(parts, closure, square, compiled) for compiled in (True, False))
-
-    assert_same(loops, products)
-    assert loops.counts().confusion_sum.tobytes() == products.counts().confusion_sum.tobytes()
 
 
 @given(releases(), st.integers(1, 5), st.integers(1, 9))
