@@ -100,7 +100,7 @@ def _with_engine(settings: Settings, resume: bool) -> Settings:
         if given and chosen != needed:
             raise InputError(f"{option} needs --engine {needed}", found=chosen)
     if settings.add_to and chosen == "memory":
-        raise InputError("--add-to needs --engine stream, spark or sql", found=chosen)
+        raise InputError("--add-to needs --engine stream or spark", found=chosen)
     return settings if settings.large else replace(settings, engine=chosen)
 
 

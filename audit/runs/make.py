@@ -1,4 +1,4 @@
-"""Make an audit from its settings: in memory, in batches, on Spark, or in a database."""
+"""Make an audit from its settings: in memory, in batches, or on Spark."""
 
 from __future__ import annotations
 
@@ -201,17 +201,14 @@ def _audit_counts(
         "added_to": before.count if before else None,
         "progress": progress,
     }
-    if settings.counting == "sql":
-        count = _count_in_database(settings, source, hierarchy, options)
-    elif settings.counting == "spark":
+    if settings.counting == "spark":
         count = _count_on_spark(settings, source, hierarchy, options)
     else:
         if source.queried and resume:
             raise InputError("--resume needs files", found="a database", where=source)
         options |= {"checkpoint": None if source.queried else checkpoint, "resume": resume}
         count = _count_in_batches(settings, source, hierarchy, options)
-    digest = count.digest if settings.counting == "sql" else source.digest
-    queried = {**source.queried, "sha256": digest} if source.queried else None
+    queried = {**source.queried, "sha256": source.digest} if source.queried else None
     source.close()
     if before and queried and queried["sha256"] in before.files:
         raise _counted_already("rows of a query that it has counted")
@@ -279,19 +276,6 @@ def _count_on_spark(
         return count_pairs(read.rows, hierarchy, instance=read.id, label=read.label, **options)
 
 
-def _count_in_database(
-    settings: Settings, source: Source, hierarchy: Hierarchy, options: Mapping[str, Any]
-) -> PairCount:
-    from audit.counting.database import count_pairs
-    from audit.data.sources.sql import Query
-
-    if not isinstance(source, Query):
-        hint = "--sql or --table of postgresql://HOST/BASE or duckdb:///FILE"
-        raise InputError("--engine sql needs a database", found=source.kind, hint=hint)
-    options = {**options, "format": settings.format, "rules": settings.rules}
-    return count_pairs(source, hierarchy, instance=settings.id, label=settings.label, **options)
-
-
 def _count_in_batches(
     settings: Settings, source: Source, hierarchy: Hierarchy, options: Mapping[str, Any]
 ) -> PairCount:
@@ -314,7 +298,7 @@ def _countable(settings: Settings, hierarchy: Hierarchy) -> Source:
     source = settings.source
     source.know(KnownNodes(hierarchy))
     known = settings.format
-    if settings.counting == "stream" or (settings.counting == "sql" and settings.sql):
+    if settings.counting == "stream":
         columns = Columns(settings.id, settings.label)
         with suppress(UnclearFormatError):
             known = format_of(source, known, columns).name

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
 
@@ -16,13 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from audit.counting import database
 from audit.counting.counts import Counts, PairCount
 from audit.counting.file import count_pairs
 from audit.counting.kept import read_counts, write_counts
 from audit.counting.pair_verdicts import CHANCES, TOLD
 from audit.data.dataset import load_labels
-from audit.data.sources.sql import queried
 from audit.engine.pairs.record_counts import KINDS
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
@@ -99,17 +96,6 @@ class Release:
         yield "added to what was kept", self._count(then, folder, to=kept)
         shuffled = rows.sample(fraction=1, shuffle=True, seed=1)
         yield "tasks of Spark", counted_by_tasks(shuffled, self.hierarchy, self.policy)
-        if find_spec("duckdb"):
-            yield "DuckDB", self._count_within(shuffled)
-
-    def _count_within(self, rows: pl.DataFrame) -> PairCount:
-        import duckdb
-
-        with duckdb.connect() as base:
-            base.register("drawn", rows.to_arrow())
-            source = queried(base, "SELECT * FROM drawn", None)
-            named = {"instance": "instance", "label": "label", "policy": self.policy}
-            return database.count_pairs(source, self.hierarchy, **named)  # type: ignore[arg-type]
 
     def _count(
         self,
