@@ -116,8 +116,7 @@ def _written(
 
 def _broken(settings: Settings, force: bool) -> tuple[str, ...]:
     """What is broken of the runs that the settings name, if they are read in spite of it."""
-    named = (*settings.reference, settings.add_to, *settings.protected_with)
-    return refuse_broken([run for run in named if run], None, force)
+    return refuse_broken([*settings.reference, *settings.protected_with], None, force)
 
 
 @contextmanager

@@ -99,8 +99,6 @@ def _with_engine(settings: Settings, resume: bool) -> Settings:
     for option, (given, needed) in goes_with.items():
         if given and chosen != needed:
             raise InputError(f"{option} needs --engine {needed}", found=chosen)
-    if settings.add_to and chosen == "memory":
-        raise InputError("--add-to needs --engine stream or spark", found=chosen)
     return settings if settings.large else replace(settings, engine=chosen)
 
 

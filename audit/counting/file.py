@@ -24,7 +24,6 @@ from audit.base.files import read_table
 from audit.base.machine import cores, give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.counting.counts import PairCount
-from audit.counting.kept import with_added
 from audit.counting.passes import MEMORY, Counting, CountSettings, planned
 from audit.counting.storage import (
     Arrays,
@@ -124,7 +123,6 @@ def count_pairs(
     memory: int = MEMORY,
     sort: bool = False,
     policy: Policy | None = None,
-    added_to: PairCount | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
     rules: RowRules = EVERY,
@@ -147,7 +145,6 @@ def count_pairs(
             instance. Pairs of rare nodes beyond it are kept on the disk.
         sort: Whether to bring the rows of each instance together first, through files on the disk.
         policy: Policy whose lists of residual nodes are used; None: the hierarchy's built-in one.
-        added_to: Counts of other instances with the same hierarchy and policy, to be included.
         checkpoint: File that stores the count, others beside it, so that it can be resumed; Ctrl-C
             takes effect after the current batch, once it is written.
         resume: Whether to resume from the checkpoint, if there is one, to the same bytes.
@@ -155,13 +152,13 @@ def count_pairs(
 
     Raises:
         InputError: If the file or the checkpoint is damaged or of another input, there is no row,
-            memory is too small for a batch, or the nodes of ``added_to`` have changed since.
+            or memory is too small for a batch.
         SchemaError: If a column is missing, or the rows of an instance are not consecutive.
         OutputError: If the disk is full; a checkpoint stays as it was.
     """
     known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
     source = source_of(data)
-    settings = CountSettings(known, policy, memory, added_to)
+    settings = CountSettings(known, policy, memory)
     at_once = _rows_at_once(batch, memory)
     kept = _Kept(Path(checkpoint), resume) if checkpoint else None
     columns = Columns(instance, label, nodes=KnownNodes(known), rules=rules, codes=known.codes)
@@ -275,8 +272,7 @@ def _counted(
     give_back_freed_memory()
     read, persons = reading.chosen, reading.chosen.persons
     told = (*read.readings, *count.labels.readings)
-    count = replace(count, labels=replace(count.labels, readings=told, persons=persons))
-    return count if settings.added_to is None else with_added(count, settings.added_to)
+    return replace(count, labels=replace(count.labels, readings=told, persons=persons))
 
 
 def _count_labels(reading: _Reading, progress: Progress) -> pl.DataFrame:
@@ -301,7 +297,6 @@ def _identity(reading: _Reading, settings: CountSettings) -> dict[str, Any]:
         rules=str(reading.chosen.rules),
         codes=dict(settings.hierarchy.codes),
         policy=settings.policy and settings.policy.sha256,
-        added_to=settings.added_to and settings.added_to.digest,
     )
 
 

@@ -19,10 +19,9 @@ from audit.base.errors import SchemaError
 from audit.base.limits import LABELS, MANY, refuse_many_pairs
 from audit.base.machine import cores
 from audit.counting.counts import PairCount
-from audit.counting.kept import refuse_other_nodes
 from audit.counting.residual_nodes import residual_kinds, residual_nodes
 from audit.counting.storage import Arrays, SpilledTail, packed, under, unpacked, within
-from audit.data.mapping import LabelNodes, label_nodes, summed_counts
+from audit.data.mapping import LabelNodes, label_nodes
 from audit.engine.pairs.margins import counted_branches
 from audit.engine.pairs.record_counts import KINDS, Mapped, RecordCounts, RecordRows, count_records
 from audit.engine.pairs.sums import counts_only
@@ -37,12 +36,11 @@ MEMORY = 2 * 2**30
 
 @dataclass(frozen=True, eq=False)
 class CountSettings:
-    """The settings of a count; ``added_to`` are counts of other instances that it is to include."""
+    """The settings of a count."""
 
     hierarchy: Hierarchy
     policy: Policy | None
     memory: int
-    added_to: PairCount | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +82,11 @@ class Plan:
 
 def planned(settings: CountSettings, counts: pl.DataFrame, folder: Path, where: object) -> Plan:
     """Plan a count from its settings and the counts of its labels."""
-    before = settings.added_to
-    every = counts if before is None else summed_counts([counts, before.labels.counts])
-    labels = label_nodes(every, settings.hierarchy, where)
+    labels = label_nodes(counts, settings.hierarchy, where)
     policy = policy_for(labels.hierarchy, settings.policy)
     refuse_unknown_nodes(policy, set(labels.hierarchy.nodes), labels.hierarchy.name)
     hierarchy = labels.hierarchy
     residual = residual_kinds(residual_nodes(hierarchy, policy), len(hierarchy))
-    if before is not None:
-        refuse_other_nodes(before, labels, residual)
     return Plan(labels, residual, settings.memory, folder, where)
 
 

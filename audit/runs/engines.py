@@ -71,7 +71,7 @@ def refuse_not_counted(given: Sequence[str]) -> None:
         raise InputError(
             "data that are only counted are audited without their groups, splits and instances",
             found=", ".join(given),
-            hint="leave these out, or audit in memory: without --memory, --engine and --add-to",
+            hint="leave these out, or audit in memory: without --memory and --engine",
         )
 
 

@@ -1,8 +1,8 @@
-"""A tally of pair counts, to which batches of instances and other tallies can be added."""
+"""A tally of pair counts, to which batches of instances can be added."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -66,9 +66,6 @@ def count_batch(direct: Sparse, aggregated: Sparse, closure: Sparse) -> Batch:
 class PairTally:
     """Counts of all pairs of nodes over any number of instances.
 
-    ``merge(update(a), update(b))`` and ``update(a + b)`` are equal in any order: counts exactly,
-    confusion to rounding. Adding the same batches in the same order gives the same bytes.
-
     Pairs of the nodes met first (within the first batch, the most frequent ones) are counted in a
     triangular array, in which each of these nodes has a slot; pairs of other nodes go to a tail.
     Memory is bounded by ``square``, the tail and the hierarchy, and does not grow with the
@@ -118,27 +115,20 @@ class PairTally:
         aggregated = aggregate(direct, self.closure)
         self.add(count_batch(direct, aggregated, self.closure), aggregated)
 
-    def merge(self, other: PairTally) -> None:
-        """Add the counts of another tally of the same hierarchy."""
-        margins = (other.lengths, other.direct_support, other.support)
-        self.add_counted(Batch(*margins, other.entailed), other.blocks())
-
     def add(self, batch: Batch, aggregated: Sparse) -> None:
         """Add the counts of a batch, and count its pairs from its aggregated values."""
-        self.add_counted(batch, ())
+        self.add_counted(batch)
         if ((self._slot < 0) & (batch.support > 0)).any():
             self._add_outside(aggregated)
         self._add_inside(aggregated)
 
-    def add_counted(self, batch: Batch, pairs: Iterable[PairCounts]) -> None:
-        """Add counts made elsewhere; ``pairs`` holds each pair once."""
+    def add_counted(self, batch: Batch) -> None:
+        """Add everything but the pairs of a batch."""
         self.lengths = merged_histogram(self.lengths, batch.lengths)
         self.direct_support += batch.direct
         self.support += batch.support
         self._give_slots(batch.support)
         self._entailed.add(batch.entailed)
-        for counts in pairs:
-            self._add_pairs(counts)
 
     def blocks(self) -> Iterator[PairCounts]:
         """Every pair with a joint instance, in order, in blocks of first nodes."""
@@ -217,17 +207,6 @@ class PairTally:
         new = nodes[: self._capacity - len(self._taken)]
         self._slot[new] = len(self._taken) + np.arange(len(new))
         self._taken = np.concatenate([self._taken, new])
-
-    def _add_pairs(self, pairs: PairCounts) -> None:
-        first, second = self._slot[pairs.a], self._slot[pairs.b]
-        inside = (first >= 0) & (second >= 0)
-        place = _place(first[inside], second[inside])
-        self._joint[place] += pairs.joint[inside]
-        self._confusion[place] += pairs.confusion_sum[inside]
-        if not inside.all():
-            outside = ~inside
-            rare = pairs[outside]
-            self.tail.add(Sums(rare.keys(self.n_nodes), rare.joint, rare.confusion_sum))
 
     def _add_outside(self, aggregated: Sparse) -> None:
         """Have the instances wait in which a node of a pair has no slot; settle those before."""

@@ -126,24 +126,6 @@ def test_joint_instances_with_a_label_below_both_nodes_of_any_pairs(
     assert tally.entailed.joint.sum() == sum(wanted.values())
 
 
-@given(drawn(), st.data(), st.sampled_from(SQUARES), st.sampled_from(SQUARES))
-def test_merged_tallies_equal_one_tally_in_any_order(
-    given: tuple[Sparse, Sparse], data: st.DataObject, one: int, other: int
-) -> None:
-    direct, closure = given
-    cut = data.draw(st.integers(0, direct.shape[0]))
-    parts = [direct[:cut], direct[cut:]]
-    whole = tallied([direct], closure)
-
-    for order in ((0, 1), (1, 0)):
-        first, second = (
-            tallied([parts[number]], closure, s)
-            for number, s in zip(order, (one, other), strict=True)
-        )
-        first.merge(second)
-        assert_same(first, whole)
-
-
 @given(drawn(), st.data(), st.sampled_from(SQUARES))
 def test_a_restored_tally_goes_on_to_the_same_bytes(
     given: tuple[Sparse, Sparse], data: st.DataObject, square: int
