@@ -229,9 +229,9 @@ def tallied(plan: Plan, bounds: IntArray, frames: Iterable[pl.DataFrame]) -> Fra
     """Count `NUMBERED` rows, which must be sorted by instance, on one core; returns `TALLIES`."""
     os.environ["AUDIT_JOBS"] = "1"
     with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as threads:
-        counting = Counting(replace(plan, folder=Path(folder)), threads, {})
+        counting = Counting(replace(plan, folder=Path(folder)), threads)
         for rows in batched((_one_a_label(frame) for frame in frames), ROWS_AT_ONCE):
-            counting.add(rows, 0)
+            counting.add(rows)
         counting.end()
         tally = counting.tally
         margins = {DIRECT: tally.direct_support, SUPPORT: tally.support}

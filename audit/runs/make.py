@@ -55,8 +55,6 @@ def audited(
     policy: Policy | None,
     *,
     keep_instances: bool = False,
-    checkpoint: Path | None = None,
-    resume: bool = False,
     progress: Progress = silent,
 ) -> Audited:
     """Make the audit, with every file that determined it among its inputs."""
@@ -69,7 +67,7 @@ def audited(
     ):
         lacking = not_counted(settings, policy, keep_instances)
         in_memory = partial(_audit_instances, settings, policy, beside, keep_instances, progress)
-        counted = partial(_audit_counts, settings, policy, beside, checkpoint, resume, progress)
+        counted = partial(_audit_counts, settings, policy, beside, progress)
         if settings.large:
             made = _audit_large(settings, lacking, counted, in_memory)
         elif settings.counting == "memory":
@@ -178,8 +176,6 @@ def _audit_counts(
     settings: Settings,
     policy: Policy | None,
     beside: _Beside,
-    checkpoint: Path | None,
-    resume: bool,
     progress: Progress,
 ) -> Audited:
     progress("reading the hierarchy")
@@ -193,9 +189,6 @@ def _audit_counts(
     if settings.counting == "spark":
         count = _count_on_spark(settings, source, hierarchy, options)
     else:
-        if source.queried and resume:
-            raise InputError("--resume needs files", found="a database", where=source)
-        options |= {"checkpoint": None if source.queried else checkpoint, "resume": resume}
         count = _count_in_batches(settings, source, hierarchy, options)
     queried = {**source.queried, "sha256": source.digest} if source.queried else None
     source.close()

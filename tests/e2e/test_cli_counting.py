@@ -6,10 +6,8 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -283,86 +281,6 @@ def test_titles_are_among_the_inputs(place: Path, out: Path) -> None:
     assert table(out, "nodes").filter(node="dog")["title"].item() == "The dog"
 
 
-# --- interrupted ----------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file that takes a while, and its run without an interruption."""
-    place = tmp_path_factory.mktemp("long")
-    write_toy(place)
-    drawn(150_000).write_parquet(place / "rows.parquet")
-    drawn(10).write_parquet(place / "other.parquet")
-    run(place / "rows.parquet", place / "whole", "--memory", SMALL)
-    return place
-
-
-def keeping_itself(data: Path, out: Path, *options: object) -> subprocess.Popen[str]:
-    """The command in a process of its own, where a count keeps itself after every batch."""
-    lines = (
-        "import audit.cli.app, audit.counting.file as file",
-        "file.SECONDS_BETWEEN = 0.0",
-        "audit.cli.app.app()",
-    )
-    program = "\n".join(lines)
-    return subprocess.Popen(
-        [sys.executable, "-c", program, *arguments(data, out, *options)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def wait_for(file: Path, child: subprocess.Popen[str]) -> None:
-    while child.poll() is None and not file.exists():
-        time.sleep(0.002)
-
-
-@pytest.mark.slow
-def test_an_interrupted_count_goes_on_to_the_same_bytes(long: Path, out: Path) -> None:
-    data, options = long / "rows.parquet", ("--memory", SMALL)
-    with keeping_itself(data, out, *options) as child:
-        wait_for(out.parent / ".run.count", child)
-        child.send_signal(signal.SIGINT)
-        shown, told = child.communicate()
-
-    assert (child.returncode, shown) == (130, "")
-    assert told.startswith("Interrupted. The same command with --resume continues.")
-    assert "Traceback" not in told
-    assert left_in(out.parent) == {".run.count", ".run.count.files"}
-
-    again = refused(audit(*arguments(data, out, *options)))
-    assert "--resume" in again
-    other = refused(audit(*arguments(long / "other.parquet", out, *options, "--resume")))
-    assert "a checkpoint of the same input and settings is required" in other
-    more = refused(audit(*arguments(data, out, "--memory", "40MB", "--resume")))
-    assert "another memory" in more
-
-    run(data, out, *options, "--resume")
-    assert (out / "result.json").read_bytes() == (long / "whole/result.json").read_bytes()
-    assert left_in(out.parent) == {"run"}
-
-
-@pytest.mark.slow
-def test_one_count_at_a_time_for_a_run(long: Path, out: Path) -> None:
-    data, options = long / "rows.parquet", ("--memory", SMALL)
-    with keeping_itself(data, out, *options) as child:
-        wait_for(out.parent / ".run.count", child)
-        second = refused(audit(*arguments(data, out, *options)))
-        child.send_signal(signal.SIGINT)
-        child.communicate()
-
-    assert "another audit that is under way" in second
-    assert child.returncode == 130
-
-
-def test_resume_without_a_checkpoint_starts(place: Path, out: Path) -> None:
-    run(place / "rows.parquet", out, "--resume")
-
-    assert (out / "result.json").read_bytes() == (place / "counted/result.json").read_bytes()
-    assert left_in(out.parent) == {"run"}
-
-
 # --- refused --------------------------------------------------------------------------------
 
 STRATA = 'strata = ["site"]\n'
@@ -381,7 +299,6 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "little memory": (("--memory", "1MB"), "memory of at least 19 MiB is required"),
     "memory of Spark": (("--memory", "4GB", "--engine", "spark"), "--memory needs --engine st"),
     "memory loaded": (("--memory", "4GB", "--engine", "memory"), "--memory needs --engine st"),
-    "resume loaded": (("--resume", "--engine", "memory"), "--resume needs --engine stream"),
     "master of none": (("--master", "local[2]"), "--master needs --engine spark"),
     "groups": (("--memory", "1GB", "--group", "patient"), "Found: --group\n"),
     "splits": (("--memory", "1GB", "--split", "split"), "Found: --split\n"),

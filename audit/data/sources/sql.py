@@ -158,17 +158,17 @@ class Query(Frame):
             self.connection.execute("SET threads = 1")  # several hold on to what they sorted in
         return ordered
 
-    def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
-        from audit.data.sources.arrow import frame_of_batches, passed
+    def batches(self, columns: list[str], at_once: int) -> Iterator[Any]:
+        from audit.data.sources.arrow import frame_of_batches
 
         if self._loaded:
-            yield from super().batches(columns, at_once, start)
+            yield from super().batches(columns, at_once)
             return
         query = self._select(*columns)
         if self._ordered:
             query += f" ORDER BY {', '.join(map(self._in_bytes, columns))}"
             self._hashes.clear()
-        for batch in passed(self._batches(query), start):
+        for batch in self._batches(query):
             if self._ordered:
                 self._hash(frame_of_batches([batch]))
             yield batch

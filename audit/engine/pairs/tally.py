@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from audit.base.dag import BoolArray, IntArray, Sparse
@@ -24,7 +23,7 @@ from audit.engine.pairs.pair_counts import (
 )
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers
-from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, Tail, counts_only, listed, summed
+from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, Tail, listed, summed
 
 SQUARE = 512 * 2**20
 """Default size in bytes of the triangle of joint counts and confusion of the first nodes."""
@@ -168,37 +167,6 @@ class PairTally:
     def _lines(self) -> IntArray:
         return in_line(self.closure)
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Everything but the tail as arrays, from which `restore` resumes byte for byte."""
-        entailed, places = self.entailed, _places(len(self._taken))
-        waiting = self._waiting_rows()
-        return {
-            "lengths": self.lengths,
-            "direct_support": self.direct_support,
-            "support": self.support,
-            "taken": self._taken,
-            "joint": self._joint[:places],
-            "confusion": self._confusion[:places],
-            "entailed": entailed.keys,
-            "entailed_joint": entailed.joint,
-            "outside": np.array(self._outside),
-            "waiting_values": waiting.data,
-            "waiting_nodes": waiting.indices,
-            "waiting_bounds": waiting.indptr,
-        }
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Resume from the state of a tally made with the same arguments; this one must be empty."""
-        self.lengths, self._taken = state["lengths"], state["taken"]
-        self.direct_support[:], self.support[:] = state["direct_support"], state["support"]
-        self._slot[self._taken] = np.arange(len(self._taken))
-        places = len(state["joint"])
-        self._joint[:places], self._confusion[:places] = state["joint"], state["confusion"]
-        self._entailed.add(counts_only(state["entailed"], state["entailed_joint"]))
-        self._outside = int(state["outside"])
-        rows = tuple(state[f"waiting_{name}"] for name in ("values", "nodes", "bounds"))
-        self._waiting = [csr_array(rows, (len(rows[2]) - 1, self.n_nodes))]
-
     def _give_slots(self, carried: IntArray) -> None:
         new = np.flatnonzero((carried > 0) & (self._slot < 0))
         self._give(new[np.argsort(-carried[new], kind="stable")])
@@ -223,12 +191,9 @@ class PairTally:
 
     def _settle(self) -> None:
         """Add the pairs of the instances that wait in which a node has no slot."""
-        rows = self._waiting_rows()
+        rows = csr_array(vstack(self._waiting, "csr"))
         self._waiting = [rows[:0]]
         self.tail.add(listed(*pairs_outside(rows, self._slot < 0)))
-
-    def _waiting_rows(self) -> Sparse:
-        return csr_array(vstack(self._waiting, "csr"))
 
     def _add_inside(self, aggregated: Sparse) -> None:
         """Add pairs whose nodes all have slots."""

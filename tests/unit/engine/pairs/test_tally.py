@@ -83,7 +83,7 @@ def test_batches_equal_the_count_of_all_at_once(
 
 @pytest.mark.parametrize("slots", [0, 3, 99])
 @given(hierarchies(max_nodes=9, titled=False), st.integers(0, 999), st.sets(st.integers(1, 59)))
-def test_batches_of_any_size_give_the_same_bytes_also_when_resumed(
+def test_batches_of_any_size_give_the_same_bytes(
     slots: int, hierarchy: Hierarchy, seed: int, cuts: set[int]
 ) -> None:
     direct = csr_array(np.random.default_rng(seed).integers(0, 2, (60, len(hierarchy))))
@@ -96,8 +96,6 @@ def test_batches_of_any_size_give_the_same_bytes_also_when_resumed(
         whole.update(direct)
         for part in parts:
             batches.update(csr_array(part))
-            state, batches = batches.state(), begun(tail=batches.tail)
-            batches.restore(state)
 
     assert batches.counts().confusion_sum.tobytes() == whole.counts().confusion_sum.tobytes()
 
@@ -124,25 +122,6 @@ def test_joint_instances_with_a_label_below_both_nodes_of_any_pairs(
             for pair, joint in zip(names, some.joint.tolist(), strict=True)
         ]
     assert tally.entailed.joint.sum() == sum(wanted.values())
-
-
-@given(drawn(), st.data(), st.sampled_from(SQUARES))
-def test_a_restored_tally_goes_on_to_the_same_bytes(
-    given: tuple[Sparse, Sparse], data: st.DataObject, square: int
-) -> None:
-    direct, closure = given
-    cut = data.draw(st.integers(0, direct.shape[0]))
-    whole = tallied([direct[:cut], direct[cut:]], closure, square)
-    before = PairTally(closure, square=square)
-    before.update(csr_array(direct[:cut]))
-
-    assert isinstance(before.tail, SortedTail)
-    after = PairTally(closure, square=square, tail=SortedTail(before.tail.parts))
-    after.restore(before.state())
-    after.update(csr_array(direct[cut:]))
-
-    assert after.counts().confusion_sum.tobytes() == whole.counts().confusion_sum.tobytes()
-    assert_same(after, whole)
 
 
 @given(st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 5), max_size=6), max_size=9))
@@ -179,7 +158,7 @@ def test_sums_of_nothing() -> None:
 def test_the_triangle_takes_no_more_than_it_may(square: int) -> None:
     tally = PairTally(csr_array(np.eye(50, dtype=np.int64)), square=square)
 
-    assert sum(tally.state()[name].nbytes for name in ("joint", "confusion")) <= square
+    assert tally._joint.nbytes + tally._confusion.nbytes <= square
     tally.update(csr_array(np.ones((2, 50), np.int64)))
-    assert sum(tally.state()[name].nbytes for name in ("joint", "confusion")) <= square
+    assert tally._joint.nbytes + tally._confusion.nbytes <= square
     assert len(tally.counts().a) == 50 * 49 // 2
