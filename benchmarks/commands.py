@@ -5,7 +5,7 @@
 Each measurement is a line in ``benchmarks/results/``, so that the command may be interrupted: it
 then goes on where it stopped, and measures nothing twice of the same version. What the minutes do
 not suffice for is left out, later rounds first. Each command is a process of its own with an empty
-cache folder; the first round also compiles modules and loops.
+cache folder; the first round also compiles modules.
 """
 
 from __future__ import annotations
@@ -233,9 +233,8 @@ def _table(inputs: Path, kept: Path, versions: Sequence[str], cores: int) -> Ite
     told = ", ".join(
         f"{name} {value}" for name, value in surroundings(cores).items() if name != "load"
     )
-    numba = "with" if _there("numba") else "without"
     load = f"load {loads[0]:.0f} to {loads[-1]:.0f}" if loads else "nothing measured yet"
-    yield f"{told}, {numba} numba; {load}."
+    yield f"{told}; {load}."
     yield f"The release: {', '.join(f'{value:,} {name}' for name, value in size.items())}."
     yield ""
     old, new = ([*versions, versions[0]][0], versions[-1])

@@ -95,6 +95,6 @@ def test_ci_runs_every_test() -> None:
 
     plain = lines.index("make test PYTEST_ARGS=--note-passed=.passed.json")
     rest = lines.index("make test-all PYTEST_ARGS=--but-passed=.passed.json")
-    assert lines.index("make demo") < plain < script[: script.index("[fast")].count("\n") < rest
+    assert lines.index("make demo") < plain < script[: script.index("[spark")].count("\n") < rest
     assert "set -euo pipefail" in lines
     assert "PYTEST_ADDOPTS" not in script

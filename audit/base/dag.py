@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, get_index_dtype
 
-from audit.base.machine import can_compile
-
 IntArray: TypeAlias = NDArray[np.int64]
 UIntArray: TypeAlias = NDArray[np.uint64]
 BoolArray: TypeAlias = NDArray[np.bool_]
@@ -23,8 +21,6 @@ Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
 SYNTHETIC_ROOT = "(root)"
 """Id of the root that is added above the tops of a hierarchy if there are several."""
-WORTH_COMPILING = 200_000
-"""Number of pairs from which loading the compiled loop saves time."""
 
 
 def edge_matrix(child: IntArray, parent: IntArray, n: int) -> Sparse:
@@ -131,16 +127,10 @@ def shortest_to_leaf(edges: Sparse) -> IntArray:
 
 
 def lowest_common_ancestors(
-    reach: Sparse,
-    depth: IntArray,
-    height: IntArray,
-    a: IntArray,
-    b: IntArray,
-    *,
-    compiled: bool | None = None,
+    reach: Sparse, depth: IntArray, height: IntArray, a: IntArray, b: IntArray
 ) -> IntArray:
     """`CommonAncestors.lowest` of pairs of nodes, shape (n_pairs,)."""
-    return CommonAncestors(reach, depth, height).lowest(a, b, compiled=compiled)
+    return CommonAncestors(reach, depth, height).lowest(a, b)
 
 
 class CommonAncestors:
@@ -160,24 +150,16 @@ class CommonAncestors:
         self._ranked = csr_array(ranks, shape=reach.shape)
         self._ranked.sort_indices()
 
-    def lowest(self, a: IntArray, b: IntArray, *, compiled: bool | None = None) -> IntArray:
+    def lowest(self, a: IntArray, b: IntArray) -> IntArray:
         """Lowest common ancestor of each pair: the deepest node at or above both nodes.
 
         Ties go to the node of smaller height, then to the first in node order; -1 where a pair
-        shares no ancestor (several tops). ``compiled``: by numba's loop, to the same end; None: if
-        it is installed and worth it.
+        shares no ancestor (several tops).
 
         Both ancestor lists are walked together from the deepest on, so time grows with
         n_pairs times the number of ancestors, not with n_nodes.
         """
-        if compiled is None:
-            compiled = len(a) >= WORTH_COMPILING and can_compile()
-        if compiled:
-            from audit.base.compiled_dag import first_shared
-
-            shared = first_shared(self._ranked.indices, self._ranked.indptr, a, b)
-        else:
-            shared = _first_shared(self._ranked, a, b)
+        shared = _first_shared(self._ranked, a, b)
         return np.where(shared < 0, -1, self._by_preference[shared])
 
 

@@ -88,11 +88,6 @@ EXTRAS = {
 """The extra that installs each package."""
 
 
-def can_compile() -> bool:
-    """Whether numba is installed."""
-    return find_spec("numba") is not None
-
-
 def require_package(package: str, purpose: str) -> None:
     """Raise InputError, which names the extra, if a package of `EXTRAS` is not installed.
 

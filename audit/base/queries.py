@@ -47,8 +47,6 @@ def query_of(query: str | None, table: str | None, where: str) -> str:
         if query is not None or table is None:
             found = "both" if table else "neither"
             raise InputError("--sql QUERY or --table NAME is required", found=found, where=where)
-        if table.endswith("()"):
-            return f"SELECT * FROM {table[:-2]}_labels()"
         return f"SELECT * FROM {table if _NAME.fullmatch(table) else quoted(table)}"
     bare = _APART.sub(lambda found: ("x" if found[0][0] in "'\"$" else " ") * len(found[0]), query)
     whole = bare.rstrip("; \t\r\n\f")

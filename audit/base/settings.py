@@ -108,8 +108,8 @@ def _stored(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-Engine: TypeAlias = Literal["memory", "stream", "spark", "sql"]
-"""How to count: all in memory, in batches, on Apache Spark, or within the database."""
+Engine: TypeAlias = Literal["memory", "stream", "spark"]
+"""How to count: all in memory, in batches, or on Apache Spark."""
 Unlisted: TypeAlias = Literal["refuse", "hang"]
 """Treatment of labels that a hierarchy lacks: refuse them, or add them where their digits say."""
 Dangling: TypeAlias = Literal["refuse", "drop"]

@@ -93,7 +93,7 @@ class Declared:
 
 
 PYPROJECT, TOOL = "pyproject.toml", "hierarchy-audit"
-_OF_THE_DATA = ("dataset", "predictions", "add_to", "protected_with", "title", "today", "analyses")
+_OF_THE_DATA = ("dataset", "predictions", "protected_with", "title", "today", "analyses")
 """Settings that an earlier run has of its own data and day, or that other commands make."""
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -34,7 +32,6 @@ def make_run(
     *,
     command: str,
     keep_instances: bool = False,
-    resume: bool = False,
     force: bool = False,
     finish: Callable[[AuditResult], None] | None = None,
 ) -> NoReturn:
@@ -52,9 +49,7 @@ def make_run(
         allowing(settings.allow_network),
     ):
         clock = Clock(progress)
-        result, unrendered = _written(
-            settings, output, force, clock, keep_instances=keep_instances, resume=resume
-        )
+        result, unrendered = _written(settings, output, force, clock, keep_instances)
     summarise(
         result, output.out, unrendered, as_json=output.as_json, memory=_memory(settings.memory)
     )
@@ -81,10 +76,9 @@ def _written(
     output: NewRun,
     force: bool,
     progress: Clock,
-    **how: bool,
+    keep_instances: bool,
 ) -> tuple[AuditResult, list[RenderError]]:
     """Write a sealed run; returns its result, and rendering errors."""
-    from audit.runs.engines import keeping_count
     from audit.runs.folder import write_tables, writing_run
     from audit.runs.inputs import stated_policy
     from audit.runs.make import audited
@@ -92,13 +86,9 @@ def _written(
 
     key, stored, started = seal_key_in(output.seal_key), settings.stored(), datetime.now(UTC)
     seal_run = partial(seal, forced=_broken(settings, force), key=key, settings=stored)
-    with (
-        keeping_count(output.out, settings.counting) as checkpoint,
-        _resumable(checkpoint),
-        writing_run(output.out, overwrite=output.overwrite) as folder,
-    ):
+    with writing_run(output.out, overwrite=output.overwrite) as folder:
         policy = stated_policy(settings)
-        made = audited(settings, policy, checkpoint=checkpoint, progress=progress, **how)
+        made = audited(settings, policy, keep_instances=keep_instances, progress=progress)
         result = with_keyed_data(made.result, key)
         give_back_freed_memory()  # of instances, which are let go
         progress("protecting small counts")
@@ -116,16 +106,4 @@ def _written(
 
 def _broken(settings: Settings, force: bool) -> tuple[str, ...]:
     """What is broken of the runs that the settings name, if they are read in spite of it."""
-    named = (*settings.reference, settings.add_to, *settings.protected_with)
-    return refuse_broken([run for run in named if run], None, force)
-
-
-@contextmanager
-def _resumable(checkpoint: Path | None) -> Iterator[None]:
-    """Say how to continue a count in batches that was interrupted and kept itself."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if checkpoint and checkpoint.exists():
-            typer.echo("Interrupted. The same command with --resume continues.", err=True)
-        raise
+    return refuse_broken([*settings.reference, *settings.protected_with], None, force)

@@ -28,10 +28,6 @@ def run(
     output: NewRun,
     keep_instances: KeepInstances = False,
     force: Force = False,
-    resume: Annotated[
-        bool,
-        Option("Continue a count in batches that was interrupted.", LARGE_DATA, after="memory"),
-    ] = False,
     jobs: Annotated[
         int | None,
         Option(
@@ -58,11 +54,10 @@ def run(
     _use_threads(jobs)
     _refuse_options_of_predictions(settings)
     make_run(
-        _with_engine(settings, resume),
+        _with_engine(settings),
         output,
         command="run",
         keep_instances=keep_instances,
-        resume=resume,
         force=force,
     )
 
@@ -88,19 +83,16 @@ def _refuse_options_of_predictions(settings: Settings) -> None:
         )
 
 
-def _with_engine(settings: Settings, resume: bool) -> Settings:
+def _with_engine(settings: Settings) -> Settings:
     """The settings with the engine that counts, unless their size decides it."""
-    chosen = settings.engine or ("stream" if resume else settings.counting)
+    chosen = settings.counting
     goes_with = {
         "--memory": (settings.memory is not None, "stream"),
-        "--resume": (resume, "stream"),
         "--master": (settings.master, "spark"),
     }
     for option, (given, needed) in goes_with.items():
         if given and chosen != needed:
             raise InputError(f"{option} needs --engine {needed}", found=chosen)
-    if settings.add_to and chosen == "memory":
-        raise InputError("--add-to needs --engine stream, spark or sql", found=chosen)
     return settings if settings.large else replace(settings, engine=chosen)
 
 

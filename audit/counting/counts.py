@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -62,8 +61,8 @@ class PairRecords:
 class Counts(Protocol):
     """The interface of counts, which does not depend on where and how instances were counted.
 
-    `audit.counting.dataset.Instances` counts in memory; a `PairCount` was counted in batches, on
-    Spark, or in an earlier run.
+    `audit.counting.dataset.Instances` counts in memory; a `PairCount` was counted in batches, or on
+    Spark.
     """
 
     @property
@@ -172,14 +171,6 @@ class PairCount:
             for kind, sums in self.records
         )
         return pl.concat(frames)
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 digest that identifies the counts, over everything but the pairs."""
-        digest = hashlib.sha256(self.tally.support.tobytes())
-        for frame in (self.labels.counts, self.record_frame):
-            digest.update(frame.write_csv().encode())
-        return digest.hexdigest()
 
     def __len__(self) -> int:
         return self.tally.instances

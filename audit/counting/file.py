@@ -1,18 +1,14 @@
-"""Counting the pairs of data larger than memory, in batches, with checkpoints to resume from."""
+"""Counting the pairs of data larger than memory, in batches."""
 
 from __future__ import annotations
 
 import math
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
 
 import polars as pl
 import pyarrow as pa
@@ -21,22 +17,10 @@ import pyarrow.parquet as pq
 from audit.base.disk import PassingFolder, written_whole
 from audit.base.errors import InputError
 from audit.base.files import read_table
-from audit.base.machine import can_compile, cores, give_back_freed_memory
+from audit.base.machine import cores, give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.counting.counts import PairCount
-from audit.counting.kept import with_added
 from audit.counting.passes import MEMORY, Counting, CountSettings, planned
-from audit.counting.storage import (
-    Arrays,
-    files_beside,
-    identity_of,
-    packed,
-    read_checkpoint,
-    under,
-    unpacked,
-    within,
-    write_checkpoint,
-)
 from audit.data.batches import Rows, rows_of
 from audit.data.formats import chosen_of
 from audit.data.known_nodes import KnownNodes
@@ -109,8 +93,6 @@ ROWS_AT_ONCE = 1_000_000
 """Number of rows of a batch if memory allows."""
 LEAST_ROWS = 10_000
 """Number of rows of the smallest batch that is worth its overhead."""
-SECONDS_BETWEEN = 60.0
-"""Seconds between two checkpoints."""
 
 
 def count_pairs(
@@ -124,9 +106,6 @@ def count_pairs(
     memory: int = MEMORY,
     sort: bool = False,
     policy: Policy | None = None,
-    added_to: PairCount | None = None,
-    checkpoint: str | Path | None = None,
-    resume: bool = False,
     rules: RowRules = EVERY,
     progress: Progress = silent,
 ) -> PairCount:
@@ -147,31 +126,25 @@ def count_pairs(
             instance. Pairs of rare nodes beyond it are kept on the disk.
         sort: Whether to bring the rows of each instance together first, through files on the disk.
         policy: Policy whose lists of residual nodes are used; None: the hierarchy's built-in one.
-        added_to: Counts of other instances with the same hierarchy and policy, to be included.
-        checkpoint: File that stores the count, others beside it, so that it can be resumed; Ctrl-C
-            takes effect after the current batch, once it is written.
-        resume: Whether to resume from the checkpoint, if there is one, to the same bytes.
         rules: Which rows count, and of which version they are; not with ``sort``.
 
     Raises:
-        InputError: If the file or the checkpoint is damaged or of another input, there is no row,
-            memory is too small for a batch, or the nodes of ``added_to`` have changed since.
+        InputError: If the file is damaged, there is no row, or memory is too small for a batch.
         SchemaError: If a column is missing, or the rows of an instance are not consecutive.
-        OutputError: If the disk is full; a checkpoint stays as it was.
+        OutputError: If the disk is full.
     """
     known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
     source = source_of(data)
-    settings = CountSettings(known, policy, memory, added_to)
+    settings = CountSettings(known, policy, memory)
     at_once = _rows_at_once(batch, memory)
-    kept = _Kept(Path(checkpoint), resume) if checkpoint else None
     columns = Columns(instance, label, nodes=KnownNodes(known), rules=rules, codes=known.codes)
     chosen = chosen_of(source, columns, format)
     if not sort:
-        return _count(_Reading(source, chosen, at_once), settings, kept, progress)
+        return _count(_Reading(source, chosen, at_once), settings, progress)
     with TemporaryDirectory(prefix="audit-sorted-") as folder:
         together = regrouped(source, chosen, Path(folder), memory=memory // 4, at_once=at_once)
         lists = replace(chosen_of(together, Columns()), readings=chosen.readings)
-        return _count(_Reading(together, lists, at_once), settings, kept, progress)
+        return _count(_Reading(together, lists, at_once), settings, progress)
 
 
 @dataclass(frozen=True)
@@ -182,101 +155,26 @@ class _Reading:
     chosen: Chosen
     at_once: int
 
-    def rows(self, start: int = 0) -> Iterator[Rows]:
-        return rows_of(self.source, self.chosen, at_once=self.at_once, start=start)
+    def rows(self) -> Iterator[Rows]:
+        return rows_of(self.source, self.chosen, at_once=self.at_once)
 
 
-@dataclass
-class _Kept:
-    """Where a count is stored, when it was stored last, and whether it must stop."""
-
-    path: Path
-    resume: bool
-    written: float = field(default_factory=time.monotonic)
-
-    def stored(self, identity: dict[str, object]) -> Arrays:
-        """The arrays of an earlier checkpoint; empty if there is none."""
-        if self.path.exists() and not self.resume:
-            raise InputError(
-                "a checkpoint that does not exist yet is required",
-                found="one that an earlier count left",
-                where=self.path,
-                hint="continue it with resume=True (--resume), or remove it",
-            )
-        return read_checkpoint(self.path, identity) if self.path.exists() else {}
-
-
-class _Keep(Protocol):
-    """Keeps a count now and then, and stops it where that was asked for."""
-
-    def __call__(self, state: Callable[[], Arrays], /) -> None: ...
-
-
-@dataclass(frozen=True, eq=False)
-class _Place:
-    """Where a count under way has its files, what they go with, and what was kept of it."""
-
-    folder: Path
-    holder: object
-    stored: Arrays
-    keep: _Keep
-
-
-def _count(
-    reading: _Reading, settings: CountSettings, kept: _Kept | None, progress: Progress
-) -> PairCount:
-    if kept is None:
-        counts, holder = _count_labels(reading, progress), PassingFolder()
-        place = _Place(holder.path, holder, {}, _never)
-        return _counted(reading, settings, counts, place, progress)
-    identity = _identity(reading, settings)
-    stored = kept.stored(identity)
-    labels = stored.get("labels")
-    counts = _count_labels(reading, progress) if labels is None else unpacked(labels)
-    with _interrupts() as stopped:
-
-        def keep(state: Callable[[], Arrays], /) -> None:
-            if stopped.is_set() or time.monotonic() - kept.written >= SECONDS_BETWEEN:
-                write_checkpoint(kept.path, identity, state())
-                kept.written = time.monotonic()
-            if stopped.is_set():
-                raise KeyboardInterrupt
-
-        place = _Place(files_beside(kept.path), None, stored, keep)
-        return _counted(reading, settings, counts, place, progress)
-
-
-def _never(state: Callable[[], Arrays], /) -> None:
-    """Keep nothing."""
-
-
-def _counted(
-    reading: _Reading,
-    settings: CountSettings,
-    counts: pl.DataFrame,
-    place: _Place,
-    progress: Progress,
-) -> PairCount:
-    plan = planned(settings, counts, place.folder, reading.source)
+def _count(reading: _Reading, settings: CountSettings, progress: Progress) -> PairCount:
+    counts, files = _count_labels(reading, progress), PassingFolder()
+    plan = planned(settings, counts, files.path, reading.source)
+    total = int(counts["rows"].sum())
+    together = replace(reading, source=reading.source.by_instance())
     with ThreadPoolExecutor(cores()) as threads:
-        counting = Counting(plan, threads, within(place.stored, "count"))
-
-        def so_far() -> Arrays:
-            return {"labels": packed(counts), **under("count", counting.state())}
-
-        total = int(counts["rows"].sum())
-        together = replace(reading, source=reading.source.by_instance())
-        for rows in () if counting.ended else together.rows(counting.position):
-            counting.add(plan.labels.numbered(rows.labels), rows.stop)
+        counting = Counting(plan, threads)
+        for rows in together.rows():
+            counting.add(plan.labels.numbered(rows.labels))
             progress("counting pairs", rows.stop, max(total, rows.stop), "rows")
-            place.keep(so_far)
         counting.end()
-        count = counting.result(place.holder)
+        count = counting.result(files)
     give_back_freed_memory()
     read, persons = reading.chosen, reading.chosen.persons
     told = (*read.readings, *count.labels.readings)
-    count = replace(count, labels=replace(count.labels, readings=told, persons=persons))
-    return count if settings.added_to is None else with_added(count, settings.added_to)
+    return replace(count, labels=replace(count.labels, readings=told, persons=persons))
 
 
 def _count_labels(reading: _Reading, progress: Progress) -> pl.DataFrame:
@@ -288,22 +186,6 @@ def _count_labels(reading: _Reading, progress: Progress) -> pl.DataFrame:
     if not read:
         raise InputError("a dataset with rows is required", found="none", where=reading.source)
     return counts
-
-
-def _identity(reading: _Reading, settings: CountSettings) -> dict[str, Any]:
-    """What must be unchanged to resume a count."""
-    return identity_of(
-        reading.source,
-        rows_at_once=reading.at_once,
-        memory=settings.memory,
-        hierarchy=settings.hierarchy.sha256,
-        columns=[reading.chosen.id, *reading.chosen.labels, reading.chosen.sign],
-        rules=str(reading.chosen.rules),
-        codes=dict(settings.hierarchy.codes),
-        compiled=can_compile(),
-        policy=settings.policy and settings.policy.sha256,
-        added_to=settings.added_to and settings.added_to.digest,
-    )
 
 
 def _rows_at_once(batch: int | None, memory: int) -> int:
@@ -321,25 +203,3 @@ def _rows_at_once(batch: int | None, memory: int) -> int:
             else "give more memory, or count fewer rows at a time",
         )
     return rows
-
-
-@contextmanager
-def _interrupts() -> Iterator[threading.Event]:
-    """Set by Ctrl-C instead of an exception, so that a batch is counted whole; in the main thread.
-
-    A second Ctrl-C ends the program at once.
-    """
-    stopped = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stopped
-        return
-
-    def stop(*_: object) -> None:
-        stopped.set()
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield stopped
-    finally:
-        signal.signal(signal.SIGINT, before)

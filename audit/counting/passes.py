@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -19,13 +19,11 @@ from audit.base.errors import SchemaError
 from audit.base.limits import LABELS, MANY, refuse_many_pairs
 from audit.base.machine import cores
 from audit.counting.counts import PairCount
-from audit.counting.kept import refuse_other_nodes
 from audit.counting.residual_nodes import residual_kinds, residual_nodes
-from audit.counting.storage import Arrays, SpilledTail, packed, under, unpacked, within
-from audit.data.mapping import LabelNodes, label_nodes, summed_counts
+from audit.counting.storage import SpilledTail
+from audit.data.mapping import LabelNodes, label_nodes
 from audit.engine.pairs.margins import counted_branches
-from audit.engine.pairs.record_counts import KINDS, Mapped, RecordCounts, RecordRows, count_records
-from audit.engine.pairs.sums import counts_only
+from audit.engine.pairs.record_counts import Mapped, RecordCounts, RecordRows, count_records
 from audit.engine.pairs.tally import Batch, PairTally, count_batch
 from audit.hierarchies.applied_policy import policy_for
 from audit.hierarchies.hierarchy import Hierarchy
@@ -37,12 +35,11 @@ MEMORY = 2 * 2**30
 
 @dataclass(frozen=True, eq=False)
 class CountSettings:
-    """The settings of a count; ``added_to`` are counts of other instances that it is to include."""
+    """The settings of a count."""
 
     hierarchy: Hierarchy
     policy: Policy | None
     memory: int
-    added_to: PairCount | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +81,11 @@ class Plan:
 
 def planned(settings: CountSettings, counts: pl.DataFrame, folder: Path, where: object) -> Plan:
     """Plan a count from its settings and the counts of its labels."""
-    before = settings.added_to
-    every = counts if before is None else summed_counts([counts, before.labels.counts])
-    labels = label_nodes(every, settings.hierarchy, where)
+    labels = label_nodes(counts, settings.hierarchy, where)
     policy = policy_for(labels.hierarchy, settings.policy)
     refuse_unknown_nodes(policy, set(labels.hierarchy.nodes), labels.hierarchy.name)
     hierarchy = labels.hierarchy
     residual = residual_kinds(residual_nodes(hierarchy, policy), len(hierarchy))
-    if before is not None:
-        refuse_other_nodes(before, labels, residual)
     return Plan(labels, residual, settings.memory, folder, where)
 
 
@@ -116,8 +109,8 @@ class Seen:
     file is then refused, never miscounted.
     """
 
-    def __init__(self, parts: Sequence[Hashes] = ()) -> None:
-        self.parts = list(parts)
+    def __init__(self) -> None:
+        self.parts: list[Hashes] = []
 
     def first_again(self, hashes: Hashes) -> int | None:
         """Position of the first hash that was seen before; if None, all of them are remembered."""
@@ -151,20 +144,11 @@ class Contiguous:
 
     Args:
         node_of: Node of each label by its number; negative: it was refused.
-        waiting: Rows of the instance held back, when a count is resumed.
-        seen: The complete instances, when a count is resumed.
     """
 
-    def __init__(
-        self,
-        where: object,
-        node_of: IntArray,
-        waiting: pl.DataFrame | None = None,
-        seen: Sequence[Hashes] = (),
-    ) -> None:
+    def __init__(self, where: object, node_of: IntArray) -> None:
         self.where, self.node_of = where, node_of
-        self.waiting = pl.DataFrame(schema=ROWS) if waiting is None else waiting
-        self.seen = Seen(seen)
+        self.waiting, self.seen = pl.DataFrame(schema=ROWS), Seen()
         self.pairs = 0
 
     def add(self, rows: pl.DataFrame) -> RecordRows:
@@ -234,43 +218,28 @@ class InOrder(Generic[_Counted]):
 
 
 class Counting:
-    """A running count, perhaps resumed from an earlier `state`."""
+    """A running count."""
 
-    def __init__(self, plan: Plan, threads: ThreadPoolExecutor, stored: Arrays) -> None:
+    def __init__(self, plan: Plan, threads: ThreadPoolExecutor) -> None:
         self.plan, self.mapped = plan, plan.mapped
-        self.position, self.ended = stored.get("position", np.zeros(2, np.int64)).tolist()
-        self.records = RecordCounts(
-            {kind: counts_only(*stored[kind]) for kind in KINDS} if stored else {}
+        self.records = RecordCounts()
+        self.tally = PairTally(
+            plan.labels.hierarchy.closure,
+            square=plan.memory // 4,
+            tail=SpilledTail(plan.folder, plan.memory // 8),
+            first=plan.first,
         )
-        self.tally = _tally(plan, within(stored, "tally"))
-        waiting = unpacked(stored["waiting"]) if stored else None
-        seen = [stored[name] for name in sorted(stored) if name.startswith("seen.")]
-        self.instances = Contiguous(plan.where, plan.labels.node_of, waiting, seen)
+        self.instances = Contiguous(plan.where, plan.labels.node_of)
         self._in_order = InOrder(threads, self._take)
 
-    def add(self, rows: pl.DataFrame, stop: int) -> None:
-        """Count rows from `LabelNodes.numbered`; ``stop`` is the row number after the last."""
+    def add(self, rows: pl.DataFrame) -> None:
+        """Count rows from `LabelNodes.numbered`."""
         self._count(self.instances.add(rows))
-        self.position = stop
 
     def end(self) -> None:
         """Count the instance that was held back, as there are no more rows."""
-        if not self.ended:
-            self._count(self.instances.rest())
-            self._in_order.settle()
-            self.ended = 1
-
-    def state(self) -> Arrays:
-        """The state from which the count can be resumed, byte for byte."""
+        self._count(self.instances.rest())
         self._in_order.settle()
-        state: Arrays = {kind: np.array([sums.keys, sums.joint]) for kind, sums in self.records}
-        for number, hashes in enumerate(self.instances.seen.parts):
-            state[f"seen.{number:04d}"] = hashes
-        state["position"] = np.array([self.position, self.ended], np.int64)
-        state["waiting"] = packed(self.instances.waiting)
-        tail = self.tally.tail
-        assert isinstance(tail, SpilledTail)
-        return state | under("tally", self.tally.state() | under("tail", tail.state()))
 
     def result(self, holder: object) -> PairCount:
         """The finished counts; ``holder`` is the object that keeps their files alive."""
@@ -287,13 +256,3 @@ class Counting:
         counts, batch, aggregated = counted
         self.records.add(counts)
         self.tally.add(batch, aggregated)
-
-
-def _tally(plan: Plan, stored: Arrays) -> PairTally:
-    tail = SpilledTail.restored(plan.folder, plan.memory // 8, "pairs", within(stored, "tail"))
-    tally = PairTally(
-        plan.labels.hierarchy.closure, square=plan.memory // 4, tail=tail, first=plan.first
-    )
-    if stored:
-        tally.restore(stored)
-    return tally

@@ -22,7 +22,6 @@ from audit.base.limits import limits, stated_limits
 from audit.base.progress import Progress, silent
 from audit.base.readings import Reading
 from audit.counting.counts import PairCount
-from audit.counting.kept import with_added
 from audit.counting.passes import MEMORY, Counting, CountSettings, Plan, carried_about, planned
 from audit.counting.storage import LAST, packed_sums, unpacked_sums
 from audit.data.batches import batched, counts_of, labels_of
@@ -66,7 +65,6 @@ def count_pairs(
     instance: str,
     label: str,
     policy: Policy | None = None,
-    added_to: PairCount | None = None,
     readings: tuple[Reading, ...] = (),
     rules: RowRules = EVERY,
     progress: Progress = silent,
@@ -82,25 +80,20 @@ def count_pairs(
         instance: Column of the instance's id.
         label: Column of the label or of the array.
         policy: As in `audit.counting.file.count_pairs`.
-        added_to: As in `audit.counting.file.count_pairs`.
         readings: What columns and cells were taken to mean.
         rules: As in `audit.counting.file.count_pairs`.
 
     Returns:
         The same counts as on one machine, exactly; confusion equal to rounding.
-
-    Raises:
-        InputError: If the nodes of ``added_to`` have changed since.
     """
     known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
     rows = _marked(df, instance, label, rules)
     progress("reading labels")
     labels = summed_counts([_label_counts(rows)])
-    plan = planned(CountSettings(known, policy, MEMORY, added_to), labels, Path(), WHERE)
+    plan = planned(CountSettings(known, policy, MEMORY), labels, Path(), WHERE)
     plan = replace(plan, labels=replace(plan.labels, readings=(*readings, *plan.labels.readings)))
     progress("counting pairs")
-    count = counted(_collected(_tallies(rows, plan), TALLIES), plan)
-    return count if added_to is None else with_added(count, added_to)
+    return counted(_collected(_tallies(rows, plan), TALLIES), plan)
 
 
 def _marked(df: DataFrame, instance: str, label: str, rules: RowRules) -> DataFrame:
@@ -236,9 +229,9 @@ def tallied(plan: Plan, bounds: IntArray, frames: Iterable[pl.DataFrame]) -> Fra
     """Count `NUMBERED` rows, which must be sorted by instance, on one core; returns `TALLIES`."""
     os.environ["AUDIT_JOBS"] = "1"
     with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as threads:
-        counting = Counting(replace(plan, folder=Path(folder)), threads, {})
+        counting = Counting(replace(plan, folder=Path(folder)), threads)
         for rows in batched((_one_a_label(frame) for frame in frames), ROWS_AT_ONCE):
-            counting.add(rows, 0)
+            counting.add(rows)
         counting.end()
         tally = counting.tally
         margins = {DIRECT: tally.direct_support, SUPPORT: tally.support}
@@ -270,7 +263,7 @@ def counted(tallies: pl.DataFrame, plan: Plan) -> PairCount:
         support=whole.margin(SUPPORT, n_nodes),
         entailed=whole.sums(ENTAILED),
     )
-    tally.add_counted(batch, ())
+    tally.add_counted(batch)
     return PairCount(plan.labels, tally, records, plan.residual)
 
 

@@ -35,12 +35,10 @@ class Rows:
         return counts_of(self.frame, self.source)
 
 
-def rows_of(source: Source, chosen: Chosen, *, at_once: int, start: int = 0) -> Iterator[Rows]:
-    """Read the rows of a table or of JSON lines, about ``at_once`` at a time.
-
-    Batches end at the same rows each time; ``start`` is the end of one of an earlier reading.
-    """
-    for frame in chosen.frames(source, chosen, at_once, start):
+def rows_of(source: Source, chosen: Chosen, *, at_once: int) -> Iterator[Rows]:
+    """Read the rows of a table or of JSON lines, about ``at_once`` at a time."""
+    start = 0
+    for frame in chosen.frames(source, chosen, at_once):
         stop = start + frame.height
         yield Rows(start, stop, frame, source)
         start = stop

@@ -177,7 +177,7 @@ class Chosen:
             from 0 the id.
         labels: The column, or key, of the label or of the list of labels; or several columns.
         frames: Frames of two columns, the ids and the labels, of a source, about so many rows at a
-            time, after so many rows; frames end at the same rows each time.
+            time.
         each: Whether a row has a label in each of ``labels``; else there is one column of them.
         joined: Whether a cell may hold several labels, and a blank one none.
         sign: What joins them; None: a cell holds one.
@@ -190,7 +190,7 @@ class Chosen:
 
     id: str | None
     labels: tuple[str, ...]
-    frames: Callable[[Source, Chosen, int, int], Iterator[pl.DataFrame]]
+    frames: Callable[[Source, Chosen, int], Iterator[pl.DataFrame]]
     each: bool = False
     joined: bool = False
     sign: str | None = None

@@ -80,7 +80,6 @@ def run_audit(
     seed: int = 0,
     sources: Sequence[Path] = (),
     queried: Mapping[str, str] | None = None,
-    added_to: str = "",
     reference: AuditResult | None = None,
     earlier: Sequence[AuditResult] = (),
     same_hierarchy: bool = False,
@@ -102,7 +101,6 @@ def run_audit(
         seed: Seed of the intervals of a model's metrics.
         sources: The files that were counted, of counts alone; else the counts identify the data.
         queried: The query that was counted, with the digest of its rows, of counts alone.
-        added_to: Digest of the data that the counts were added to.
         reference: The release before, read back: findings that it has too are marked as known.
         earlier: Releases before that one, read back: no small difference from them is shown.
         same_hierarchy: Whether two hierarchies that share few nodes are one classification.
@@ -132,7 +130,7 @@ def run_audit(
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
     refuse_reference(data.hierarchy, policy, reference, *earlier, same_hierarchy=same_hierarchy)
     refuse_columns(policy, data, today)
-    origin = _origin_of(data, models, sources, queried, added_to)
+    origin = _origin_of(data, models, sources, queried)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
     how: _How = {"seed": seed, "device": device, "progress": progress}
     before = None if reference is None else Reference.of(reference, data.hierarchy)
@@ -203,12 +201,11 @@ def _origin_of(
     models: Sequence[Predictions],
     sources: Sequence[Path],
     queried: Mapping[str, str] | None,
-    added_to: str,
 ) -> _Origin:
     if isinstance(data, LabelDataset):
         inputs = _inputs(data, models)
         tables = () if data.sources or data.digest else (data.instances, data.assertions)
-        before = "" if data.queried else data.digest
+        digest = "" if data.queried else data.digest
         format, persons = data.format, data.persons
         lengths = np.diff(data.direct.indptr)
     else:
@@ -216,11 +213,11 @@ def _origin_of(
         rows = [{"role": "data", **queried}] if queried else []
         inputs = (*rows, *(input_record("data", path) for path in sources))
         tables = () if inputs else (data.labels.counts, data.record_frame)
-        before = added_to
+        digest = ""
         format = COUNTED
         persons = data.labels.persons or (coding is not None and coding.persons)
         lengths = np.repeat(np.arange(len(counts)), counts)
-    return _Origin(format, digest_of_data(inputs, tables, before), persons, lengths, inputs)
+    return _Origin(format, digest_of_data(inputs, tables, digest), persons, lengths, inputs)
 
 
 def _policy_of(

@@ -141,8 +141,7 @@ def not_following(result: AuditResult, listed: Iterable[str], *, judged: bool) -
     policies = {made.sha256, made.model_copy(update={"min_cell": None}).sha256}
     if not judged and said["policy"]["sha256"] not in policies:
         yield f"the identity of the policy is not that of {RESTRICTED}/{POLICY}"
-    roles = {source["role"] for source in result.inputs}
-    followed = "data" in roles and "added_to" not in roles
+    followed = any(source["role"] == "data" for source in result.inputs)
     if followed and result.data_sha256 != digest_of_data(result.inputs):
         yield "the identity of the data is not that of their files"
 

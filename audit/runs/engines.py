@@ -2,48 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Sequence
 
-from audit.base.disk import alone_in
 from audit.base.errors import InputError
 from audit.base.readings import Reading
-from audit.base.settings import Engine
-from audit.counting.storage import files_beside
 from audit.policy.policy import KEYS_OF_COLUMNS, Policy
 from audit.runs.settings import MANY_ROWS, Settings
-
-
-@contextmanager
-def keeping_count(out: Path, engine: Engine) -> Iterator[Path | None]:
-    """Yield the checkpoint path of a count in batches, beside the run; None if none is kept.
-
-    The checkpoint is removed once the block has made the run, or if counting cannot resume from it.
-    """
-    if engine != "stream":
-        yield None
-        return
-    out = out.absolute()
-    checkpoint = out.with_name(f".{out.name}.count")
-    made = [folder for folder in out.parents if not folder.exists()]
-    with alone_in(files_beside(checkpoint)):
-        try:
-            yield checkpoint
-        except BaseException:
-            if not checkpoint.exists():
-                _remove(checkpoint)
-                with suppress(OSError):  # what others put there stays
-                    for folder in made:
-                        folder.rmdir()
-            raise
-        _remove(checkpoint)
-
-
-def _remove(checkpoint: Path) -> None:
-    checkpoint.unlink(missing_ok=True)
-    shutil.rmtree(files_beside(checkpoint), ignore_errors=True)
 
 
 def not_counted(settings: Settings, policy: Policy | None, keep_instances: bool) -> list[str]:
@@ -71,7 +35,7 @@ def refuse_not_counted(given: Sequence[str]) -> None:
         raise InputError(
             "data that are only counted are audited without their groups, splits and instances",
             found=", ".join(given),
-            hint="leave these out, or audit in memory: without --memory, --engine and --add-to",
+            hint="leave these out, or audit in memory: without --memory and --engine",
         )
 
 

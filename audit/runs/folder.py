@@ -302,15 +302,12 @@ def write_tables(result: AuditResult, folder: Path) -> None:
 
 def restricted_names(result: AuditResult) -> frozenset[str]:
     """Names of all files that a run of this result may have below ``restricted/``."""
-    from audit.counting.kept import FILES, FOLDER
-
     parts = (name for part in (result.pair_table, *result.parts) for name in part.tables())
     tables = ("nodes", "edges", "residuals", "strata", "branch_pairs", "cases", *parts)
     files = {f"{name}.parquet" for name in tables}
     kept = {POLICY, FINDINGS, DENOMINATORS, PROPOSALS, INSTANCES, REFUSED, OTHERS, NUMBERS}
     reference = {REFERENCE, EARLIER} if result.reference else set[str]()
-    counts = {f"{FOLDER}/{name}" for name in FILES}
-    return frozenset(files | kept | reference | counts)
+    return frozenset(files | kept | reference)
 
 
 def _write_pairs(pairs: pl.LazyFrame, path: Path) -> None:

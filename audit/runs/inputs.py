@@ -182,7 +182,6 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[
     yield "classes", settings.classes
     yield "changes", settings.changes
     yield from (("reference", run / RESULT) for run in settings.reference)
-    yield "added_to", settings.add_to and settings.add_to / RESULT
 
 
 def _files_of_analyses(settings: Settings) -> Iterator[tuple[str, Path]]:

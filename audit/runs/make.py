@@ -1,4 +1,4 @@
-"""Make an audit from its settings: in memory, in batches, on Spark, or in a database."""
+"""Make an audit from its settings: in memory, in batches, or on Spark."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from audit.base.databases import one_snapshot
-from audit.base.errors import InputError, first_cases
-from audit.base.files import sha256_of
+from audit.base.errors import InputError
 from audit.base.limits import limits
 from audit.base.plugins import using
 from audit.base.progress import Progress, silent
@@ -20,7 +19,6 @@ from audit.base.remote import allowing
 from audit.checks.analysis import FileAnalysis
 from audit.checks.limits import refuse_reference, refuse_unknown_checks
 from audit.counting.counts import PairCount
-from audit.counting.kept import FOLDER, counted_sources, read_counts, write_counts
 from audit.counting.passes import MEMORY
 from audit.data.dataset import LabelDataset
 from audit.data.formats import UnclearFormatError, format_of, label_formats
@@ -40,9 +38,7 @@ from audit.runs.engines import as_counted, not_counted, refuse_not_counted
 from audit.runs.fixes.proof import mended_by
 from audit.runs.inputs import deciding_files, read_data, read_hierarchy, read_runs
 from audit.runs.instances import write_instances
-from audit.runs.manifest import RESTRICTED, RESULT, input_record, with_inputs
-from audit.runs.read import read_run
-from audit.runs.sealed_run import SealedRun
+from audit.runs.manifest import RESULT, input_record, with_inputs
 from audit.runs.settings import Settings
 
 
@@ -59,8 +55,6 @@ def audited(
     policy: Policy | None,
     *,
     keep_instances: bool = False,
-    checkpoint: Path | None = None,
-    resume: bool = False,
     progress: Progress = silent,
 ) -> Audited:
     """Make the audit, with every file that determined it among its inputs."""
@@ -73,7 +67,7 @@ def audited(
     ):
         lacking = not_counted(settings, policy, keep_instances)
         in_memory = partial(_audit_instances, settings, policy, beside, keep_instances, progress)
-        counted = partial(_audit_counts, settings, policy, beside, checkpoint, resume, progress)
+        counted = partial(_audit_counts, settings, policy, beside, progress)
         if settings.large:
             made = _audit_large(settings, lacking, counted, in_memory)
         elif settings.counting == "memory":
@@ -84,8 +78,8 @@ def audited(
         result = with_inputs(made.result, deciding_files(settings, policy))
     others = (input_record("protected_with", run / RESULT) for run in settings.protected_with)
     result = replace(result, inputs=(*result.inputs, *others))
-    runs = (*settings.reference, settings.add_to, *settings.protected_with)
-    refuse_changed(*(Path(one["path"]) for one in result.inputs), *(run for run in runs if run))
+    runs = (*settings.reference, *settings.protected_with)
+    refuse_changed(*(Path(one["path"]) for one in result.inputs), *runs)
     return Audited(result, made.keep)
 
 
@@ -182,8 +176,6 @@ def _audit_counts(
     settings: Settings,
     policy: Policy | None,
     beside: _Beside,
-    checkpoint: Path | None,
-    resume: bool,
     progress: Progress,
 ) -> Audited:
     progress("reading the hierarchy")
@@ -193,34 +185,18 @@ def _audit_counts(
     refuse_unknown_checks(applied, CHECK_NAMES | {one.name for one in added_checks()})
     releases = beside.releases or (None,)
     refuse_reference(hierarchy, applied, *releases, same_hierarchy=settings.same_hierarchy)
-    before = _Before.of(settings.add_to, hierarchy) if settings.add_to else None
-    if before:
-        _refuse_twice(source.files, before)
-    options: dict[str, Any] = {
-        "policy": policy,
-        "added_to": before.count if before else None,
-        "progress": progress,
-    }
-    if settings.counting == "sql":
-        count = _count_in_database(settings, source, hierarchy, options)
-    elif settings.counting == "spark":
+    options: dict[str, Any] = {"policy": policy, "progress": progress}
+    if settings.counting == "spark":
         count = _count_on_spark(settings, source, hierarchy, options)
     else:
-        if source.queried and resume:
-            raise InputError("--resume needs files", found="a database", where=source)
-        options |= {"checkpoint": None if source.queried else checkpoint, "resume": resume}
         count = _count_in_batches(settings, source, hierarchy, options)
-    digest = count.digest if settings.counting == "sql" else source.digest
-    queried = {**source.queried, "sha256": digest} if source.queried else None
+    queried = {**source.queried, "sha256": source.digest} if source.queried else None
     source.close()
-    if before and queried and queried["sha256"] in before.files:
-        raise _counted_already("rows of a query that it has counted")
     result = run_audit(
         count,
         policy,
         sources=source.files,
         queried=queried,
-        added_to=before.sha256 if before else "",
         same_hierarchy=settings.same_hierarchy,
         **beside.given,
         today=settings.today,
@@ -228,41 +204,7 @@ def _audit_counts(
         progress=progress,
     )
     titles = (input_record("titles", source) for source in settings.titles)
-    own = {file["sha256"] for file in result.inputs if file["role"] == "data"}
-    digests = own | (before.files if before else frozenset())
-
-    def keep(folder: Path) -> None:
-        write_counts(count, folder / RESTRICTED / FOLDER, digests)
-
-    return Audited(replace(result, inputs=(*result.inputs, *titles)), keep)
-
-
-@dataclass(frozen=True, eq=False)
-class _Before:
-    """The run that counts are added to: its counts, the digest of its data, the files in it."""
-
-    count: PairCount
-    sha256: str
-    files: frozenset[str]
-
-    @classmethod
-    def of(cls, run: Path, hierarchy: Hierarchy) -> _Before:
-        sha256, folder = read_run(run, unsealed=True).data_sha256, run / RESTRICTED / FOLDER
-        _refuse_changed(SealedRun(run))
-        return cls(read_counts(folder, hierarchy), sha256, counted_sources(folder))
-
-
-def _refuse_changed(run: SealedRun) -> None:
-    counts = f"{RESTRICTED}/{FOLDER}/"
-    listed = [name for name in run.outputs if name.startswith(counts)]
-    changed = [name for name in listed if not run.intact(name)]
-    if changed or run.manifest is None or run.listing is None:
-        raise InputError(
-            "the counts of a run as they were sealed are required",
-            found=f"other bytes in {first_cases(changed)}" if changed else "a changed manifest",
-            where=run.folder,
-            hint="audit all data together",
-        )
+    return Audited(replace(result, inputs=(*result.inputs, *titles)), _keep_nothing)
 
 
 def _count_on_spark(
@@ -277,19 +219,6 @@ def _count_on_spark(
 
         options = {**options, "readings": read.readings, "rules": read.rules}
         return count_pairs(read.rows, hierarchy, instance=read.id, label=read.label, **options)
-
-
-def _count_in_database(
-    settings: Settings, source: Source, hierarchy: Hierarchy, options: Mapping[str, Any]
-) -> PairCount:
-    from audit.counting.database import count_pairs
-    from audit.data.sources.sql import Query
-
-    if not isinstance(source, Query):
-        hint = "--sql or --table of postgresql://HOST/BASE or duckdb:///FILE"
-        raise InputError("--engine sql needs a database", found=source.kind, hint=hint)
-    options = {**options, "format": settings.format, "rules": settings.rules}
-    return count_pairs(source, hierarchy, instance=settings.id, label=settings.label, **options)
 
 
 def _count_in_batches(
@@ -314,7 +243,7 @@ def _countable(settings: Settings, hierarchy: Hierarchy) -> Source:
     source = settings.source
     source.know(KnownNodes(hierarchy))
     known = settings.format
-    if settings.counting == "stream" or (settings.counting == "sql" and settings.sql):
+    if settings.counting == "stream":
         columns = Columns(settings.id, settings.label)
         with suppress(UnclearFormatError):
             known = format_of(source, known, columns).name
@@ -327,13 +256,3 @@ def _countable(settings: Settings, hierarchy: Hierarchy) -> Source:
             hint="--format long reads it as a plain table of instances and labels",
         )
     return source
-
-
-def _refuse_twice(sources: tuple[Path, ...], before: _Before) -> None:
-    twice = [source.name for source in sources if sha256_of(source) in before.files]
-    if twice:
-        raise _counted_already(f"the same bytes as a file that it counted: {first_cases(twice)}")
-
-
-def _counted_already(what: str) -> InputError:
-    return InputError("data that the run has not counted yet are required", found=what)

@@ -311,10 +311,6 @@ class Settings(HierarchyShape):
             parse=size_of,
         ),
     ] = None
-    add_to: Annotated[
-        Path | None,
-        Option("Counted run to add the dataset's counts to.", LARGE_DATA, metavar="RUN"),
-    ] = None
     master: Annotated[
         str | None,
         Option("Where Spark runs; by default as Spark is set up.", LARGE_DATA, metavar="URL"),
@@ -341,16 +337,12 @@ class Settings(HierarchyShape):
     @property
     def counting(self) -> Engine:
         """The engine: the one that is named, else in batches where an option or the size asks."""
-        return self.engine or ("stream" if self._in_batches or self.large else "memory")
-
-    @property
-    def _in_batches(self) -> bool:
-        return self.memory is not None or self.add_to is not None
+        return self.engine or ("stream" if self.memory is not None or self.large else "memory")
 
     @property
     def large(self) -> bool:
         """Whether no option says how to count, and there are `MANY_ROWS` rows or more, about."""
-        said = self.engine or self._in_batches or self.analyses
+        said = self.engine or self.memory is not None or self.analyses
         return not said and self.rows >= MANY_ROWS
 
     @property

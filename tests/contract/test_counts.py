@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
 
@@ -16,13 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from audit.counting import database
-from audit.counting.counts import Counts, PairCount
+from audit.counting.counts import Counts
 from audit.counting.file import count_pairs
-from audit.counting.kept import read_counts, write_counts
 from audit.counting.pair_verdicts import CHANCES, TOLD
 from audit.data.dataset import load_labels
-from audit.data.sources.sql import queried
 from audit.engine.pairs.record_counts import KINDS
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
@@ -61,23 +57,21 @@ MUCH = policy(2, 1.0, 1.0)
 
 @dataclass(frozen=True)
 class Release:
-    """Rows of ``instance, label``, those of an instance together, and where they are parted."""
+    """Rows of ``instance, label``, those of an instance together, and how many a batch has."""
 
     hierarchy: Hierarchy
     rows: pl.DataFrame
     policy: Policy
-    cut: int
-    """Instances that are counted first, where others are added to them."""
     batch: int
 
     @classmethod
     def of_labels(
-        cls, hierarchy: Hierarchy, labels: Mapping[str, list[str]], by: Policy, cut: int, batch: int
+        cls, hierarchy: Hierarchy, labels: Mapping[str, list[str]], by: Policy, batch: int
     ) -> Release:
         """One without refused rows, but for the empty ones of instances without labels."""
         rows = [(instance, label) for instance, own in labels.items() for label in own or [None]]
         schema = {"instance": pl.String, "label": pl.String}
-        return cls(hierarchy, pl.DataFrame(rows, schema, orient="row"), by, cut, batch)
+        return cls(hierarchy, pl.DataFrame(rows, schema, orient="row"), by, batch)
 
     def in_memory(self, folder: Path) -> Measurements:
         """What the same rows are measured as once they are loaded."""
@@ -86,40 +80,11 @@ class Release:
 
     def counts(self, folder: Path) -> Iterator[tuple[str, Counts]]:
         """The counts of the release in every way there is."""
-        rows, number = self.rows, self.rows["instance"].rle_id()
-        first, then = rows.filter(number < self.cut), rows.filter(number >= self.cut)
-        whole, begun = self._count(rows, folder), self._count(first, folder)
         yield "memory", self.in_memory(folder).counts
-        yield "batches", self._count(rows, folder, batch=self.batch)
-        write_counts(whole, folder / "kept")
-        yield "kept", read_counts(folder / "kept", self.hierarchy)
-        yield "added", self._count(then, folder, to=begun)
-        write_counts(begun, folder / "first")
-        kept = read_counts(folder / "first", self.hierarchy)
-        yield "added to what was kept", self._count(then, folder, to=kept)
-        shuffled = rows.sample(fraction=1, shuffle=True, seed=1)
+        path = self._written(self.rows, folder)
+        yield "batches", count_pairs(path, self.hierarchy, policy=self.policy, batch=self.batch)
+        shuffled = self.rows.sample(fraction=1, shuffle=True, seed=1)
         yield "tasks of Spark", counted_by_tasks(shuffled, self.hierarchy, self.policy)
-        if find_spec("duckdb"):
-            yield "DuckDB", self._count_within(shuffled)
-
-    def _count_within(self, rows: pl.DataFrame) -> PairCount:
-        import duckdb
-
-        with duckdb.connect() as base:
-            base.register("drawn", rows.to_arrow())
-            source = queried(base, "SELECT * FROM drawn", None)
-            named = {"instance": "instance", "label": "label", "policy": self.policy}
-            return database.count_pairs(source, self.hierarchy, **named)  # type: ignore[arg-type]
-
-    def _count(
-        self,
-        rows: pl.DataFrame,
-        folder: Path,
-        batch: int | None = None,
-        to: PairCount | None = None,
-    ) -> PairCount:
-        path = self._written(rows, folder)
-        return count_pairs(path, self.hierarchy, policy=self.policy, batch=batch, added_to=to)
 
     def _written(self, rows: pl.DataFrame, folder: Path) -> Path:
         rows.write_parquet(folder / "rows.parquet")
@@ -134,7 +99,6 @@ def measured_alike(release: Release) -> Measurements:
             with (
                 patch("audit.engine.pairs.tally.NODES_PER_BLOCK", 3),
                 patch("audit.counting.pair_table.PAIRS_AT_ONCE", 5),
-                patch("audit.engine.statistics.expectation.WORTH_COMPILING", 0),
             ):
                 found = measure(counts, release.policy)
             assert_same(found, wanted, way)
@@ -194,8 +158,7 @@ def releases(draw: st.DrawFn) -> Release:
         draw(st.sampled_from([1.0, 1.2])),
         draw(st.sampled_from([1.0, 0.3])),
     )
-    cut = draw(st.integers(1, len(labels) - 1))
-    return Release.of_labels(hierarchy, labels, by, cut, draw(st.integers(1, 9)))
+    return Release.of_labels(hierarchy, labels, by, draw(st.integers(1, 9)))
 
 
 @pytest.mark.slow
@@ -231,7 +194,7 @@ def large(seed: int, instances: int = 900) -> tuple[Hierarchy, Mapping[str, list
 @pytest.mark.parametrize("by", [MUCH, pytest.param(Policy(), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_large_releases(seed: int, by: Policy) -> None:
-    excess = measured_alike(Release.of_labels(*large(seed), by, cut=250, batch=700)).excess
+    excess = measured_alike(Release.of_labels(*large(seed), by, batch=700)).excess
 
     assert len(excess.cuts) > 3
     assert excess.found.height > 0
@@ -284,9 +247,7 @@ def test_a_release_with_faults(tmp_path: Path, name: str) -> None:
     made = make_release(hierarchy, instances=1_200, seed=3, labels_per_instance=3.0, faults=FAULTS)
     made.write_long(tmp_path / "rows.csv")
     rows = pl.read_csv(tmp_path / "rows.csv", infer_schema=False)
-    wanted = measured_alike(
-        Release(hierarchy, rows.select("instance", "label"), by, cut=500, batch=500)
-    )
+    wanted = measured_alike(Release(hierarchy, rows.select("instance", "label"), by, batch=500))
 
     assert wanted.excess.found.height > 1
     assert wanted.residuals.height > 10
@@ -304,14 +265,14 @@ def test_a_release_with_faults(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_releases_with_little_in_them(labels: dict[str, list[str]]) -> None:
-    release = Release.of_labels(titled(), labels, Policy(), cut=1, batch=1)
+    release = Release.of_labels(titled(), labels, Policy(), batch=1)
 
     assert measured_alike(release).excess.found.is_empty()
 
 
 def test_progress_tells_that_pairs_are_judged(tmp_path: Path) -> None:
     told: list[str] = []
-    release = Release.of_labels(titled(), {"a": ["a00", "b01"]}, Policy(), cut=1, batch=1)
+    release = Release.of_labels(titled(), {"a": ["a00", "b01"]}, Policy(), batch=1)
     release.rows.write_parquet(tmp_path / "rows.parquet")
     count = count_pairs(tmp_path / "rows.parquet", release.hierarchy)
     measure(count, Policy(), progress=lambda step, *_: told.append(step))

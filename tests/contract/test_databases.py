@@ -13,15 +13,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
 import audit
 from audit.base.databases import one_snapshot
 from audit.base.errors import InputError
 from audit.cli.app import app
-from audit.counting import database as within
-from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
 from audit.data.sources import source_of
 from audit.hierarchies.reading import load_hierarchy
@@ -133,55 +130,6 @@ def test_duckdb_sorts_in_little_memory_unless_the_connection_is_the_users(
         assert limit(source_of(f"duckdb:///{path}", table="tag")) == "95.3 MiB"
     with duckdb.connect(str(path), config={"memory_limit": "1GiB"}) as own:
         assert limit(source_of(own, table="tag")) == "1.0 GiB"
-
-
-def counted_within(address: str, **asked: str) -> PairCount:
-    """The count that a database makes, by the names of its columns where they are read."""
-    source = source_of(address, **asked)
-    named = {} if source.functions else {"instance": "visit", "label": "word"}  # type: ignore[attr-defined]
-    return within.count_pairs(source, HIERARCHY, **named)  # type: ignore[arg-type]
-
-
-def assert_same_counts(found: PairCount, wanted: PairCount) -> None:
-    """Exactly, but for sums of fractions."""
-    assert found.ledger == wanted.ledger
-    assert found.record_frame.equals(wanted.record_frame)
-    assert found.direct_support.tolist() == wanted.direct_support.tolist()
-    assert found.mappings.equals(wanted.mappings)
-    assert found.refusals.equals(wanted.refusals)
-    one, other = found.frame(found.pairs), wanted.frame(wanted.pairs)
-    assert_frame_equal(one, other, rel_tol=1e-12)
-
-
-def test_a_database_counts_what_batches_give(base: str) -> None:
-    if base.startswith("sqlite"):
-        with pytest.raises(InputError, match="PostgreSQL or DuckDB is required"):
-            counted_within(base, table="tag")
-        return
-    for text in (False, True):
-        visit = "' ' || visit || '\u2003'" if text else "visit"
-        query = f"SELECT {visit} AS visit, word, 1 AS one FROM tag"
-        named = {"instance": "visit", "label": "word"}
-        wanted = count_pairs(source_of(base, "SELECT visit, word FROM tag"), HIERARCHY, **named)  # type: ignore[arg-type]
-        assert wanted.tally.entailed.joint.sum() > 0 < wanted.records.total("nested")
-        assert_same_counts(counted_within(base, query=query), wanted)
-
-
-def test_a_role_that_reads_no_rows_may_count(postgres: str) -> None:
-    execute(postgres, within.functions("SELECT * FROM tag", "visit", "word"))
-    for one in ("audit_counts_labels()", "audit_counts(text, text, text, text, text, bigint)"):
-        execute(postgres, f"GRANT EXECUTE ON FUNCTION {one} TO stranger")
-    stranger = postgres.replace("postgres@", "stranger@")
-
-    found = counted_within(stranger, table="audit_counts()")
-
-    assert_same_counts(found, counted_within(postgres, table="tag"))
-    with pytest.raises(InputError, match="rows that may be read"):
-        audit.load_labels(stranger, HIERARCHY, table="audit_counts()")
-    with pytest.raises(InputError, match="permission denied"):
-        counted_within(stranger, table="tag")
-    with pytest.raises(InputError, match="permission denied"):
-        counted_within(postgres.replace("postgres@", "reader@"), table="audit_counts()")
 
 
 def adding(base: str) -> Callable[[], None]:
@@ -331,13 +279,10 @@ def test_a_run_tells_no_secret_and_is_recomputed(
     query = "SELECT visit, word FROM tag WHERE visit IS NULL OR visit < 99"
     ROWS.sort("visit").write_csv(tmp_path / "rows.csv")
     command = ["--hierarchy", str(tmp_path / "tree.csv"), "--id", "visit", "--label", "word"]
-    batches, inside = ["--memory", "100MB"], ["--engine", "sql"]
-    ways = [([], []), (batches, batches), *([] if "sqlite" in base else [(inside, batches)])]
-    for n, (own, way) in enumerate(ways):
+    for n, way in enumerate(([], ["--memory", "100MB"])):
         out, file = tmp_path / f"run{n}", tmp_path / f"file{n}"
         asked = [*command, *way, "--format", "long", "--no-pdf", "--out"]
-        started = ["run", address, "--sql", query, *asked, str(out), *own]
-        read = CliRunner().invoke(app, [one for one in started if way == own or one not in way])
+        read = CliRunner().invoke(app, ["run", address, "--sql", query, *asked, str(out)])
         CliRunner().invoke(app, ["run", str(tmp_path / "rows.csv"), *asked, str(file)])
 
         assert read.exit_code == 0, read.output

@@ -1,4 +1,4 @@
-"""``audit run`` on data that are only counted: in batches, added to a run, and on Spark."""
+"""``audit run`` on data that are only counted: in batches, and on Spark."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,6 @@ from audit.explorer.run.opened_run import open_run
 from audit.explorer.run.other_runs import open_beside
 from audit.runs.verify import verify_run
 from fixtures.commands import audit, refused
-from fixtures.sealed_files import reseal
 from fixtures.toy import EDGES
 
 AUDIT = str(Path(sys.executable).with_name("audit"))
@@ -134,8 +131,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame.filter(~earlier).write_parquet(place / "second.parquet")
     run(place / "rows.parquet", place / "loaded")
     run(place / "rows.parquet", place / "counted", "--memory", "1GB")
-    run(place / "first.parquet", place / "first", "--memory", "0.5 GiB")
-    run(place / "second.parquet", place / "both", "--add-to", place / "first")
     return place
 
 
@@ -266,9 +261,8 @@ def test_a_table_of_a_release_can_be_read_as_a_plain_one(place: Path, out: Path)
     assert result_of(out)["ledger"]["rows_mapped"] == 3
 
 
-@pytest.mark.parametrize("name", ["counted", "both"])
-def test_a_counted_run_can_be_made_again(place: Path, name: str) -> None:
-    done = audit("verify", place / name, "--recompute", "--json")
+def test_a_counted_run_can_be_made_again(place: Path) -> None:
+    done = audit("verify", place / "counted", "--recompute", "--json")
 
     assert done.exit_code == 0, done.output
     outcomes = {one["name"]: one["outcome"] for one in json.loads(done.stdout)["verdicts"]}
@@ -285,157 +279,6 @@ def test_titles_are_among_the_inputs(place: Path, out: Path) -> None:
 
     assert [source["path"] for source in inputs if source["role"] == "titles"] == [str(titles)]
     assert table(out, "nodes").filter(node="dog")["title"].item() == "The dog"
-
-
-# --- added to a run -------------------------------------------------------------------------
-
-
-def test_what_is_added_gives_what_all_at_once_gives(place: Path) -> None:
-    assert_same_tables(place / "both", place / "counted", TABLES)
-    both, counted = result_of(place / "both"), result_of(place / "counted")
-    assert both["checks"] == counted["checks"]
-    assert both["ledger"] == counted["ledger"]
-    digests = [
-        json.loads((place / name / "restricted" / "manifest.json").read_text())["data_sha256"]
-        for name in ("both", "counted")
-    ]
-    assert digests[0] != digests[1]
-
-
-def test_strata_are_cut_anew(place: Path, out: Path, tmp_path: Path) -> None:
-    longer = tmp_path / "longer.csv"
-    rows = [(f"long{n}", label) for n in range(4_000) for label in ("dog", "cow")]
-    pl.DataFrame(rows, schema=["instance", "label"], orient="row").write_csv(longer)
-    write_toy(tmp_path)
-    run(longer, out, "--add-to", place / "first")
-
-    assert table(place / "first", "strata")["most_labels"].to_list() == [2, 3]
-    assert table(out, "strata")["most_labels"].to_list() == [2]
-    assert result_of(out)["ledger"]["instances"] == 4_300
-
-
-@pytest.mark.parametrize("name", ["first", "second"])
-def test_a_file_is_added_once(place: Path, out: Path, name: str) -> None:
-    data = place / f"{name}.parquet"
-    message = refused(audit(*arguments(data, out, "--add-to", place / "both")))
-
-    assert f"the same bytes as a file that it counted: '{name}.parquet'" in message
-    assert not out.parent.exists()
-
-
-def test_only_a_run_that_keeps_counts_can_be_added_to(place: Path, out: Path) -> None:
-    message = refused(
-        audit(*arguments(place / "second.parquet", out, "--add-to", place / "loaded"))
-    )
-
-    assert "a run that keeps its counts is required" in message
-
-
-def test_a_run_counted_within_strata_is_not_added_to(
-    place: Path, out: Path, tmp_path: Path
-) -> None:
-    earlier = Path(shutil.copytree(place / "first", tmp_path / "earlier"))
-    strata = pl.DataFrame({"least_labels": [2, 3], "instances": [100, 50]})
-    strata.write_parquet(earlier / "restricted" / "counts" / "strata.parquet")
-    reseal(earlier)
-
-    message = refused(audit(*arguments(place / "second.parquet", out, "--add-to", earlier)))
-
-    assert "Found: counts by stratum, which an earlier version of audit kept" in message
-    assert "Hint: count all data together, from their files" in message
-    assert not out.parent.exists()
-
-
-def test_counts_that_were_changed_are_not_added_to(place: Path, out: Path, tmp_path: Path) -> None:
-    changed = Path(shutil.copytree(place / "first", tmp_path / "changed"))
-    file = changed / "restricted" / "counts" / "records.parquet"
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(bytes(content))
-
-    message = refused(audit(*arguments(place / "second.parquet", out, "--add-to", changed)))
-
-    assert "changed: 'restricted/counts/records.parquet'" in message
-
-
-# --- interrupted ----------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file that takes a while, and its run without an interruption."""
-    place = tmp_path_factory.mktemp("long")
-    write_toy(place)
-    drawn(150_000).write_parquet(place / "rows.parquet")
-    drawn(10).write_parquet(place / "other.parquet")
-    run(place / "rows.parquet", place / "whole", "--memory", SMALL)
-    return place
-
-
-def keeping_itself(data: Path, out: Path, *options: object) -> subprocess.Popen[str]:
-    """The command in a process of its own, where a count keeps itself after every batch."""
-    lines = (
-        "import audit.cli.app, audit.counting.file as file",
-        "file.SECONDS_BETWEEN = 0.0",
-        "audit.cli.app.app()",
-    )
-    program = "\n".join(lines)
-    return subprocess.Popen(
-        [sys.executable, "-c", program, *arguments(data, out, *options)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def wait_for(file: Path, child: subprocess.Popen[str]) -> None:
-    while child.poll() is None and not file.exists():
-        time.sleep(0.002)
-
-
-@pytest.mark.slow
-def test_an_interrupted_count_goes_on_to_the_same_bytes(long: Path, out: Path) -> None:
-    data, options = long / "rows.parquet", ("--memory", SMALL)
-    with keeping_itself(data, out, *options) as child:
-        wait_for(out.parent / ".run.count", child)
-        child.send_signal(signal.SIGINT)
-        shown, told = child.communicate()
-
-    assert (child.returncode, shown) == (130, "")
-    assert told.startswith("Interrupted. The same command with --resume continues.")
-    assert "Traceback" not in told
-    assert left_in(out.parent) == {".run.count", ".run.count.files"}
-
-    again = refused(audit(*arguments(data, out, *options)))
-    assert "--resume" in again
-    other = refused(audit(*arguments(long / "other.parquet", out, *options, "--resume")))
-    assert "a checkpoint of the same input and settings is required" in other
-    more = refused(audit(*arguments(data, out, "--memory", "40MB", "--resume")))
-    assert "another memory" in more
-
-    run(data, out, *options, "--resume")
-    assert (out / "result.json").read_bytes() == (long / "whole/result.json").read_bytes()
-    assert left_in(out.parent) == {"run"}
-
-
-@pytest.mark.slow
-def test_one_count_at_a_time_for_a_run(long: Path, out: Path) -> None:
-    data, options = long / "rows.parquet", ("--memory", SMALL)
-    with keeping_itself(data, out, *options) as child:
-        wait_for(out.parent / ".run.count", child)
-        second = refused(audit(*arguments(data, out, *options)))
-        child.send_signal(signal.SIGINT)
-        child.communicate()
-
-    assert "another audit that is under way" in second
-    assert child.returncode == 130
-
-
-def test_resume_without_a_checkpoint_starts(place: Path, out: Path) -> None:
-    run(place / "rows.parquet", out, "--resume")
-
-    assert (out / "result.json").read_bytes() == (place / "counted/result.json").read_bytes()
-    assert left_in(out.parent) == {"run"}
 
 
 # --- refused --------------------------------------------------------------------------------
@@ -456,8 +299,6 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "little memory": (("--memory", "1MB"), "memory of at least 19 MiB is required"),
     "memory of Spark": (("--memory", "4GB", "--engine", "spark"), "--memory needs --engine st"),
     "memory loaded": (("--memory", "4GB", "--engine", "memory"), "--memory needs --engine st"),
-    "resume loaded": (("--resume", "--engine", "memory"), "--resume needs --engine stream"),
-    "added loaded": (("--add-to", "first", "--engine", "memory"), "--add-to needs"),
     "master of none": (("--master", "local[2]"), "--master needs --engine spark"),
     "groups": (("--memory", "1GB", "--group", "patient"), "Found: --group\n"),
     "splits": (("--memory", "1GB", "--split", "split"), "Found: --split\n"),
@@ -560,9 +401,8 @@ def test_batches_need_a_file_or_parts(place: Path, out: Path, name: str, found: 
 
 def test_a_run_is_not_replaced_without_being_asked(place: Path) -> None:
     before = (place / "counted" / "result.json").read_bytes()
-    message = refused(
-        audit(*arguments(place / "second.parquet", place / "counted", "--add-to", place / "first"))
-    )
+    data = place / "second.parquet"
+    message = refused(audit(*arguments(data, place / "counted", "--memory", "1GB")))
 
     assert "add --overwrite" in message
     assert (place / "counted" / "result.json").read_bytes() == before

@@ -250,19 +250,17 @@ def test_an_unused_leaf_changes_nothing_elsewhere(
 
 
 @given(datasets(max_instances=8), st.sampled_from((1, 2, 3, 7, 20)))
-def test_neither_blocks_nor_loops_change_a_bit(dataset: LabelDataset, size: int) -> None:
+def test_blocks_change_no_bit(dataset: LabelDataset, size: int) -> None:
     aggregated = measured(dataset).loaded.aggregated
     whole = count_pairs(aggregated)
-    small = {"NODES_PER_BLOCK": size, "NODES_PER_THREAD": size}
-    with patch.object(pair_counts, "ENTRIES_PER_BLOCK", size), patch.multiple(joint, **small):
+    with (
+        patch.object(pair_counts, "ENTRIES_PER_BLOCK", size),
+        patch.object(joint, "NODES_PER_BLOCK", size),
+    ):
         blocked = count_pairs(aggregated)
-        with patch.object(joint, "WORTH_COMPILING", 0):
-            compiled = count_pairs(aggregated)
 
     for name in ("a", "b", "joint", "confusion_sum"):
-        wanted = getattr(whole, name).tobytes()
-        assert getattr(blocked, name).tobytes() == wanted, name
-        assert getattr(compiled, name).tobytes() == wanted, name
+        assert getattr(blocked, name).tobytes() == getattr(whole, name).tobytes(), name
 
 
 def test_a_small_block_size_makes_several_blocks() -> None:

@@ -44,13 +44,6 @@ def counted_by(kernel: str, table: Table) -> PairCounts:
         return count_score_pairs(csr_array(table), THRESHOLD)
 
 
-def counted_compiled(kernel: str, table: Table) -> PairCounts:
-    with pytest.MonkeyPatch.context() as patch:
-        chosen = getattr(score_pairs, f"_{kernel}_kernel")
-        patch.setattr(score_pairs, "_cheaper_kernel", lambda *_: chosen)
-        return count_score_pairs(csr_array(table), THRESHOLD, compiled=True)
-
-
 def same_sums(
     found: dict[tuple[int, int], float], expected: dict[tuple[int, int], float], n: int
 ) -> bool:
@@ -67,17 +60,6 @@ def test_each_kernel_equals_plain_python(kernel: str, table: Table) -> None:
     assert by_pair(found, "joint") == brute.joints(rows, THRESHOLD)
     expected = brute.confusion_sums(rows, THRESHOLD)
     assert same_sums(by_pair(found, "confusion_sum"), expected, len(rows))
-
-
-@pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed")
-@pytest.mark.parametrize("kernel", ["dense", "sparse"])
-@given(table=tables())
-def test_compiled_loops_equal_those_of_numpy(kernel: str, table: Table) -> None:
-    compiled, plain = counted_compiled(kernel, table), counted_by(kernel, table)
-
-    assert by_pair(compiled, "joint") == by_pair(plain, "joint")
-    sums = by_pair(plain, "confusion_sum")
-    assert same_sums(by_pair(compiled, "confusion_sum"), sums, len(table))
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")

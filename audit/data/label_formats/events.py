@@ -74,13 +74,10 @@ def choose(source: Source, columns: Columns, rows: Source) -> Chosen:
 
 
 def _frames(
-    source: Source, chosen: Chosen, at_once: int, start: int, *, columns: Columns
+    source: Source, chosen: Chosen, at_once: int, *, columns: Columns
 ) -> Iterator[pl.DataFrame]:
     source = _events(source)
     for frame in batched(source.events(columns, at_once), at_once):
-        if start >= frame.height:
-            start -= frame.height
-            continue
         roles = {"instance": columns.id or "instance", "label": columns.label or "label"}
         held = (column_for(*role, frame.columns, source) for role in roles.items())
         rows = frame.select(

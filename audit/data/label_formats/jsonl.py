@@ -309,9 +309,7 @@ def _known(table: Frame, source: Source) -> Frame:
     return table
 
 
-def frames_in_batches(
-    source: Source, chosen: Chosen, at_once: int, start: int
-) -> Iterator[pl.DataFrame]:
+def frames_in_batches(source: Source, chosen: Chosen, at_once: int) -> Iterator[pl.DataFrame]:
     """Frames of ids and lists of labels; a key of the wanted names is looked for in each frame."""
     first = 0
 
@@ -326,9 +324,7 @@ def frames_in_batches(
         return read.select("instance", "labels", *marks)
 
     for read in frames(objects(source, streamed=True), frame, source, at_once):
-        if start < read.height:
-            yield read[start:]
-        start = max(start - read.height, 0)
+        yield read
         first += read.height
 
 

@@ -93,12 +93,13 @@ def layout_of(chosen: Chosen, *, listed: bool) -> Layout:
     return Layout(chosen.id, chosen.labels, several, sign)
 
 
-def frames(source: Source, chosen: Chosen, at_once: int, start: int) -> Iterator[pl.DataFrame]:
+def frames(source: Source, chosen: Chosen, at_once: int) -> Iterator[pl.DataFrame]:
     """Frames of the ids and the labels, or lists of labels, of a table, and of marks if any."""
     named = [] if chosen.id is None else [chosen.id]
     further = [column_for("", one, [*source.schema], source) for one in chosen.rules.roles.values()]
     names = dict.fromkeys([*named, *chosen.labels, *further])
-    for frame in source.frames([*names], at_once, start):
+    start = 0
+    for frame in source.frames([*names], at_once):
         ids = _numbers(start).alias(ROW) if chosen.id is None else pl.col(chosen.id)
         marks = chosen.rules.marked(frame, source, chosen.rules.roles)
         name = STATED if chosen.tables else chosen.labels[0]

@@ -22,13 +22,8 @@ CSV_BLOCK = 4 * 2**20
 """Number of bytes of a text table that are parsed at a time."""
 
 
-def row_groups(path: Path, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
-    """Rows of a Parquet file from one on, parts of row groups.
-
-    Where parts end does not depend on where they begin.
-
-    A batch ends where a part ends, so the batches after it are the same in every reading.
-    """
+def row_groups(path: Path, columns: list[str], at_once: int, start: int = 0) -> Iterator[Any]:
+    """Rows of a Parquet file from one on, parts of row groups."""
     size, first = max(at_once // PARTS_OF_BATCH, 1), 0
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         refuse_large_parquet(path, file, columns)

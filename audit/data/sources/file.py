@@ -74,8 +74,12 @@ class File(Source):
     def last_row(self, columns: list[str]) -> dict[str, Any]:
         with contextlib.suppress(AuditError, OSError, EOFError, ValueError, RecursionError):
             if not self.is_text:
-                rows = self.frames(columns, 8 * HEAD, max(0, rows_of_parquet(self.path) - 1))
-                return next((row for frame in rows for row in frame.to_dicts()), {})
+                from audit.data.sources.arrow import gathered, row_groups
+
+                last = max(0, rows_of_parquet(self.path) - 1)
+                frames = gathered(row_groups(self.path, columns, 8 * HEAD, start=last), 1)
+                named = (with_class_names(frame, self.class_names) for frame in frames)
+                return next((row for frame in named for row in frame.to_dicts()), {})
             line = self._end.decode("utf-8-sig", errors="replace").strip().split("\n")[-1]
             if line.startswith("{"):
                 return dict(json.loads(line))
@@ -132,12 +136,12 @@ class File(Source):
     def open(self) -> BinaryIO:
         return open_bytes(self.path)
 
-    def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
-        from audit.data.sources.arrow import passed, row_groups, text_blocks
+    def batches(self, columns: list[str], at_once: int) -> Iterator[Any]:
+        from audit.data.sources.arrow import row_groups, text_blocks
 
         if not self.is_text:
-            return row_groups(self.path, columns, at_once, start)
-        return passed(text_blocks(self.path, columns, self.separator, self.preamble), start)
+            return row_groups(self.path, columns, at_once)
+        return text_blocks(self.path, columns, self.separator, self.preamble)
 
 
 class CopiedFile(File):
@@ -262,11 +266,8 @@ class Folder(Source):
     def streamed_lines(self) -> Iterator[Line]:
         return chain.from_iterable(part.streamed_lines() for part in self.parts)
 
-    def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
-        from audit.data.sources.arrow import passed
-
-        batches = (part.batches(columns, at_once, 0) for part in self.parts)
-        return passed(chain.from_iterable(batches), start)
+    def batches(self, columns: list[str], at_once: int) -> Iterator[Any]:
+        return chain.from_iterable(part.batches(columns, at_once) for part in self.parts)
 
     def require_parts(self) -> None:
         if not self.parts:

@@ -70,8 +70,8 @@ class Frame(Source):
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         return self.frame if only is None else self.frame.select(only)
 
-    def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
-        for frame in self.frame.select(columns)[start:].iter_slices(at_once):
+    def batches(self, columns: list[str], at_once: int) -> Iterator[Any]:
+        for frame in self.frame.select(columns).iter_slices(at_once):
             yield from frame.to_arrow().to_batches()
 
     def _column_of(self, name: str) -> pl.Series:

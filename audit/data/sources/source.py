@@ -286,17 +286,14 @@ class Source:
         """The bytes of a file, unpacked."""
         raise self._lacking("a file")
 
-    def frames(self, columns: list[str], at_once: int, start: int = 0) -> Iterator[pl.DataFrame]:
-        """Some columns of a table, about so many rows at a time.
-
-        Frames end at the same rows each time; ``start`` is the end of one of an earlier reading.
-        """
+    def frames(self, columns: list[str], at_once: int) -> Iterator[pl.DataFrame]:
+        """Some columns of a table, about so many rows at a time."""
         from audit.data.sources.arrow import gathered
 
-        frames = gathered(self.batches(columns, at_once, start), at_once)
+        frames = gathered(self.batches(columns, at_once), at_once)
         return (with_class_names(frame, self.class_names) for frame in frames)
 
-    def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
+    def batches(self, columns: list[str], at_once: int) -> Iterator[Any]:
         """What `frames` are made of: Arrow batches, smaller than a frame."""
         raise self._lacking("a table")
 

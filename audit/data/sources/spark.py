@@ -82,7 +82,7 @@ class _Rows(Source):
     def last_row(self, columns: list[str]) -> dict[str, Any]:
         return next((row.asDict() for row in self._rows.select(*columns).tail(1)), {})
 
-    def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
+    def batches(self, columns: list[str], at_once: int) -> Iterator[Any]:
         return iter(self._rows.select(*columns).toArrow().to_batches(at_once))
 
 

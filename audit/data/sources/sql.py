@@ -16,7 +16,7 @@ import polars as pl
 from audit.base.columnar import plain_batch
 from audit.base.databases import DUCKDB, SQLITE, Kind, Opened, kind_of, telling
 from audit.base.disk import PassingFolder
-from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.errors import SchemaError, first_cases
 from audit.base.queries import query_of, quoted, reader_of
 from audit.data.sources.in_memory import Frame, hashed
 from audit.data.sources.source import HEAD, Source, as_cells
@@ -27,9 +27,8 @@ _SORTING = "100MB"
 
 def database(found: Opened, query: str | None, table: str | None) -> Query:
     """The rows of a query, or of a table, of a database, in one transaction."""
-    query, told = query_of(query, table, found.name), found.name
-    source = Query(found.connection, query, told, found.driver, found.kind)
-    source.functions = table[:-2] if table and table.endswith("()") else ""
+    query = query_of(query, table, found.name)
+    source = Query(found.connection, query, found.name, found.driver, found.kind)
     source.ended, source.given = found.closed_with(source), found.given
     return source
 
@@ -80,8 +79,6 @@ class Query(Frame):
     kind = "a query of a database"
     ended: weakref.finalize[..., Any] | None = None
     """What closes a connection that is the source's own."""
-    functions = ""
-    """The functions that count rows which are not to be read, where a table is named ``NAME()``."""
     given = False
     """Whether the user made the connection."""
     _ordered = False
@@ -99,7 +96,6 @@ class Query(Frame):
 
     def load(self) -> None:
         try:
-            self._require_rows()
             self.frame  # noqa: B018 - it is read, and kept
         finally:
             self.close()
@@ -152,7 +148,6 @@ class Query(Frame):
         return self.read(self._select(*only))
 
     def by_instance(self) -> Query:
-        self._require_rows()
         ordered = copy(self)
         ordered._ordered, ordered._whole = True, self  # which is closed with its last use
         if self.base is DUCKDB and not self.given:
@@ -163,17 +158,17 @@ class Query(Frame):
             self.connection.execute("SET threads = 1")  # several hold on to what they sorted in
         return ordered
 
-    def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
-        from audit.data.sources.arrow import frame_of_batches, passed
+    def batches(self, columns: list[str], at_once: int) -> Iterator[Any]:
+        from audit.data.sources.arrow import frame_of_batches
 
         if self._loaded:
-            yield from super().batches(columns, at_once, start)
+            yield from super().batches(columns, at_once)
             return
         query = self._select(*columns)
         if self._ordered:
             query += f" ORDER BY {', '.join(map(self._in_bytes, columns))}"
             self._hashes.clear()
-        for batch in passed(self._batches(query), start):
+        for batch in self._batches(query):
             if self._ordered:
                 self._hash(frame_of_batches([batch]))
             yield batch
@@ -185,12 +180,6 @@ class Query(Frame):
             error.hint = "have the query make it text, with cast(... as text); of codes that have "
             error.hint += "lost zeros, lpad(cast(... as text), 5, '0') makes those of one length"
             raise
-
-    def _require_rows(self) -> None:
-        if self.functions:
-            hint = "--engine sql counts by them"
-            required = "rows that may be read are required"
-            raise InputError(required, found="functions that count", where=self, hint=hint)
 
     def _select(self, *columns: str) -> str:
         chosen = ", ".join(map(self._column, columns)) or "*"

@@ -1,65 +1,44 @@
-"""Joint counts of all pairs of nodes, and the threads of compiled loops that share first nodes."""
+"""Joint counts of all pairs of nodes."""
 
 from __future__ import annotations
 
 import mmap
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, triu
 
 from audit.base.dag import Sparse
-from audit.base.machine import can_compile, cores
 from audit.base.progress import Progress, blocks, silent
 
 Block: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]
 """Of some first nodes: how many second nodes each has, those nodes, and the sums of the pairs."""
 
-_Counted = TypeVar("_Counted")
-
 NODES_PER_BLOCK = 512
 """Number of first nodes whose pairs one sparse product counts."""
-NODES_PER_THREAD = 32
-"""Number of first nodes whose pairs a thread of the compiled loops counts at a time."""
-WORTH_COMPILING = 20_000_000
-"""Number of increments from which loading the compiled loops saves time."""
 VALUES_PER_CHUNK = 1 << 19
 """Number of values in each chunk of a growing array."""
 
 
-def joint_counts(
-    carried: Sparse, progress: Progress = silent, *, compiled: bool | None = None
-) -> Sparse:
+def joint_counts(carried: Sparse, progress: Progress = silent) -> Sparse:
     """Joint counts of all pairs of nodes.
 
     Args:
         carried: A stored value where an instance carries a node, shape (n_instances, n_nodes),
             canonical CSR.
         progress: Progress callback, in first nodes counted.
-        compiled: Whether numba's loops count; None: if it is installed and worth it. The counts
-            are the same either way.
 
     Returns:
         Strict upper triangle of shape (n_nodes, n_nodes), int32, canonical CSR: a stored value for
         each pair with a joint instance.
 
-    Time grows with the number of `increments`, memory beyond the result with the stored values of
-    ``carried``.
+    Time grows with the pairs of nodes summed over instances, memory beyond the result with the
+    stored values of ``carried``.
     """
-    if compiled is None:
-        compiled = worth_compiling(carried)
-    counted = (_by_loops if compiled else _by_products)(carried, progress)
-    return pair_matrix(counted, carried.shape[1], np.int32)
-
-
-def worth_compiling(carried: Sparse) -> bool:
-    """Whether numba's loops are there, and so many pairs to visit that they save time."""
-    return increments(carried) >= WORTH_COMPILING and can_compile()
+    return pair_matrix(_by_products(carried, progress), carried.shape[1], np.int32)
 
 
 def pair_matrix(
@@ -74,12 +53,6 @@ def pair_matrix(
     starts = np.zeros(n_nodes + 1, np.int32 if len(sums) < 2**31 else np.int64)
     np.cumsum(widths, out=starts[1:])
     return csr_array((sums, seconds, starts), shape=(n_nodes, n_nodes))
-
-
-def increments(carried: Sparse) -> int:
-    """Pairs of nodes summed over instances: the additions that an exact count of pairs takes."""
-    per_instance = np.diff(carried.indptr).astype(np.int64)
-    return int((per_instance * (per_instance - 1)).sum()) // 2
 
 
 class _Growing:
@@ -121,45 +94,6 @@ def _by_products(carried: Sparse, progress: Progress) -> Iterator[Block]:
         block = csr_array(triu(first @ csr_array(ones[:, start:]), k=1, format="csr"))
         block.sort_indices()
         yield np.diff(block.indptr), block.indices + np.int32(start), block.data
-
-
-def _by_loops(carried: Sparse, progress: Progress) -> Iterator[Block]:
-    """Compiled loops, a block of first nodes a thread at a time."""
-    from audit.engine.compiled import joint_of
-
-    n_nodes, (stored, _) = carried.shape[1], by_node(carried)
-
-    def count(first: int, stop: int) -> Block:
-        block: Block = joint_of(first, stop, *stored, n_nodes)
-        return block
-
-    return by_threads(count, n_nodes, "counting pairs", progress)
-
-
-def by_node(carried: Sparse) -> tuple[tuple[Any, Any, Any, Any], NDArray[Any]]:
-    """What the compiled loops take, in their order, and the instance of each value, by node."""
-    columns = carried.indices.astype(least_kind(carried.shape[1]), copy=False)
-    places = csc_array(_with_data(carried, np.arange(carried.nnz, dtype=np.int32)))
-    ends = carried.indptr[1:].astype(np.int32)[places.indices]
-    return (columns, ends, places.indptr.astype(np.int32), places.data), places.indices
-
-
-def least_kind(n_nodes: int) -> type[np.uint16] | type[np.int32]:
-    """The type of the node numbers of instances, as small as may be, for loops read them often."""
-    return np.uint16 if n_nodes <= 2**16 else np.int32
-
-
-def by_threads(
-    count: Callable[[int, int], _Counted], n_nodes: int, step: str, progress: Progress
-) -> Iterator[_Counted]:
-    """What is counted of all nodes in order, by threads from one node to before another."""
-    starts = range(0, max(n_nodes, 1), NODES_PER_THREAD)
-    bounds = ((start, min(start + NODES_PER_THREAD, n_nodes)) for start in starts)
-    with ThreadPoolExecutor(cores()) as threads:
-        under_way = deque(threads.submit(count, *both) for both in islice(bounds, 2 * cores()))
-        for _ in blocks(progress, step, starts, "nodes"):
-            yield under_way.popleft().result()
-            under_way.extend(threads.submit(count, *both) for both in islice(bounds, 1))
 
 
 def _with_data(pattern: Sparse, data: NDArray[Any]) -> Sparse:

@@ -12,21 +12,11 @@ from scipy.sparse import coo_array, csc_array, csr_array, eye_array, triu, vstac
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.progress import Progress, silent
-from audit.engine.pairs.joint import (
-    NODES_PER_BLOCK,
-    Block,
-    by_threads,
-    joint_counts,
-    least_kind,
-    pair_matrix,
-    worth_compiling,
-)
+from audit.engine.pairs.joint import NODES_PER_BLOCK, Block, joint_counts, pair_matrix
 from audit.engine.pairs.rows import row_numbers
 
 ENTRIES_PER_BLOCK = 8_000_000
 """Number of stored values that a block of instances may expand to while confusion is summed."""
-MOST_VALUES = 2_000
-"""Largest value up to which entropies are looked up in a table; less than compiled loops pack."""
 
 
 def entropy_deficits(values: Sparse, progress: Progress) -> Sparse:
@@ -39,27 +29,12 @@ def entropy_deficits(values: Sparse, progress: Progress) -> Sparse:
         values: Aggregated values, shape (n_instances, n_nodes), positive where stored,
             canonical CSR.
     """
-    entropy = entropies_of(values) if worth_compiling(values) else None
-    if entropy is None:
-        total = _by_products(values, progress)
-    else:
-        total = _by_loops(values, 1.0 - entropy, progress)
+    total = _by_products(values, progress)
     found = total.tocoo()
     ends = np.minimum(found.row, found.col), np.maximum(found.row, found.col)
     both = csr_array((found.data, ends), shape=total.shape)
     both.sum_duplicates()
     return both
-
-
-def entropies_of(values: Sparse) -> FloatArray | None:
-    """Table of the entropy of two values in bits, by both, 0 where one is 0; None: too large."""
-    most = int(values.data.max(initial=0))
-    if values.dtype.kind not in "iu" or most >= MOST_VALUES:
-        return None
-    each = np.arange(1, most + 1, dtype=np.float64)
-    entropy = np.zeros((most + 1, most + 1))
-    entropy[1:, 1:] = binary_entropy(each[:, None], each[None])
-    return entropy
 
 
 def _by_products(values: Sparse, progress: Progress) -> Sparse:
@@ -78,32 +53,6 @@ def _added(total: Sparse, holds: Sparse, beside: Sparse) -> Sparse:
     """``total + holds.T @ beside``, added line by line: so a sparse product adds its terms."""
     same = eye_array(total.shape[0], format="csr")
     return csr_array(vstack([same, holds], "csr").T.tocsr() @ vstack([total, beside], "csr"))
-
-
-def _by_loops(values: Sparse, deficit: FloatArray, progress: Progress) -> Sparse:
-    """Deficits from the larger value to the smaller one, looked up in a table by both."""
-    from audit.engine.compiled import deficits_of
-
-    n_nodes, bounds = values.shape[1], values.indptr.astype(np.int32)
-    nodes, own = values.indices.astype(np.int32), values.data.astype(np.int32)
-    ordered = csr_array((nodes, own, bounds), shape=(values.shape[0], len(deficit)))
-    ordered = csr_array(csc_array(ordered))  # each instance by its values
-    nodes, own = ordered.data.astype(least_kind(n_nodes), copy=False), ordered.indices
-    rises = np.diff(own, prepend=0) != 0
-    rises[bounds[bounds < len(rises)]] = True
-    starts = np.flatnonzero(rises).astype(np.int32)
-    ends = np.repeat(starts, np.diff(starts, append=np.int32(len(rises))))
-    begins = np.repeat(bounds[:-1], np.diff(bounds))
-    some = np.flatnonzero(begins < ends)
-    by_node = csr_array((some, nodes[some], [0, len(some)]), shape=(1, n_nodes)).tocsc()
-    beside = own[by_node.data], begins[by_node.data], ends[by_node.data], by_node.indptr
-
-    def add(first: int, stop: int) -> Block:
-        block: Block = deficits_of(first, stop, nodes, own, *beside, deficit, n_nodes)
-        return block
-
-    added = by_threads(add, n_nodes, "measuring confusion", progress)
-    return pair_matrix(added, n_nodes, np.float64)
 
 
 def _blocks(values: Sparse) -> list[Sparse]:

@@ -1,40 +1,34 @@
-"""A tally of pair counts, to which batches of instances and other tallies can be added."""
+"""A tally of pair counts, to which batches of instances can be added."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
-from audit.base.machine import can_compile, cores
+from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.joint import joint_counts
 from audit.engine.pairs.margins import length_histogram, merged_histogram
 from audit.engine.pairs.pair_counts import (
     PairCounts,
     confusion_added,
-    entropies_of,
     pairs_outside,
     support,
 )
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers
-from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, Tail, counts_only, listed, summed
+from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, Tail, listed, summed
 
 SQUARE = 512 * 2**20
 """Default size in bytes of the triangle of joint counts and confusion of the first nodes."""
 NODES_PER_BLOCK = 512
 """Number of first nodes whose pairs are returned at a time."""
-SLOTS_PER_THREAD = 64
-"""Number of nodes whose pairs a thread of the compiled loops counts at a time."""
 PAIRS_AT_ONCE = 1_000_000
 """Number of pairs of nodes without a slot that are added to the tail at a time."""
 
@@ -71,9 +65,6 @@ def count_batch(direct: Sparse, aggregated: Sparse, closure: Sparse) -> Batch:
 class PairTally:
     """Counts of all pairs of nodes over any number of instances.
 
-    ``merge(update(a), update(b))`` and ``update(a + b)`` are equal in any order: counts exactly,
-    confusion to rounding. Adding the same batches in the same order gives the same bytes.
-
     Pairs of the nodes met first (within the first batch, the most frequent ones) are counted in a
     triangular array, in which each of these nodes has a slot; pairs of other nodes go to a tail.
     Memory is bounded by ``square``, the tail and the hierarchy, and does not grow with the
@@ -87,8 +78,6 @@ class PairTally:
         tail: Stores the pairs of other nodes; None: in memory.
         first: Nodes to get a slot, as many as the triangle holds, and no others; None: those met
             first.
-        compiled: Whether numba's loops count; None: if it is installed. The sums have the same
-            bytes either way.
     """
 
     def __init__(
@@ -98,10 +87,8 @@ class PairTally:
         square: int = SQUARE,
         tail: Tail | None = None,
         first: IntArray | None = None,
-        compiled: bool | None = None,
     ) -> None:
         self.closure = closure
-        self.compiled = can_compile() if compiled is None else compiled
         self.n_nodes = int(closure.shape[0])
         self.lengths = np.zeros(0, np.int64)
         self.direct_support, self.support = np.zeros((2, self.n_nodes), np.int64)
@@ -127,31 +114,20 @@ class PairTally:
         aggregated = aggregate(direct, self.closure)
         self.add(count_batch(direct, aggregated, self.closure), aggregated)
 
-    def merge(self, other: PairTally) -> None:
-        """Add the counts of another tally of the same hierarchy."""
-        margins = (other.lengths, other.direct_support, other.support)
-        self.add_counted(Batch(*margins, other.entailed), other.blocks())
-
     def add(self, batch: Batch, aggregated: Sparse) -> None:
         """Add the counts of a batch, and count its pairs from its aggregated values."""
-        self.add_counted(batch, ())
+        self.add_counted(batch)
         if ((self._slot < 0) & (batch.support > 0)).any():
             self._add_outside(aggregated)
-        entropy = self._entropies(aggregated)
-        if entropy is None:
-            self._add_inside(aggregated)
-        else:
-            self._add_inside_by_loops(aggregated, entropy)
+        self._add_inside(aggregated)
 
-    def add_counted(self, batch: Batch, pairs: Iterable[PairCounts]) -> None:
-        """Add counts made elsewhere; ``pairs`` holds each pair once."""
+    def add_counted(self, batch: Batch) -> None:
+        """Add everything but the pairs of a batch."""
         self.lengths = merged_histogram(self.lengths, batch.lengths)
         self.direct_support += batch.direct
         self.support += batch.support
         self._give_slots(batch.support)
         self._entailed.add(batch.entailed)
-        for counts in pairs:
-            self._add_pairs(counts)
 
     def blocks(self) -> Iterator[PairCounts]:
         """Every pair with a joint instance, in order, in blocks of first nodes."""
@@ -191,37 +167,6 @@ class PairTally:
     def _lines(self) -> IntArray:
         return in_line(self.closure)
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Everything but the tail as arrays, from which `restore` resumes byte for byte."""
-        entailed, places = self.entailed, _places(len(self._taken))
-        waiting = self._waiting_rows()
-        return {
-            "lengths": self.lengths,
-            "direct_support": self.direct_support,
-            "support": self.support,
-            "taken": self._taken,
-            "joint": self._joint[:places],
-            "confusion": self._confusion[:places],
-            "entailed": entailed.keys,
-            "entailed_joint": entailed.joint,
-            "outside": np.array(self._outside),
-            "waiting_values": waiting.data,
-            "waiting_nodes": waiting.indices,
-            "waiting_bounds": waiting.indptr,
-        }
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Resume from the state of a tally made with the same arguments; this one must be empty."""
-        self.lengths, self._taken = state["lengths"], state["taken"]
-        self.direct_support[:], self.support[:] = state["direct_support"], state["support"]
-        self._slot[self._taken] = np.arange(len(self._taken))
-        places = len(state["joint"])
-        self._joint[:places], self._confusion[:places] = state["joint"], state["confusion"]
-        self._entailed.add(counts_only(state["entailed"], state["entailed_joint"]))
-        self._outside = int(state["outside"])
-        rows = tuple(state[f"waiting_{name}"] for name in ("values", "nodes", "bounds"))
-        self._waiting = [csr_array(rows, (len(rows[2]) - 1, self.n_nodes))]
-
     def _give_slots(self, carried: IntArray) -> None:
         new = np.flatnonzero((carried > 0) & (self._slot < 0))
         self._give(new[np.argsort(-carried[new], kind="stable")])
@@ -230,17 +175,6 @@ class PairTally:
         new = nodes[: self._capacity - len(self._taken)]
         self._slot[new] = len(self._taken) + np.arange(len(new))
         self._taken = np.concatenate([self._taken, new])
-
-    def _add_pairs(self, pairs: PairCounts) -> None:
-        first, second = self._slot[pairs.a], self._slot[pairs.b]
-        inside = (first >= 0) & (second >= 0)
-        place = _place(first[inside], second[inside])
-        self._joint[place] += pairs.joint[inside]
-        self._confusion[place] += pairs.confusion_sum[inside]
-        if not inside.all():
-            outside = ~inside
-            rare = pairs[outside]
-            self.tail.add(Sums(rare.keys(self.n_nodes), rare.joint, rare.confusion_sum))
 
     def _add_outside(self, aggregated: Sparse) -> None:
         """Have the instances wait in which a node of a pair has no slot; settle those before."""
@@ -257,20 +191,9 @@ class PairTally:
 
     def _settle(self) -> None:
         """Add the pairs of the instances that wait in which a node has no slot."""
-        rows, outside = self._waiting_rows(), self._slot < 0
+        rows = csr_array(vstack(self._waiting, "csr"))
         self._waiting = [rows[:0]]
-        entropy = self._entropies(rows)
-        if entropy is None:
-            self.tail.add(listed(*pairs_outside(rows, outside)))
-        else:
-            self.tail.add(listed(*_outside_by_loops(rows, outside, entropy)))
-
-    def _waiting_rows(self) -> Sparse:
-        return csr_array(vstack(self._waiting, "csr"))
-
-    def _entropies(self, aggregated: Sparse) -> FloatArray | None:
-        """Table of the entropies that the compiled loops look up; None: they do not count."""
-        return entropies_of(aggregated) if self.compiled else None
+        self.tail.add(listed(*pairs_outside(rows, self._slot < 0)))
 
     def _add_inside(self, aggregated: Sparse) -> None:
         """Add pairs whose nodes all have slots."""
@@ -282,21 +205,6 @@ class PairTally:
         before = csr_array((self._confusion[place], joint.indices, joint.indptr), joint.shape)
         self._joint[place] += joint.data
         self._confusion[place] = confusion_added(values, before).data
-
-    def _add_inside_by_loops(self, aggregated: Sparse, entropy: FloatArray) -> None:
-        """Add pairs whose nodes all have slots; threads share the slots, none the sums."""
-        from audit.engine.compiled import add_pairs, in_order_of_slots
-
-        slots = len(self._taken)
-        stored = (aggregated.indptr, aggregated.indices, aggregated.data)
-        ordered = in_order_of_slots(*stored, self._slot, slots)
-
-        def count(first: int) -> None:
-            stop = min(first + SLOTS_PER_THREAD, slots)
-            add_pairs(first, stop, *ordered, entropy, self._joint, self._confusion)
-
-        with ThreadPoolExecutor(cores()) as threads:
-            list(threads.map(count, range(0, slots, SLOTS_PER_THREAD)))
 
     def _square(self, start: int, stop: int) -> Sums:
         """The triangle's sums of the pairs with a first node in a range."""
@@ -318,19 +226,6 @@ def _n_outside(aggregated: Sparse, outside: BoolArray) -> IntArray:
     rare = np.concatenate([[0], np.cumsum(outside[aggregated.indices])])[stored]
     many, without = np.diff(stored), np.diff(stored - rare)
     return np.asarray(many * (many - 1) // 2 - without * (without - 1) // 2)
-
-
-def _outside_by_loops(
-    rows: Sparse, outside: BoolArray, entropy: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """As `pairs_outside`."""
-    from audit.engine.compiled import list_outside
-
-    count = int(_n_outside(rows, outside).sum())
-    keys, bits = np.empty(count, np.int64), np.empty(count)
-    stored = (rows.indptr.astype(np.int64), rows.indices.astype(np.int64))
-    list_outside(*stored, rows.data.astype(np.int32), outside, entropy, keys, bits)
-    return keys, bits
 
 
 def _places(slots: int) -> int:

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from types import ModuleType
 from typing import TypeAlias
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse
-from audit.base.machine import can_compile, cores
+from audit.base.machine import cores
 from audit.base.progress import Progress, blocks, silent
 from audit.engine.pairs.pair_counts import PairCounts
-from audit.engine.scores import score_loops
-from audit.engine.scores.score_loops import COUNTING, Met, met_of, safe_factors
+from audit.engine.scores.score_loops import (
+    COUNTING,
+    SPARSE_COST,
+    Met,
+    add_entropies,
+    count_later,
+    met_of,
+    safe_factors,
+)
 
-Kernel: TypeAlias = Callable[[Sparse, float, IntArray, ModuleType, Executor, Progress], list[Met]]
+Kernel: TypeAlias = Callable[[Sparse, float, IntArray, Executor, Progress], list[Met]]
 """A function that counts the pairs of scores at a threshold, for some of the nodes."""
 
 SCORES_PER_BLOCK = 400_000
@@ -26,8 +32,6 @@ DENSE_NODES = 7_000
 """Largest number of nodes for which the dense kernel is used; it holds n_nodes^2 sums."""
 TASKS = 16
 """Parts of a block's nodes that cores share; a node is in one part, so summation has one order."""
-WORTH_COMPILING = 200_000_000
-"""Pairs of scores, summed over instances, from which loading the compiled loops saves time."""
 
 
 def count_score_pairs(
@@ -36,7 +40,6 @@ def count_score_pairs(
     progress: Progress = silent,
     *,
     device: str | None = None,
-    compiled: bool | None = None,
 ) -> PairCounts:
     """Count, for each pair, the instances whose two scores reach a threshold; sum their confusion.
 
@@ -48,8 +51,6 @@ def count_score_pairs(
         threshold: Scores below it are ignored; above 0.
         device: Name of the PyTorch device to count on, for
             `audit.engine.scores.score_tensors.device_named`; None: count with NumPy.
-        compiled: Whether numba compiles NumPy's inner loops; None: if it is installed and the work
-            is worth it.
 
     Returns:
         Every pair with a joint instance; confusion in bits. All kernels give the same joint counts,
@@ -67,11 +68,9 @@ def count_score_pairs(
         from audit.engine.scores.score_tensors import met_on
 
         return _collect(met_on(device, aggregated, threshold, used, progress), used)
-    widths = _widths(aggregated, threshold)
-    loops = _loops(widths, compiled)
-    kernel = _cheaper_kernel(widths, len(used), loops.SPARSE_COST)
+    kernel = _cheaper_kernel(_widths(aggregated, threshold), len(used))
     with ThreadPoolExecutor(cores()) as pool:
-        return _collect(kernel(aggregated, threshold, used, loops, pool, progress), used)
+        return _collect(kernel(aggregated, threshold, used, pool, progress), used)
 
 
 def support_at(aggregated: Sparse, threshold: float) -> IntArray:
@@ -102,32 +101,17 @@ def _at_least(scores: Sparse, threshold: float) -> Sparse:
     return kept
 
 
-def _cheaper_kernel(widths: IntArray, n_nodes: int, sparse_cost: float) -> Kernel:
+def _cheaper_kernel(widths: IntArray, n_nodes: int) -> Kernel:
     dense_steps = float(widths.sum()) * n_nodes / 2
-    cheap = dense_steps <= sparse_cost * _pairs_of_scores(widths)
+    sparse_steps = float((widths.astype(np.float64) ** 2).sum()) / 2
+    cheap = dense_steps <= SPARSE_COST * sparse_steps
     return _dense_kernel if cheap and n_nodes <= DENSE_NODES else _sparse_kernel
-
-
-def _pairs_of_scores(widths: IntArray) -> float:
-    return float((widths.astype(np.float64) ** 2).sum()) / 2
-
-
-def _loops(widths: IntArray, compiled: bool | None) -> ModuleType:
-    if compiled is None:
-        worth = _pairs_of_scores(widths) >= WORTH_COMPILING
-        compiled = worth and can_compile()
-    if not compiled:
-        return score_loops
-    from audit.engine import compiled as compiled_loops
-
-    return compiled_loops
 
 
 def _dense_kernel(
     scores: Sparse,
     threshold: float,
     used: IntArray,
-    loops: ModuleType,
     pool: Executor,
     progress: Progress,
 ) -> list[Met]:
@@ -146,7 +130,7 @@ def _dense_kernel(
         joint += carried.T @ carried
 
         def add(first: int, values: FloatArray = values, weighted: FloatArray = weighted) -> None:
-            loops.add_entropies(first, TASKS, values, weighted, factors, entropy)
+            add_entropies(first, TASKS, values, weighted, factors, entropy)
 
         list(pool.map(add, range(min(TASKS, n_nodes))))
     return [
@@ -164,7 +148,6 @@ def _sparse_kernel(
     scores: Sparse,
     threshold: float,
     used: IntArray,
-    loops: ModuleType,
     pool: Executor,
     progress: Progress,
 ) -> list[Met]:
@@ -179,7 +162,7 @@ def _sparse_kernel(
 
     def met(node: int) -> Met:
         of_node = slice(by_node.indptr[node], by_node.indptr[node + 1])
-        joint, entropy = loops.count_later(
+        joint, entropy = count_later(
             places[of_node], ends[of_node], scores.data, weighted, nodes, node + 1, n_nodes
         )
         return met_of(node, joint, entropy)

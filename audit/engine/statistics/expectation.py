@@ -12,8 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse
-from audit.base.machine import can_compile, cores
-from audit.engine.pairs.joint import WORTH_COMPILING
+from audit.base.machine import cores
 from audit.engine.pairs.margins import Strata
 
 MOST_BRANCHES = 200
@@ -62,18 +61,14 @@ class Expectation:
         fixed number of labels. Time grows with pairs times the strata of the rarer node.
         """
         expected = np.empty(len(a))
-        fill = self._by_loops if self._worth_compiling(len(a)) else self._by_terms
         chunks = [slice(start, start + CHUNK) for start in range(0, len(a), CHUNK)]
         if len(a) <= CHUNK:
-            fill(a, b, expected)
+            self._fill(a, b, expected)
             return expected
         self._rarer(a[:1], b[:1])  # so that no two threads look for the strata of nodes
         with ThreadPoolExecutor(cores()) as threads:
-            list(threads.map(lambda some: fill(a[some], b[some], expected[some]), chunks))
+            list(threads.map(lambda some: self._fill(a[some], b[some], expected[some]), chunks))
         return expected
-
-    def _worth_compiling(self, pairs: int) -> bool:
-        return pairs * len(self.size) >= WORTH_COMPILING and can_compile()
 
     def _rarer(self, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Of each pair the node in fewer strata, the other one, and in how many the first is."""
@@ -82,7 +77,7 @@ class Expectation:
         rarer = np.where(swapped, b, a)
         return rarer, np.where(swapped, a, b), strata[rarer]
 
-    def _by_terms(self, a: IntArray, b: IntArray, into: FloatArray) -> None:
+    def _fill(self, a: IntArray, b: IntArray, into: FloatArray) -> None:
         rarer, other, times = self._rarer(a, b)
         facets = np.ravel_multi_index((self.facet[a], self.facet[b]), self.factor.shape[1:])
         if FEW_STRATA * int(times.sum()) >= len(a) * len(self.size):
@@ -103,23 +98,16 @@ class Expectation:
         starts = self._there.indptr[rarer] - (np.cumsum(times) - times)
         place = np.arange(len(pair)) + starts[pair]
         stratum, first = self._there.indices[place], self._there.data[place]
-        share, _, missing = self._by_node
+        share, missing = self._by_node
         lacking = missing.reshape(-1, len(self.size))[facets[pair], stratum]
         terms = _terms(first, share[other[pair], stratum], self.size[stratum], lacking)
         return np.asarray(np.bincount(pair, terms, len(rarer)), np.float64)
 
-    def _by_loops(self, a: IntArray, b: IntArray, into: FloatArray) -> None:
-        from audit.engine.compiled import expected_joint
-
-        rarer, other, _ = self._rarer(a, b)
-        strata = self._there.indptr, self._there.indices
-        expected_joint(rarer, other, *strata, self.size, *self._by_node, into)
-
     @cached_property
-    def _by_node(self) -> tuple[FloatArray, IntArray, FloatArray]:
+    def _by_node(self) -> tuple[FloatArray, FloatArray]:
         """What is looked up by pair, the strata of a node or of two facets side by side."""
         missing = np.ascontiguousarray(np.moveaxis(1.0 - self.factor, 0, -1))
-        return np.ascontiguousarray(self.share.T), self.facet, missing
+        return np.ascontiguousarray(self.share.T), missing
 
 
 def _terms(

@@ -3,7 +3,6 @@ of nodes that several of a group carry is worth."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +13,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
-from audit.base.progress import silent
-from audit.engine.pairs.joint import by_node, by_threads, worth_compiling
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.pair_counts import PairCounts, support
 from audit.engine.pairs.sums import UNIT
@@ -30,10 +27,7 @@ NODES_PER_BLOCK = 128
 
 
 def joint_weights(
-    counts: PairCounts,
-    carried: Sparse,
-    weights: tuple[IntArray, IntArray],
-    compiled: bool | None = None,
+    counts: PairCounts, carried: Sparse, weights: tuple[IntArray, IntArray]
 ) -> tuple[IntArray, IntArray]:
     """Sums of two weights over the records that carry both nodes of each pair, (n_pairs,) each.
 
@@ -43,14 +37,10 @@ def joint_weights(
     Args:
         counts: All pairs of nodes that some record carries together.
         weights: Both weights of each record, at most `UNIT`, shape (n_records,) each.
-        compiled: As for `audit.engine.pairs.joint.joint_counts`.
     """
     sums = counts.joint * np.int64(UNIT), counts.joint * np.int64(UNIT)
     several = np.flatnonzero(np.minimum(*weights) < UNIT)
     some, less = csr_array(carried[several]), UNIT - np.stack(weights)[:, several]
-    if worth_compiling(some) if compiled is None else compiled:
-        _take_by_loops(sums, counts, some, less.T)
-        return sums
     for start in range(0, len(several), EXACT_AT_ONCE):
         at_once = slice(start, start + EXACT_AT_ONCE)
         both = less[0, at_once] + 1j * less[1, at_once]
@@ -58,22 +48,6 @@ def joint_weights(
             sums[0][lines] -= lacks.real.astype(np.int64)
             sums[1][lines] -= lacks.imag.astype(np.int64)
     return sums
-
-
-def _take_by_loops(
-    sums: tuple[IntArray, IntArray], counts: PairCounts, carried: Sparse, less: IntArray
-) -> None:
-    """Take what the records with both nodes lack, shape (n_records, 2), from the pairs' sums."""
-    from audit.engine.compiled import take_joint
-
-    n_nodes, (stored, record) = carried.shape[1], by_node(carried)
-    pairs = np.searchsorted(counts.a, np.arange(n_nodes + 1)), counts.b
-    each = less[record]
-
-    def take(first: int, stop: int) -> None:
-        take_joint(first, stop, *stored, each, *pairs, *sums)
-
-    deque(by_threads(take, n_nodes, "counting pairs", silent), 0)
 
 
 def _joint_sums(

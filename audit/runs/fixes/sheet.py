@@ -52,7 +52,7 @@ class Proposals:
             raise InputError(
                 "a run whose instances were loaded is required",
                 found="one whose data were only counted, without looking at single instances",
-                hint="audit the data in memory, without --memory, --engine and --add-to",
+                hint="audit the data in memory, without --memory and --engine",
             )
 
     @cached_property

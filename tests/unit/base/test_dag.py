@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from audit.base import dag
-from audit.base.machine import can_compile
 from fixtures.toy import EDGES, NODES, PAIRS
 
 INDEX = {node: i for i, node in enumerate(NODES)}
@@ -67,16 +66,9 @@ def test_levels_leave_out_a_cycle_and_what_is_below() -> None:
 
 
 def lowest(edges: dag.Sparse, a: int, b: int) -> int:
-    """By the loop in numpy and, where numba is installed, by the compiled one."""
     depth, height = dag.longest_from_top(edges), dag.longest_to_leaf(edges)
     pair = np.array([a]), np.array([b])
-    ways = (False, True) if can_compile() else (False,)
-    found = {
-        int(dag.lowest_common_ancestors(dag.closure(edges), depth, height, *pair, compiled=way)[0])
-        for way in ways
-    }
-    assert len(found) == 1
-    return found.pop()
+    return int(dag.lowest_common_ancestors(dag.closure(edges), depth, height, *pair)[0])
 
 
 def test_lowest_common_ancestors_of_the_toy() -> None:

@@ -41,10 +41,8 @@ def drawn() -> st.SearchStrategy[tuple[Sparse, Sparse]]:
     return releases().map(lambda release: (release[0], release[1].closure))
 
 
-def tallied(
-    parts: list[Sparse], closure: Sparse, square: int = 2**20, compiled: bool | None = None
-) -> PairTally:
-    tally = PairTally(closure, square=square, compiled=compiled)
+def tallied(parts: list[Sparse], closure: Sparse, square: int = 2**20) -> PairTally:
+    tally = PairTally(closure, square=square)
     for part in parts:
         tally.update(csr_array(part))
     return tally
@@ -66,17 +64,14 @@ def assert_same(found: PairTally, expected: PairTally) -> None:
     np.testing.assert_array_equal(found.entailed.joint, expected.entailed.joint)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @given(drawn(), st.integers(1, 5), st.sampled_from(SQUARES))
 def test_batches_equal_the_count_of_all_at_once(
-    compiled: bool, given: tuple[Sparse, Sparse], size: int, square: int
+    given: tuple[Sparse, Sparse], size: int, square: int
 ) -> None:
-    if compiled:
-        pytest.importorskip("numba")
     direct, closure = given
     parts = [direct[start : start + size] for start in range(0, direct.shape[0], size)]
 
-    tally = tallied(parts, closure, square, compiled)
+    tally = tallied(parts, closure, square)
 
     aggregated = aggregate(direct, closure)
     assert_same_counts(tally.counts(), count_pairs(aggregated))
@@ -86,42 +81,23 @@ def test_batches_equal_the_count_of_all_at_once(
     assert tally.instances == direct.shape[0]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("slots", [0, 3, 99])
 @given(hierarchies(max_nodes=9, titled=False), st.integers(0, 999), st.sets(st.integers(1, 59)))
-def test_batches_of_any_size_give_the_same_bytes_also_when_resumed(
-    slots: int, compiled: bool, hierarchy: Hierarchy, seed: int, cuts: set[int]
+def test_batches_of_any_size_give_the_same_bytes(
+    slots: int, hierarchy: Hierarchy, seed: int, cuts: set[int]
 ) -> None:
-    if compiled:
-        pytest.importorskip("numba")
     direct = csr_array(np.random.default_rng(seed).integers(0, 2, (60, len(hierarchy))))
     parts = [direct[start:stop] for start, stop in pairwise([0, *sorted(cuts), 60])]
 
     first = np.arange(min(slots, len(hierarchy)))
-    begun = partial(PairTally, hierarchy.closure, first=first, compiled=compiled)
+    begun = partial(PairTally, hierarchy.closure, first=first)
     whole, batches = begun(), begun()
     with mock.patch("audit.engine.pairs.tally.PAIRS_AT_ONCE", 50):
         whole.update(direct)
         for part in parts:
             batches.update(csr_array(part))
-            state, batches = batches.state(), begun(tail=batches.tail)
-            batches.restore(state)
 
     assert batches.counts().confusion_sum.tobytes() == whole.counts().confusion_sum.tobytes()
-
-
-@given(drawn(), st.integers(1, 5), st.sampled_from(SQUARES))
-def test_compiled_loops_give_the_same_bytes(
-    given: tuple[Sparse, Sparse], size: int, square: int
-) -> None:
-    pytest.importorskip("numba")
-    direct, closure = given
-    parts = [direct[start : start + size] for start in range(0, direct.shape[0], size)]
-
-    loops, products = (tallied(parts, closure, square, compiled) for compiled in (True, False))
-
-    assert_same(loops, products)
-    assert loops.counts().confusion_sum.tobytes() == products.counts().confusion_sum.tobytes()
 
 
 @given(releases(), st.integers(1, 5), st.integers(1, 9))
@@ -146,43 +122,6 @@ def test_joint_instances_with_a_label_below_both_nodes_of_any_pairs(
             for pair, joint in zip(names, some.joint.tolist(), strict=True)
         ]
     assert tally.entailed.joint.sum() == sum(wanted.values())
-
-
-@given(drawn(), st.data(), st.sampled_from(SQUARES), st.sampled_from(SQUARES))
-def test_merged_tallies_equal_one_tally_in_any_order(
-    given: tuple[Sparse, Sparse], data: st.DataObject, one: int, other: int
-) -> None:
-    direct, closure = given
-    cut = data.draw(st.integers(0, direct.shape[0]))
-    parts = [direct[:cut], direct[cut:]]
-    whole = tallied([direct], closure)
-
-    for order in ((0, 1), (1, 0)):
-        first, second = (
-            tallied([parts[number]], closure, s)
-            for number, s in zip(order, (one, other), strict=True)
-        )
-        first.merge(second)
-        assert_same(first, whole)
-
-
-@given(drawn(), st.data(), st.sampled_from(SQUARES))
-def test_a_restored_tally_goes_on_to_the_same_bytes(
-    given: tuple[Sparse, Sparse], data: st.DataObject, square: int
-) -> None:
-    direct, closure = given
-    cut = data.draw(st.integers(0, direct.shape[0]))
-    whole = tallied([direct[:cut], direct[cut:]], closure, square)
-    before = PairTally(closure, square=square)
-    before.update(csr_array(direct[:cut]))
-
-    assert isinstance(before.tail, SortedTail)
-    after = PairTally(closure, square=square, tail=SortedTail(before.tail.parts))
-    after.restore(before.state())
-    after.update(csr_array(direct[cut:]))
-
-    assert after.counts().confusion_sum.tobytes() == whole.counts().confusion_sum.tobytes()
-    assert_same(after, whole)
 
 
 @given(st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 5), max_size=6), max_size=9))
@@ -219,7 +158,7 @@ def test_sums_of_nothing() -> None:
 def test_the_triangle_takes_no_more_than_it_may(square: int) -> None:
     tally = PairTally(csr_array(np.eye(50, dtype=np.int64)), square=square)
 
-    assert sum(tally.state()[name].nbytes for name in ("joint", "confusion")) <= square
+    assert tally._joint.nbytes + tally._confusion.nbytes <= square
     tally.update(csr_array(np.ones((2, 50), np.int64)))
-    assert sum(tally.state()[name].nbytes for name in ("joint", "confusion")) <= square
+    assert tally._joint.nbytes + tally._confusion.nbytes <= square
     assert len(tally.counts().a) == 50 * 49 // 2

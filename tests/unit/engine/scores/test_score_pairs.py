@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -14,29 +13,12 @@ from audit.engine.scores import score_pairs
 from audit.engine.scores.score_pairs import count_score_pairs
 
 KERNELS = {"dense": score_pairs._dense_kernel, "sparse": score_pairs._sparse_kernel}
-WITHOUT_NUMBA = find_spec("numba") is None
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(
-            (kernel, loops),
-            id=f"{kernel}-{loops}",
-            marks=pytest.mark.skipif(
-                loops == "compiled" and WITHOUT_NUMBA, reason="numba is not installed"
-            ),
-        )
-        for kernel in KERNELS
-        for loops in ("numpy", "compiled")
-    ]
-)
-def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Have every count made by one of the two kernels, with the loops of NumPy or compiled."""
-    kernel, loops = request.param
-    monkeypatch.setattr(score_pairs, "_cheaper_kernel", lambda *_: KERNELS[kernel])
-    if loops == "compiled":
-        monkeypatch.setattr(score_pairs, "WORTH_COMPILING", 0)
-    return str(kernel)
+@pytest.fixture(params=KERNELS)
+def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have every count made by one of the two kernels."""
+    monkeypatch.setattr(score_pairs, "_cheaper_kernel", lambda *_: KERNELS[request.param])
 
 
 def counted(*rows: list[float], threshold: float = 1e-5) -> PairCounts:
@@ -128,27 +110,12 @@ def test_the_kernel_is_chosen_by_how_full_the_scores_are(
     assert [KERNELS[name] for name in used] == [expected]
 
 
-@pytest.mark.skipif(WITHOUT_NUMBA, reason="numba is not installed")
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_compiled_loops_give_the_same_bytes_on_any_number_of_threads(
-    kernel: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(score_pairs, "_cheaper_kernel", lambda *_: KERNELS[kernel])
+@pytest.mark.usefixtures("kernel")
+def test_any_number_of_threads_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = csr_array(np.random.default_rng(8).dirichlet(np.full(40, 0.3), 300))
     found = []
     for threads in (1, 2, 5):
         monkeypatch.setattr(score_pairs, "cores", lambda n=threads: n)
-        found.append(count_score_pairs(scores, 1e-5, compiled=True).confusion_sum.tobytes())
+        found.append(count_score_pairs(scores, 1e-5).confusion_sum.tobytes())
 
     assert len(set(found)) == 1
-
-
-@pytest.mark.parametrize(("worth", "expected"), [(0, "compiled"), (1_000, "scores.score_loops")])
-def test_loops_are_compiled_where_numba_is_there_and_the_work_is_worth_it(
-    worth: int, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(score_pairs, "WORTH_COMPILING", worth)
-    loops = score_pairs._loops(np.array([5, 4]), None)
-    wanted = "scores.score_loops" if WITHOUT_NUMBA else expected
-
-    assert loops.__name__ == f"audit.engine.{wanted}"

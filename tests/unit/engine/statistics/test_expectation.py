@@ -1,4 +1,4 @@
-"""Expectations: compiled and not, exchanged, and where they are known beforehand."""
+"""Expectations: exchanged, in chunks, and where they are known beforehand."""
 
 from __future__ import annotations
 
@@ -57,33 +57,6 @@ def test_exchanging_the_nodes_changes_no_bit(expected: Expectation) -> None:
 
 
 @given(expectations())
-def test_compiled_loops_and_terms_give_the_same_bits(expected: Expectation) -> None:
-    pytest.importorskip("numba")
-    a, b = PAIRS
-    loops, terms = np.empty((2, len(a)))
-    expected._by_loops(a, b, loops)
-    expected._by_terms(a, b, terms)
-
-    assert (loops == terms).all()
-
-
-@pytest.mark.parametrize("can", [True, False])
-@pytest.mark.parametrize("more", [0, 1])
-def test_loops_are_compiled_from_as_many_steps_on_as_it_pays(can: bool, more: int) -> None:
-    """Three strata of each pair are a step each."""
-    a, b = PAIRS
-    expected = Expectation(np.ones(3), np.ones((3, N_NODES)), np.zeros(N_NODES, np.int64), ONE)
-    with (
-        patch.object(subject, "WORTH_COMPILING", 3 * len(a) + more),
-        patch.object(subject, "can_compile", lambda: can),
-        patch.object(Expectation, "_by_loops") as loops,
-    ):
-        expected.joint(a, b)
-
-    assert loops.called == (can and not more)
-
-
-@given(expectations())
 def test_chunks_change_no_bit(expected: Expectation) -> None:
     a, b = np.tile(PAIRS, 3)
     whole = expected.joint(a, b)
@@ -101,7 +74,7 @@ def test_only_strata_that_have_the_rarer_node_take_time(strata: int, each: int) 
     one, facet = np.ones((strata, 1, 1)), np.zeros(N_NODES + 1, np.int64)
     expected = Expectation(np.full(strata, 10.0), share, facet, one)
     with patch.object(subject, "_terms", wraps=subject._terms) as terms:
-        expected._by_terms(*np.triu_indices(N_NODES + 1, 1), np.empty(N_NODES * (N_NODES + 1) // 2))
+        expected._fill(*np.triu_indices(N_NODES + 1, 1), np.empty(N_NODES * (N_NODES + 1) // 2))
 
     pairs = N_NODES * (N_NODES + 1) // 2
     assert sum(len(call.args[0]) for call in terms.call_args_list) == pairs * each

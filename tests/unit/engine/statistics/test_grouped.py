@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.base.machine import can_compile
 from audit.counting.pair_verdicts import CHANCES, TOLD
 from audit.engine.pairs import sums
 from audit.engine.pairs.pair_counts import count_pairs
@@ -63,17 +62,16 @@ def test_weights_of_pairs_are_those_of_the_records_with_both(seed: int) -> None:
     matrix = csr_array(carried.astype(np.int64))
     counts = count_pairs(matrix)
     wanted = np.einsum("wi,ia,ib->wab", weights, carried, carried)
-    ways = [False, False, True] if can_compile() else [False, False]
-    for compiled, at_once in zip(ways, (1 << 20, 5, 5), strict=False):
+    for at_once in (1 << 20, 5):
         with patch.object(grouped_records, "EXACT_AT_ONCE", at_once):
-            found = joint_weights(counts, matrix, (weights[0], weights[1]), compiled)
+            found = joint_weights(counts, matrix, (weights[0], weights[1]))
         assert np.array_equal(found, wanted[:, counts.a, counts.b])
 
 
 def test_weights_of_pairs_are_found_among_more_nodes_than_32_bits_have_pairs_of() -> None:
     last = csr_array(([1, 1, 1, 1], ([0, 0, 1, 1], [69_998, 69_999] * 2)), (2, 70_000))
     weights = np.array([UNIT, UNIT // 2])
-    found = joint_weights(count_pairs(last), last, (weights, weights), compiled=False)
+    found = joint_weights(count_pairs(last), last, (weights, weights))
     assert [own.tolist() for own in found] == [[UNIT + UNIT // 2]] * 2
 
 
