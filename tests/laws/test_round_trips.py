@@ -231,7 +231,6 @@ HIERARCHIES = {
     "toy.rdf": hierarchy_files.write_skos,
     "ontology.json": hierarchy_files.write_audioset,
     "tree.json": hierarchy_files.write_tree,
-    "graph.json": hierarchy_files.write_interface,
 }
 """Files of hierarchies with what writes them."""
 
