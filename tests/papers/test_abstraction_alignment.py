@@ -72,7 +72,7 @@ def behaves(run: Path, query: str) -> list[str]:
 
 
 def aggregated(tree: audit.Hierarchy, own: dict[str, float], rule: str) -> dict[str, float]:
-    dag = audit.WeightedDag(tree, own, rule)  # type: ignore[arg-type]
+    dag = audit.WeightedDag(tree, own, rule)
     return dict(zip(tree.nodes, dag.aggregated.tolist(), strict=True))
 
 
@@ -222,14 +222,8 @@ def test_ways_that_meet_again_count_by_the_rule_that_is_chosen(rule: str, tmp_pa
         found = aggregated(tree, dict.fromkeys(own, 1.0), rule)
         assert found == {node: value[i][node] for node in tree.nodes}
     rows = [("id", "label"), *((i, label) for i, own in labels.items() for label in own)]
-    run = made(
-        tmp_path / "run", "run", write_rows(tmp_path / "labels.csv", rows), "--hierarchy", path,
-        "--aggregation", rule,
-    )  # fmt: skip
-    (root,) = (node for node, parents in graph.parents.items() if not parents)
-    expected = {pair: c for pair, c in confusion(value.values()).items() if root not in pair}
-    found = pairs(run, "confusion")
-    assert {pair: found[pair] for pair in expected} == pytest.approx(expected, abs=1e-9)
+    run = labels_run(tmp_path / "run", write_rows(tmp_path / "labels.csv", rows), path, rule)
+    assert pairs(run, "confusion") == pytest.approx(confusion(value.values()), abs=1e-9)
 
 
 def dotted(code: str, after: int) -> str:
@@ -239,14 +233,14 @@ def dotted(code: str, after: int) -> str:
 @pytest.fixture(scope="module")
 def codes() -> list[str]:
     """Codes of ICD-9-CM and ranges of them; the root is @."""
-    with (DATA / "icd9cm" / "ICD9_descriptions").open(encoding="utf-8") as file:
+    with ICD_9.open(encoding="utf-8") as file:
         return [line.split("\t")[0] for line in file]
 
 
 @real
 @pytest.mark.slow
 def test_icd_9_is_the_graph_of_the_medical_study(codes: list[str]) -> None:
-    tree = audit.load_hierarchy(DATA / "icd9cm" / "ICD9_descriptions")
+    tree = audit.load_hierarchy(ICD_9)
     edges = broader(codes)
     assert sorted(tree.edge_frame().select("child", "parent").iter_rows()) == sorted(edges)
     assert len(tree.nodes) == len(codes) == 21_164, "the paper has two more, in its appendix"
@@ -269,25 +263,14 @@ def test_all_pairs_of_a_medical_release_are_counted(
             code = row["ICD9_CODE"]
             labels[row["HADM_ID"]].add(dotted(code, after + code.startswith("E")))
     graph = Graph(broader(codes))
-    known = {i: own & graph.parents.keys() for i, own in labels.items()}
-    value = [counts(graph, own, rule) for own in known.values()]
-    run = made(
-        tmp_path / "run", "run", tmp_path / "notes",
-        "--hierarchy", DATA / "icd9cm" / "ICD9_descriptions", "--aggregation", rule,
-    )  # fmt: skip
-    joint = Counter(
-        frozenset(pair) for seen in value for pair in combinations(set(seen) - {"@"}, 2)
-    )
-    expected = {pair: c for pair, c in confusion(value).items() if pair in joint}
-    found = pairs(run, "confusion")
-    assert {pair: found[pair] for pair in expected} == pytest.approx(expected, abs=1e-9)
+    value = [counts(graph, own & graph.parents.keys(), rule) for own in labels.values()]
+    run = labels_run(tmp_path / "run", tmp_path / "notes", ICD_9, rule)
+    assert pairs(run, "confusion") == pytest.approx(confusion(value), abs=1e-9)
     if rule == "descendants":
-        rates = pairs(run, "rate")
-        assert {
-            pair: found for pair, found in pairs(run, "joint").items() if "@" not in pair
-        } == joint
-        for pair, n in joint.items():
-            assert rates[pair] == pytest.approx(n / len(value)), "figure 3"
+        joint = Counter(frozenset(pair) for seen in value for pair in combinations(seen, 2))
+        rates = {pair: n / len(value) for pair, n in joint.items()}
+        assert pairs(run, "joint") == joint
+        assert pairs(run, "rate") == pytest.approx(rates), "figure 3"
 
 
 def test_table_1_counts_what_a_language_model_prefers(tmp_path: Path) -> None:
