@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from audit.runs.compare.comparison import Comparison, compare_runs
     from audit.runs.folder import write_run
     from audit.runs.read import read_run
-    from audit.runs.suppression import suppress
     from audit.runs.verify import verify_run
 
     __version__: str
@@ -45,7 +44,6 @@ __all__ = [
     "load_predictions",
     "read_run",
     "run_audit",
-    "suppress",
     "verify_run",
     "write_run",
 ]
@@ -69,7 +67,6 @@ _HOME = {
     "load_predictions": "audit.data.predictions",
     "read_run": "audit.runs.read",
     "run_audit": "audit.runs.audit",
-    "suppress": "audit.runs.suppression",
     "verify_run": "audit.runs.verify",
     "write_run": "audit.runs.folder",
 }

@@ -20,7 +20,6 @@ from audit.cli.preference import preference
 from audit.cli.report import judge, report
 from audit.cli.run import demo, run
 from audit.cli.show import cases, show
-from audit.cli.suppress import suppress
 from audit.cli.verify import verify
 
 app = typer.Typer(
@@ -84,12 +83,6 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         concepts,
         "layers.npz --facets facets.csv --hierarchy icd9cm",
         "--world paper --size small --out world",
-    ),
-    (
-        "suppress",
-        suppress,
-        "counts.csv --hierarchy icd9cm --out shared.csv",
-        "counts.csv --hierarchy tree.csv --period year --several",
     ),
     ("lint", lint, "icd9cm", "ontology.obo --relations part_of --fail-on warning"),
     ("list", list_, "checks", "formats"),

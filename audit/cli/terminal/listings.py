@@ -75,33 +75,6 @@ def _lint(finding: LintFinding, hierarchy: Hierarchy) -> Group:
     return Group("", named, *(Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in lines))
 
 
-def suppression_summary(
-    told: pl.DataFrame, withheld: Mapping[str, Mapping[str, int]], hierarchy: Hierarchy
-) -> Group:
-    """What `audit suppress` withholds: how much, and the first counts of it with their reason."""
-    small, further = withheld["primary"], withheld["secondary"]
-    counts = small["counts"] + further["counts"]
-    heading = f"{counts:,} of {counted(len(told), 'counts')} must be withheld"
-    reasons = (
-        f"{small['counts']:,} small (primary; {counted(small['units'], 'units')})",
-        f"{further['counts']:,} from which they could be worked out (secondary; "
-        f"{counted(further['units'], 'units')})",
-    )
-    heading += f": {', and '.join(reasons)}." if counts else "."
-    rows = told.filter(told["why"].is_not_null()).drop("shown")
-    shown = table(*rows.columns)
-    for node, *others in rows.head(_WITHHELD).iter_rows():
-        described = hierarchy.describe(hierarchy.index(node))
-        shown.add_row(*(Text(one_line(cell)) for cell in (described, *others)))
-    more = counted(len(rows) - _WITHHELD, "counts") if len(rows) > _WITHHELD else ""
-    ending = [Text(f"and {more} more, which --why FILE or --json lists")] if more else []
-    return Group(Text(heading), *([""] if counts else []), *([shown] if counts else []), *ending)
-
-
-_WITHHELD = 20
-"""Withheld counts that are shown."""
-
-
 def _lint_case(case: Sequence[str], hierarchy: Hierarchy) -> str:
     described = (
         hierarchy.describe(hierarchy.index(node)) if node in hierarchy else node
