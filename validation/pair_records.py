@@ -77,8 +77,8 @@ class Draft:
 
     def note(self, a: int | str, b: int | str, joint: float, expected: float) -> None:
         """Write down what was planted between two ends."""
-        ends = (self.codes.labels[end] if isinstance(end, int) else end for end in (a, b))
-        self.planted.append(Planted(*ends, joint / expected, expected))
+        first, second = (self.codes.labels[end] if isinstance(end, int) else end for end in (a, b))
+        self.planted.append(Planted(first, second, joint / expected, expected))
 
 
 def activity(rng: np.random.Generator, n: int, shape: float | None) -> Floats:

@@ -128,7 +128,7 @@ def test_the_source_distribution_leaves_evidence_out(built: Path) -> None:
 
     assert {"truth", "fidelity", "trust"} < {*evidence}
     assert "index" in packed
-    assert packed.isdisjoint({*evidence, "security", "truth_pairs"})
+    assert packed.isdisjoint({*evidence, "security"})
 
 
 def test_a_script_of_the_same_name_is_named(installed: Path, tmp_path: Path) -> None:
