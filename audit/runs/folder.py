@@ -23,10 +23,8 @@ from audit.runs.manifest import (
     MANIFEST,
     RESTRICTED,
     RESULT,
-    SealKey,
-    of_restricted,
+    public_inputs,
     seal,
-    with_forced,
     write_manifest,
     write_restricted_manifest,
 )
@@ -167,17 +165,12 @@ def rewriting_run(run: Path) -> Iterator[Path]:
         yield folder
 
 
-def seal_reports(
-    run: Path, folder: Path, forced: Sequence[str] = (), key: SealKey | None = None
-) -> None:
+def seal_reports(run: Path, folder: Path) -> None:
     """Copy the rest of a run to a folder of new reports, and seal it."""
     shutil.copytree(
         run, folder, copy_function=_linked, ignore=_all_but_reports(run, folder), dirs_exist_ok=True
     )
-    manifest = read_json(run / MANIFEST)
-    listed = (folder / RESTRICTED / MANIFEST).read_bytes()
-    keyed = {"hmac_sha256": key.digest(RESTRICTED, listed)} if key else None
-    write_manifest(folder, {**manifest, **with_forced(manifest, forced), "restricted": keyed}, key)
+    write_manifest(folder, read_json(run / MANIFEST))
 
 
 def _all_but_reports(run: Path, folder: Path) -> Callable[[str, list[str]], set[str]]:
@@ -213,8 +206,6 @@ def seal_judged(
     *,
     command: Sequence[str],
     judging: Mapping[str, Any],
-    key: SealKey | None = None,
-    forced: Sequence[str] = (),
 ) -> None:
     """Seal the files of `write_judged_tables` and their reports; arguments as in `seal`."""
     manifest = read_json(run / MANIFEST)
@@ -222,11 +213,10 @@ def seal_judged(
         "identity": dict(result.identity),
         "judged": list(command),
         "judging": judging,
-        **with_forced(manifest, forced),
     }
     write_restricted_manifest(folder, result)
-    restricted = of_restricted(folder, result.inputs, key)
-    write_manifest(folder, {**manifest, **judged, **restricted}, key)
+    inputs = public_inputs(result.inputs)
+    write_manifest(folder, {**manifest, **judged, "inputs": inputs})
 
 
 def _linked(source: str, target: str) -> str:

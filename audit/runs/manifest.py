@@ -1,14 +1,13 @@
-"""Manifests: the inputs and outputs of a run, with their digests, and keys that seal them."""
+"""Manifests: the inputs and outputs of a run, with their digests."""
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import platform
 import socket
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -16,58 +15,17 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.errors import InputError
 from audit.base.files import read_json, sha256_as_read, sha256_of
 from audit.base.machine import fonts_digest
 from audit.base.remote import digest_of_copy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
 
-LEAST = 16
-"""Least length of a key in bytes, so that it cannot be guessed."""
-
-
-@dataclass(frozen=True, slots=True)
-class SealKey:
-    """A secret key; a digest made with it discloses nothing to others."""
-
-    secret: bytes = field(repr=False)
-
-    def digest(self, of: str, content: bytes) -> str:
-        """HMAC-SHA-256, in hexadecimal, of the purpose ``of`` and the content."""
-        return hmac.new(self.secret, of.encode() + b"\0" + content, "sha256").hexdigest()
-
-
-def read_key(path: Path) -> SealKey:
-    """Read a key from a file."""
-    secret = path.read_bytes() if path.is_file() else b""
-    if len(secret) < LEAST:
-        raise InputError(
-            f"a file with a key of at least {LEAST} bytes is required",
-            found=f"{len(secret)} bytes" if path.is_file() else "no file",
-            where=path,
-            hint="head -c 32 /dev/urandom > FILE makes one; keep it where reports do not go",
-        )
-    return SealKey(secret)
-
-
-def with_keyed_data(result: AuditResult, key: SealKey | None) -> AuditResult:
-    """Put a keyed digest of the data into a result's identity; without a key, none."""
-    digest = key.digest("data", bytes.fromhex(result.data_sha256)) if key else None
-    data = {**result.identity["data"], "hmac_sha256": digest}
-    return replace(result, identity={**result.identity, "data": data})
-
-
 RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
 
 
 OF_DATA = ("data", "predictions", "changes")
 """Roles of inputs that hold records; their digests are written to ``restricted/`` only."""
-
-
-def with_forced(manifest: Mapping[str, Any], broken: Sequence[str]) -> dict[str, Any]:
-    """Manifest entry on overridden broken seals, earlier ones first."""
-    return {"forced": [*manifest.get("forced", ()), *broken]}
 
 
 def seal(
@@ -77,40 +35,19 @@ def seal(
     command: Sequence[str],
     started: datetime,
     settings: Mapping[str, Any] | None = None,
-    key: SealKey | None = None,
-    forced: Sequence[str] = (),
-    timings: Sequence[Mapping[str, str | float]] = (),
 ) -> None:
-    """Write both manifests: digests of inputs and outputs, versions, the command, settings, times.
-
-    Args:
-        key: Key of the digest of the restricted files; without a key, the shared manifest has no
-            such digest.
-        forced: Broken seals of runs that were read in spite of them.
-        timings: How long each step took, from `audit.base.progress.Clock`.
-    """
+    """Write both manifests: digests of inputs and outputs, versions, the command, settings, times."""
     write_restricted_manifest(folder, result)
     manifest = {
         "schema_version": SCHEMA_VERSION,
         "identity": dict(result.identity),
-        **of_restricted(folder, result.inputs, key),
+        "inputs": public_inputs(result.inputs),
         "command": list(command),
         "settings": settings,
         "host": socket.gethostname(),
         "started": started.isoformat(timespec="seconds"),
-        "timings": list(timings),
-        **with_forced({}, forced),
     }
-    write_manifest(folder, manifest, key)
-
-
-def of_restricted(
-    folder: Path, inputs: Sequence[Mapping[str, str]], key: SealKey | None
-) -> dict[str, Any]:
-    """Manifest entry on data and restricted files, which discloses nothing without the key."""
-    listed = (folder / RESTRICTED / MANIFEST).read_bytes()
-    keyed = {"hmac_sha256": key.digest(RESTRICTED, listed)} if key else None
-    return {"inputs": public_inputs(inputs), "restricted": keyed}
+    write_manifest(folder, manifest)
 
 
 def public_inputs(inputs: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
@@ -153,8 +90,8 @@ def decided_in(run: Path) -> dict[str, Any] | None:
     return decided
 
 
-def write_manifest(folder: Path, manifest: Mapping[str, Any], key: SealKey | None = None) -> None:
-    """Seal a folder: complete the manifest with outputs, versions, time and seals, and write it."""
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Seal a folder: complete the manifest with outputs, versions, time and seal, and write it."""
     restricted = folder / RESTRICTED
     within = (path for path in folder.rglob("*") if restricted not in path.parents)
     sealed = {
@@ -163,7 +100,6 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any], key: SealKey | Non
         "versions": versions(),
         "outputs": _digests(folder, (path for path in within if path != folder / MANIFEST)),
     }
-    sealed["hmac_sha256"] = keyed_seal(sealed, key) if key else None
     sealed["seal"] = seal_of(sealed)
     (folder / MANIFEST).write_bytes(to_json_bytes(sealed))
 
@@ -178,13 +114,6 @@ def seal_of(manifest: Mapping[str, Any]) -> str:
     """Digest of a manifest without its own ``seal``."""
     rest = {key: value for key, value in manifest.items() if key != "seal"}
     return hashlib.sha256(to_json_bytes(rest)).hexdigest()
-
-
-def keyed_seal(manifest: Mapping[str, Any], key: SealKey) -> str:
-    """Keyed digest of all of a manifest but its own two digests."""
-    own = ("seal", "hmac_sha256")
-    rest = {name: value for name, value in manifest.items() if name not in own}
-    return key.digest(MANIFEST, to_json_bytes(rest))
 
 
 def versions() -> dict[str, str]:

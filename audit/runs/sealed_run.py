@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,6 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from audit.base.columnar import refuse_damaged_parquet
 from audit.base.errors import InputError, PluginError, first_cases
 from audit.base.files import sha256_of
 from audit.base.plugins import record_of
@@ -30,7 +28,7 @@ from audit.runs.folder import (
     FolderKind,
     no_run,
 )
-from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, SealKey, keyed_seal, seal_of
+from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, seal_of
 from audit.runs.settings import Judging, Settings
 
 VERSIONS = {RUN: SCHEMA_VERSION, COMPARISON: COMPARISON_VERSION, HISTORY: HISTORY_VERSION}
@@ -47,22 +45,13 @@ class Input(BaseModel):
     query: str | None = None
 
 
-class Keyed(BaseModel):
-    """A digest that only holders of a key can compute."""
-
-    hmac_sha256: str
-
-
 class Manifest(BaseModel):
     """The parts of a manifest that verification uses."""
 
     outputs: dict[str, str]
     inputs: tuple[Input, ...]
-    restricted: Keyed | None = None
-    hmac_sha256: str | None = None
     settings: Settings | None = None
     judging: Judging | None = None
-    forced: tuple[str, ...] = ()
     seal: str
 
 
@@ -153,22 +142,6 @@ class SealedRun:
             return None
         return manifest if whole and manifest.seal == seal_of(stated) else None
 
-    @property
-    def keyed(self) -> bool:
-        """Whether an intact manifest says that a key sealed it."""
-        return self.manifest is not None and self.manifest.hmac_sha256 is not None
-
-    def not_keyed_as(self, key: SealKey) -> str:
-        """What a key did not seal: a manifest, or that of restricted files, if they are here."""
-        if self.manifest is None or self.manifest.hmac_sha256 is None:
-            return "no key sealed it"
-        if not hmac.compare_digest(self.manifest.hmac_sha256, keyed_seal(self.stated, key)):
-            return f"{MANIFEST} is not what this key sealed"
-        kept = self.manifest.restricted.hmac_sha256 if self.manifest.restricted else ""
-        made = key.digest(RESTRICTED, self.content(LISTING)) if self.listing else kept
-        same = hmac.compare_digest(kept, made)
-        return "" if same else f"{LISTING} is not what this key sealed"
-
     @cached_property
     def outputs(self) -> Mapping[str, str]:
         """Digests of the files listed by the manifests; a changed manifest contributes none."""
@@ -230,14 +203,10 @@ class SealedRun:
         known = {MANIFEST, self.kind.content, *self.kind.reports}
         return {name for name in self.found if not name.startswith(f"{RESTRICTED}/")} - known
 
-    def broken(self, key: SealKey | None = None, remade: Collection[str] = ()) -> Iterator[str]:
+    def broken(self, remade: Collection[str] = ()) -> Iterator[str]:
         """Describe every detected change since sealing; yields nothing without any."""
         yield from self.faults(restricted=False, remade=remade)
         yield from self.faults(restricted=True)
-        if key and (fault := self.not_keyed_as(key)):
-            yield fault
-        if self.manifest and self.manifest.forced:
-            yield f"sealed in spite of: {'; '.join(self.manifest.forced)}"
 
     @cached_property
     def changed(self) -> frozenset[str]:
@@ -284,12 +253,6 @@ class SealedRun:
         return f"{RESULT} does not validate" if self.schema_errors else ""
 
     @cached_property
-    def statements(self) -> Mapping[str, str]:
-        """Statement of each finding in ``result.json``, by id of the finding."""
-        checks = self.shared["checks"]
-        return {one["id"]: one["statement"] for check in checks for one in check["findings"]}
-
-    @cached_property
     def shared(self) -> Mapping[str, Any]:
         """The content of ``result.json``; nothing where it is not a JSON object."""
         return self._object(RESULT)
@@ -316,53 +279,24 @@ def _changed_plugin(recorded: Input) -> Iterator[str]:
         yield f"plugin changed: {name}, of which {was} was used and {now['version']} is installed"
 
 
-def broken_of(
-    runs: Iterable[Path],
-    key: SealKey | None = None,
-    *,
-    forced: bool = False,
-    remade: Collection[str] = (),
-) -> tuple[str, ...]:
-    """Describe what changed since sealing in runs that are about to be read; empty if nothing did.
+def refuse_broken(runs: Iterable[Path], remade: Collection[str] = ()) -> None:
+    """Raise InputError if a folder is no run, or is not as it was sealed.
 
-    Args:
-        key: Key that they are sealed with; without a key, keyed digests are not checked.
-        forced: Whether to continue if something is broken.
-        remade: Files that are about to be replaced and may be missing.
-
-    Raises:
-        InputError: If something is broken and ``forced`` is False, a table of a broken run cannot
-            be read, or a folder is not a run.
+    Files in ``remade`` are about to be replaced and may be missing.
     """
-    broken = {run: tuple(SealedRun(run).broken(key, remade)) for run in runs}
-    for run, faults in broken.items():
-        if not forced:
-            refuse_faults(run, faults)
-        for table in sorted((run / RESTRICTED).glob("*.parquet")) if faults else ():
-            refuse_damaged_parquet(table)
-    return tuple(fault for faults in broken.values() for fault in faults)
+    for run in runs:
+        refuse_faults(run, tuple(SealedRun(run).broken(remade)))
 
 
 def refuse_faults(run: Path, faults: Sequence[str]) -> None:
     """Raise InputError if a run has faults."""
     if faults:
-        hint = "`audit verify` shows which parts hold; --force continues, and the manifest says so"
+        hint = "`audit verify` shows which parts hold"
         raise InputError(
             "a run as it was sealed is required",
             found="; ".join(faults),
             where=run,
             hint=SHARED_ALONE if tuple(faults) == (NO_RESTRICTED,) else hint,
-        )
-
-
-def refuse_lost_key(folder: Path, key: SealKey | None, *, forced: bool) -> None:
-    """Raise InputError if a run sealed with a key would be resealed without it."""
-    if SealedRun(folder).keyed and not key and not forced:
-        raise InputError(
-            "the key that the run is sealed with is required",
-            found="none",
-            where=folder,
-            hint="add --seal-key FILE; with --force the run has no keyed digest afterwards",
         )
 
 
