@@ -97,15 +97,6 @@ def read_parquet(path: Path) -> pl.DataFrame:
             return polars_of(pa.Table.from_batches(batches, file.schema_arrow.remove_metadata()))
 
 
-def refuse_damaged_parquet(path: Path) -> None:
-    """Refuse a Parquet file of which some value cannot be read; it is read piece by piece."""
-    import pyarrow.parquet as pq
-
-    with _reading(path), pq.ParquetFile(path) as file:
-        for _ in _sound(file.iter_batches(), path):
-            pass
-
-
 def refuse_large_parquet(path: Path, file: Any, columns: Collection[str] | None = None) -> None:
     """Refuse a Parquet file, or ``columns`` of it, that would unpack to very much, before it does.
 

@@ -17,7 +17,7 @@ from audit.cli.fixes import apply, fixes, judge_sample, sample
 from audit.cli.lint import lint
 from audit.cli.lists import list_
 from audit.cli.preference import preference
-from audit.cli.report import judge, report
+from audit.cli.report import report
 from audit.cli.run import demo, run
 from audit.cli.show import cases, show
 from audit.cli.verify import verify
@@ -32,8 +32,7 @@ app = typer.Typer(
 COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
     ("demo", demo, "", "try-it --no-pdf"),
     ("run", run, "labels.csv --hierarchy icd9cm", "labels.csv --hierarchy tree.csv --memory 4GB"),
-    ("report", report, "release-2", "release-2 --no-pdf"),
-    ("judge", judge, "release-2 --policy mine.toml", "release-2 --policy mine.toml --json"),
+    ("report", report, "release-2", "release-2 --policy mine.toml --out judged"),
     ("verify", verify, "release-2", "release-2 --recompute --data labels.csv"),
     ("compare", compare, "release-1 release-2", "release-1 release-2 --out changes"),
     ("history", history, "release-1 release-2", "release-* --out history --overwrite"),

@@ -12,14 +12,13 @@ import typer
 
 from audit.base.errors import InputError, RenderError
 from audit.base.settings import Argument, Option
-from audit.cli.options import AsJson, ForceTogether, JUnitFile, Quiet
+from audit.cli.options import AsJson, JUnitFile, Quiet
 from audit.cli.output import print_json, print_report_place, print_shown, shown_progress
 from audit.cli.rendering import imprint_of_run, render_comparison, render_history
-from audit.cli.verify import print_ignored, reading_runs
 from audit.runs.settings import SameHierarchy
 
 if TYPE_CHECKING:
-    from audit.results.result import AuditResult
+    pass
 
 
 def compare(
@@ -33,7 +32,6 @@ def compare(
     as_json: AsJson = False,
     quiet: Quiet = False,
     junit: JUnitFile = None,
-    force: ForceTogether = False,
 ) -> None:
     """Show what changed between two runs, and why; of shared copies, what both say."""
     from audit.runs.manifest import RESTRICTED
@@ -41,13 +39,14 @@ def compare(
     if copies := [run for run in (old, new) if run.is_dir() and not (run / RESTRICTED).exists()]:
         _refuse_junit(junit, copies)
         made, failed = _write_history(
-            (old, new), out, as_named=True, overwrite=overwrite, same=same_hierarchy, force=force
+            (old, new), out, as_named=True, overwrite=overwrite, same=same_hierarchy
         )
         _print(made, out, failed, as_json=as_json, not_compared=_OF_TABLES)
     from audit.cli.ci_output import publish, refuse_no_file
     from audit.cli.outcomes import of_comparison
     from audit.runs.compare.comparison import compare_runs, seal_comparison, write_changes
     from audit.runs.folder import COMPARISON, writing_run
+    from audit.runs.protected_with import refuse_told_together
     from audit.runs.read import read_run
 
     started = datetime.now(UTC)
@@ -55,11 +54,10 @@ def compare(
     with (
         shown_progress() as progress,
         writing_run(out, overwrite=overwrite, kind=COMPARISON) as folder,
-        reading_runs([old, new], None, force) as forced,
     ):
         progress("comparing")
-        runs = [read_run(run, unsealed=True) for run in (old, new)]
-        told = _told_together(dict(zip(map(str, (old, new)), runs, strict=True)), force)
+        runs = [read_run(run) for run in (old, new)]
+        refuse_told_together(dict(zip(map(str, (old, new)), runs, strict=True)))
         comparison = compare_runs(*runs, same_hierarchy=same_hierarchy)
         shared = comparison.shared()
         write_changes(comparison, shared, folder)
@@ -71,7 +69,6 @@ def compare(
             runs=(old, new),
             command=["audit", *sys.argv[1:]],
             started=started,
-            forced=(*forced, *told),
         )
     from audit.cli.terminal.listings import comparison_summary, machine_comparison
 
@@ -94,22 +91,22 @@ def history(
     same_hierarchy: SameHierarchy = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    force: ForceTogether = False,
 ) -> None:
     """Show how checks, metrics and findings changed over several runs."""
     made, unrendered = _write_history(
-        runs, out, as_named=as_named, overwrite=overwrite, same=same_hierarchy, force=force
+        runs, out, as_named=as_named, overwrite=overwrite, same=same_hierarchy
     )
     _print(made, out, unrendered, as_json=as_json)
 
 
 def _write_history(
-    runs: tuple[Path, ...], out: Path, *, as_named: bool, overwrite: bool, same: bool, force: bool
+    runs: tuple[Path, ...], out: Path, *, as_named: bool, overwrite: bool, same: bool
 ) -> tuple[Mapping[str, Any], list[RenderError]]:
     """Write a history of what runs share; returns it, and rendering errors."""
     from audit.runs.folder import HISTORY, writing_run
     from audit.runs.history import history_of
     from audit.runs.history_folder import HTML, seal_history, write_history_tables
+    from audit.runs.protected_with import refuse_told_together
     from audit.runs.shared_runs import read_shared_runs, whole_runs
 
     started = datetime.now(UTC)
@@ -118,31 +115,15 @@ def _write_history(
         writing_run(out, overwrite=overwrite, kind=HISTORY) as folder,
     ):
         progress("reading the runs")
-        found = read_shared_runs(runs, forced=force)
-        told = _told_together(whole_runs(runs, found, as_named=as_named), force)
-        for run in found:
-            print_ignored(tuple(f"{run.name}: {fault}" for fault in run.faults))
+        found = read_shared_runs(runs)
+        refuse_told_together(whole_runs(runs, found, as_named=as_named))
         history = history_of(found, as_named=as_named, same_hierarchy=same)
         write_history_tables(history, folder)
         progress("writing the report")
         unrendered = render_history(history, folder / HTML)
         command = ["audit", *sys.argv[1:]]
-        seal_history(folder, history, runs=runs, command=command, started=started, forced=told)
+        seal_history(folder, history, runs=runs, command=command, started=started)
     return history, unrendered
-
-
-def _told_together(runs: Mapping[str, AuditResult], force: bool) -> tuple[str, ...]:
-    """What runs tell together, which is refused if it is not forced."""
-    from audit.runs.protected_with import refuse_told_together
-
-    try:
-        refuse_told_together(runs)
-    except InputError as error:
-        if not force:
-            raise
-        print_ignored((str(error.found),))
-        return (f"together they reveal {error.found}",)
-    return ()
 
 
 def _print(

@@ -13,7 +13,7 @@ import typer
 
 from audit.base.errors import InputError
 from audit.base.settings import INPUT, OUTPUT, POLICY, Option
-from audit.cli.options import Force, RunFolder
+from audit.cli.options import RunFolder
 from audit.cli.rendering import imprint_of_run, name_of_run
 from audit.runs.settings import SameHierarchy
 
@@ -55,7 +55,7 @@ class Shown:
     same_hierarchy: SameHierarchy = False
 
 
-def explore(run: RunFolder, shown: Shown, force: Force = False) -> None:
+def explore(run: RunFolder, shown: Shown) -> None:
     """Look at a run in a browser, on this machine only; Ctrl-C ends it."""
     from audit.explorer import require_explorer
 
@@ -82,7 +82,7 @@ def explore(run: RunFolder, shown: Shown, force: Force = False) -> None:
                 "--port": shown.port,
             }
         )
-        _write_shared(run, names[0], day, shown.static, force)
+        _write_shared(run, names[0], day, shown.static)
         return
     opened = open_run(
         run,
@@ -90,16 +90,11 @@ def explore(run: RunFolder, shown: Shown, force: Force = False) -> None:
         day=day,
         show_instances=shown.show_instances,
         media=shown.media,
-        unsealed=force,
     )
     for note in opened.media.notes if opened.media else ():
         typer.echo(note, err=True)
     same = shown.same_hierarchy
-    others = (
-        open_beside(opened, folders, names, unsealed=force, same_hierarchy=same)
-        if shown.beside
-        else None
-    )
+    others = open_beside(opened, folders, names, same_hierarchy=same) if shown.beside else None
     checks = CHECK_NAMES | {check["name"] for check in opened.shared["checks"]}
     edited = None if shown.policy is None else EditedPolicy(shown.policy, checks=checks)
     if edited is not None:
@@ -141,10 +136,10 @@ def _print_address(address: str) -> None:
     typer.echo("It opens one browser on this machine; Ctrl-C ends it.", err=True)
 
 
-def _write_shared(run: Path, name: str, day: date | None, folder: Path, force: bool) -> None:
+def _write_shared(run: Path, name: str, day: date | None, folder: Path) -> None:
     """Write the shared view of a run as plain files; no restricted table is read."""
     from audit.explorer.application import write_plain_files
     from audit.explorer.run.opened_run import open_shared
 
-    files = write_plain_files(open_shared(run, name, day=day, unsealed=force), folder)
+    files = write_plain_files(open_shared(run, name, day=day), folder)
     typer.echo(f"{files} files: open {folder / 'index.html'}")

@@ -12,9 +12,8 @@ import typer
 from audit.base.errors import InputError
 from audit.base.plurals import counted
 from audit.base.settings import Option
-from audit.cli.options import Force, RunFolder
+from audit.cli.options import RunFolder
 from audit.cli.rendering import name_of_run
-from audit.cli.verify import read_view, reading_runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +49,6 @@ def export(
         bool, Option("Confirm that exact counts are exported; needed for --parquet.")
     ] = False,
     overwrite: Annotated[bool, Option("Replace what was exported there earlier.")] = False,
-    force: Force = False,
 ) -> None:
     """Write what a run shares as tables or Croissant, or its exact pairs."""
     described = any(vars(shared).values())
@@ -66,19 +64,21 @@ def export(
             found="--restricted alone" if restricted else "--parquet alone",
             hint="audit export RUN --restricted --parquet FILE",
         )
-    with reading_runs([run] if parquet else [], None, force):
-        if described:
-            _export_shared(run, shared, overwrite=overwrite, forced=force)
-        if parquet is not None:
-            from audit.runs.table_export import write_pairs
+    if described:
+        _export_shared(run, shared, overwrite=overwrite)
+    if parquet is not None:
+        from audit.runs.table_export import write_pairs
 
-            pairs = write_pairs(run, parquet, overwrite=overwrite)
-            typer.echo(f"{parquet}: {counted(pairs, 'pairs')}, exact counts, not for sharing.")
+        pairs = write_pairs(run, parquet, overwrite=overwrite)
+        typer.echo(f"{parquet}: {counted(pairs, 'pairs')}, exact counts, not for sharing.")
 
 
-def _export_shared(run: Path, out: Shared, *, overwrite: bool, forced: bool) -> None:
+def _export_shared(run: Path, out: Shared, *, overwrite: bool) -> None:
     """Write what ``result.json`` says; a copy without ``restricted/`` has all of it."""
-    view = read_view(run, forced)
+    from audit.runs.shared_runs import read_shared_runs
+
+    (read,) = read_shared_runs([run])
+    view = read.shared
     if out.csv or out.xlsx:
         _export_tables(view, out, overwrite=overwrite)
     if out.croissant:

@@ -12,9 +12,8 @@ import typer
 from audit.base.errors import InputError
 from audit.base.plurals import counted
 from audit.base.settings import Argument, Option, located
-from audit.cli.options import Force, PrintJson, RunFolder
+from audit.cli.options import PrintJson, RunFolder
 from audit.cli.output import print_shown
-from audit.cli.verify import reading_runs
 
 if TYPE_CHECKING:
     from audit.hierarchies.hierarchy import Hierarchy
@@ -46,7 +45,6 @@ def fixes(
         ),
     ] = (),
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
-    force: Force = False,
 ) -> None:
     """Propose what would mend the findings of a run: which label of which record becomes what."""
     from audit.base.spreadsheets import defused
@@ -58,23 +56,22 @@ def fixes(
 
     if overwrite and csv is None and xlsx is None:
         raise InputError("--overwrite needs --csv or --xlsx", found="--overwrite alone")
-    with reading_runs([run], None, force):
-        proposals = Proposals(read_run(run, unsealed=True))
-        if agreement:
-            agreed = Agreement(*_two_decided(proposals, agreement))
-            print_shown(agreement_lines(agreed))
-            sheet = agreed.disagreements()
-        elif csv is None and xlsx is None:
-            print_shown(proposal_summary(proposals.summary()))
-            return
-        else:
-            sheet = proposals.sheet(finding)
-        said = counted(len(sheet), "proposals")
-        if csv is not None:
-            _write(csv, defused(sheet).write_csv, f"Sheet: {csv} ({said})", overwrite)
-        if xlsx is not None:
-            book = partial(write_decision_book, sheet)
-            _write(xlsx, book, f"Workbook: {xlsx} ({said})", overwrite)
+    proposals = Proposals(read_run(run))
+    if agreement:
+        agreed = Agreement(*_two_decided(proposals, agreement))
+        print_shown(agreement_lines(agreed))
+        sheet = agreed.disagreements()
+    elif csv is None and xlsx is None:
+        print_shown(proposal_summary(proposals.summary()))
+        return
+    else:
+        sheet = proposals.sheet(finding)
+    said = counted(len(sheet), "proposals")
+    if csv is not None:
+        _write(csv, defused(sheet).write_csv, f"Sheet: {csv} ({said})", overwrite)
+    if xlsx is not None:
+        book = partial(write_decision_book, sheet)
+        _write(xlsx, book, f"Workbook: {xlsx} ({said})", overwrite)
 
 
 def _write(file: Path, write: Callable[[Path], object], said: str, overwrite: bool) -> None:
@@ -121,7 +118,6 @@ def apply(
         str | None,
         Option("Where the dataset is now, if it moved.", metavar="PATH", parse=located),
     ] = None,
-    force: Force = False,
 ) -> None:
     """Write a corrected copy of the data of a run, and a log of every change beside it."""
     if out is None:
@@ -141,15 +137,16 @@ def apply(
         )
     from audit.runs.fixes.copying import write_copy, write_statements
     from audit.runs.fixes.written_back import is_database, read_again, settings_of
+    from audit.runs.sealed_run import refuse_broken
 
     sheets = _signed(decisions, by)
-    with reading_runs([run], None, force):
-        settings = settings_of(run, data)
-        labels = read_again(settings)
-        changes = _changes(run, sheets, certain, labels.hierarchy)
-        of_table = is_database(settings)
-        write = write_statements if of_table else write_copy
-        done = write(run, settings, labels, changes, out)
+    refuse_broken([run])
+    settings = settings_of(run, data)
+    labels = read_again(settings)
+    changes = _changes(run, sheets, certain, labels.hierarchy)
+    of_table = is_database(settings)
+    write = write_statements if of_table else write_copy
+    done = write(run, settings, labels, changes, out)
     _tell(done, run, of_table)
 
 
@@ -179,7 +176,7 @@ def _changes(
     from audit.runs.fixes.sheet import Decided, Proposals, read_sheet
     from audit.runs.read import read_run
 
-    proposals = Proposals(read_run(run, unsealed=True))
+    proposals = Proposals(read_run(run))
     found: list[Change] = []
     for sheet, by in sheets:
         found += Decided(proposals, read_sheet(sheet), sheet).changes(hierarchy, by)
@@ -210,7 +207,6 @@ def sample(
         Path | None, Option("Write it as a workbook.", metavar="FILE", writes=True)
     ] = None,
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
-    force: Force = False,
 ) -> None:
     """Draw records of findings among as many others, for coders who do not know which is which."""
     from audit.base.spreadsheets import defused
@@ -220,21 +216,19 @@ def sample(
 
     if csv is None and xlsx is None:
         raise InputError("--csv FILE or --xlsx FILE is required", found="neither")
-    with reading_runs([run], None, force):
-        drawn = Sample(read_run(run, unsealed=True), per_finding, seed).sheet()
-        said = counted(len(drawn), "records")
-        if csv is not None:
-            _write(csv, defused(drawn).write_csv, f"Sheet: {csv} ({said})", overwrite)
-        if xlsx is not None:
-            book = partial(write_blind_book, drawn)
-            _write(xlsx, book, f"Workbook: {xlsx} ({said})", overwrite)
+    drawn = Sample(read_run(run), per_finding, seed).sheet()
+    said = counted(len(drawn), "records")
+    if csv is not None:
+        _write(csv, defused(drawn).write_csv, f"Sheet: {csv} ({said})", overwrite)
+    if xlsx is not None:
+        book = partial(write_blind_book, drawn)
+        _write(xlsx, book, f"Workbook: {xlsx} ({said})", overwrite)
 
 
 def judge_sample(
     run: RunFolder,
     sheet: Annotated[Path, Argument("Sheet of `audit sample` with verdicts.", metavar="FILE")],
     as_json: PrintJson = False,
-    force: Force = False,
 ) -> None:
     """Say what coders confirmed of each finding, and how many records of the data are concerned."""
     from dataclasses import asdict
@@ -245,8 +239,7 @@ def judge_sample(
     from audit.runs.fixes.sheet import read_cells
     from audit.runs.read import read_run
 
-    with reading_runs([run], None, force):
-        found = confirmed(read_run(run, unsealed=True), read_cells(sheet), sheet)
+    found = confirmed(read_run(run), read_cells(sheet), sheet)
     if as_json:
         print_json({"findings": [asdict(one) for one in found]})
     else:

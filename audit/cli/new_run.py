@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -13,13 +12,12 @@ import typer
 from audit.base.errors import RenderError
 from audit.base.machine import give_back_freed_memory, most_memory
 from audit.base.plugins import using
-from audit.base.progress import Clock
+from audit.base.progress import Progress
 from audit.base.remote import allowing
 from audit.base.settings import told_address
 from audit.cli.options import NewRun
-from audit.cli.output import exit_status, print_timings, shown_progress, summarise
+from audit.cli.output import exit_status, shown_progress, summarise
 from audit.cli.rendering import imprint_of, refuse_no_pdf, rendering, tell_no_pdf
-from audit.cli.verify import refuse_broken, seal_key_in
 
 if TYPE_CHECKING:
     from audit.results.result import AuditResult
@@ -32,7 +30,6 @@ def make_run(
     *,
     command: str,
     keep_instances: bool = False,
-    force: bool = False,
     finish: Callable[[AuditResult], None] | None = None,
 ) -> NoReturn:
     """Audit as settings say, write a run, print its summary, and exit."""
@@ -48,13 +45,10 @@ def make_run(
         using(settings.plugins),
         allowing(settings.allow_network),
     ):
-        clock = Clock(progress)
-        result, unrendered = _written(settings, output, force, clock, keep_instances)
+        result, unrendered = _written(settings, output, progress, keep_instances)
     summarise(
         result, output.out, unrendered, as_json=output.as_json, memory=_memory(settings.memory)
     )
-    if output.timings:
-        print_timings(clock.timings())
     if finish is not None:
         finish(result)
     tell_no_pdf(output.pdf, output.out, unrendered, as_json=output.as_json)
@@ -74,22 +68,22 @@ def _memory(asked: int | None) -> dict[str, int] | None:
 def _written(
     settings: Settings,
     output: NewRun,
-    force: bool,
-    progress: Clock,
+    progress: Progress,
     keep_instances: bool,
 ) -> tuple[AuditResult, list[RenderError]]:
     """Write a sealed run; returns its result, and rendering errors."""
     from audit.runs.folder import write_tables, writing_run
     from audit.runs.inputs import stated_policy
     from audit.runs.make import audited
-    from audit.runs.manifest import seal, with_keyed_data
+    from audit.runs.manifest import seal
+    from audit.runs.sealed_run import refuse_broken
 
-    key, stored, started = seal_key_in(output.seal_key), settings.stored(), datetime.now(UTC)
-    seal_run = partial(seal, forced=_broken(settings, force), key=key, settings=stored)
+    refuse_broken([*settings.reference, *settings.protected_with])
+    stored, started = settings.stored(), datetime.now(UTC)
     with writing_run(output.out, overwrite=output.overwrite) as folder:
         policy = stated_policy(settings)
         made = audited(settings, policy, keep_instances=keep_instances, progress=progress)
-        result = with_keyed_data(made.result, key)
+        result = made.result
         give_back_freed_memory()  # of instances, which are let go
         progress("protecting small counts")
         with rendering(
@@ -100,10 +94,5 @@ def _written(
             made.keep(folder)
         progress("sealing")
         command = ["audit", *map(told_address, sys.argv[1:])]
-        seal_run(folder, result, command=command, started=started, timings=progress.timings())
+        seal(folder, result, command=command, started=started, settings=stored)
     return result, unrendered
-
-
-def _broken(settings: Settings, force: bool) -> tuple[str, ...]:
-    """What is broken of the runs that the settings name, if they are read in spite of it."""
-    return refuse_broken([*settings.reference, *settings.protected_with], None, force)

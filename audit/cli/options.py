@@ -33,20 +33,6 @@ JUnitFile: TypeAlias = Annotated[
         writes=True,
     ),
 ]
-SealKeyFile: TypeAlias = Annotated[
-    Path | None,
-    Option("File with a key of 16 bytes or more, for digests of data.", OUTPUT, metavar="FILE"),
-]
-Force: TypeAlias = Annotated[
-    bool, Option("Continue with a run that is not as it was sealed.", OUTPUT, after="seal_key")
-]
-ForceTogether: TypeAlias = Annotated[
-    bool,
-    Option(
-        "Continue with runs that are not as they were sealed, or that together tell small counts.",
-        flag="--force",
-    ),
-]
 AsJson: TypeAlias = Annotated[
     bool, Option("Print a machine-readable summary.", OUTPUT, flag="--json")
 ]
@@ -62,9 +48,7 @@ class NewRun:
     overwrite: Annotated[bool, Option("Replace an earlier run.", OUTPUT)] = False
     pdf: WritePdf = None
     junit: JUnitFile = None
-    seal_key: SealKeyFile = None
     as_json: AsJson = False
-    timings: Annotated[bool, Option("Print how long each step took.", OUTPUT)] = False
     quiet: Quiet = False
 
 

@@ -147,7 +147,6 @@ def _identity(identity: Mapping[str, Any], side: str = "") -> dict[str, str]:
     data, hierarchy, policy = (identity[name] for name in ("data", "hierarchy", "policy"))
     facts = {
         "data.format": data["format"],
-        "data.hmac_sha256": data["hmac_sha256"],
         "hierarchy.name": hierarchy["name"],
         "hierarchy.sha256": hierarchy["sha256"],
         "policy.name": policy["name"],

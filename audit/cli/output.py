@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from pathlib import Path
@@ -272,17 +272,6 @@ def summarise(
             f"Memory: the process took {took} MB, {more} MB more than --memory {asked}MB, "
             "which the counts alone keep to."
         )
-
-
-def print_timings(timings: Iterable[Mapping[str, Any]]) -> None:
-    """Print how long each stage of an audit took, and its steps, on standard error."""
-    stages: dict[str, list[Mapping[str, Any]]] = {}
-    for one in timings:
-        stages.setdefault(one["stage"], []).append(one)
-    for stage, steps in stages.items():
-        seconds, spent = (sum(s[k] for s in steps) for k in ("seconds", "processor_seconds"))
-        named = ", ".join(f"{one['step']} {one['seconds']:.2f}" for one in steps)
-        typer.echo(f"{stage:8}{seconds:7.2f} s, of processors {spent:.2f} s: {named}", err=True)
 
 
 def print_report_place(path: Path, unrendered: list[RenderError], *, as_json: bool = False) -> None:

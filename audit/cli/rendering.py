@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -42,15 +43,20 @@ def _imprint(manifest: Mapping[str, Any]) -> Imprint:
 
 
 def rendered_again(
-    name: str, shared: Mapping[str, Any], manifest: Mapping[str, Any], moment: datetime | None
+    name: str, shared: Mapping[str, Any], manifest: Mapping[str, Any], kept: bytes
 ) -> bytes:
-    """The bytes of a report of a run, rendered from what its ``result.json`` and manifest say."""
+    """The bytes of a report of a run, rendered from what its ``result.json`` and manifest say.
+
+    A PDF is made at the moment that the one which is kept states.
+    """
     if name.endswith(".html"):
         from audit._reports.html import html_text
 
         return html_text(shared, _imprint(manifest)).encode()
     from audit._reports.pdf.pdf import pdf_bytes
 
+    stated = re.search(rb"CreationDate ?\(D:(\d{14})", kept)
+    moment = datetime.strptime(f"{stated[1].decode()}+0000", "%Y%m%d%H%M%S%z") if stated else None
     return pdf_bytes(shared, _imprint(manifest), moment)
 
 

@@ -19,7 +19,7 @@ from audit.base.errors import InputError, OutputError
 from audit.base.machine import MOST_CORES
 from audit.base.settings import LARGE_DATA, OUTPUT, Argument, Option
 from audit.cli.new_run import make_run
-from audit.cli.options import Force, KeepInstances, NewRun, Quiet, WritePdf
+from audit.cli.options import KeepInstances, NewRun, Quiet, WritePdf
 from audit.runs.settings import Settings
 
 
@@ -27,7 +27,6 @@ def run(
     settings: Settings,
     output: NewRun,
     keep_instances: KeepInstances = False,
-    force: Force = False,
     jobs: Annotated[
         int | None,
         Option(
@@ -58,7 +57,6 @@ def run(
         output,
         command="run",
         keep_instances=keep_instances,
-        force=force,
     )
 
 

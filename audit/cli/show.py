@@ -14,9 +14,8 @@ from audit.base.errors import InputError, printable
 from audit.base.limits import USUAL, limits
 from audit.base.plurals import counted
 from audit.base.settings import Argument, Option
-from audit.cli.options import Force, RunFolder
+from audit.cli.options import RunFolder
 from audit.cli.output import print_shown, write_lines
-from audit.cli.verify import reading_runs
 from audit.runs.settings import Limits
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ def show(
         Path | None, Option("Write the tree as an HTML page instead.", metavar="FILE", writes=True)
     ] = None,
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
-    force: Force = False,
     limit: Limits = USUAL,
 ) -> None:
     """Draw labels and predictions of one instance in one tree, with hits and misses marked."""
@@ -41,8 +39,8 @@ def show(
 
     if overwrite and html is None:
         raise InputError("--overwrite needs --html", found="--overwrite alone")
-    with limits(**limit), reading_runs([run], None, force):
-        tree = read_instance(run, instance, unsealed=True)
+    with limits(**limit):
+        tree = read_instance(run, instance)
         if html is None:
             _print_tree(tree, instance, least)
         else:
@@ -75,7 +73,6 @@ def cases(
         Path | None, Option("Write the cases as CSV instead.", metavar="FILE", writes=True)
     ] = None,
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
-    force: Force = False,
 ) -> None:
     """List the instances behind a finding of a run, or count those behind each finding."""
     from audit.cli.terminal.listings import case_summary
@@ -86,20 +83,19 @@ def cases(
         raise InputError("--sample needs FINDING or --csv", found="neither")
     if overwrite and csv is None:
         raise InputError("--overwrite needs --csv", found="--overwrite alone")
-    with reading_runs([run], None, force):
-        result = read_run(run, unsealed=True)
-        found = cases_of(result, finding)
-        if sample:
-            found = drawn(found, sample, seed)
-        if csv is not None:
-            write_csv(records_behind(result, found), csv, overwrite=overwrite)
-            typer.echo(f"Cases: {csv}")
-        elif finding is None:
-            print_shown(case_summary(listed(result)))
-        else:
-            ids = found.collect(engine="streaming")["instance"].to_list()
-            heading = f"{counted(len(ids), result.called)} behind {finding}"
-            _print_cases(heading, ids, records_behind(result, found))
+    result = read_run(run)
+    found = cases_of(result, finding)
+    if sample:
+        found = drawn(found, sample, seed)
+    if csv is not None:
+        write_csv(records_behind(result, found), csv, overwrite=overwrite)
+        typer.echo(f"Cases: {csv}")
+    elif finding is None:
+        print_shown(case_summary(listed(result)))
+    else:
+        ids = found.collect(engine="streaming")["instance"].to_list()
+        heading = f"{counted(len(ids), result.called)} behind {finding}"
+        _print_cases(heading, ids, records_behind(result, found))
 
 
 def _print_cases(heading: str, ids: Sequence[str], told: Iterator[Any]) -> None:

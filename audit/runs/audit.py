@@ -361,7 +361,7 @@ def _applied(check: Check, measured: Measurements, behind: _Behind) -> CheckResu
 
 def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str, Any]:
     return {
-        "data": {"hmac_sha256": None, "format": origin.format, "title": policy.title},
+        "data": {"format": origin.format, "title": policy.title},
         "hierarchy": {
             "name": hierarchy.name,
             "sha256": hierarchy.sha256,

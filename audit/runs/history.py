@@ -154,7 +154,6 @@ def _run(run: SharedRun, place: int) -> _Row:
         "min_cell": run.shared["policy"]["min_cell"],
         "policy": identity["policy"]["name"],
         "tool": f"{identity['tool']['name']} {identity['tool']['version']}",
-        "broken": list(run.faults),
     }
 
 

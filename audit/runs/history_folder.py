@@ -95,7 +95,6 @@ def seal_history(
     runs: Sequence[Path],
     command: Sequence[str],
     started: datetime,
-    forced: Sequence[str] = (),
 ) -> None:
     """Write the manifest: digests of the runs' ``result.json`` and of every file of the folder."""
     write_manifest(
@@ -109,9 +108,5 @@ def seal_history(
             "command": list(command),
             "host": socket.gethostname(),
             "started": started.isoformat(timespec="seconds"),
-            "forced": [
-                *(f"{run['name']}: {one}" for run in history["runs"] for one in run["broken"]),
-                *forced,
-            ],
         },
     )

@@ -94,7 +94,7 @@ def kept_instance(run: str | Path, instance: str) -> pl.DataFrame:
     return pl.scan_parquet(path).filter(pl.col("instance") == instance).collect()
 
 
-def read_instance(run: str | Path, instance: str, *, unsealed: bool = False) -> InstanceTree:
+def read_instance(run: str | Path, instance: str) -> InstanceTree:
     """The labels and predictions of one instance of a run, in one tree.
 
     Values are added up as the policy says that the run was counted with.
@@ -102,12 +102,11 @@ def read_instance(run: str | Path, instance: str, *, unsealed: bool = False) -> 
     Args:
         run: Folder of the run.
         instance: Id of the instance.
-        unsealed: As in `audit.read_run`.
 
     Raises:
         InputError: If the run kept no instances, or not this one; also as `audit.read_run`.
     """
-    result = read_run(run, unsealed=unsealed)
+    result = read_run(run)
     rows = kept_instance(run, instance)
     if rows.is_empty():
         raise InputError(

@@ -36,7 +36,7 @@ def seal(
     started: datetime,
     settings: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write both manifests: digests of inputs and outputs, versions, the command, settings, times."""
+    """Write both manifests: digests of inputs and outputs, versions, command, settings, times."""
     write_restricted_manifest(folder, result)
     manifest = {
         "schema_version": SCHEMA_VERSION,

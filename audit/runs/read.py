@@ -44,7 +44,7 @@ from audit.runs.folder import (
     refuse_no_run,
 )
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
-from audit.runs.sealed_run import SHARED_ALONE, broken_of
+from audit.runs.sealed_run import SHARED_ALONE, refuse_broken
 
 _OF_DAMAGE = (
     *(AttributeError, LookupError, TypeError, ValueError),
@@ -79,7 +79,7 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
             result = _read(folder, shared)
             result.pair_table.refuse_damage()
             return result
-    broken_of([folder])
+    refuse_broken([folder])
     return _read(folder, shared)
 
 

@@ -385,7 +385,7 @@ class Settings(HierarchyShape):
 class Judging(Stored):
     """The settings for judging an existing run, and the day of it."""
 
-    policy: Annotated[Path, Option("Policy file (TOML).")]
+    policy: Annotated[Path | None, Option("Judge the run again by this policy (TOML).")] = None
     reference: ReferenceRuns = ()
     same_hierarchy: SameHierarchy = False
     today: date = field(default_factory=judging_date)

@@ -25,7 +25,6 @@ class SharedRun:
 
     Args:
         started: When the audit began, in UTC; None if its manifest does not say.
-        faults: What is not as it was sealed, where it is read in spite of that.
         given_title: The title that the run was given; empty without one.
     """
 
@@ -33,7 +32,6 @@ class SharedRun:
     started: datetime | None
     shared: Mapping[str, Any]
     seal: str
-    faults: tuple[str, ...] = ()
     given_title: str = ""
 
     @property
@@ -42,9 +40,9 @@ class SharedRun:
         return self.given_title or self.shared["identity"]["data"]["title"] or ""
 
 
-def read_shared_runs(folders: Sequence[Path], *, forced: bool = False) -> tuple[SharedRun, ...]:
+def read_shared_runs(folders: Sequence[Path]) -> tuple[SharedRun, ...]:
     """Read the shared files of runs; nothing in ``restricted/`` is opened."""
-    return tuple(_read(folder, forced=forced) for folder in folders)
+    return tuple(map(_read, folders))
 
 
 def in_order(runs: Sequence[SharedRun], *, as_named: bool) -> list[SharedRun]:
@@ -65,19 +63,14 @@ def whole_runs(
     return {str(folder): read_run(folder, unsealed=True) for folder in whole}
 
 
-def _read(folder: Path, *, forced: bool) -> SharedRun:
+def _read(folder: Path) -> SharedRun:
     if not folder.is_dir():
         raise no_run(folder)
     run = SealedRun(folder)
     if run.kind is not RUN or RESULT not in run.found or MANIFEST not in run.found:
         raise no_run(folder)
-    faults = run.faults(restricted=False, remade=(HTML, PDF))
+    refuse_faults(folder, run.faults(restricted=False, remade=(HTML, PDF)))
     manifest = run.manifest
-    forced_before = manifest.forced if manifest else ()
-    if forced_before:
-        faults = (*faults, f"sealed in spite of: {'; '.join(forced_before)}")
-    if not forced:
-        refuse_faults(folder, faults)
     if run.schema_errors:
         raise InputError(
             f"a {RESULT} that holds to its schema is required",
@@ -91,7 +84,6 @@ def _read(folder: Path, *, forced: bool) -> SharedRun:
         started=_moment(stated.get("started")),
         shared=json.loads(run.content(RESULT)),
         seal=str(stated.get("seal", "")),
-        faults=faults,
         given_title=(settings.title if settings else None) or "",
     )
 

@@ -50,7 +50,7 @@ def write_pairs(run: Path, file: Path, *, overwrite: bool) -> int:
 
     The metadata of the file says under ``sharing`` that it is not for sharing.
     """
-    pairs = read_run(run, unsealed=True).pairs
+    pairs = read_run(run).pairs
     with replacing(file, overwrite=overwrite) as begun:
         pairs.sink_parquet(begun, metadata={"sharing": "exact counts, not for sharing"})
         return int(pl.scan_parquet(begun).select(pl.len()).collect().item())

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import audit
-from fixtures.doors import command, made, refused
+from fixtures.doors import made, refused
 from fixtures.held import held, read_json, sha256
 
 
@@ -21,20 +21,13 @@ def test_a_report_is_made_again_and_all_else_stays(small: Path, tmp_path: Path) 
     assert not [one for one in audit.verify_run(run) if one.outcome == "does not hold"]
 
 
-def test_a_lost_or_foreign_report_is_replaced_only_if_that_is_forced(
-    small: Path, tmp_path: Path
-) -> None:
+def test_a_foreign_report_is_no_report_of_the_run(small: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(small / "first", tmp_path / "run"))
     (run / "report.html").write_text("mine")
     before = held(run)
 
     refused("report", run, "--no-pdf")
     assert held(run) == before
-    assert command("report", run, "--no-pdf", "--force").exit_code == 0
-    assert held(run)["report.html"] == held(small / "first")["report.html"]
-    assert read_json(run / "manifest.json")["forced"]
-    failing = [one.name for one in audit.verify_run(run) if one.outcome == "does not hold"]
-    assert failing == ["manifest"]
 
 
 def test_a_run_that_python_wrote_gets_its_report(small: Path, tmp_path: Path) -> None:

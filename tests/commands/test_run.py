@@ -179,8 +179,6 @@ def test_settings_are_written_down_as_they_were_given(small: Path, tmp_path: Pat
     assert {name: manifest["settings"][name] for name in stated} == stated
     assert manifest["command"][0] == "audit"
     assert manifest["started"] <= manifest["finished"]
-    assert {one["stage"] for one in manifest["timings"]} >= {"read", "count", "check", "write"}
-    assert all(one["seconds"] >= 0 for one in manifest["timings"])
     assert manifest["versions"]["polars"] == pl.__version__
 
 

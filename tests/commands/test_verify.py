@@ -16,10 +16,7 @@ from fixtures.doors import command, made, refused
 from fixtures.held import held, read_json, sha256
 from fixtures.small_release import options
 
-STEPS = (
-    *("manifest", "files", "restricted", "schema", "tables", "counts"),
-    *("report.html", "report.pdf", "inputs", "recomputation"),
-)
+STEPS = ("files", "restricted", "tables", "inputs", "recomputation", "reports")
 FAILS = "does not hold"
 RUNS = ("first", "second_grouped", "second_modelled", "second_referred")
 
@@ -51,18 +48,14 @@ def test_a_fresh_run_holds(small: Path, name: str) -> None:
     found = outcomes(small / name)
 
     assert [*found] == [*STEPS]
-    assert {step for step, outcome in found.items() if outcome == "holds"} == {
-        *("manifest", "files", "schema", "tables", "counts", "report.html")
-    }
-    assert FAILS not in found.values()
+    assert [*found.values()] == ["holds"] * 3 + ["not checked"] * 3
     assert [(one.name, one.outcome) for one in audit.verify_run(small / name)] == [*found.items()]
 
 
 def test_a_run_that_is_made_again_gives_the_same(small: Path) -> None:
     found = outcomes(small / "second_modelled", "--recompute")
 
-    assert found["recomputation"] == "holds"
-    assert FAILS not in found.values()
+    assert [*found.values()] == ["holds"] * len(STEPS)
 
 
 def test_data_that_moved_are_found_where_they_are(small: Path, tmp_path: Path) -> None:
@@ -120,38 +113,17 @@ def changed(run: Path, table: str, **columns: pl.Expr) -> None:
     pl.read_parquet(file).with_columns(**columns).write_parquet(file)
 
 
-def support_above_a_parent(run: Path) -> None:
+def another_count(run: Path) -> None:
     mammals = pl.col("node") == "mammal"
     changed(run, "nodes", support=pl.when(mammals).then(199).otherwise("support"))
 
 
-def labels_beyond_support(run: Path) -> None:
-    changed(run, "nodes", direct=pl.col("support") + 1)
-
-
-def joint_beyond_supports(run: Path) -> None:
+def another_pair(run: Path) -> None:
     changed(run, "pairs", joint=pl.col("joint") + 300)
-
-
-def part_beyond_its_whole(run: Path) -> None:
-    changed(run, "residuals", k=pl.col("n") + 1)
-
-
-def whole_beyond_its_node(run: Path) -> None:
-    changed(run, "residuals", n=pl.col("n") + 200)
-
-
-def another_policy(run: Path) -> None:
-    file = run / "restricted" / "policy.json"
-    file.write_text(file.read_text("utf-8").replace('"one or the other"', '"another"'), "utf-8")
 
 
 def another_title(run: Path) -> None:
     changed(run, "nodes", title=pl.col("title").str.replace("Dog", "Hound"))
-
-
-def a_stranger(run: Path) -> None:
-    (run / "restricted" / "notes.txt").write_text("mine")
 
 
 def another_sentence(run: Path) -> None:
@@ -165,22 +137,17 @@ def another_ledger(run: Path) -> None:
 
 
 FORGED: dict[Callable[[Path], None], set[str]] = {
-    support_above_a_parent: {"tables", "counts"},
-    labels_beyond_support: {"tables", "counts"},
-    joint_beyond_supports: {"tables", "counts"},
-    part_beyond_its_whole: {"tables", "counts"},
-    whole_beyond_its_node: {"tables", "counts"},
-    another_policy: {"tables"},
+    another_count: {"tables"},
+    another_pair: {"tables"},
     another_title: {"tables"},
-    a_stranger: {"tables"},
-    another_sentence: {"report.html"},
-    another_ledger: {"report.html"},
+    another_sentence: {"reports"},
+    another_ledger: {"recomputation", "reports"},
 }
-"""What somebody may change who seals it anew, and the steps that notice."""
+"""What somebody may change who seals it anew, and the steps that notice with the data."""
 
 
 @pytest.mark.parametrize("forge", FORGED, ids=lambda forge: forge.__name__)
-def test_what_is_sealed_anew_must_agree_with_itself(
+def test_what_is_sealed_anew_is_not_what_the_data_give(
     small: Path, tmp_path: Path, forge: Callable[[Path], None]
 ) -> None:
     run = tmp_path / "run"
@@ -190,7 +157,7 @@ def test_what_is_sealed_anew_must_agree_with_itself(
 
     forge(run)
     resealed(run)
-    found = outcomes(run, status=1)
+    found = outcomes(run, "--recompute", status=1)
 
     assert found["files"] == "holds"
     assert {step for step, outcome in found.items() if outcome == FAILS} == FORGED[forge]
@@ -234,7 +201,7 @@ def test_verifying_changes_nothing(small: Path, tmp_path: Path) -> None:
     assert held(small / "first") == before
 
 
-def test_a_changed_run_is_read_only_if_that_is_forced(small: Path, tmp_path: Path) -> None:
+def test_a_changed_run_is_not_read(small: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(small / "first", run)
     with (run / "restricted" / "policy.json").open("a") as stream:
@@ -243,5 +210,4 @@ def test_a_changed_run_is_read_only_if_that_is_forced(small: Path, tmp_path: Pat
     with pytest.raises(audit.AuditError):
         audit.read_run(run)
     assert "policy.json" in refused("cases", run)
-    assert made("cases", run, "--force") == made("cases", small / "first")
     assert audit.read_run(run, unsealed=True).ledger["instances"] == 200

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from audit import _reports as reports
 from audit._reports.chapters.verdict import verdict as verdict_of
@@ -22,7 +22,6 @@ from audit._reports.pdf import pdf
 from audit.base.errors import RenderError
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check
-from audit.cli.app import app
 from audit.measure.measure import Measurements
 from audit.results.findings import CheckResult
 from audit.runs import audit as run_module
@@ -648,18 +647,3 @@ def test_min_cell_of_the_command_line_overrules_the_policy(
     applied = json.loads((out / "result.json").read_text())["policy"]
 
     assert (applied["min_cell"], applied["max_findings"]) == (3, 7)
-
-
-def test_timings_are_printed_beside_the_summary_and_stand_in_the_manifest(
-    toy_files: tuple[Path, Path], tmp_path: Path
-) -> None:
-    labels, hierarchy = map(str, toy_files)
-    command = ["run", labels, "--hierarchy", hierarchy, "--out", str(tmp_path / "run"), "--no-pdf"]
-    done = CliRunner().invoke(app, [*command, "--timings"])
-    kept = json.loads((tmp_path / "run" / "manifest.json").read_bytes())["timings"]
-
-    assert done.exit_code == 0, done.output
-    told = [line.split()[0] for line in done.stderr.splitlines() if " s, of processors " in line]
-    assert told == ["read", "count", "judge", "check", "protect", "write", "render"]
-    assert {one["stage"] for one in kept} == set(told)
-    assert all(0 <= one["seconds"] < 60 for one in kept)

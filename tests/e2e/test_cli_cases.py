@@ -95,7 +95,7 @@ def test_they_are_sealed_and_kept_where_a_run_is_judged_again(run: Path, tmp_pat
     policy = tmp_path / "policy.toml"
     policy.write_text('[severities]\nunknown_code = "note"\n')
 
-    assert audit("judge", run, "--overwrite", "--policy", policy, "--no-pdf").exit_code == 0
+    assert audit("report", run, "--overwrite", "--policy", policy, "--no-pdf").exit_code == 0
     assert (run / "restricted" / "cases.parquet").read_bytes() == before
     assert audit("verify", run).exit_code == 0
     assert ids(audit("cases", run, "unknown_code:refused")) == ["Eve-59", "Fay-61"]
@@ -111,7 +111,7 @@ def test_a_finding_without_instances_has_no_lines(run: Path, tmp_path: Path) -> 
     policy.write_text(
         '[[waivers]]\ncheck = "lost_zero"\nowner = "Ada"\nreason = "So."\nexpires = 2000-01-01\n'
     )
-    assert audit("judge", run, "--overwrite", "--policy", policy, "--no-pdf").exit_code == 0
+    assert audit("report", run, "--overwrite", "--policy", policy, "--no-pdf").exit_code == 0
     (expired,) = [one.strip() for one in ids(audit("cases", run)) if one[2:].startswith("waiver_e")]
 
     assert ids(audit("cases", run, expired)) == []

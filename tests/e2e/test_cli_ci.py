@@ -50,7 +50,7 @@ def test_every_command_with_a_verdict_writes_a_file(data: Path, fail_on: str, st
     assert done.exit_code == status, done.output
     assert audit(*RUN, "--out", "b").exit_code == 0
     others = {
-        "judge": ("judge", "b", "--overwrite", "--policy", "policy.toml", "--no-pdf"),
+        "report": ("report", "b", "--overwrite", "--policy", "policy.toml", "--no-pdf"),
         "compare": ("compare", "b", "a", "--out", "c"),
         "verify": ("verify", "a"),
         "lint": ("lint", "tree.csv"),
@@ -62,7 +62,7 @@ def test_every_command_with_a_verdict_writes_a_file(data: Path, fail_on: str, st
 
     checks = json.loads(Path("a/result.json").read_text())["checks"]
     (unknown,) = (check for check in checks if check["name"] == "unknown_code")
-    for name in ("run", "judge"):
+    for name in ("run", "report"):
         found = suite(f"{name}.xml")
         (failure,) = found.iterfind("testcase[@name='unknown_code']/failure")
         assert failure.get("message") == unknown["findings"][0]["statement"]
@@ -110,11 +110,11 @@ def test_the_title_that_was_given_names_file_and_summary(
     audit(*RUN, "--out", "a", "--title", "Spring", "--junit", "run.xml")
     audit(*RUN, "--out", "b", "--title", "Autumn")
     audit(
-        "judge", "b", "--overwrite", "--policy", "policy.toml", "--no-pdf", "--junit", "judge.xml"
+        "report", "b", "--overwrite", "--policy", "policy.toml", "--no-pdf", "--junit", "report.xml"
     )
     audit("compare", "a", "b", "--out", "c", "--junit", "compare.xml")
 
-    titles = {"run": "Spring", "judge": "Autumn", "compare": "Autumn"}
+    titles = {"run": "Spring", "report": "Autumn", "compare": "Autumn"}
     for name, title in titles.items():
         stated = suite(f"{name}.xml").find("properties/property[@name='title']")
         assert stated is not None

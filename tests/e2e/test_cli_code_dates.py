@@ -119,7 +119,7 @@ def test_a_changed_table_is_told_by_verify_and_refused_by_judge(place: Path) -> 
     try:
         verified = audit("verify", place / "run", "--recompute")
         judged = audit(
-            "judge", place / "run", "--overwrite", "--policy", place / "policy.toml", "--no-pdf"
+            "report", place / "run", "--overwrite", "--policy", place / "policy.toml", "--no-pdf"
         )
     finally:
         table.write_text(DATES)
@@ -138,7 +138,7 @@ def test_a_judged_run_is_made_again_with_its_dates(place: Path, tmp_path: Path) 
     (desk / "again.toml").write_text(f'{STATED}[severities]\nretired_code = "error"\n')
     assert run(place, place / "release", "judged").exit_code == 0
     judged = audit(
-        "judge", place / "judged", "--overwrite", "--policy", desk / "again.toml", "--no-pdf"
+        "report", place / "judged", "--overwrite", "--policy", desk / "again.toml", "--no-pdf"
     )
     assert judged.exit_code == 0, judged.output
     done = audit("verify", place / "judged", "--recompute", "--json")

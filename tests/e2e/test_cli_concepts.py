@@ -113,7 +113,7 @@ def test_verify_report_judge_and_cases_work_on_the_run(files: Files, alone: Any)
     assert "i0240" in listed.output
     policy = files.folder / "strict.toml"
     policy.write_text('[false_discovery_rate]\nvalue = 0.0\nreason = "None."\n')
-    assert audit("judge", folder, "--overwrite", "--policy", policy, "--no-pdf").exit_code == 0
+    assert audit("report", folder, "--overwrite", "--policy", policy, "--no-pdf").exit_code == 0
     judged = json.loads((folder / "result.json").read_bytes())
     assert findings(judged)["concept_entangled"] == []
     assert judged["concepts"] == alone["concepts"]

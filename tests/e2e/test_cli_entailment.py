@@ -104,7 +104,7 @@ def test_verify_report_judge_and_cases_work_on_the_run(
     assert cases.exit_code == 0, cases.output
     assert audit("report", run, "--no-pdf").exit_code == 0
     judged = audit(
-        "judge", run, "--overwrite", "--policy", policy, "--fail-on", "error", "--no-pdf"
+        "report", run, "--overwrite", "--policy", policy, "--fail-on", "error", "--no-pdf"
     )
     assert judged.exit_code == 1, judged.output
 

@@ -118,7 +118,7 @@ def test_verify_report_and_judge_work_on_the_run(files: Files, alone: Any) -> No
         '[[waivers]]\ncheck = "evidence_ignored"\nnode = "b"\nowner = "me"\nreason = "Known."\n'
         "expires = 2999-01-01\n"
     )
-    assert audit("judge", folder, "--overwrite", "--policy", policy, "--no-pdf").exit_code == 0
+    assert audit("report", folder, "--overwrite", "--policy", policy, "--no-pdf").exit_code == 0
     judged = json.loads((folder / "result.json").read_bytes())
     assert judged["checks"][0]["status"] == "pass"
     assert judged["explanations"] == alone["explanations"]

@@ -270,7 +270,7 @@ def test_a_run_is_called_as_its_report_is(run: Path, tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text('title = "Wards in June"\n')
     judged = CliRunner().invoke(
-        app, ["judge", str(run), "--overwrite", "--policy", str(policy), "--no-pdf"]
+        app, ["report", str(run), "--overwrite", "--policy", str(policy), "--no-pdf"]
     )
     assert judged.exit_code == 0, judged.output
     done = CliRunner().invoke(app, ["explore", str(run), "--static", str(tmp_path / "public")])

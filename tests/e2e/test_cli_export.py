@@ -110,5 +110,3 @@ def test_a_shared_copy_gives_the_same_tables(run: Run) -> None:
     told = command("export", copy, "--csv", run.folder / "changed")
     assert (told.exit_code, (run.folder / "changed").exists()) == (2, False)
     assert "changed: 'result.json'" in told.output
-    told = command("export", copy, "--csv", run.folder / "changed", "--force")
-    assert "Continued in spite of: changed: 'result.json'" in told.output

@@ -45,7 +45,7 @@ class Desk:
 
     def judged(self, text: str, *options: object) -> Result:
         return audit(
-            "judge", self.run, "--overwrite", "--policy", self.policy(text), "--no-pdf", *options
+            "report", self.run, "--overwrite", "--policy", self.policy(text), "--no-pdf", *options
         )
 
     def bytes(self) -> dict[str, bytes]:
@@ -96,7 +96,7 @@ def test_a_key_left_out_keeps_what_the_run_was_made_with(desk: Desk) -> None:
 
 def test_it_writes_beside_the_run_unless_it_is_to_replace_it(desk: Desk, tmp_path: Path) -> None:
     policy, before = desk.policy("max_findings = 7"), desk.bytes()
-    asked = ("judge", desk.run, "--policy", policy, "--no-pdf")
+    asked = ("report", desk.run, "--policy", policy, "--no-pdf")
 
     refused(audit(*asked), "neither --out nor --overwrite")
     assert audit(*asked, "--out", tmp_path / "judged").exit_code == 0

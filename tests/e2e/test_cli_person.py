@@ -81,7 +81,7 @@ def test_the_report_prints_the_rules_that_were_applied(place: Path) -> None:
 
 def test_a_run_is_not_judged_again_by_other_columns(place: Path) -> None:
     (place / "other.toml").write_text(POLICY.replace('female = "F"', 'female = "W"'))
-    done = audit("judge", place / "run", "--overwrite", "--policy", place / "other.toml")
+    done = audit("report", place / "run", "--overwrite", "--policy", place / "other.toml")
 
     assert done.exit_code == 2
     assert "person differs from the run's" in " ".join(done.stderr.split())

@@ -125,13 +125,15 @@ def test_it_is_made_again_from_its_inputs(made: Desk) -> None:
 
 def test_a_judged_run_is_still_protected(desk: Desk) -> None:
     run = desk.folder / "second"
-    judged = audit("judge", run, "--overwrite", "--policy", desk.folder / "strict.toml", "--no-pdf")
+    judged = audit(
+        "report", run, "--overwrite", "--policy", desk.folder / "strict.toml", "--no-pdf"
+    )
     again = audit("report", run, "--no-pdf")
 
     assert judged.exit_code == 2, "limits that need counting are refused"
     assert again.exit_code == 0
     desk.write("few.toml", "max_findings = 1\n" + POLICY % (9, 9))
-    judged = audit("judge", run, "--overwrite", "--policy", desk.folder / "few.toml", "--no-pdf")
+    judged = audit("report", run, "--overwrite", "--policy", desk.folder / "few.toml", "--no-pdf")
     assert judged.exit_code == 0, judged.output
     assert desk.read("second").known != Known()
     assert told_together(desk.read("first"), desk.read("second")) == []

@@ -244,15 +244,12 @@ def severities_table(policy: Mapping[str, Any]) -> Table | None:
 
 
 def digests(identity: Mapping[str, Any]) -> Facts:
-    """The sha256 digests in the identity; that of the data is keyed."""
-    data = identity["data"]["hmac_sha256"]
-    keyed = (("Data, keyed", data),) if data else ()
-    plain = (
+    """The sha256 digests in the identity."""
+    return tuple(
         (capitalised(part), facts["sha256"])
         for part, facts in identity.items()
         if isinstance(facts, Mapping) and "sha256" in facts
     )
-    return (*keyed, *plain)
 
 
 def provenance_table(identity: Mapping[str, Any], result_sha256: str) -> Table:

@@ -108,9 +108,6 @@ def limits(history: Mapping[str, Any]) -> tuple[str, ...]:
             f"those that withhold less than the strictest, below {history['min_cell']}, the "
             "metrics and sentences are left out; their own reports have them."
         )
-    broken = [run["name"] for run in history["runs"] if run["broken"]]
-    if broken:
-        notes.append(f"Read although not as they were sealed: {listed(broken)}.")
     return tuple(notes)
 
 

@@ -61,8 +61,7 @@ class OpenedRun:
 
     Args:
         day: Day that the run was made or judged; None if it is not known.
-        judged_with: Options besides the policy that `audit judge` needs to judge it again as it
-            was.
+        judged_with: Options besides the policy that judge it again as it was.
         restricted: Its restricted tables; None where there is only what may be shared.
         shows_instances: Whether single instances were asked for, and the run keeps them.
     """
@@ -206,7 +205,6 @@ def open_run(
     day: date | None = None,
     show_instances: bool = False,
     media: Path | None = None,
-    unsealed: bool = False,
 ) -> OpenedRun:
     """A run to look at; without its restricted folder, its shared view alone."""
     refuse_no_run(folder)
@@ -219,8 +217,8 @@ def open_run(
             hint="make it with: audit run ... --keep-instances, or leave out --show-instances",
         )
     if not (folder / RESTRICTED).is_dir():
-        return open_shared(folder, name, day=day, unsealed=unsealed)
-    result = read_run(folder, unsealed=unsealed)
+        return open_shared(folder, name, day=day)
+    result = read_run(folder)
     parts = {part.name: part_tables(folder, part) for part in result.analyses}
     return OpenedRun(
         name,
@@ -245,21 +243,18 @@ def _partners(folder: Path, result: AuditResult) -> Mapping[Source, Partners]:
     return found
 
 
-def open_shared(
-    folder: Path, name: str, *, day: date | None = None, unsealed: bool = False
-) -> OpenedRun:
+def open_shared(folder: Path, name: str, *, day: date | None = None) -> OpenedRun:
     """What may be shared of a run, whatever else is there; arguments as in `open_run`."""
     refuse_no_run(folder)
-    refuse_faults(folder, () if unsealed else SealedRun(folder).faults(restricted=False))
+    refuse_faults(folder, SealedRun(folder).faults(restricted=False))
     return OpenedRun(name, str(folder), read_shared(folder), day, _judged_with(folder))
 
 
 def _judged_with(folder: Path) -> Sequence[str]:
-    """The earlier runs that a run was judged beside, and the key that it was sealed with."""
+    """The earlier runs that a run was judged beside."""
     run = SealedRun(folder)
     read = (str(one.path.parent) for one in run.inputs if one.role == "reference")
-    beside = [typed for one in read for typed in ("--reference", one)]
-    return [*beside, "--seal-key", "FILE"] if run.keyed else beside
+    return [typed for one in read for typed in ("--reference", one)]
 
 
 def _shared_findings(shared: Mapping[str, Any]) -> Sequence[Row]:

@@ -25,7 +25,6 @@ def open_beside(
     folders: Sequence[Path],
     titles: Sequence[str],
     *,
-    unsealed: bool = False,
     same_hierarchy: bool = False,
 ) -> RunsBeside:
     """Open runs beside the one that is looked at.
@@ -36,14 +35,11 @@ def open_beside(
         InputError: As `open_run` for each of them; if a run is there twice, or the runs have
             different hierarchies.
     """
-    shared = read_shared_runs(folders, forced=unsealed)
+    shared = read_shared_runs(folders)
     history = history_of(shared, same_hierarchy=same_hierarchy)
     opened = open_run if first.in_full else open_shared
     names = distinct_titles(titles, folders)
-    others = [
-        opened(folder, name, unsealed=unsealed)
-        for folder, name in zip(folders[1:], names[1:], strict=True)
-    ]
+    others = [opened(folder, name) for folder, name in zip(folders[1:], names[1:], strict=True)]
     by_time = history["order"] == "time"
     return RunsBeside(
         names,

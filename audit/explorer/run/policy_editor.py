@@ -26,7 +26,7 @@ from audit.runs.analyses import CHECK_NAMES
 _DECIDED: Mapping[str, Decided] = {"accept": "accepted", "waive": "waived", "fix": "to_fix"}
 _VERDICTS = {decided: verdict for verdict, decided in _DECIDED.items()}
 _MARK = "\ufeff"
-_FIRST_LINE = "# What this run is judged by: `audit judge RUN --policy` reads this file.\n"
+_FIRST_LINE = "# What this run is judged by: `audit report RUN --policy` reads this file.\n"
 
 
 @dataclass(frozen=True, slots=True)

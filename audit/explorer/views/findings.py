@@ -286,7 +286,7 @@ def show_written(site: Site, request: Request) -> Response:
 def _command(run: str, policy: str, options: Sequence[str]) -> str:
     """The command that judges the run again by the policy file, as a shell takes it."""
     folder = f"./{run}" if run.startswith("-") else run
-    return shlex.join(["audit", "judge", folder, "--overwrite", "--policy", policy, *options])
+    return shlex.join(["audit", "report", folder, "--overwrite", "--policy", policy, *options])
 
 
 def _answering(answer: _Answer, site: Site) -> Callable[[Request], Awaitable[Response]]:

@@ -42,8 +42,8 @@ def causes(
         "normaliser": _inseparable("The normaliser", "code"),
         "tool": _inseparable("The version of the tool", "code and every rule"),
         "policy": "Findings were judged by two policies, so that one can be new or gone without "
-        "any change in the data: judge the older run again with `audit judge` to see the data's "
-        "part.",
+        "any change in the data: judge the older run again with `audit report --policy` to see the "
+        "part of the data.",
     }
     other_data = not same_data(old, new)
     return tuple(
@@ -68,7 +68,7 @@ def _cause(
 def _values(
     old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> Iterator[tuple[CauseName, str | None, str | None]]:
-    yield "data", old["data"]["hmac_sha256"], new["data"]["hmac_sha256"]
+    yield "data", None, None
     yield "hierarchy", old["hierarchy"]["sha256"], new["hierarchy"]["sha256"]
     yield "normaliser", old["normaliser"], new["normaliser"]
     yield "tool", _tool(old), _tool(new)

@@ -337,13 +337,11 @@ def seal_comparison(
     runs: Sequence[Path] = (),
     command: Sequence[str] = (),
     started: datetime,
-    forced: Sequence[str] = (),
 ) -> None:
     """Write both manifests."""
     refuse_changed(*runs)
     write_restricted_manifest(folder)
-    manifest = _manifest(comparison, runs, command, started)
-    write_manifest(folder, {**manifest, "forced": list(forced)})
+    write_manifest(folder, _manifest(comparison, runs, command, started))
 
 
 def _manifest(
@@ -357,7 +355,6 @@ def _manifest(
             {"role": role, "path": str(run / RESULT), "sha256": sha256_as_read(run / RESULT)}
             for role, run in zip(sides, runs, strict=False)
         ],
-        "restricted": None,
         "command": list(command),
         "host": socket.gethostname(),
         "started": started.isoformat(timespec="seconds"),

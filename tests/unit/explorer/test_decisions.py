@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -19,13 +19,10 @@ import pytest
 from audit.explorer.run.opened_run import open_run, open_shared
 from audit.explorer.run.policy_editor import EditedPolicy
 from audit.policy.reading import load_policy
-from audit.runs.manifest import read_key, seal
-from audit.runs.read import read_run
-from audit.runs.verify import verify_run
 from fixtures.explored import Answer, Visitor, served
 from fixtures.sample_runs import run_command
 
-JUDGE = ["audit", "judge"]
+JUDGE = ["audit", "report"]
 LATER = (date.today() + timedelta(days=90)).isoformat()
 
 
@@ -52,7 +49,7 @@ class Window:
 
 def _command(page: str) -> list[str]:
     """The command that a page gives to judge the run again, as a shell takes it apart."""
-    return shlex.split(re.findall(r"audit judge .*(?=</pre>)", html.unescape(page))[0])
+    return shlex.split(re.findall(r"audit report .*(?=</pre>)", html.unescape(page))[0])
 
 
 @pytest.fixture(scope="module")
@@ -123,33 +120,15 @@ def test_the_command_names_the_earlier_run_that_it_was_judged_beside(
 ) -> None:
     run, file = shutil.copytree(folder, tmp_path / "run"), tmp_path / "policy.toml"
     file.write_text("# Ours.\n")
-    run_command("judge", run, "--overwrite", "--policy", file, "--reference", folder, "--no-pdf")
+    run_command("report", run, "--overwrite", "--policy", file, "--reference", folder, "--no-pdf")
     beside = ["--reference", str(folder)]
     assert open_shared(run, "run").judged_with == beside
     page = _page_of_decision(run, file)
     command = _command(page)
 
-    assert "sealed with a key" not in page
     assert command == [*JUDGE, str(run), "--overwrite", "--policy", str(file), *beside]
     run_command(*command[1:], "--no-pdf")
     assert open_run(run, "run").judged_with == beside
-
-
-def test_the_command_asks_for_the_key_that_the_run_is_sealed_with(
-    folder: Path, tmp_path: Path
-) -> None:
-    run, file = shutil.copytree(folder, tmp_path / "run"), tmp_path / "policy.toml"
-    key = tmp_path / "key"
-    key.write_bytes(bytes(range(32)))
-    seal(run, read_run(run), command=[], started=datetime.now(UTC), key=read_key(key))
-    page = _page_of_decision(run, file)
-    command = _command(page)
-
-    assert command == [*JUDGE, str(run), "--overwrite", "--policy", str(file), "--seal-key", "FILE"]
-    assert "<code>FILE</code> is the file of that key" in page
-    run_command(*command[1:-1], key, "--no-pdf")
-    verdicts = {one.name: one.outcome for one in verify_run(run, key=read_key(key))}
-    assert verdicts["restricted"] == "holds"
 
 
 def _page_of_decision(run: Path, file: Path) -> str:
@@ -167,7 +146,7 @@ def test_the_run_is_judged_by_what_was_decided(window: Window, tmp_path: Path) -
     shown = window.send("/judging", decided(window)).text
     window.send("/judging/write", fields(shown, "/judging/write"))
     run = shutil.copytree(window.run, tmp_path / "run")
-    run_command("judge", run, "--overwrite", "--policy", window.file, "--no-pdf")
+    run_command("report", run, "--overwrite", "--policy", window.file, "--no-pdf")
     judged = json.loads((run / "result.json").read_text())
     found = [one for check in judged["checks"] for one in check["findings"]]
     assert [one["id"] for one in found if one["waiver"]] == [window.finding()]
@@ -312,7 +291,7 @@ def test_the_page_falls_silent_once_the_run_is_judged_by_the_file(
     window: Window, tmp_path: Path
 ) -> None:
     run = shutil.copytree(window.run, tmp_path / "run")
-    run_command("judge", run, "--overwrite", "--policy", window.file, "--no-pdf")
+    run_command("report", run, "--overwrite", "--policy", window.file, "--no-pdf")
     with served(open_run(run, "run"), EditedPolicy(window.file)) as visitor:
         visitor.enter()
         judged = Window(visitor, run, window.file)

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 import pikepdf
 import pytest
+from audit.runs.consistency import MARGIN
 
 import reports
 from audit._reports.chapters.report import build
@@ -23,7 +24,6 @@ from audit._reports.pdf.pdf import paper, pdf_bytes
 from audit._reports.words.words import printable
 from audit.base.errors import InputError, RenderError
 from audit.results.result import AuditResult, to_json_bytes
-from audit.runs.consistency import MARGIN
 from fixtures import results
 from tests.unit.reports.conftest import EPOCH
 from tests.unit.reports.document import joined
