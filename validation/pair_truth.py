@@ -29,7 +29,7 @@ RECALL, FALSE = 0.95, 0.05
 stand, and null releases with any finding, at most."""
 ENOUGH_RATIO, ENOUGH_EXPECTED = 1.97, 48.0
 """A true ratio of 2 and 50 expected, as near as planting comes to them."""
-THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 Found = tuple[Outcome, int]
 """An outcome and the number of a pair planted in it."""
