@@ -1,1 +1,1 @@
-"""Counts of nodes and pairs: of a dataset in memory, in batches, added up, on Spark."""
+"""Counts of nodes and pairs: of a dataset in memory, in batches, on Spark."""

@@ -89,7 +89,7 @@ class RecordCounts(Records):
     """Counts in memory, to which the counts of other instances can be added.
 
     Args:
-        counts: Earlier counts by kind.
+        counts: Counts by kind.
     """
 
     def __init__(self, counts: Mapping[Kind, Sums] | None = None) -> None:
