@@ -146,3 +146,12 @@ def test_an_audit_says_what_it_does_and_how_much_of_it_is_done() -> None:
         ("judging pairs", 6, None, "pairs"),
         ("scanning pairs",),
     ]
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_in_batches_an_instance_that_comes_back_after_others_is_refused(batch: int) -> None:
+    names = "abcdef"
+    for back in names[:-1]:
+        rows = pl.DataFrame({"instance": [*names, back], "label": ["x"] * 7})
+        with pytest.raises(audit.AuditError):
+            audited_in_batches(rows, audit.load_hierarchy({"all": {"x": {}, "y": {}}}), batch)
