@@ -92,6 +92,23 @@ def test_pairs_counted_in_batches_are_judged_and_found_as_in_memory(seed: int, b
     same_checks(found, wanted)
 
 
+def test_where_memory_holds_the_frequent_pairs_alone_the_others_are_counted_too() -> None:
+    random = Random(5)
+    leaves = [f"{side}{n:03}" for side in "abc" for n in range(500)]
+    often = random.sample(leaves, 20)
+    rows = [
+        (f"i{n:03}", leaf)
+        for n in range(150)
+        for leaf in sorted({*random.sample(leaves, 8), *random.sample(often, 4)})
+    ]
+    edges = pl.DataFrame({"child": leaves, "parent": [leaf[0] for leaf in leaves]})
+    hierarchy = audit.load_hierarchy(edges)
+    frame = pl.DataFrame(rows, KINDS, orient="row")
+    found = audited_in_batches(frame, hierarchy, 90, memory=20 * 2**20)
+
+    same(found, audit.run_audit(in_memory(frame, hierarchy)))
+
+
 def rows_of(release: Planted) -> pl.DataFrame:
     rows: list[tuple[str, str | None]] = [
         (name, label) for name, own in release.labels.items() for label in sorted(own)
