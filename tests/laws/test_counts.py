@@ -18,7 +18,7 @@ import audit
 from fixtures import brute_force as plain
 from fixtures import brute_force_counts as counts
 from fixtures import brute_force_metrics as places
-from fixtures.brute_force import Pair, Parents
+from fixtures.brute_force import Pair, Parents, carried
 from fixtures.planted_pairs import planted
 from fixtures.small_worlds import ODD, ROOT, World, label_worlds, shuffled
 
@@ -106,7 +106,7 @@ def test_every_node_stands_where_plain_python_finds_it_with_its_counts(world: Wo
 
     assert list(rows) == list(parents)
     for node, row in rows.items():
-        branches = sorted(tops & counts.carried(parents, {node}))
+        branches = sorted(tops & carried(parents, {node}))
         below = [len(own & plain.at_or_below(parents, node)) for own in direct]
         leaf = not places.children(parents, node)
         assert row["depth"] == places.depth(parents, node)

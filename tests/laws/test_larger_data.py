@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from random import Random
+from typing import Any
 
 import polars as pl
 import pytest
@@ -91,6 +92,23 @@ def test_pairs_counted_in_batches_are_judged_and_found_as_in_memory(seed: int, b
     same_checks(found, wanted)
 
 
+def test_where_memory_holds_the_frequent_pairs_alone_the_others_are_counted_too() -> None:
+    random = Random(5)
+    leaves = [f"{side}{n:03}" for side in "abc" for n in range(500)]
+    often = random.sample(leaves, 20)
+    rows = [
+        (f"i{n:03}", leaf)
+        for n in range(150)
+        for leaf in sorted({*random.sample(leaves, 8), *random.sample(often, 4)})
+    ]
+    edges = pl.DataFrame({"child": leaves, "parent": [leaf[0] for leaf in leaves]})
+    hierarchy = audit.load_hierarchy(edges)
+    frame = pl.DataFrame(rows, KINDS, orient="row")
+    found = audited_in_batches(frame, hierarchy, 90, memory=20 * 2**20)
+
+    same(found, audit.run_audit(in_memory(frame, hierarchy)))
+
+
 def rows_of(release: Planted) -> pl.DataFrame:
     rows: list[tuple[str, str | None]] = [
         (name, label) for name, own in release.labels.items() for label in sorted(own)
@@ -101,7 +119,7 @@ def rows_of(release: Planted) -> pl.DataFrame:
 
 def test_instances_of_hundreds_of_labels_are_counted_as_a_few_are() -> None:
     random = Random(6)
-    leaves = [f"{side}{n:03}" for side in "abcd" for n in range(90)]
+    leaves = [f"{side}{n:03}" for side in "abcd" for n in range(65)]
     nodes, edges = [*leaves, *"abcd", "all"], [(leaf, leaf[0]) for leaf in leaves]
     edges += [(side, "all") for side in "abcd"]
     rows = {f"i{n}": random.sample(leaves, 200) for n in range(6)} | {"one": ["a000"], "no": []}
@@ -126,3 +144,31 @@ def test_a_chain_of_many_nodes_carries_every_pair_of_them() -> None:
 
     assert found.select("a", "b", "joint").rows() == wanted
     assert found["lca"].to_list() == [a for a, _ in combinations(nodes, 2)]
+
+
+def test_an_audit_says_what_it_does_and_how_much_of_it_is_done() -> None:
+    world = World(*tree_of("x y < a", "a < all"), {"i": ["x", "y"], "j": ["x"]})
+    steps = list[tuple[Any, ...]]()
+    audit.run_audit(world.dataset, progress=lambda *step: steps.append(step))
+    done = [step for step in steps if step[0] != "applying checks"]
+
+    assert done == [
+        ("comparing titles of nodes",),
+        ("propagating labels",),
+        ("measuring confusion", 0, 2, "instances"),
+        ("measuring confusion", 2, 2, "instances"),
+        ("counting pairs", 0, 4, "nodes"),
+        ("counting pairs", 4, 4, "nodes"),
+        ("judging pairs",),
+        ("judging pairs", 6, None, "pairs"),
+        ("scanning pairs",),
+    ]
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_in_batches_an_instance_that_comes_back_after_others_is_refused(batch: int) -> None:
+    names = "abcdef"
+    for back in names[:-1]:
+        rows = pl.DataFrame({"instance": [*names, back], "label": ["x"] * 7})
+        with pytest.raises(audit.AuditError):
+            audited_in_batches(rows, audit.load_hierarchy({"all": {"x": {}, "y": {}}}), batch)

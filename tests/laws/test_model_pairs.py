@@ -141,7 +141,7 @@ def test_exchanges_of_labels_are_counted_and_expected_as_in_plain_python(several
     result = world.audited(single_label=not several)
     nodes, (labels, said) = list(world.parents), mistakes_of(world)
     expected = scored.exchanges_expected(labels, said, len(nodes), steps=60)
-    missed, false = ({x for m in mistaken for x in m} for mistaken in zip(*(
+    missed, false = ([x for m in mistaken for x in m] for mistaken in zip(*(
         (own - answer, answer - own)
         for own, answer in zip(labels, said, strict=True)
         if own - answer and answer - own
@@ -165,6 +165,8 @@ def test_exchanges_of_labels_are_counted_and_expected_as_in_plain_python(several
         if forth + back:
             row = found[nodes[a], nodes[b]]
             have = [{n for n, own in enumerate(labels) if end in own} for end in (a, b)]
+            ways = [(missed.count(x), false.count(y)) for x, y in ((a, b), (b, a))]
+            assert row["margin"] == min(min(way) for way in ways if min(way))
             assert (row["forth"], row["back"], row["observed"]) == (forth, back, forth + back)
             assert row["expected"] == pytest.approx(by_chance, rel=1e-6)
             assert row["excess"] == pytest.approx(forth + back - by_chance, rel=1e-5, abs=1e-6)

@@ -186,7 +186,9 @@ def releases(draw: st.DrawFn, tree: bool | None = None) -> Planted:
     """Releases in which pairs were planted, some of them with groups or further columns."""
     shape = draw(st.booleans()) if tree is None else tree
     grouped, crossed = draw(st.booleans()), draw(st.booleans())
-    return planted(draw(st.integers(0, 2**32)), tree=shape, grouped=grouped, crossed=crossed)
+    return planted(
+        draw(st.integers(0, 2**32)), tree=shape, grouped=grouped, crossed=crossed, **SMALL
+    )
 
 
 limits = st.builds(
@@ -204,27 +206,29 @@ def test_every_pair_is_judged_and_found_as_in_plain_python(
     compare(release, stated)
 
 
-LARGE = {"nodes": 30, "records": 1500}
+SMALL: Any = {"nodes": 26, "records": 200}
+LARGE: Any = {"nodes": 30, "records": 1500}
+GROUPED, CROSSED = {"grouped": True}, {"crossed": True}
+RULES: Mapping[str, tuple[int, bool, Mapping[str, Any], tuple[int, float, float]]] = {
+    "nodes meet where most records are": (400154, False, LARGE, (3, 1.5, 0.3)),
+    "a tenth of the smaller support is entailed": (100117, False, {}, (2, 1.5, 0.9)),
+    "the odds of a frequent node": (300097, False, LARGE, (2, 1.5, 0.9)),
+    "what others explain is not reported": (300243, True, LARGE, (2, 3.0, 0.9)),
+    "a stratum of one record": (11, False, CROSSED, (2, 3.0, 0.9)),
+    "records of a group weigh less": (1, False, GROUPED | CROSSED, (2, 1.5, 0.9)),
+    "groups say that it is no excess": (24, True, GROUPED, (2, 3.0, 0.9)),
+    "children of one parent": (12, True, SMALL | CROSSED, (2, 1.5, 0.3)),
+    "another is named than was taken": (172, False, SMALL | CROSSED, (2, 1.5, 0.3)),
+    "finds in groups and strata": (280, True, SMALL | GROUPED | CROSSED, (2, 1.5, 0.3)),
+    "few nodes in groups": (252, True, SMALL | GROUPED, (2, 1.5, 0.3)),
+    "shared nodes in groups": (289, False, SMALL | GROUPED, (2, 1.5, 0.3)),
+}
 
 
-@pytest.mark.parametrize(
-    ("seed", "drawn", "stated"),
-    [
-        pytest.param(400154, LARGE, (3, 1.5, 0.3), id="nodes meet where most records are"),
-        pytest.param(100117, {}, (2, 1.5, 0.9), id="a tenth of the smaller support is entailed"),
-        pytest.param(300097, LARGE, (2, 1.5, 0.9), id="the odds of a frequent node"),
-        pytest.param(300243, LARGE, (2, 3.0, 0.9), id="what others explain is not reported"),
-        pytest.param(11, {"crossed": True}, (2, 3.0, 0.9), id="a stratum of one record"),
-        pytest.param(
-            1, {"grouped": True, "crossed": True}, (2, 1.5, 0.9), id="records of a group weigh less"
-        ),
-        pytest.param(24, {"grouped": True}, (2, 3.0, 0.9), id="groups say that it is no excess"),
-    ],
-)
-def test_a_release_on_which_one_rule_decides_is_scanned_as_in_plain_python(
-    seed: int, drawn: dict[str, int], stated: tuple[int, float, float]
-) -> None:
-    compare(planted(seed, tree=seed % 3 == 0, **drawn), oracle.Limits(*stated))  # type: ignore[arg-type]
+@pytest.mark.parametrize("rule", RULES)
+def test_a_release_on_which_one_rule_decides_is_scanned_as_in_plain_python(rule: str) -> None:
+    seed, tree, drawn, stated = RULES[rule]
+    compare(planted(seed, tree=tree, **drawn), oracle.Limits(*stated))
 
 
 def same_but_for_names(before: Planted, after: Planted, node: Mapping[str, str]) -> None:
@@ -253,7 +257,7 @@ def test_names_in_the_same_order_and_another_order_of_records_change_nothing(
 
 @given(st.integers(0, 2**32), st.randoms(use_true_random=False))
 def test_other_names_of_a_tree_permute_all_that_no_tie_decides(seed: int, random: Random) -> None:
-    release = planted(seed, tree=True)
+    release = planted(seed, tree=True, **SMALL)
     if not oracle.scan(oracle.Release(release.parents, release.labels), oracle.Limits(2)).tied:
         node = shuffled(random, release.nodes)
         same_but_for_names(release, release.renamed(node, {r: r for r in release.labels}), node)
@@ -291,7 +295,7 @@ BESIDE = [(13 + 2 * i, f"a{i} b{(i + 1) % 4} c{(i + 2) % 4}") for i in range(4)]
 ]
 
 
-@pytest.mark.parametrize("times", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("times", [3, 4, 5])
 def test_a_pair_is_judged_from_the_least_number_of_records_and_never_below(times: int) -> None:
     release = two_sides(*BESIDE, (times, "a0 b0"))
     compare(release, oracle.Limits(5, 1.5, 0.9))
@@ -307,7 +311,7 @@ def test_groups_of_one_record_each_change_nothing() -> None:
     assert second.pairs.select(names).collect().equals(first.pairs.select(names).collect())
 
 
-@pytest.mark.parametrize("records", [1, 2, 39, 40, 79, 80, 81, 120])
+@pytest.mark.parametrize("records", [1, 2, 79, 80, 120])
 def test_strata_are_cut_by_the_number_of_labels_at_each_number_of_records(records: int) -> None:
     rows = [(1, " ".join(f"{'abc'[k % 3]}{(n + k) % 4}" for k in range(2 + n % 3)))
             for n in range(records)]  # fmt: skip

@@ -242,10 +242,12 @@ def test_shares_of_the_values_of_a_column_are_compared_by_the_score_test(
     same_differences(result, wanted)
 
 
-def test_shares_are_compared_with_those_of_a_reference_where_both_releases_have_the_parent() -> (
-    None
-):
-    before, after = (gouts(seed, [60, 45, 30, 22], spread=True) for seed in (7, 8))
+@pytest.mark.parametrize(("seeds", "groups"), [((5, 6), 0), ((9, 10), 0), ((9, 10), 8)])
+def test_shares_are_compared_with_those_of_a_reference_where_enough_are_expected(
+    seeds: tuple[int, int], groups: int
+) -> None:
+    sizes = [60, 45, 30, 22, 40]
+    before, after = (gouts(seed, sizes, spread=True, groups=groups) for seed in seeds)
     result = audit.run_audit(
         after.dataset, audit.Policy(**EVERY), reference=before.audited(audit.Policy(**EVERY))
     )
@@ -255,6 +257,7 @@ def test_shares_are_compared_with_those_of_a_reference_where_both_releases_have_
         for (parent, kind), own in now.items()
         if kind == "all" and own.n >= 30
     }
+    assert len(pairs) == 5
     same_differences(result, {key: one for key, one in pairs.items() if one is not None})
 
 
