@@ -14,8 +14,18 @@ import pytest
 import audit
 from fixtures.doors import command, made, refused
 from fixtures.held import held, read_json, sha256
-from fixtures.small_release import NODES, TITLES, above, labels_of, options, rows
+from fixtures.small_release import (
+    COLUMNS,
+    NODES,
+    TITLES,
+    above,
+    labels_of,
+    options,
+    rows,
+    write_table,
+)
 
+FAILS = "does not hold"
 TABLES = {
     *("branch_pairs", "cases", "edges", "findings", "instances", "judged_pairs", "nodes"),
     *("pair_margins", "pair_strata", "pairs", "proposals", "refused_labels", "residuals", "strata"),
@@ -185,6 +195,34 @@ def test_the_same_command_writes_the_same_bytes(small: Path, tmp_path: Path) -> 
         for run in (tmp_path / "run", small / "second_modelled")
     )
     assert again == before
+
+
+def test_counts_in_batches_are_those_in_memory(small: Path, tmp_path: Path) -> None:
+    data = write_table(tmp_path / "data.csv", COLUMNS, sorted(rows("second")))
+    made("run", data, *options(small, tmp_path / "run", "--memory", "1GB"))
+    counted, loaded = (audit.read_run(run) for run in (tmp_path / "run", small / "second"))
+    sheet = tmp_path / "sheet.csv"
+
+    assert counted.nodes.rows() == loaded.nodes.rows()
+    assert counted.pairs.collect().rows() == loaded.pairs.collect().rows()
+    assert counted.ledger["rows_mapped"] == loaded.ledger["rows_mapped"]
+    assert counted.cases is None
+    assert not [one for one in audit.verify_run(tmp_path / "run") if one.outcome == FAILS]
+    refused("fixes", tmp_path / "run", "--csv", sheet)
+    assert {path.name for path in tmp_path.iterdir()} == {"data.csv", "run"}
+
+
+def test_parts_of_the_policy_may_be_options(small: Path, tmp_path: Path) -> None:
+    given = ("--subgraph", "furry=cat,dog", "--min-cell", "3", "--predictions")
+    scores = small / "second_scores.csv"
+    made("run", small / "second.csv", *options(small, tmp_path / "run", *given, scores))
+    run, plain = (audit.read_run(one) for one in (tmp_path / "run", small / "second_modelled"))
+
+    assert run.policy["min_cell"] == 3
+    assert plain.policy["min_cell"] == 1
+    assert "furry" in json.dumps(run.made_with.model_dump(mode="json")["subgraphs"])
+    assert run.identity["policy"]["sha256"] != plain.identity["policy"]["sha256"]
+    assert run.policy["thresholds"] == plain.policy["thresholds"]
 
 
 def test_a_finding_of_the_reference_does_not_end_with_1_if_the_policy_ratchets(
