@@ -14,8 +14,18 @@ import pytest
 import audit
 from fixtures.doors import command, made, refused
 from fixtures.held import held, read_json, sha256
-from fixtures.small_release import NODES, TITLES, above, labels_of, options, rows
+from fixtures.small_release import (
+    COLUMNS,
+    NODES,
+    TITLES,
+    above,
+    labels_of,
+    options,
+    rows,
+    write_table,
+)
 
+FAILS = "does not hold"
 TABLES = {
     *("branch_pairs", "cases", "edges", "findings", "instances", "judged_pairs", "nodes"),
     *("pair_margins", "pair_strata", "pairs", "proposals", "refused_labels", "residuals", "strata"),
@@ -50,33 +60,17 @@ def test_both_manifests_have_the_digest_of_each_file_that_is_there(small: Path) 
 
 def test_inputs_are_named_with_their_roles_and_digests(small: Path) -> None:
     run = small / "second_modelled"
-    files = [
-        ("data", small / "second.csv"),
-        ("predictions", small / "second_scores.csv"),
-        ("hierarchy", small / "tree.csv"),
-        ("policy", small / "policy.toml"),
-    ]
-    listed = [
-        {"role": role, "path": str(path), "sha256": sha256(path.read_bytes())}
-        for role, path in files
-    ]
-    for one in listed:
-        assert one in read_json(run / "restricted" / "manifest.json")["inputs"]
-    assert len(read_json(run / "restricted" / "manifest.json")["inputs"]) == len(files)
-    assert [*audit.read_run(run).inputs] == read_json(run / "restricted" / "manifest.json")[
-        "inputs"
-    ]
+    names = ("second.csv", "second_scores.csv", "tree.csv", "policy.toml")
+    roles = dict(zip(("data", "predictions", "hierarchy", "policy"), names, strict=True))
+    files = {(role, str(small / name), sha256((small / name).read_bytes()))
+             for role, name in roles.items()}  # fmt: skip
+    listed = read_json(run / "restricted" / "manifest.json")["inputs"]
+    shared = read_json(run / "manifest.json")["inputs"]
 
-
-def test_digests_of_records_are_not_shared(small: Path) -> None:
-    inputs = read_json(small / "second_modelled" / "manifest.json")["inputs"]
-
-    assert {one["role"]: "sha256" in one for one in inputs} == {
-        "data": False,
-        "predictions": False,
-        "hierarchy": True,
-        "policy": True,
-    }
+    assert {(one["role"], one["path"], one["sha256"]) for one in listed} == files
+    assert [*audit.read_run(run).inputs] == listed
+    assert [one | {"sha256": ""} for one in shared] == [one | {"sha256": ""} for one in listed]
+    assert {one["role"] for one in shared if "sha256" in one} == {"hierarchy", "policy"}
 
 
 def test_the_digest_of_the_data_is_of_the_digests_of_their_files(small: Path) -> None:
@@ -90,12 +84,8 @@ def test_the_identity_of_a_run(small: Path) -> None:
     hierarchy = audit.load_hierarchy(small / "tree.csv")
 
     assert identity["data"]["format"] == "long"
-    assert identity["hierarchy"] | {"sha256": ""} == {
-        "name": "tree",
-        "sha256": "",
-        "nodes": len(NODES),
-        "depth": 3,
-    }
+    hierarchy_of = identity["hierarchy"]
+    assert [hierarchy_of[name] for name in ("name", "nodes", "depth")] == ["tree", len(NODES), 3]
     assert identity["hierarchy"]["sha256"] == hierarchy.sha256
     assert identity["policy"]["name"] == "policy"
     assert identity["tool"] == {"name": "hierarchy-audit", "version": audit.__version__}
@@ -104,10 +94,9 @@ def test_the_identity_of_a_run(small: Path) -> None:
 
 
 def test_a_reference_is_part_of_the_identity(small: Path) -> None:
-    first = small / "first" / "result.json"
-    identity = read_json(small / "second_referred" / "result.json")["identity"]
+    referred = read_json(small / "second_referred" / "result.json")["identity"]["reference"]
 
-    assert identity["reference"] == {"sha256": sha256(first.read_bytes())}
+    assert referred == {"sha256": sha256((small / "first" / "result.json").read_bytes())}
 
 
 def test_the_ledger_counts_rows_and_instances(small: Path) -> None:
@@ -123,8 +112,7 @@ def test_the_ledger_counts_rows_and_instances(small: Path) -> None:
         assert ledger["instances_without_labels"] == len(
             {row[0] for row in own} - {row[0] for row in mapped}
         )
-        assert ledger["groups"] is None
-        assert ledger["predictions"] is None
+        assert (ledger["groups"], ledger["predictions"]) == (None, None)
     assert audit.read_run(small / "first_grouped").ledger["groups"] == 100
 
 
@@ -152,30 +140,23 @@ def test_instances_are_kept_as_they_were_read(small: Path) -> None:
 
 
 def test_without_the_option_no_instances_are_kept(small: Path, tmp_path: Path) -> None:
-    made("run", small / "first.csv", *options(small, tmp_path / "run"))
+    out = tmp_path / "run"
+    out.mkdir()  # an empty folder is a place for a run
+    assert made("run", small / "first.csv", *options(small, out, "--quiet")) == ""
 
-    names = {Path(name).name for name in held(tmp_path / "run")}
+    names = {Path(name).name for name in held(out)}
     assert not names & {"instances.parquet", "refused_labels.parquet"}
-    assert audit.read_run(tmp_path / "run").instances is None
+    assert audit.read_run(out).instances is None
 
 
 def test_settings_are_written_down_as_they_were_given(small: Path, tmp_path: Path) -> None:
-    given = ("--group", "person", "--strata", "site", "--seed", "7", "--title", "Mine")
-    made("run", small / "first.csv", *options(small, tmp_path / "run", *given))
+    given = ("--group", "person", "--strata", "site", "--seed", "7", "--fail-on", "error")
+    said = made("run", small / "first.csv", *options(small, tmp_path / "run", *given))
+    assert str(tmp_path / "run" / "report.html") in said.replace("\n", "")
     manifest = read_json(tmp_path / "run" / "manifest.json")
-    stated = {
-        "dataset": str(small / "first.csv"),
-        "hierarchy": str(small / "tree.csv"),
-        "policy": str(small / "policy.toml"),
-        "group": "person",
-        "strata": ["site"],
-        "seed": 7,
-        "title": "Mine",
-        "id": None,
-        "label": None,
-        "predictions": [],
-        "reference": [],
-    }
+    paths = {"dataset": "first.csv", "hierarchy": "tree.csv", "policy": "policy.toml"}
+    stated: dict[str, object] = {name: str(small / file) for name, file in paths.items()}
+    stated |= {"group": "person", "strata": ["site"], "seed": 7, "id": None, "predictions": []}
     assert {name: manifest["settings"][name] for name in stated} == stated
     assert manifest["command"][0] == "audit"
     assert manifest["started"] <= manifest["finished"]
@@ -214,14 +195,34 @@ def test_the_same_command_writes_the_same_bytes(small: Path, tmp_path: Path) -> 
     assert again == before
 
 
-@pytest.mark.parametrize(("fail_on", "status"), [("never", 0), ("error", 0), ("warning", 1)])
-def test_findings_of_a_severity_end_with_1_and_the_run_is_there(
-    small: Path, tmp_path: Path, fail_on: str, status: int
-) -> None:
-    made("run", small / "first.csv", *options(small, tmp_path / "run", "--fail-on", fail_on),
-         status=status)  # fmt: skip
+def test_counts_in_batches_are_those_in_memory(small: Path, tmp_path: Path) -> None:
+    data = write_table(tmp_path / "data.csv", COLUMNS, sorted(rows("second")))
+    made("run", data, *options(small, tmp_path / "run", "--memory", "1GB"))
+    counted, loaded = (audit.read_run(run) for run in (tmp_path / "run", small / "second"))
+    sheet = tmp_path / "sheet.csv"
 
-    assert audit.read_run(tmp_path / "run").status == "warn"
+    assert counted.nodes.rows() == loaded.nodes.rows()
+    whole = ("a", "b", "relation", "support_a", "support_b", "joint")
+    pairs, known = (run.pairs.select(whole).collect().rows() for run in (counted, loaded))
+    assert pairs == known
+    assert counted.ledger["rows_mapped"] == loaded.ledger["rows_mapped"]
+    assert counted.cases is None
+    assert not [one for one in audit.verify_run(tmp_path / "run") if one.outcome == FAILS]
+    refused("fixes", tmp_path / "run", "--csv", sheet)
+    assert {path.name for path in tmp_path.iterdir()} == {"data.csv", "run"}
+
+
+def test_parts_of_the_policy_may_be_options(small: Path, tmp_path: Path) -> None:
+    given = ("--subgraph", "furry=cat,dog", "--min-cell", "3", "--predictions")
+    scores = small / "second_scores.csv"
+    made("run", small / "second.csv", *options(small, tmp_path / "run", *given, scores))
+    run, plain = (audit.read_run(one) for one in (tmp_path / "run", small / "second_modelled"))
+
+    assert run.policy["min_cell"] == 3
+    assert plain.policy["min_cell"] == 1
+    assert "furry" in json.dumps(run.made_with.model_dump(mode="json")["subgraphs"])
+    assert run.identity["policy"]["sha256"] != plain.identity["policy"]["sha256"]
+    assert run.policy["thresholds"] == plain.policy["thresholds"]
 
 
 def test_a_finding_of_the_reference_does_not_end_with_1_if_the_policy_ratchets(
@@ -246,62 +247,34 @@ def test_findings_of_the_reference_are_known(small: Path) -> None:
 
     assert not any(before.values())
     assert now.keys() - before.keys() == {"unexpected_pair:bird:cow"}
-    assert [name for name, known in now.items() if not known] == [
-        *worse,
-        "unexpected_pair:bird:cow",
-    ]
+    assert [one for one, known in now.items() if not known] == [*worse, "unexpected_pair:bird:cow"]
 
 
-def test_a_summary_for_machines(small: Path, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    summary = json.loads(made("run", small / "first.csv", *options(small, out, "--json")))
+def test_a_summary_and_a_file_of_test_cases_for_machines(small: Path, tmp_path: Path) -> None:
+    out, file = tmp_path / "run", tmp_path / "run.xml"
+    given = options(small, out, "--json", "--junit", file, "--fail-on", "warning")
+    summary = json.loads(made("run", small / "first.csv", *given, status=1))
     run = audit.read_run(out)
-
-    assert summary["run"] == str(out)
-    assert summary["status"] == run.status == "warn"
-    assert summary["ledger"] == dict(run.ledger)
-    assert summary["readings"] == [*run.readings]
-    assert summary["not_written"] == []
-    assert [one["name"] for one in summary["checks"]] == [check.name for check in run.checks]
-    told = {one["name"]: one for one in summary["checks"]}
-    assert told["unknown_code"] == {
-        "name": "unknown_code",
-        "status": "warn",
-        "denominator": 350,
-        "total": 1,
-        "folded": 0,
-    }
-    assert told["missing_companion"]["denominator"] == len(
-        [one for one in labels_of("first").values() if "bird" in one]
-    )
-    assert told["malformed_code"]["status"] == "not_applicable"
-
-
-def test_a_test_case_for_each_check(small: Path, tmp_path: Path) -> None:
-    file = tmp_path / "run.xml"
-    given = ("--junit", file, "--fail-on", "warning")
-    made("run", small / "first.csv", *options(small, tmp_path / "run", *given), status=1)
+    birds = sum("bird" in own for own in labels_of("first").values())
+    columns = ("status", "denominator", "total", "folded")
+    told = {one["name"]: tuple(one[name] for name in columns) for one in summary["checks"]}
+    statuses = {check.name: check.status for check in run.checks}
     (suite,) = ET.parse(file).getroot()
-    statuses = {check.name: check.status for check in audit.read_run(tmp_path / "run").checks}
     cases = {case.get("name"): [part.tag for part in case] for case in suite.iter("testcase")}
     skipped = [name for name, status in statuses.items() if status == "not_applicable"]
 
+    assert (summary["run"], summary["status"], summary["not_written"]) == (str(out), "warn", [])
+    assert (summary["ledger"], summary["readings"]) == (dict(run.ledger), [*run.readings])
+    assert {name: one[0] for name, one in told.items()} == statuses
+    assert told["unknown_code"] == ("warn", len(rows("first")), 1, 0)
+    assert told["missing_companion"] == ("warn", birds, 1, 0)
     assert cases == {
         name: {"warn": ["failure"], "not_applicable": ["skipped"]}.get(status, [])
         for name, status in statuses.items()
     }
-    assert {n: suite.get(n) for n in ("tests", "failures", "errors", "skipped")} == {
-        "tests": str(len(statuses)),
-        "failures": "4",
-        "errors": "0",
-        "skipped": str(len(skipped)),
-    }
-
-
-def test_quiet_says_nothing_and_a_run_says_where_it_is(small: Path, tmp_path: Path) -> None:
-    assert made("run", small / "first.csv", *options(small, tmp_path / "a", "--quiet")) == ""
-    said = made("run", small / "first.csv", *options(small, tmp_path / "b"))
-    assert str(tmp_path / "b" / "report.html") in said.replace("\n", "")
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == [
+        *map(str, (len(statuses), 4, 0, len(skipped)))
+    ]
 
 
 REFUSED = {
@@ -367,10 +340,3 @@ def test_what_is_no_run_is_never_replaced(small: Path, tmp_path: Path) -> None:
     for name in ("mine", "file"):
         refused("run", small / "first.csv", *options(small, tmp_path / name, "--overwrite"))
     assert held(tmp_path) == before
-
-
-def test_an_empty_folder_is_a_place_for_a_run(small: Path, tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    made("run", small / "first.csv", *options(small, tmp_path / "run"))
-
-    assert audit.read_run(tmp_path / "run").ledger["instances"] == 200

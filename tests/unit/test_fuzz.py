@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from fixtures import structured
-from fixtures.fuzzed import READERS, Reader
+from fixtures.damaged import Reader
+from fixtures.fuzzed import READERS
 
 INPUTS = {"counts": 30, "evidence": 30, "runs": 20, "forced runs": 10}
 """How many files a reader is given, where these are not 60: `scripts/fuzz.py` gives thousands."""

@@ -17,8 +17,8 @@ from audit.base.errors import AuditError, InputError, SchemaError
 from audit.explanations.attributions import write_attributions
 from audit.explanations.reading.reading import read_attributions
 from fixtures.attribution_files import PASSAGE, ROW, adds_up, same, write_seeds, written
+from fixtures.damaged import Reader
 from fixtures.examples import examples
-from fixtures.fuzzed import Reader
 from fixtures.structured import became, plain
 
 
