@@ -13,6 +13,7 @@ from fixtures.doors import coded, told
 from fixtures.searches_of_codes import SEARCHES_OF_CODES, Coded, Codes, Row, proposals
 from tests.laws.test_checks import alike, mends, said
 
+
 @cache
 def codes() -> Codes:
     known = audit.load_hierarchy("icd9cm")
@@ -23,11 +24,54 @@ def codes() -> Codes:
     return Codes({node: title for node, title, _ in nodes}, complete, years)
 
 
-DIAGNOSES = (
-    "4019 42 19 0389 389 7054 4111 3893 8856 40199 99998 J189 E119 E8120 V700 XX 2500 250 401 28860 "
-    "3606 8 29410 V3000 0414 585 5185 V236 71970"
-).split()
-PROCEDURES = "3893 40 4011 8856 25000 3606 0040 V3000 12 36 9604 8899 66 I10 3601".split()
+DIAGNOSES = [
+    "4019",
+    "42",
+    "19",
+    "0389",
+    "389",
+    "7054",
+    "4111",
+    "3893",
+    "8856",
+    "40199",
+    "99998",
+    "J189",
+    "E119",
+    "E8120",
+    "V700",
+    "XX",
+    "2500",
+    "250",
+    "401",
+    "28860",
+    "3606",
+    "8",
+    "29410",
+    "V3000",
+    "0414",
+    "585",
+    "5185",
+    "V236",
+    "71970",
+]
+PROCEDURES = [
+    "3893",
+    "40",
+    "4011",
+    "8856",
+    "25000",
+    "3606",
+    "0040",
+    "V3000",
+    "12",
+    "36",
+    "9604",
+    "8899",
+    "66",
+    "I10",
+    "3601",
+]
 
 
 def drawn(seed: int, n: int, diagnoses: list[str] | None = None, most: int = 6) -> list[Row]:
@@ -52,15 +96,14 @@ def rows(table: str, **times: int) -> list[Row]:
 WORLDS = {
     "all kinds": drawn(1, 60),
     "others": drawn(2, 80, DIAGNOSES[:10] + ["V236", "E8120", "29410"]),
-    "few": drawn(3, 4),
-    "no zero is left of a thousand": rows("diagnoses", _4019=997, _389=2, _42=1),
-    "of fewer than a thousand": rows("diagnoses", _4019=996, _389=2, _42=1),
-    "one zero is left": rows("diagnoses", _4019=1000, _389=2, _42=1, _0389=1),
-    "half of a table is foreign": rows("diagnoses", _3893=5, _4019=5),
-    "more than half of it": rows("diagnoses", _3893=6, _4019=5) + rows("procedures", _3606=3),
-    "more slips than foreign ones": rows("diagnoses", _3893=1, _99998=3, _4019=9),
-    "twice as many slips": rows("diagnoses", _3893=1, _99998=2, _4019=9),
-    "two faults alike": rows("diagnoses", _7054=1, _4019=3, _42=1, _3893=1),
+    "no zero is left of a thousand; half is foreign": rows("diagnoses", _4019=997, _389=2, _42=1)
+    + rows("procedures", _4019=5, _3893=5),
+    "of fewer than a thousand; more than half is": rows("diagnoses", _4019=996, _389=2, _42=1)
+    + rows("procedures", _4019=6, _3893=5),
+    "one zero is left; more slips": rows("diagnoses", _4019=1000, _389=2, _42=1, _0389=1)
+    + rows("procedures", _25000=1, _9998=3, _3893=9),
+    "two faults alike; fewer slips": rows("diagnoses", _7054=1, _4019=3, _42=1, _3893=1)
+    + rows("procedures", _25000=1, _9998=2, _3893=9),
     "the zero is surer": rows("diagnoses", _7054=1, _4019=3, _42=2, _3893=1),
     "the table is surer": rows("diagnoses", _7054=1, _4019=3, _42=1, _3893=2),
 }

@@ -63,8 +63,12 @@ MODELS = {
 @pytest.mark.parametrize("given", MODELS.values(), ids=MODELS)
 def test_what_a_model_confuses_is_what_a_search_finds(given: Answered) -> None:
     result = answered(given.world, given.answers)
-    known = {i: {n: s for n, s in own.items() if n in given.world.up} for i, own in given.answers.items()}
-    wanted = said("model_confuses", model_confuses(replace(given, answers=known, by_chance=chances(result))))
+    known = {
+        i: {n: s for n, s in own.items() if n in given.world.up} for i, own in given.answers.items()
+    }
+    wanted = said(
+        "model_confuses", model_confuses(replace(given, answers=known, by_chance=chances(result)))
+    )
     found = told(result, "model_confuses")
     assert alike(found, wanted), (found, wanted)
     classes = unknown_classes(given.answers, given.world)
@@ -72,7 +76,7 @@ def test_what_a_model_confuses_is_what_a_search_finds(given: Answered) -> None:
     assert alike(told(result, "unknown_code"), wanted)
 
 
-SURE = {leaf: 0.02 for leaf in ("cat", "dog", "kitten", "saw", "car")}
+SURE = dict.fromkeys(("cat", "dog", "kitten", "saw", "car"), 0.02)
 
 
 def scored(*some: tuple[int, str, str]) -> Answered:
