@@ -95,7 +95,7 @@ def rows(table: str, **times: int) -> list[Row]:
 
 WORLDS = {
     "all kinds": drawn(1, 60),
-    "others": drawn(2, 80, DIAGNOSES[:10] + ["V236", "E8120", "29410"]),
+    "others": drawn(2, 80, [*DIAGNOSES[:10], "V236", "E8120", "29410"]),
     "no zero is left of a thousand; half is foreign": rows("diagnoses", _4019=997, _389=2, _42=1)
     + rows("procedures", _4019=5, _3893=5),
     "of fewer than a thousand; more than half is": rows("diagnoses", _4019=996, _389=2, _42=1)
