@@ -95,16 +95,15 @@ def rows(table: str, **times: int) -> list[Row]:
 
 WORLDS = {
     "all kinds": drawn(1, 60),
-    "others": drawn(2, 80, DIAGNOSES[:10] + ["V236", "E8120", "29410"]),
-    "few": drawn(3, 4),
-    "no zero is left of a thousand": rows("diagnoses", _4019=997, _389=2, _42=1),
-    "of fewer than a thousand": rows("diagnoses", _4019=996, _389=2, _42=1),
-    "one zero is left": rows("diagnoses", _4019=1000, _389=2, _42=1, _0389=1),
-    "half of a table is foreign": rows("diagnoses", _3893=5, _4019=5),
-    "more than half of it": rows("diagnoses", _3893=6, _4019=5) + rows("procedures", _3606=3),
-    "more slips than foreign ones": rows("diagnoses", _3893=1, _99998=3, _4019=9),
-    "twice as many slips": rows("diagnoses", _3893=1, _99998=2, _4019=9),
-    "two faults alike": rows("diagnoses", _7054=1, _4019=3, _42=1, _3893=1),
+    "others": drawn(2, 80, [*DIAGNOSES[:10], "V236", "E8120", "29410"]),
+    "no zero is left of a thousand; half is foreign": rows("diagnoses", _4019=997, _389=2, _42=1)
+    + rows("procedures", _4019=5, _3893=5),
+    "of fewer than a thousand; more than half is": rows("diagnoses", _4019=996, _389=2, _42=1)
+    + rows("procedures", _4019=6, _3893=5),
+    "one zero is left; more slips": rows("diagnoses", _4019=1000, _389=2, _42=1, _0389=1)
+    + rows("procedures", _25000=1, _9998=3, _3893=9),
+    "two faults alike; fewer slips": rows("diagnoses", _7054=1, _4019=3, _42=1, _3893=1)
+    + rows("procedures", _25000=1, _9998=2, _3893=9),
     "the zero is surer": rows("diagnoses", _7054=1, _4019=3, _42=2, _3893=1),
     "the table is surer": rows("diagnoses", _7054=1, _4019=3, _42=1, _3893=2),
 }

@@ -43,20 +43,25 @@ def model(*some: Said, groups: int = 0) -> Answered:
 
 TO_CAR = [(22, [leaf], ["car"]) for leaf in ("cat", "dog", "saw", "cup")]
 MODELS = {
-    "two taken for each other": model(*right(60), *stray(2), (30, ["cat"], ["saw"]), (20, ["saw"], ["cat"])),
-    "siblings, both ways alike": model(*right(60), *stray(2), (20, ["cat"], ["dog"]), (20, ["dog"], ["cat"])),
+    "two taken for each other": model(*right(60), *stray(2), (30, ["cat"], ["saw"]), (20, ["saw"],
+        ["cat"])),
+    "siblings, both ways alike": model(*right(60), *stray(2), (20, ["cat"], ["dog"]), (20, ["dog"],
+        ["cat"])),
     "siblings, one way": model(*right(60), *stray(2), (40, ["cat"], ["dog"])),
     "an answer for many": model(*right(60), *stray(2), *TO_CAR),
     "an answer for two": model(*right(60), *stray(2), *TO_CAR[:2]),
     "an answer for one above all": model(*right(60), *stray(2), *TO_CAR, (90, ["cat"], ["car"])),
     "groups": model(*right(60), *stray(2), *TO_CAR, (30, ["hen"], ["pen"]), groups=3),
-    "above and below": model(*right(40), *stray(2), (20, ["kitten"], ["cat"]), (20, ["cat"], ["kitten", "saw"])),
-    "several labels": model(*right(40), *stray(1), (30, ["cat", "saw"], ["cat", "car"]), (9, ["cat", "dog"], ["cow"])),
+    "above and below": model(*right(40), *stray(2), (20, ["kitten"], ["cat"]), (20, ["cat"],
+        ["kitten", "saw"])),
+    "several labels": model(*right(40), *stray(1), (30, ["cat", "saw"], ["cat", "car"]), (9, ["cat",
+        "dog"], ["cow"])),
     "mistakes of three labels": model(*right(9), *stray(5, LEAVES[:3])),
     "mistakes of four labels": model(*right(9), *stray(5, LEAVES[:4]), (30, ["cat"], ["dog"])),
     "two labels in use": model(*right(9, LEAVES[:2]), *stray(5, LEAVES[:2])),
     "no mistake": model(*right(9)),
-    "classes that are no nodes": model(*right(9), (4, ["cat"], ["lion", "cat"]), (2, ["dog"], ["wolf"])),
+    "classes that are no nodes": model(*right(9), (4, ["cat"], ["lion", "cat"]), (2, ["dog"],
+        ["wolf"])),
 }  # fmt: skip
 
 
@@ -92,7 +97,8 @@ SCORED = {
     "all right": scored(*ALL_RIGHT),
     "six of a sibling": scored(*ALL_RIGHT, (6, "cat", "dog")),
     "too general and too specific": scored(*ALL_RIGHT, (7, "cat", "kitten"), (8, "kitten", "cat")),
-    "in several ways": scored(*ALL_RIGHT, (7, "kitten", "dog"), (5, "kitten", "saw"), (1, "dog", "car")),
+    "in several ways": scored(*ALL_RIGHT, (7, "kitten", "dog"), (5, "kitten", "saw"), (1, "dog",
+        "car")),
 }  # fmt: skip
 
 
