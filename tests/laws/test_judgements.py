@@ -63,7 +63,16 @@ def follows(
     order = ("fail", "warn", "note", "pass", "not_applicable")
     places = [order.index(check.status) for check in result.checks]
     assert places == sorted(places)
-    assert result.status == order[min(p for p, c in zip(places, result.checks, strict=True) if c.denominator and c.name not in OF_WAIVERS)]  # fmt: skip
+    assert (
+        result.status
+        == order[
+            min(
+                p
+                for p, c in zip(places, result.checks, strict=True)
+                if c.denominator and c.name not in OF_WAIVERS
+            )
+        ]
+    )
 
 
 def waivers_told(result: audit.AuditResult, world: World, policy: dict[str, Any]) -> None:
@@ -92,14 +101,29 @@ def waivers_told(result: audit.AuditResult, world: World, policy: dict[str, Any]
 
 def _id(name: str, waiver: dict[str, Any]) -> str:
     kinds = [kind for kind in ("node", "subtree", "pair", "finding") if kind in waiver]
-    named = [part for kind in kinds for part in ([waiver[kind]] if isinstance(waiver[kind], str) else waiver[kind])]  # fmt: skip
+    named = [
+        part
+        for kind in kinds
+        for part in ([waiver[kind]] if isinstance(waiver[kind], str) else waiver[kind])
+    ]
     parts = (name, waiver["check"], *kinds, *named)
-    return ":".join(part.replace("*", "%2A").replace(":", "%3A").replace("%20", "%2520").replace("%2C", "%252C") if place else part for place, part in enumerate(parts))  # fmt: skip
+    return ":".join([parts[0], *map(_escaped, parts[1:])])
+
+
+def _escaped(part: str) -> str:
+    for sign, code in (("*", "%2A"), (":", "%3A"), ("%20", "%2520"), ("%2C", "%252C")):
+        part = part.replace(sign, code)
+    return part
 
 
 def waiver(check: str, expires: str = "2026-01-01", **place: Any) -> dict[str, Any]:
     owner = f"{check} {sorted(place.items())}"
-    return {"check": check, "owner": owner, "reason": "R.", "expires": date.fromisoformat(expires)} | place  # fmt: skip
+    return {
+        "check": check,
+        "owner": owner,
+        "reason": "R.",
+        "expires": date.fromisoformat(expires),
+    } | place
 
 
 @pytest.mark.parametrize("number", range(6))
@@ -167,7 +191,11 @@ def test_a_finding_that_a_reference_has_and_that_is_no_worse_is_known() -> None:
 def no_worse(one: dict[str, Any], before: audit.AuditResult) -> bool:
     """Whether the share of a finding is at most the upper end of what it was."""
     earlier = {f["id"]: f for own in judged(before) for f in own}.get(one["id"])
-    if earlier is None or ("error", "warning", "note").index(one["severity"]) < ("error", "warning", "note").index(earlier["severity"]):  # fmt: skip
+    if earlier is None or ("error", "warning", "note").index(one["severity"]) < (
+        "error",
+        "warning",
+        "note",
+    ).index(earlier["severity"]):
         return False
     then, now = earlier["evidence"], one["evidence"]
     for name in ("share", "ratio"):
@@ -190,7 +218,10 @@ def test_a_stricter_limit_drops_what_an_audit_by_it_would_not_find(number: int) 
 
     def kept(one: audit.AuditResult) -> dict[str, Any]:
         check = next(check for check in one.checks if check.name == "residual_overuse")
-        return {f.id: {name: q.value for name, q in f.evidence.items()} | {"beyond": f.beyond} for f in check.standing}  # fmt: skip
+        return {
+            f.id: {name: q.value for name, q in f.evidence.items()} | {"beyond": f.beyond}
+            for f in check.standing
+        }
 
     assert kept(found).keys() == kept(again).keys()
     for id_, evidence in kept(found).items():
