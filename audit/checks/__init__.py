@@ -11,7 +11,6 @@ from audit.checks.rules import (
     empty_instance,
     excludes1,
     group_confined,
-    label_omitted,
     label_suspects,
     lost_zero,
     malformed_code,
@@ -77,7 +76,6 @@ CHECKS: tuple[Check, ...] = (
     model_confuses.CHECK,
     model_habit.CHECK,
     label_suspects.CHECK,
-    label_omitted.CHECK,
 )
 """Rules over measurements of data and models, in report order."""
 

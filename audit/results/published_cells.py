@@ -22,7 +22,7 @@ from audit.disclosure import (
     seen_whole,
     together,
 )
-from audit.results.findings import OMITTED, SUSPECTS
+from audit.results.findings import SUSPECTS
 from audit.results.pictured_pairs import Published
 from audit.results.record import Record
 
@@ -60,7 +60,7 @@ def evidence_cells(
         }
     if check == "model_habit" and len(nodes) == 2:
         return {"data_instances": _met(release, *nodes)}
-    if check in (SUSPECTS, OMITTED):
+    if check == SUSPECTS:
         return {"labelled": labelled(nodes[0])}
     if check not in _KEYED_PAIRS and (check not in _PAIRS or key):
         return {}

@@ -210,9 +210,6 @@ class Settings(HierarchyShape):
     predictions_format: Annotated[
         str | None, Option("Format of the predictions; recognised if not given.", MODEL)
     ] = None
-    verdict: Annotated[
-        str | None, Option("Column of verdicts on answers: right, wrong, unsure or blank.", MODEL)
-    ] = None
     transform: Annotated[
         Transform | None,
         Option(

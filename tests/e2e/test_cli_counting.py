@@ -26,7 +26,6 @@ from fixtures.toy import EDGES
 AUDIT = str(Path(sys.executable).with_name("audit"))
 LABELS = ("dog", "cow", "bird", "tool", "pet", "animal", "unicorn", " cow ", None)
 NEED_INSTANCES = {
-    "label_omitted",
     "duplicate_instance",
     "copied_records",
     "residual_pairs",

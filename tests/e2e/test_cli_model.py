@@ -544,28 +544,6 @@ def test_questions_about_a_model_need_predictions(release: Release) -> None:
     assert "--levels, --subgraph, --query can be given only with --predictions" in told.output
 
 
-def test_verdicts_are_read_and_other_words_refused_with_their_rows(release: Release) -> None:
-    rows = ["0,cow,right", "1,tool,", "2,dog,Right", "3,cow,wrong", "4,cow,right", "5,dog,unsure"]
-    model = release.write("model.csv", ["instance,prediction,said", *rows])
-    other = release.write("other.csv", ["instance,prediction,said", "0,dog,yes", "1,cow,right"])
-    done(release.audited("--predictions", model, "--verdict", "said"))
-    (check,) = [one for one in release.shared()["checks"] if one["name"] == "label_omitted"]
-    words, column = (
-        refused(
-            release.audited("--predictions", other, "--verdict", name, out="new"),
-            release.folder / "none",
-        )
-        for name in ("said", "word")
-    )
-    alone = refused(release.audited("--verdict", "said", out="new"), release.folder / "none")
-
-    assert (check["status"], check["denominator"]) == ("pass", 2)
-    assert "right, wrong, unsure or a blank is required as a verdict" in words
-    assert "in 'said' 'yes in row 1'" in words
-    assert "a column named 'word' is required" in column
-    assert "--verdict can be given only with --predictions" in alone
-
-
 def test_a_run_with_questions_about_its_model_is_made_again_from_its_manifest(
     release: Release,
 ) -> None:
