@@ -38,7 +38,6 @@ from audit.checks.rules.habits import (
     copied_records,
     depth_shift,
     principal_position,
-    residual_pairs,
     sibling_shift,
 )
 
@@ -62,7 +61,6 @@ CHECKS: tuple[Check, ...] = (
     group_confined.CHECK,
     sibling_shift.CHECK,
     residual_overuse.CHECK,
-    residual_pairs.CHECK,
     cross_branch.CHECK,
     unspecific_beside_specific.CHECK,
     sibling_exclusive.CHECK,

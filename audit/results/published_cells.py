@@ -98,7 +98,7 @@ def part_cells(
     """Cells of the evidence of a line of a finding's breakdown, by name."""
     if check == "residual_overuse" or (check, key) == UNINFORMATIVE:
         return {"labelled": labelled(part[0])}
-    if check in ("parent_and_child", "sibling_exclusive", "excludes1", "residual_pairs"):
+    if check in ("parent_and_child", "sibling_exclusive", "excludes1"):
         both = together(labelled(part[0]), labelled(part[1]))
         return {"instances": both, "of": labelled(part[0])}
     if check == UNEXPECTED_PAIR:

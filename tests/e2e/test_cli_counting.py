@@ -28,7 +28,6 @@ LABELS = ("dog", "cow", "bird", "tool", "pet", "animal", "unicorn", " cow ", Non
 NEED_INSTANCES = {
     "duplicate_instance",
     "copied_records",
-    "residual_pairs",
     "principal_position",
     "depth_shift",
     "split_leak",
