@@ -22,7 +22,6 @@ from audit.counting.counts import counted_pairs
 from audit.counting.pair_table import PairTable
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
-from audit.engine.pairs.amplified import Carried
 from audit.engine.pairs.pair_counts import PairCounts, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers
@@ -160,11 +159,6 @@ class ModelMeasurements:
     def exchanges(self) -> Exchanges:
         """Exchanges between direct labels; their ancestors do not count."""
         return count_exchanges(self.gold, self.decided)
-
-    @cached_property
-    def carried(self) -> Carried:
-        """Nodes that instances carry by their labels and by their predictions."""
-        return Carried.of(self.gold, self.decided, self.predictions.hierarchy.closure)
 
 
 def measure_model(

@@ -18,7 +18,6 @@ from audit.checks.rules import (
     missing_stratum,
     mixed_versions,
     model_confuses,
-    model_habit,
     not_specific,
     parent_and_child,
     record_cap,
@@ -72,7 +71,6 @@ CHECKS: tuple[Check, ...] = (
     missing_stratum.CHECK,
     redundant_nodes.CHECK,
     model_confuses.CHECK,
-    model_habit.CHECK,
     label_suspects.CHECK,
 )
 """Rules over measurements of data and models, in report order."""

@@ -385,7 +385,7 @@ NEEDS_INSTANCES = "needs the instances one by one, which a count does not keep"
 SUSPECTS = "label_suspects"
 """Name of the check whose findings count labels that scores contradict."""
 
-OF_MODEL = (EXCHANGES, "model_habit", SUSPECTS)
+OF_MODEL = (EXCHANGES, SUSPECTS)
 """Names of the checks of a model."""
 
 OF_WAIVERS = ("waiver_expired", "waiver_unused")

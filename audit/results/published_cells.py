@@ -53,13 +53,6 @@ def evidence_cells(
         return {"instances": only_residual_below(parent), "of": labelled_below(parent)}
     if (check, key) == UNINFORMATIVE and release.root is not None:
         return {"instances": only_uninformative(release.root)}
-    if check == "model_habit" and len(nodes) == 1:
-        return {
-            "data_instances": only_residual_below(nodes[0]),
-            "data_of": labelled_below(nodes[0]),
-        }
-    if check == "model_habit" and len(nodes) == 2:
-        return {"data_instances": _met(release, *nodes)}
     if check == SUSPECTS:
         return {"labelled": labelled(nodes[0])}
     if check not in _KEYED_PAIRS and (check not in _PAIRS or key):

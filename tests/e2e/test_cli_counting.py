@@ -42,7 +42,6 @@ NEED_INSTANCES = {
     "label_suspects",
     "missing_stratum",
     "model_confuses",
-    "model_habit",
 }
 SMALL = "20MB"
 """Memory for batches of 10,000 rows, the smallest."""

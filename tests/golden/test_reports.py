@@ -35,7 +35,7 @@ def test_block(report: Report, golden: Golden) -> None:
 
 
 def test_block_with_small_cells(report: Report, golden: Golden) -> None:
-    golden("block_small.html", _block(report, "model_habit"))
+    golden("block_small.html", _block(report, "model_confuses"))
 
 
 def test_hostile_block(hostile: Report, golden: Golden) -> None:
