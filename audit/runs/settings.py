@@ -263,8 +263,8 @@ class Settings(HierarchyShape):
     queries: Annotated[
         tuple[str, ...],
         Option(
-            "Kind of behaviour to count: confident, split, contained, spread, or one of your own; "
-            "may be repeated.",
+            "Kind of behaviour to count beside confident, split, contained and spread; may be "
+            "repeated.",
             MODEL,
             flag="--query",
             metavar="NAME[=CONDITION:VALUE,...]",
