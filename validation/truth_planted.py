@@ -241,7 +241,7 @@ def _confined(draft: Draft) -> Iterable[str]:
 def _residual(draft: Draft) -> Iterable[str]:
     draft.add(ResidualOveruse((draft.sites.residual,), p=0.8))
     below = draft.release.hierarchy.descendants(draft.sites.residual, with_self=True)
-    draft.allow(["residual_overuse", "model_habit"], below)
+    draft.allow(["residual_overuse"], below)
     return (draft.sites.residual,)
 
 

@@ -14,15 +14,13 @@ from scipy.sparse import csr_array
 
 from audit.alignment.metrics.confusion import pair_confusions
 from audit.alignment.metrics.measure import model_metrics
-from audit.alignment.metrics.queries import QUERIES, Query, Stated
+from audit.alignment.metrics.queries import Query
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
-from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
 from audit.counting.counts import counted_pairs
 from audit.counting.pair_table import PairTable
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
-from audit.engine.pairs.amplified import Carried
 from audit.engine.pairs.pair_counts import PairCounts, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers
@@ -33,6 +31,7 @@ from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import RELATIONS, aggregated_values, relate
 from audit.policy.policy import Policy
+from audit.policy.rules import PUBLISHED
 from audit.results.model_overview import most_confused
 
 MOST_BRANCHES = 15
@@ -161,11 +160,6 @@ class ModelMeasurements:
         """Exchanges between direct labels; their ancestors do not count."""
         return count_exchanges(self.gold, self.decided)
 
-    @cached_property
-    def carried(self) -> Carried:
-        """Nodes that instances carry by their labels and by their predictions."""
-        return Carried.of(self.gold, self.decided, self.predictions.hierarchy.closure)
-
 
 def measure_model(
     dataset: LabelDataset,
@@ -213,7 +207,7 @@ def measure_model(
         metrics_absent=tuple({"name": name, "reason": why} for name, why in metrics.absent),
         metrics_beside=tuple(metrics.beside),
         behaviours=tuple(_behaviours(predictions, behaving)),
-        behaving={query.name: np.sort(predictions.rows[found]) for query, found in behaving},
+        behaving={query.stated.name: np.sort(predictions.rows[found]) for query, found in behaving},
     )
 
 
@@ -290,14 +284,12 @@ def _joint_of(counted: PairCounts, wanted: PairCounts, n_nodes: int) -> IntArray
 
 
 def _behaving(predictions: Predictions, policy: Policy) -> list[tuple[Query, IntArray]]:
-    """Each kind of behaviour, and the predictions that show it, ascending."""
-    asked = (*QUERIES, *map(Stated, policy.queries))
-    names = [query.name for query in asked]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InputError(
-            "a query must have another name than the kinds of behaviour that are always counted",
-            found=twice[0],
-        )
+    """Each kind of behaviour, and the predictions that show it, ascending.
+
+    These are the published ones, and those that the policy states further or otherwise.
+    """
+    further = {query.name: query.as_published for query in policy.queries}
+    asked = map(Query, {**PUBLISHED, **further}.values())
     scores, hierarchy = predictions.scores, predictions.hierarchy
     return [(query, np.flatnonzero(query.matches(scores, hierarchy))) for query in asked]
 
@@ -308,8 +300,8 @@ def _behaviours(
     for query, matched in behaving:
         low, high = wilson(len(matched), len(predictions))
         yield {
-            "name": query.name,
-            "title": query.words.format(**query.parameters),
+            "name": query.stated.name,
+            "title": query.words,
             "instances": len(matched),
             "of": len(predictions),
             "low": low,

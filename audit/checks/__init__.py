@@ -11,7 +11,6 @@ from audit.checks.rules import (
     empty_instance,
     excludes1,
     group_confined,
-    label_omitted,
     label_suspects,
     lost_zero,
     malformed_code,
@@ -19,7 +18,6 @@ from audit.checks.rules import (
     missing_stratum,
     mixed_versions,
     model_confuses,
-    model_habit,
     not_specific,
     parent_and_child,
     record_cap,
@@ -39,7 +37,6 @@ from audit.checks.rules.habits import (
     copied_records,
     depth_shift,
     principal_position,
-    residual_pairs,
     sibling_shift,
 )
 
@@ -63,7 +60,6 @@ CHECKS: tuple[Check, ...] = (
     group_confined.CHECK,
     sibling_shift.CHECK,
     residual_overuse.CHECK,
-    residual_pairs.CHECK,
     cross_branch.CHECK,
     unspecific_beside_specific.CHECK,
     sibling_exclusive.CHECK,
@@ -75,9 +71,7 @@ CHECKS: tuple[Check, ...] = (
     missing_stratum.CHECK,
     redundant_nodes.CHECK,
     model_confuses.CHECK,
-    model_habit.CHECK,
     label_suspects.CHECK,
-    label_omitted.CHECK,
 )
 """Rules over measurements of data and models, in report order."""
 

@@ -68,7 +68,6 @@ def _refuse_options_of_predictions(settings: Settings) -> None:
         "--by-order": settings.join == "by_order",
         "--by-id": settings.join == "by_id",
         "--predictions-format": settings.predictions_format,
-        "--verdict": settings.verdict,
         "--device": settings.device,
         "--levels": settings.levels,
         "--subgraph": settings.subgraphs,

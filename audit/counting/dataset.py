@@ -193,7 +193,7 @@ class Instances:
         With ``groups`` the records are in these, and each weighs one.
         """
         hierarchy, specific = self.hierarchy, self.specific
-        cuts, stratum = self.strata_by(columns)
+        cuts, stratum = self._strata_by(columns)
         branches = counted_branches(hierarchy.first_branch, hierarchy.leaf)
         margins = count_margins(specific, self.aggregated, stratum, branches)
         size = np.bincount(stratum[stratum >= 0]).astype(np.int64)
@@ -205,7 +205,7 @@ class Instances:
             grouped=self._grouped(strata, stratum, self._alike_by(groups)),
         )
 
-    def strata_by(self, columns: tuple[str, ...]) -> tuple[IntArray, IntArray]:
+    def _strata_by(self, columns: tuple[str, ...]) -> tuple[IntArray, IntArray]:
         """Cuts of the number of labels, and each instance's stratum by it and by given columns.
 
         Instances with fewer than two most specific labels have stratum -1.

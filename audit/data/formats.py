@@ -42,7 +42,6 @@ from audit.data.prediction_formats import (
 from audit.data.records import UnclearColumnsError, column_for
 from audit.data.sources import File, Folder, Frame, Source, source_of
 from audit.data.unnamed_columns import refuse_totals, with_rules, with_unread
-from audit.data.verdicts import require_verdicts, set_aside
 
 FORMATS: tuple[LabelFormat, ...] = (
     mimic.MIMIC_III,
@@ -250,7 +249,6 @@ def read_predictions(
     nodes: KnownNodes | None = None,
     id: str | None = None,
     instances: Collection[str] = (),
-    verdict: str | None = None,
 ) -> RawPredictions:
     """Read the raw scores, or predicted sets, of what `source_of` takes, in the named format or the
     one that matches.
@@ -262,19 +260,16 @@ def read_predictions(
         nodes: Those of the hierarchy, by which columns are recognised.
         id: What the column of the labels' ids is called, as that of the predictions may be.
         instances: These ids, by which their column is recognised too.
-        verdict: A column of verdicts, which is set aside.
     """
     given = source_of(data)
     given.know(nodes, named_classes=classes is not None, id=id)
     given.instances = instances
-    source = scores_wide.unpacked(set_aside(given, verdict, classes), classes)
+    source = scores_wide.unpacked(given, classes)
     matching = _matching(prediction_formats(), source, format)
     if len(matching) == 1:
         source.require_parts()
         with whole_characters(source):
             raw = matching[0].read(source, classes)
-        if verdict:
-            require_verdicts(raw, matching[0].name)
         told = (*source.readings, *raw.readings)
         raw = replace(raw, numbered=raw.numbered or source.numbered, readings=told)
         raw = raw if source is given else replace(raw, sources=given.files, name=given.name)

@@ -44,8 +44,6 @@ class RawPredictions:
         readings: What the format took numbers and ids to mean.
         numbered: Whether ids are row numbers from 0, since the source has none.
         named: Whether the names that the caller gave are those of its classes.
-        verdicts: What people said of answers, 1 right and -1 wrong, in the shape of the scores;
-            None where no column of verdicts was named.
     """
 
     instances: tuple[str, ...]
@@ -57,7 +55,6 @@ class RawPredictions:
     readings: tuple[Reading, ...] = ()
     numbered: bool = False
     named: bool = False
-    verdicts: Sparse | None = None
 
     @property
     def numbers(self) -> FloatArray:
@@ -232,7 +229,6 @@ def listed(
     source: Source,
     *,
     set_valued: bool = False,
-    verdicts: pl.Series | None = None,
 ) -> RawPredictions:
     """Predictions of a list of scores; scores that are not listed are 0.
 
@@ -241,7 +237,6 @@ def listed(
         instances: Every instance once, in file order, including those without scores.
         source: What they were read from.
         set_valued: Whether the scores only say that a node was predicted.
-        verdicts: What people said of each row.
     """
     _refuse_repeated(scores, source)
     nodes = scores["node"].unique(maintain_order=True)
@@ -255,9 +250,6 @@ def listed(
         set_valued=set_valued,
         sources=source.files,
         name=source.name,
-        verdicts=None
-        if verdicts is None
-        else csr_array((verdicts.to_numpy(), (row, column)), shape=shape),
     )
 
 

@@ -87,8 +87,6 @@ class Predictions:
     """Indices in the dataset of the instances with a score above 0 for an unknown class."""
     ledger: PredictionLedger
     """Numbers of the file's classes and instances that have a place in the dataset, or none."""
-    verdicts: Sparse | None = None
-    """What people said of answers, 1 right and -1 wrong, shape (n, n_nodes); None: nothing."""
     sources: tuple[Path, ...] = ()
     """The files that were read."""
     readings: tuple[Reading, ...] = ()
@@ -105,13 +103,9 @@ class Predictions:
         if hierarchy is self.hierarchy:
             return self
         places = np.array([hierarchy.index(node) for node in self.hierarchy.nodes], np.int64)
-
-        def moved(held: Sparse) -> Sparse:
-            cells, shape = held.tocoo(), (len(self), len(hierarchy))
-            return csr_array((cells.data, (cells.row, places[cells.col])), shape=shape)
-
-        said = None if self.verdicts is None else moved(self.verdicts)
-        return replace(self, hierarchy=hierarchy, scores=moved(self.scores), verdicts=said)
+        cells, shape = self.scores.tocoo(), (len(self), len(hierarchy))
+        moved = csr_array((cells.data, (cells.row, places[cells.col])), shape=shape)
+        return replace(self, hierarchy=hierarchy, scores=moved)
 
     def __len__(self) -> int:
         return len(self.instances)
@@ -151,7 +145,6 @@ def load_predictions(
     classes: GivenClasses = None,
     format: str | None = None,
     id: str | None = None,
-    verdict: str | None = None,
     transform: Transform | None = None,
     single_label: bool | None = None,
     join: Join | None = None,
@@ -169,7 +162,6 @@ def load_predictions(
             them, one per line; None: those that the labels' data say, where there are such.
         format: Name of the format; None: detected from the file or the columns.
         id: Column of the ids, where one is called so; None: what that of the labels is called.
-        verdict: Column of what a person says of each answer, `right`, `wrong`, `unsure` or nothing.
         transform: Function that turns the file's numbers into scores in [0, 1]; None: they are
             scores, or per cent if each row sums to 100.
         single_label: Whether each instance has one answer, the highest score, or any number; None:
@@ -205,9 +197,7 @@ def load_predictions(
     given = classes_of(classes)
     names, nodes = given or dataset.classes or None, KnownNodes(dataset.hierarchy)
     ids = () if dataset.numbered else dataset.instances["instance"].to_list()
-    raw = read_predictions(
-        data, names, format, nodes=nodes, id=id or dataset.id, instances=ids, verdict=verdict
-    )
+    raw = read_predictions(data, names, format, nodes=nodes, id=id or dataset.id, instances=ids)
     refuse_unused(classes, None if raw.named else raw.classes, raw.name)
     return map_predictions(
         raw if given or not raw.named else _named_by_labels(raw, dataset.classes),
@@ -280,9 +270,6 @@ def map_predictions(
         set_valued=raw.set_valued,
         single_label=scored.single,
         left_out=rows[have_score(raw.scores, own, unknown)],
-        verdicts=None
-        if raw.verdicts is None
-        else placed_scores(raw.verdicts, own, nodes, len(hierarchy)),
         ledger=PredictionLedger(
             classes_read=len(raw.classes),
             classes_mapped=len(raw.classes) - len(unknown),

@@ -19,11 +19,10 @@ from audit.base.progress import Progress, silent
 from audit.counting.counts import Counts
 from audit.counting.dataset import Instances
 from audit.counting.pair_table import PairTable
-from audit.counting.residual_nodes import Residual, residual_kinds, residual_nodes
+from audit.counting.residual_nodes import Residual, residual_nodes
 from audit.data.dataset import LabelDataset
 from audit.data.mapping import Ledger
 from audit.data.predictions import Predictions
-from audit.engine.pairs.propagation import LabelsBelow, labels_below
 from audit.hierarchies.catch_alls import reviewed
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.pair_excess import Excess, judge_pairs
@@ -185,13 +184,6 @@ class Measurements:
     def predicted(self) -> ModelMeasurements:
         """Measurements of a model."""
         return _required(self.model, "predictions are required")
-
-    @cached_property
-    def predicted_below(self) -> LabelsBelow:
-        """`Instances.below` for predictions; instances are numbered as in the predictions."""
-        model = self.predicted
-        kinds = residual_kinds(self.residual, len(self.hierarchy))
-        return labels_below(model.decided, self.hierarchy.strict_closure, kinds)
 
     def vanished_within(self, columns: tuple[str, ...]) -> pl.DataFrame:
         """Reported pairs (``a, b``) that vanish if the columns are used as strata too.

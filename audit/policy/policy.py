@@ -63,8 +63,6 @@ class Policy(Frozen):
         residual_difference: Difference of a residual share from that of other instances, or of
             the reference, above which it is reported.
         depth_loss: Loss of mean depth of the labels since the reference above which it is reported.
-        habit_ratio: Ratio of instances predicted with both nodes of a pair to those labelled with
-            both, from which the model is said to have made the data's habit stronger.
         least_joint: Instances that must carry each node of a pair for it to be judged, and that
             must carry both for it to be reported.
         excess_ratio: Ratio of joint instances to those expected from record length and other
@@ -147,9 +145,6 @@ class Policy(Frozen):
     )
     depth_loss: Threshold = Threshold(
         value=0.25, reason="As if one label in four had moved to its parent."
-    )
-    habit_ratio: Threshold = Threshold(
-        value=1.5, reason="A model that has a pair hardly more often repeats the data's habit."
     )
     least_joint: Threshold = Threshold(
         value=5, reason="Fewer joint instances can be one person's, or one typing error repeated."
@@ -336,7 +331,6 @@ THRESHOLDS = {
     "leading_zero_rows": ("rows of a code set", 1.0, float("inf")),
     "confusion_threshold": ("aggregated score", 0.0, 1.0),
     "decision_threshold": ("aggregated score", 0.0, 1.0),
-    "habit_ratio": ("times the instances labelled with both nodes", 1.0, float("inf")),
     "least_joint": ("instances", 2.0, float("inf")),
     "excess_ratio": ("times the number expected from length and other findings", 1.0, float("inf")),
     "redundant_jaccard": ("share of the instances with either node", 0.0, 1.0),

@@ -384,10 +384,8 @@ NEEDS_INSTANCES = "needs the instances one by one, which a count does not keep"
 """Why a check does not apply to data that were only counted."""
 SUSPECTS = "label_suspects"
 """Name of the check whose findings count labels that scores contradict."""
-OMITTED = "label_omitted"
-"""Name of the check whose findings count answers that labels lack and people judged right."""
 
-OF_MODEL = (EXCHANGES, "model_habit", SUSPECTS)
+OF_MODEL = (EXCHANGES, SUSPECTS)
 """Names of the checks of a model."""
 
 OF_WAIVERS = ("waiver_expired", "waiver_unused")

@@ -22,7 +22,7 @@ from audit.disclosure import (
     seen_whole,
     together,
 )
-from audit.results.findings import OMITTED, SUSPECTS
+from audit.results.findings import SUSPECTS
 from audit.results.pictured_pairs import Published
 from audit.results.record import Record
 
@@ -53,14 +53,7 @@ def evidence_cells(
         return {"instances": only_residual_below(parent), "of": labelled_below(parent)}
     if (check, key) == UNINFORMATIVE and release.root is not None:
         return {"instances": only_uninformative(release.root)}
-    if check == "model_habit" and len(nodes) == 1:
-        return {
-            "data_instances": only_residual_below(nodes[0]),
-            "data_of": labelled_below(nodes[0]),
-        }
-    if check == "model_habit" and len(nodes) == 2:
-        return {"data_instances": _met(release, *nodes)}
-    if check in (SUSPECTS, OMITTED):
+    if check == SUSPECTS:
         return {"labelled": labelled(nodes[0])}
     if check not in _KEYED_PAIRS and (check not in _PAIRS or key):
         return {}
@@ -98,7 +91,7 @@ def part_cells(
     """Cells of the evidence of a line of a finding's breakdown, by name."""
     if check == "residual_overuse" or (check, key) == UNINFORMATIVE:
         return {"labelled": labelled(part[0])}
-    if check in ("parent_and_child", "sibling_exclusive", "excludes1", "residual_pairs"):
+    if check in ("parent_and_child", "sibling_exclusive", "excludes1"):
         both = together(labelled(part[0]), labelled(part[1]))
         return {"instances": both, "of": labelled(part[0])}
     if check == UNEXPECTED_PAIR:

@@ -248,7 +248,7 @@ def _no_finer(
     ]
 
 
-_SEEN_TOGETHER = ("cross_branch", "residual_overuse", UNEXPECTED_PAIR, EXCHANGES, "model_habit")
+_SEEN_TOGETHER = ("cross_branch", "residual_overuse", UNEXPECTED_PAIR, EXCHANGES)
 """Checks whose parts are protected together with all counts of nodes and pairs, or are of a
 model.
 """

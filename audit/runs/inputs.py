@@ -127,7 +127,6 @@ def _read_model(
         policy=policy,
         classes=classes,
         format=settings.predictions_format,
-        verdict=settings.verdict if path == settings.predictions[0] else None,
         **{name: getattr(settings, name) for name in _OF_PREDICTIONS},
     )
     if not settings.anyway:

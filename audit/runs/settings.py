@@ -210,9 +210,6 @@ class Settings(HierarchyShape):
     predictions_format: Annotated[
         str | None, Option("Format of the predictions; recognised if not given.", MODEL)
     ] = None
-    verdict: Annotated[
-        str | None, Option("Column of verdicts on answers: right, wrong, unsure or blank.", MODEL)
-    ] = None
     transform: Annotated[
         Transform | None,
         Option(
@@ -266,8 +263,8 @@ class Settings(HierarchyShape):
     queries: Annotated[
         tuple[str, ...],
         Option(
-            "Kind of behaviour to count: confident, split, contained, spread, or one of your own; "
-            "may be repeated.",
+            "Kind of behaviour to count beside confident, split, contained and spread; may be "
+            "repeated.",
             MODEL,
             flag="--query",
             metavar="NAME[=CONDITION:VALUE,...]",

@@ -23,7 +23,6 @@ from audit.base.plurals import counted, filled
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse
 from audit.data.dataset import LabelDataset
-from audit.data.predictions import load_predictions
 from audit.disclosure import BESIDE, WHOLE, least
 from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
@@ -148,28 +147,6 @@ def suspected(order: int = 1) -> Measurements:
 
 
 @cache
-def judged(order: int = 1) -> Measurements:
-    """Answers that labels lack, judged by people: mostly right, mostly wrong, and few of one."""
-    said = [
-        *((25, "asthma", leaf, "right") for leaf in ("saw", "attack")),
-        *((12, "asthma", leaf, "wrong") for leaf in ("saw", "hammer")),
-        (9, "other_lung", "hammer", "right"),
-        (20, "attack", "asthma", None),
-        *((30, leaf, leaf, None) for leaf in LEAVES),
-    ]
-    each = [one for times, *one in said for _ in range(times)]
-    ids = [f"i{n:03}" for n in range(len(each))]
-    labels = {one: [label] for one, (label, *_) in zip(ids, each, strict=True)}
-    dataset = labelled(BUSY, dict(list(labels.items())[::order]))
-    columns = {name: [one[at] for one in each] for at, name in ((1, "prediction"), (2, "said"))}
-    return measure(
-        dataset,
-        Policy(),
-        load_predictions({"id": ids, **columns}, dataset, verdict="said"),
-    )
-
-
-@cache
 def parted(order: int = 1) -> Measurements:
     """Records cut at five labels, entered twice, in both splits; a node of one site."""
     five = ["asthma", "other_lung", "attack", "other_heart", "saw"]
@@ -265,7 +242,6 @@ DATASETS = {
     "damaged": damaged,
     "modelled": modelled,
     "suspected": suspected,
-    "judged": judged,
     "parted": parted,
     "associated": associated,
     "stays": stays,
@@ -280,7 +256,7 @@ def check(request: pytest.FixtureRequest) -> Check:
 
 
 RICH = (
-    *(busy, icd, damaged, modelled, suspected, judged, parted, associated, stays, habits),
+    *(busy, icd, damaged, modelled, suspected, parted, associated, stays, habits),
     shallower,
 )
 """Datasets that make checks find something; each is measured once for all tests."""

@@ -26,10 +26,8 @@ from fixtures.toy import EDGES
 AUDIT = str(Path(sys.executable).with_name("audit"))
 LABELS = ("dog", "cow", "bird", "tool", "pet", "animal", "unicorn", " cow ", None)
 NEED_INSTANCES = {
-    "label_omitted",
     "duplicate_instance",
     "copied_records",
-    "residual_pairs",
     "principal_position",
     "depth_shift",
     "split_leak",
@@ -44,7 +42,6 @@ NEED_INSTANCES = {
     "label_suspects",
     "missing_stratum",
     "model_confuses",
-    "model_habit",
 }
 SMALL = "20MB"
 """Memory for batches of 10,000 rows, the smallest."""

@@ -225,36 +225,25 @@ def test_answers_that_are_given_falsely_far_more_often_than_missed_are_those_of_
 
 
 def same_behaviours(world: World, result: audit.AuditResult) -> None:
+    """Leaves and children of the root count where they have a hundredth of the mass."""
     parents = world.parents
-    leaves = {node for node in parents if not places.children(parents, node)}
-    top = places.root(parents)
-    branches = {node for node in parents if top in parents[node]}
+    leaves = [node for node in parents if not places.children(parents, node)]
+    branches = [node for node in parents if places.depth(parents, node) == 1]
     showing: dict[str, list[str]] = {}
     for name, line in world.predicted.items():
-        total = math.fsum(line.values())
-        share = {node: score / total for node, score in line.items()} if total else {}
-        confident = any(part >= 0.9 for node, part in share.items() if node in leaves)
-        kept = dict[str, float]()
-        for node, part in share.items():
-            for at in {node} | parents[node]:
-                if at not in leaves and at != top:
-                    kept[at] = kept.get(at, 0.0) + part
-        spread = dict[frozenset[str], float]()
-        for node, part in share.items():
-            by = frozenset(parents[node] - {top}) if node in leaves else frozenset()
-            at = by or frozenset({node})
-            spread[at] = spread.get(at, 0.0) + part
-        alone = dict.fromkeys(branches, 0.0)
-        for node, part in share.items():
-            own = branches & ({node} | plain.above(parents, node))
-            if len(own) == 1:
-                alone[next(iter(own))] += part
-        largest = [*sorted(alone.values(), reverse=True), 0.0, 0.0]
+        total = math.fsum(line.values()) or 1.0
+        own = [line.get(node, 0) / total for node in leaves]
+        above = [
+            math.fsum(line.get(low, 0) for low in plain.at_or_below(parents, node)) / total
+            for node in branches
+        ]
+        own, above = ([part for part in parts if part >= 0.01] for parts in (own, above))
+        halves = all(0.45 <= max(parts, default=0) <= 0.55 for parts in (own, above))
         matching = {
-            "confident_in_one_leaf": confident,
-            "contained_in_one_parent": not confident and any(v >= 0.9 for v in kept.values()),
-            "spread_over_parents": sum(v >= 0.05 for v in spread.values()) > 3,
-            "split_between_branches": largest[1] >= 0.3 and largest[0] + largest[1] >= 0.9,
+            "confident": len(own) == 1,
+            "split": len(own) == len(above) == 2 and halves,
+            "contained": len(own) > 1 and len(above) == 1,
+            "spread": len(above) > 3,
         }
         for kind, holds in matching.items():
             showing.setdefault(kind, []).extend([name] * holds)
@@ -273,24 +262,25 @@ def test_kinds_of_behaviour_are_those_of_a_plain_search(world: World) -> None:
     same_behaviours(world, world.audited(single_label=True))
 
 
+FOUR = tree_of("x0 x1 < x", "y0 < y", "w < x y", "x y z v < all")
 SHARED: Mapping[str, Mapping[str, float]] = {
-    "one leaf at the limit": {"x0": 0.9, "y0": 0.1},
-    "one leaf below it": {"x0": 0.875, "x1": 0.0625, "y0": 0.0625},
-    "one parent at the limit": {"x0": 0.45, "x1": 0.45, "y0": 0.1},
-    "one branch at its limit": {"x0": 0.7, "y0": 0.3},
-    "two branches at theirs": {"x0": 0.45, "y0": 0.45, "z": 0.1},
-    "two branches, one below": {"x0": 0.625, "y0": 0.25, "z": 0.125},
-    "two branches with too little": {"x0": 0.5, "y0": 0.375, "z": 0.125},
+    "one leaf": {"x0": 1.0},
+    "another at the limit": {"x0": 0.99, "y0": 0.01},
+    "another below it": {"x0": 0.9921875, "y0": 0.0078125},
+    "two of one branch": {"x0": 0.5, "x1": 0.5},
+    "halves at their limit": {"x0": 0.55, "y0": 0.45},
+    "halves beyond it": {"x0": 0.5625, "y0": 0.4375},
+    "three leaves of two branches": {"x0": 0.25, "x1": 0.25, "y0": 0.5},
     "a leaf of both branches": {"w": 0.5, "x0": 0.25, "y0": 0.25},
-    "four parents at the limit": {"x0": 0.05, "y0": 0.45, "w": 0.25, "z": 0.25},
-    "three parents": {"x0": 0.25, "x1": 0.25, "y0": 0.25, "w": 0.25},
-    "a parent just below": {"x0": 0.46875, "y0": 0.25, "w": 0.25, "z": 0.03125},
+    "four branches": {"x0": 0.25, "y0": 0.25, "z": 0.25, "v": 0.25},
+    "one of them just below": {"x0": 0.4921875, "y0": 0.25, "z": 0.25, "v": 0.0078125},
+    "a branch without a leaf": {"x": 0.5, "y0": 0.5},
     "the root alone": {"all": 1.0},
 }
 
 
 def test_shares_just_at_a_limit_show_the_behaviour() -> None:
-    world = World(*TREE, {name: ["x0"] for name in SHARED}, scores=SHARED)
+    world = World(*FOUR, {name: ["x0"] for name in SHARED}, scores=SHARED)
 
     same_behaviours(world, world.audited(single_label=True))
 
@@ -303,7 +293,7 @@ STATED: Any = [
 
 
 def test_queries_of_the_policy_count_what_reaches_their_share_and_lies_between_their_ends() -> None:
-    world = World(*TREE, {name: ["x0"] for name in SHARED}, scores=SHARED)
+    world = World(*FOUR, {name: ["x0"] for name in SHARED}, scores=SHARED)
     result = world.audited(audit.Policy(queries=STATED), single_label=True)
     assert result.model is not None
     found = {row["name"]: row["instances"] for row in result.model.behaviours}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.alignment.metrics.measure import model_metrics
-from audit.alignment.metrics.queries import Stated
+from audit.alignment.metrics.queries import Query
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.rules import BehaviourQuery, Subgraph
 from audit.results.shared_metrics import shared_metrics
@@ -135,7 +135,7 @@ def queries(draw: st.DrawFn) -> BehaviourQuery:
 def test_a_stated_query_is_met_where_counting_by_hand_says_so(
     model: Model, query: BehaviourQuery
 ) -> None:
-    found = Stated(query).matches(model.scores, model.hierarchy).tolist()
+    found = Query(query).matches(model.scores, model.hierarchy).tolist()
 
     assert found == [
         by_hand(model.hierarchy, model.parents, line, query) for line in model.predicted

@@ -10,8 +10,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import audit
-from audit.alignment.metrics.queries import Stated
-from audit.policy.rules import query_of
+from audit.alignment.metrics.queries import Query
+from audit.policy.rules import PUBLISHED
 
 DATA = Path(os.environ.get("AUDIT_DATA") or "/nowhere") / "softmax"
 
@@ -27,5 +27,5 @@ def test_a_published_query_is_met_by_the_images_that_its_own_code_finds(
     for column, node in enumerate((DATA / "cifar10_classes.txt").read_text().split()):
         values[:, hierarchy.index(node)] = scores[:, column]
 
-    found = Stated(query_of(name)).matches(csr_array(values), hierarchy)
+    found = Query(PUBLISHED[name]).matches(csr_array(values), hierarchy)
     assert int(found.sum()) == images

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from audit._reports.charts.evidence import COUNTED, of_concepts, plots, ratio_words
+from audit._reports.charts.evidence import COUNTED, of_concepts, plots
 from audit._reports.words.parts import Badge, Bar, Card, Cell, Node, Nodes, Ranged, Table
 from audit._reports.words.shown_numbers import UNDEFINED
 from audit._reports.words.table_specs import Spec, optional_table, texts
@@ -153,7 +153,7 @@ def card(
 ) -> Card:
     """What the report says about one finding, and the nodes above it in the hierarchy's picture."""
     headline, rest = _first_and_rest(finding["statement"])
-    evidence, ratio = finding["evidence"], ratio_words(check["name"])
+    evidence = finding["evidence"]
     drawn = plots(check["name"], evidence, thresholds)
     in_row = {name for column in columns for name in _shown(column, evidence)}
     return Card(
@@ -168,7 +168,7 @@ def card(
         explanation=" ".join(filter(None, (rest, *_judgement(finding)))),
         nodes=_nodes(_unnamed_nodes(finding), above),
         sure=tuple(
-            (_line_label(name, evidence, ratio, called), _text(name, evidence))
+            (_label(name, evidence, called), _text(name, evidence))
             for name in evidence
             if name not in in_row and not _stands_elsewhere(name, evidence)
         ),
@@ -230,7 +230,7 @@ def evidence_lines(
 ) -> tuple[tuple[str, str], ...]:
     """Evidence as pairs of label and text, counts with their totals and bounds as intervals."""
     return tuple(
-        (_line_label(name, evidence, EVIDENCE["ratio"], called), _text(name, evidence))
+        (_label(name, evidence, called), _text(name, evidence))
         for name in evidence
         if not _stands_elsewhere(name, evidence)
     )
@@ -250,7 +250,6 @@ def _stands_elsewhere(name: str, evidence: Mapping[str, Any]) -> bool:
 
 
 _TOTALS = {
-    "data_instances": "data_of",
     "elsewhere": "of_elsewhere",
     "groups": "of_groups",
     "parent_units": "of_parent",
@@ -268,12 +267,6 @@ def _bounds_of(name: str, evidence: Mapping[str, Any]) -> tuple[str, str] | None
 def _counted(evidence: Mapping[str, Any]) -> str | None:
     """The count that ``of`` is the total of."""
     return next((name for name in (*COUNTED, "joint") if name in evidence), None)
-
-
-def _line_label(
-    name: str, evidence: Mapping[str, Any], ratio: str, called: Mapping[str, str]
-) -> str:
-    return ratio if name == "ratio" else _label(name, evidence, called)
 
 
 def _label(name: str, evidence: Mapping[str, Any], called: Mapping[str, str]) -> str:

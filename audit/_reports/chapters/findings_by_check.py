@@ -21,8 +21,6 @@ DEFINITIONS: Mapping[str, str] = {
     "is below both.",
     "residual_overuse": "Of the instances with a label below the node, those count whose labels "
     "there are all “other” or “unspecified”.",
-    "model_habit": "Of the instances with a label, or an answer, below the node, those count whose "
-    "labels or answers there are all “other” or “unspecified”.",
     "model_confuses": "A confusion is a label that the model misses on an instance where it "
     "falsely answers the other.",
     "label_suspects": "A label is suspect where another node, or no node, scores higher than the "

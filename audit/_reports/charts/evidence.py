@@ -10,24 +10,27 @@ from typing import Any
 
 from audit._reports.charts.parts import Scale, around_one, around_zero, from_zero, whole
 from audit._reports.words.parts import Line, Plot, Tick
-from audit._reports.words.words import among, decimal, number, percent, points, ratio, span
+from audit._reports.words.words import (
+    EVIDENCE,
+    among,
+    decimal,
+    number,
+    percent,
+    points,
+    ratio,
+    span,
+)
 
 Evidence = Mapping[str, Any]
 
-_RATIOS: Mapping[str, tuple[str, str]] = {
-    "unexpected_pair": ("times the expectation", "excess_ratio"),
-    "model_habit": ("times as often as in the data", "habit_ratio"),
-}
-"""For each check, the meaning of its findings' ratio and the policy's threshold on it."""
+_RATIOS: Mapping[str, str] = {"unexpected_pair": "excess_ratio"}
 _DIFFERENCES: Mapping[str, str] = {"residual_overuse": "residual_difference"}
-"""For each check, the policy's threshold on its findings' difference."""
+"""For each check, the policy's threshold on its findings' ratio, or on their difference."""
 
 COUNTED = ("edges", "tuples", "keys", "heads", "lacking", "instances", "rows")
 """Counts that ``of`` is the total of: the first of these that evidence has."""
 _EXPECTED = ("explained", "expected", "expected_exchanges", "expected_rows")
 _BESIDE = (
-    ("data_instances", "predicted", "in the data", "data_of", "data_share"),
-    ("matched_instances", "predicted", "in the data", "of", "data_share"),
     ("elsewhere", "here", "elsewhere", "of_elsewhere", "elsewhere_share"),
     ("groups", "instances", "groups", "of_groups", ""),
     ("support_a", "with both", "with the first node", "of", ""),
@@ -39,24 +42,14 @@ its total, and its share; the finding's own total where it has none of its own."
 
 def plots(check: str, evidence: Evidence, thresholds: Mapping[str, float]) -> tuple[Plot, ...]:
     """The plots of a finding's evidence; empty if all of it is withheld."""
-    ratio_limit = thresholds.get(_RATIOS.get(check, ("", ""))[1])
     drawn = (
         _shares(evidence),
         _accuracies(evidence),
         _difference(evidence, thresholds.get(_DIFFERENCES.get(check, ""))),
         _counts(evidence),
-        _ratio(evidence, ratio_words(check), ratio_limit),
+        _ratio(evidence, thresholds.get(_RATIOS.get(check, ""))),
     )
     return tuple(plot for plot in drawn if plot is not None)
-
-
-def ratio_words(check: str) -> str:
-    """The meaning of the ratio of a check's findings, in words.
-
-    >>> ratio_words("model_habit")
-    'times as often as in the data'
-    """
-    return _RATIOS.get(check, ("times the expectation", ""))[0]
 
 
 def of_concepts(evidence: Evidence) -> bool:
@@ -119,8 +112,7 @@ def _shares_of(evidence: Evidence) -> Iterator[Line]:
     yield _share(own, *told, *_bounds(evidence))
     for count, _, called, of, share in beside:
         total = evidence.get(of, evidence["of"])
-        role = "model" if share == "data_share" else "observed"
-        yield _share(called, evidence[count], total, evidence.get(share), role=role)
+        yield _share(called, evidence[count], total, evidence.get(share))
 
 
 def _confined(evidence: Evidence) -> Iterator[Line]:
@@ -227,14 +219,14 @@ def _expected(called: str, value: Any) -> Iterator[Line]:
         yield Line(f"{called}: {number(value)}", "ring", "expected", value)
 
 
-def _ratio(evidence: Evidence, called: str, limit: float | None) -> Plot | None:
+def _ratio(evidence: Evidence, limit: float | None) -> Plot | None:
     value = _number_or_none(evidence.get("ratio"))
     if not value:
         return None
     low, high = _bounds(evidence, "ratio_")
     reach = [v for v in (value, low, high, limit) if v is not None]
     words = _with_bounds(value, low, high, ratio) + ("" if low and high else ", no interval")
-    line = Line(f"{called}: {words}", "dot", "observed", value)
+    line = Line(f"{EVIDENCE['ratio']}: {words}", "dot", "observed", value)
     return _plot(
         "Ratio, on a logarithmic axis",
         [_bounded(line, low, high)],

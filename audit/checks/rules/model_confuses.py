@@ -15,7 +15,6 @@ from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
 from audit.checks.shared.exchanged_pairs import (
     compared_pairs,
     exchangeable_pairs,
-    exchanged_pairs,
     given,
     uneven_answers,
     why_no_exchange,
@@ -295,14 +294,6 @@ def leanings(table: pl.DataFrame, answers: pl.DataFrame) -> Iterator[Leaning]:
         leaning = Leaning(answer, rows, times)
         if len(rows) >= LEAST_PARTS or leaning.is_one_pair:
             yield leaning
-
-
-def answers_leaned_to(measured: Measurements) -> frozenset[int]:
-    """The answers that a finding says the model leans to, by index; none without a model."""
-    if why_no_exchange(measured):
-        return frozenset()
-    found = leanings(exchanged_pairs(measured), uneven_answers(measured))
-    return frozenset(one.answer["node"] for one in found if not one.is_one_pair)
 
 
 CHECK = Check(

@@ -233,15 +233,6 @@ def retested(check: CheckResult, residuals: pl.DataFrame, policy: Policy) -> Che
     return replace(check, findings=tuple(findings))
 
 
-def standing_parents(measured: Measurements) -> dict[int, dict[str, Any]]:
-    """Row of the residual table of each reported parent, by node index, deepest first."""
-    judged = _judged(measured)
-    high = judged.high
-    by_parent = dict(zip(_indices(measured, high), high.iter_rows(named=True), strict=True))
-    explained = _explained(measured, judged)
-    return {parent: by_parent[parent] for parent, by in explained.items() if not by}
-
-
 def _indices(measured: Measurements, high: pl.DataFrame) -> list[int]:
     return [measured.hierarchy.index(parent) for parent in high["parent"]]
 

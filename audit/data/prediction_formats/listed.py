@@ -45,7 +45,7 @@ def read_columns(source: Source, instance: str, node: str, score: str | None) ->
     scores = scores.with_columns(numbers)
     _require_rows(scores, source)
     instances = scores["instance"].unique(maintain_order=True)
-    return listed(scores, instances, source, set_valued=not score, verdicts=source.verdicts)
+    return listed(scores, instances, source, set_valued=not score)
 
 
 def matches_scores(source: Source) -> bool:
@@ -193,7 +193,7 @@ def read_answers(source: Source, classes: Classes | None) -> RawPredictions:
         return replace(of_frame(rows, source, classes), numbered=True)
     others = without_index(source.table().select(roles.others)).columns
     instance = id_among(others, None, (), source)
-    if score or source.verdicts is not None:
+    if score:
         return read_columns(source, instance, column, score)
     several = hold_several(source.first_cells(column))
     named = Columns(id=instance, label=column)
@@ -235,7 +235,7 @@ def as_frame(frame: pl.DataFrame, source: Source, classes: Classes | None) -> Fr
     """A table that was made of another source, as a source that knows the same."""
     made = Frame(frame)
     made.know(source.nodes, named_classes=classes is not None, id=source.id)
-    made.instances, made.verdicts = source.instances, source.verdicts
+    made.instances = source.instances
     return made
 
 

@@ -63,8 +63,6 @@ class Source:
     """What the user calls the column of ids, in labels that predictions are of."""
     instances: Collection[str] = ()
     """The ids of these labels."""
-    verdicts: pl.Series | None = None
-    """What people said of each row of a table, as `audit.data.verdicts.set_aside` gives it."""
     queried: Mapping[str, str] = MappingProxyType({})
     """Of rows of a database ``path``, the address as it may be told, ``driver`` and ``query``."""
 

@@ -27,7 +27,7 @@ from audit.explorer.run.policy_editor import Decision, EditedPolicy
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters, way_to
 from audit.policy.reading import built_in_policy
-from audit.results.findings import OF_MODEL, OF_WAIVERS, OMITTED
+from audit.results.findings import OF_MODEL, OF_WAIVERS
 
 CHECK, STATE = Column("check", "Check"), Column("state", "Status")
 SEVERE = Column("severity", "Severity", "severity")
@@ -132,7 +132,7 @@ def _columns(site: Site, check: str) -> tuple[Column, ...]:
     """What is told of a record: its labels, where it may be looked at, and the answers."""
     if site.run.instances is None:
         return CASES
-    return (*CASES, *RECORD, *(ANSWERS if check in (*OF_MODEL, OMITTED) else ()))
+    return (*CASES, *RECORD, *(ANSWERS if check in OF_MODEL else ()))
 
 
 def _parts(site: Site, request: Request, finding: Row) -> Sheet:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.spreadsheets import sheet_names, writing_workbook
-from audit.data.verdicts import VERDICTS
+from audit.runs.fixes.judgements import VERDICTS
 
 _WIDTHS = {
     "instance": 14, "label": 10, "title": 34, "change": 9, "proposed": 10, "proposed_title": 34,

@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
-from audit.data.verdicts import VERDICTS
 from audit.engine.statistics.intervals import LEVEL, wilson
 from audit.engine.statistics.resampling import unit_keys
 from audit.hierarchies.hierarchy import Hierarchy
@@ -24,6 +23,8 @@ from audit.runs.instances import kept_labels, records
 
 COLUMNS = ("row", "instance", "labels", "others", "verdict", "note", "drawn", "run")
 """Columns of a blind sheet; ``verdict`` and ``note`` are to be filled in."""
+VERDICTS = ("right", "wrong", "unsure")
+"""What may be written as a verdict, case ignored; a blank says nothing, as unsure."""
 _CONTROL = ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp
 from types import SimpleNamespace
 from typing import cast
 
@@ -12,7 +12,6 @@ import pytest
 from scipy.sparse import csr_array
 
 from audit.checks.rules.split_leak import chance_of_unseen, unseen_by_chance
-from audit.engine.pairs.amplified import Carried, representatives
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from fixtures.labelled import tree
@@ -24,26 +23,6 @@ def test_the_split_of_four_units() -> None:
 
     assert [mean, variance] == pytest.approx([2 / 3, 5 / 9])
     assert chance_of_unseen(2, mean, variance) == pytest.approx(1 - exp(-2 / 3) * (1 + 2 / 3))
-
-
-def test_the_habit_of_ten_instances() -> None:
-    hierarchy = tree("a b < top", "a1 < a", "b1 < b")
-    carried = Carried.of(
-        of(hierarchy, [["a1", "b1"]] * 2 + [["a1"]] * 8),
-        of(hierarchy, [["a1", "b1"]] * 10),
-        hierarchy.closure,
-    )
-    every = carried.together(1)
-    names = [
-        (hierarchy.nodes[a], hierarchy.nodes[b]) for a, b in zip(every.a, every.b, strict=True)
-    ]
-    chosen = [names.index(pair) for pair in (("a", "b1"), ("a1", "b"), ("a1", "b1"))]
-    pairs = every[np.array(chosen)]
-
-    assert pairs.p_value(1.5).tolist() == [1 / 256] * 3
-    assert pairs.strength.tolist() == pytest.approx([8 * log(2)] * 3)
-    by = representatives(carried, pairs, hierarchy.closure, ratio=1.5, p=0.01)
-    assert [names[chosen[i]] for i in by] == [("a1", "b1")] * 3
 
 
 def test_the_pair_that_vanishes() -> None:

@@ -32,7 +32,7 @@ PAGES = (
     "/model", "/model?scope=all", "/instances", "/node?id=root", "/node?id=left",
     "/pair?a=a1&b=b1", "/instance?id=two", "/search?q=w0", "/nowhere", "/node?id=x",
     "/confusions?depth=1&relation=all", "/node?id=left&order=confusion", "/subgraphs",
-    "/instances?behaviour=confident_in_one_leaf",
+    "/instances?behaviour=confident",
 )  # fmt: skip
 
 

@@ -41,7 +41,6 @@ CONFINED = {
     "units": 25, "low": 0.86, "of_parent": 400, "parent_units": 100, "parent_share": 0.25,
     "instances": 40, "p_value": 0.001, "family": 30,
 }  # fmt: skip
-BESIDE = JUDGED | {"data_instances": 60, "data_of": 300, "data_share": 0.2}
 NO_ZERO = {"of": 1761, "expected_rows": 35, "rows": 12, "ambiguous": 40}
 LEAK = {"groups": 20, "of_groups": 100, **COUNTED}
 
@@ -56,7 +55,6 @@ KINDS: dict[str, tuple[str, dict[str, Any], list[int]]] = {
     "cap": ("record_cap", CAP, [5, 1]),
     "differs": ("residual_overuse", DIFFERENT, [2, 1]),
     "confined": ("group_confined", CONFINED, [2]),
-    "habit": ("model_habit", BESIDE, [2]),
     "no zero": ("lost_zero", NO_ZERO, [3]),
     "leak": ("split_leak", LEAK, [2]),
 }
@@ -115,8 +113,8 @@ def test_a_ratio_stands_beside_one_and_the_limit() -> None:
 
 
 def test_a_ratio_without_an_interval_says_so() -> None:
-    _, plot = plots("model_habit", BESIDE | {"ratio": 24.0}, THRESHOLDS)
-    assert plot.lines[0].text == "times as often as in the data: 24.00, no interval"
+    _, plot = plots("record_cap", CAP, THRESHOLDS)
+    assert plot.lines[0].text == "times the expectation: 20.00, no interval"
     assert (plot.lines[0].low, plot.lines[0].high) == (None, None)
 
 

@@ -26,7 +26,7 @@ NO_POWER = CheckResult(
     "pairs",
     not_applicable="the check has no power here: no mistakes",
 )
-NO_HABIT = replace(NO_POWER, name="model_habit", not_applicable="the data has no such habit")
+NO_SCORES = replace(NO_POWER, name="label_suspects", not_applicable="there are only sets")
 JUDGED = CheckResult("model_confuses", "Which labels?", 45, "pairs")
 
 
@@ -86,21 +86,21 @@ def test_a_total_of_which_no_more_is_known_than_its_part_is_not_told(of: Shown, 
 
 
 def test_a_model_that_no_check_could_judge_does_not_pass() -> None:
-    word, sentence = told(PASSED, NO_POWER, NO_HABIT, model=True)
+    word, sentence = told(PASSED, NO_POWER, NO_SCORES, model=True)
 
     assert word == "Data pass; model not judged"
     assert sentence.endswith(
         "Nothing of the model could be judged (model_confuses: the check has no power here: no "
-        "mistakes; model_habit: the data has no such habit)."
+        "mistakes; label_suspects: there are only sets)."
     )
 
 
 def test_a_model_that_one_check_judged_passes() -> None:
-    assert told(PASSED, JUDGED, NO_HABIT, model=True)[0] == "Passes"
+    assert told(PASSED, JUDGED, NO_SCORES, model=True)[0] == "Passes"
 
 
 def test_without_a_model_its_checks_say_nothing() -> None:
-    assert told(PASSED, NO_POWER, NO_HABIT)[0] == "Passes"
+    assert told(PASSED, NO_POWER, NO_SCORES)[0] == "Passes"
 
 
 def test_findings_of_the_data_are_told_beside_a_model_that_was_not_judged() -> None:
@@ -127,7 +127,7 @@ def test_a_thousand_labels_in_thousands_of_mistakes_are_judged() -> None:
 
 
 def test_the_reader_is_told_the_same_in_every_form() -> None:
-    result: AuditResult = replace(results.model_result(), checks=(PASSED, NO_POWER, NO_HABIT))
+    result: AuditResult = replace(results.model_result(), checks=(PASSED, NO_POWER, NO_SCORES))
 
     assert verdict(result.shared()).sentence.count("could be judged") == 1
 

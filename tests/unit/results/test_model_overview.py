@@ -158,9 +158,9 @@ def test_a_small_behaviour_is_a_bound_without_a_share(toy_hierarchy: Hierarchy) 
     found = run_audit(dataset, Policy(min_cell=11), predictions=predicted(dataset, scores))
     told = {b["name"]: b for b in found.shared()["overview"]["behaviours"]}
 
-    assert told["confident_in_one_leaf"]["instances"] == "<11"
-    assert told["confident_in_one_leaf"]["share"] is None
-    assert told["confident_in_one_leaf"]["low"] is None
+    assert told["confident"]["instances"] == "<11"
+    assert told["confident"]["share"] is None
+    assert told["confident"]["low"] is None
 
 
 @pytest.mark.parametrize(("rest", "told"), [(0, 30), (5, ">10"), (11, 30)])
@@ -174,8 +174,8 @@ def test_behaviours_do_not_tell_of_how_few_is_none(
     rows = run_audit(dataset, Policy(min_cell=11), predictions=model).shared()["overview"]
     shown = {row["name"]: row["instances"] for row in rows["behaviours"]}
 
-    assert shown["confident_in_one_leaf"] == 60
-    assert shown["contained_in_one_parent"] == told
+    assert shown["confident"] == 60
+    assert shown["contained"] == told
 
 
 def test_mass_outside_a_cut_tells_of_how_few_answers_it_is() -> None:

@@ -181,7 +181,7 @@ def test_counts_of_a_finding_and_its_lines_are_told_to_other_views() -> None:
 
 
 @pytest.mark.parametrize(
-    ("check", "lines"), [("residual_overuse", 0), ("cross_branch", 0), ("model_habit", 2)]
+    ("check", "lines"), [("residual_overuse", 0), ("cross_branch", 0), ("parent_and_child", 2)]
 )
 def test_lines_that_are_protected_as_cells_are_told_as_cells_alone(check: str, lines: int) -> None:
     assert len(lines_of(replace(FOUND, check=check))) == 1 + lines

@@ -24,7 +24,6 @@ from audit.runs.case_lists import case_table
 from fixtures.coded import SPELLS, icd9cm, on_days
 from fixtures.coded import measured as coded
 from fixtures.labelled import labelled, repeated, tree
-from fixtures.predicted import predicted
 
 
 def found(measured: Measurements, check: str) -> dict[str, list[str]]:
@@ -166,7 +165,7 @@ def test_splits_groups_and_lengths_have_the_instances_that_show_them() -> None:
     }
 
 
-def test_what_is_residual_here_and_there_and_of_a_model() -> None:
+def test_what_is_residual_here_and_there() -> None:
     hierarchy = tree("lung < top", "asthma other < lung", "tool < top",
                      titles={"other": "Other", "asthma": "Asthma"})  # fmt: skip
     sets = [(60, ["other"]), (5, ["asthma"]), (60, ["asthma", "other"]), (1, ["tool"])]
@@ -174,14 +173,12 @@ def test_what_is_residual_here_and_there_and_of_a_model() -> None:
     sites = {i: "a" if i < "i0065" else "b" for i in labels}
     dataset = labelled(hierarchy, labels, strata={"site": sites})
     policy = Policy(strata=("site",), residual_share=Threshold(value=0.3, reason="."))
-    said = {i: {"other": 1.0} for i in list(labels)[::-1] if i < "i0062"}
-    measured = measure(dataset, policy, predicted(dataset, said, set_valued=True))
+    measured = measure(dataset, policy)
     only = [f"i{n:04}" for n in range(60)]
 
     residual = found(measured, "residual_overuse")
     assert residual["residual_overuse:lung"] == only
     assert residual["residual_overuse:lung:site:b"] == []
-    assert found(measured, "model_habit")["model_habit:lung"] == [f"i{n:04}" for n in range(62)]
 
 
 @given(

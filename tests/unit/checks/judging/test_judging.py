@@ -31,7 +31,6 @@ from audit.runs.folder import write_run
 from audit.runs.read import read_run
 from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree
-from fixtures.predicted import predicted
 
 TODAY = date(2030, 6, 1)
 LATER, EARLIER = date(2031, 1, 1), date(2030, 1, 1)
@@ -366,24 +365,6 @@ def test_what_was_folded_stands_again_once_all_that_explained_it_fell() -> None:
     }
 
 
-ODD = ("asthma", "hammer", "ulcer", "saw", "heart", "belly")
-
-
-def model_run(policy: Policy | None = None) -> AuditResult:
-    said = [
-        (40, ["asthma"], ["hammer"]), (40, ["hammer"], ["asthma"]), (60, ["attack"], ["attack"]),
-        (9, ["ulcer"], ["saw"]), (9, ["saw"], ["ulcer"]), (90, ["saw"], ["saw"]),
-        (90, ["ulcer"], ["ulcer"]), (40, ["attack", "saw"], ["attack", "saw"]),
-        (60, ["attack"], ["attack", "saw"]),
-        *((2, [a], [b]) for a in ODD for b in ODD if a != b),
-    ]  # fmt: skip
-    each = [(labels, answers) for times, labels, answers in said for _ in range(times)]
-    dataset = labelled(BODY, {f"i{n:03}": labels for n, (labels, _) in enumerate(each)})
-    scores = {f"i{n:03}": dict.fromkeys(answers, 1.0) for n, (_, answers) in enumerate(each)}
-    model = predicted(dataset, scores, set_valued=True)
-    return run_audit(dataset, policy or stated(), predictions=model, today=TODAY, anyway=True)
-
-
 FOREST = tree(
     "p0 p1 p2 p3 p4 p5 < top",
     *(f"specific{i} other{i} < p{i}" for i in range(6)),
@@ -471,13 +452,6 @@ def test_what_needs_counting_is_refused_by_its_key(policy: Policy, key: str) -> 
     with pytest.raises(PolicyError, match=key) as caught:
         rejudged(FOUND, policy, today=TODAY)
     assert "audit run" in caught.value.hint
-
-
-def test_a_limit_that_another_check_counts_with_needs_counting() -> None:
-    with pytest.raises(PolicyError, match=r"residual_share is 0\.7, where the run was counted"):
-        rejudged(model_run(), stated(residual_share=threshold(0.7)), today=TODAY)
-    with pytest.raises(PolicyError, match="habit_ratio is 3, where the run was counted"):
-        rejudged(model_run(), stated(habit_ratio=threshold(3.0)), today=TODAY)
 
 
 def test_a_reason_may_change_without_counting() -> None:
