@@ -30,7 +30,7 @@ test: $(VENV)/.test  ## Run all tests but the slow ones, on fewer examples
 	$(PYTEST) -m 'not slow' --hypothesis-profile=few $(PYTEST_ARGS)
 
 net: $(VENV)/.test  ## Run what holds on to public doors alone: laws, cases, commands, papers
-	$(PYTEST) tests/laws tests/cases tests/commands tests/papers $(PYTEST_ARGS)
+	$(PYTEST) tests/laws tests/cases tests/commands tests/papers tests/kernels $(PYTEST_ARGS)
 
 test-all: $(VENV)/.test  ## Run every test on all examples, as CI does
 	$(PYTEST) $(PYTEST_ARGS)

@@ -65,7 +65,9 @@ def rows_of(inputs: Path, out: Path) -> Iterator[Row]:
     )
     judged = ["--policy", str(policy), "--out", str(out / "judged"), "--overwrite", "--no-pdf"]
     yield Row(
-        "judge", "`audit report --policy` of it, no PDF", [*AUDIT, "report", str(out / "sample"), *judged]
+        "judge",
+        "`audit report --policy` of it, no PDF",
+        [*AUDIT, "report", str(out / "sample"), *judged],
     )
     few = [
         str(inputs / "few.csv"),
