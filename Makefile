@@ -1,7 +1,6 @@
 # Set-up and checks. `make demo` and `make test` need nothing but Python 3.11+ and make.
 .DEFAULT_GOAL := help
 .PHONY: help demo docs test net test-all test-bounds explore mutate nightly check bench gallery dist clean
-ROOMS := disclosure seal readers scan
 SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
@@ -45,13 +44,11 @@ explore: $(VENV)/.test  ## Run the property tests on random examples, by a seed 
 	$(PYTEST) -m hypothesis --hypothesis-profile=explore --hypothesis-seed=$$seed $(PYTEST_ARGS) \
 	|| { status=$$?; echo "To see this failure again: $$repeat"; exit $$status; }
 
-mutate: $(VENV)/.test  ## Try mutants of a room (ROOM=disclosure|seal|readers|scan) on its tests
-	$(VENV)/bin/python scripts/mutate.py --room $(or $(ROOM),disclosure) --mutants $(or $(MUTANTS),300) --seed $(or $(SEED),0)
+mutate: $(VENV)/.test  ## Try mutants of each room (ROOMS="readers pairs checks runs") on TESTS
+	$(VENV)/bin/python scripts/mutate.py $(and $(ROOMS),--rooms $(ROOMS)) --tests $(or $(TESTS),tests) --mutants $(or $(MUTANTS),30) --seed $(or $(SEED),4)
 
 nightly: test-bounds  ## Run what takes hours: bounds, mutants of every room, more examples, other Pythons
-	@for room in $(ROOMS); do \
-		$(MAKE) mutate ROOM=$$room MUTANTS=$(or $(MUTANTS),2500) || exit; \
-	done
+	$(MAKE) mutate MUTANTS=$(or $(MUTANTS),300)
 	$(MAKE) explore
 	@for python in python3.11 python3.12 python3.13 python3.14; do \
 		if command -v $$python >/dev/null; then \
