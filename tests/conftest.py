@@ -86,10 +86,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     note, passed = (config.getoption(name) for name in ("--note-passed", "--but-passed"))
+    left_out = ButPassed(Path(passed)) if passed else None
+    if left_out:
+        config.pluginmanager.register(left_out)
     if note and not hasattr(config, "workerinput"):  # workers report to the process that has none
-        config.pluginmanager.register(NotePassed(Path(note)))
-    if passed:
-        config.pluginmanager.register(ButPassed(Path(passed)))
+        before = left_out.passed if left_out else ()
+        config.pluginmanager.register(NotePassed(Path(note), before))
 
 
 @pytest.hookimpl(optionalhook=True)  # tests of mutants run without workers
