@@ -17,8 +17,7 @@ from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
 from audit.engine.statistics.means import group_means
 from audit.explanations.attributions import Attributions
-from audit.explanations.checks import EVIDENCE_IGNORED, METHODS_DISAGREE, UNFAITHFUL
-from audit.explanations.faithful_rows import read_faithfulness
+from audit.explanations.checks import EVIDENCE_IGNORED, METHODS_DISAGREE
 from audit.explanations.importance.importance import read_accuracies
 from audit.explanations.measure import ExplanationMeasurements, measure_explanations
 from audit.explanations.reading.reading import read_attributions
@@ -76,14 +75,6 @@ SHARED: Mapping[str, SharedTable] = {
         "precision recall micro micro_low micro_high macro macro_low macro_high",
         "n",
     ),
-    "faithfulness": columns(
-        "method model metric", "value low high random above_random above_low above_high", "n"
-    ),
-    "randomised": columns(
-        "method model",
-        "correlation low high absolute_correlation absolute_low absolute_high",
-        "n",
-    ),
     "models": columns(
         "method oracle model reference warnings absent",
         "estimate error low high p cov_re residual_variance",
@@ -109,8 +100,8 @@ SHARED: Mapping[str, SharedTable] = {
 
 
 def headlines(k: int) -> tuple[Headline, ...]:
-    """Delta-A on all examples, agreement by peaks and at the main k, plausibility, faithfulness;
-    and what nodes are compared by, as means of all methods.
+    """Delta-A on all examples, agreement by peaks and at the main k, plausibility; and what nodes
+    are compared by, as means of all methods.
     """
     model = ("model", "model")
     method = (("method", "method"), model)
@@ -121,7 +112,6 @@ def headlines(k: int) -> tuple[Headline, ...]:
         Headline("alignment", "delta_a", "clusters", oracle, "delta_a", where=every),
         Headline("agreement", "agreement", "n", compared, "agreement", where=main),
         Headline("plausibility", "value", "n", method, called="metric"),
-        Headline("faithfulness", "value", "n", method, called="metric"),
         Headline("branches", "mean", "instances", (model,), "", "measure", "node", means),
     )
 
@@ -133,22 +123,16 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
     name: ClassVar[str] = "explanations"
     format: ClassVar[str] = "attributions"
     stated_by: ClassVar[type[Explaining]] = Explaining
-    checks: ClassVar[tuple[Check, ...]] = (
-        EVIDENCE_IGNORED,
-        METHODS_DISAGREE,
-        UNFAITHFUL,
-    )
+    checks: ClassVar[tuple[Check, ...]] = (EVIDENCE_IGNORED, METHODS_DISAGREE)
 
     attributions: Attributions
-    faithful: pl.DataFrame | None
-    random: Attributions | None
     elsewhere: pl.DataFrame | None
     settings: Explaining
     readings: tuple[Reading, ...] = ()
 
     @classmethod
     def read(cls, settings: Explaining, progress: Progress) -> Self:
-        """Read attributions, evidence and faithfulness."""
+        """Read attributions, evidence, and accuracies on other data."""
         progress("reading attributions")
         attributions = read_attributions(
             settings.attributions,
@@ -157,20 +141,11 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
             special=settings.special_tokens,
             stop_words=settings.stop_words,
         )
-        faithful = random = None
-        if settings.faithfulness is not None:
-            faithful = read_faithfulness(settings.faithfulness, attributions)
-        if settings.randomised is not None:
-            random = read_attributions(
-                settings.randomised,
-                word_pieces=settings.word_pieces,
-                special=settings.special_tokens,
-            )
         elsewhere = None
         if settings.accuracy is not None:
             elsewhere = read_accuracies(settings.accuracy, attributions)
         give_back_freed_memory()
-        return cls(attributions, faithful, random, elsewhere, settings, attributions.readings)
+        return cls(attributions, elsewhere, settings, attributions.readings)
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
         """The explained labels as a dataset; without a hierarchy, all are below one root."""
@@ -189,8 +164,6 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
             self.attributions,
             labels.hierarchy,
             dict(labels.mappings.select("label", "node").iter_rows()),
-            faithful=self.faithful,
-            random=self.random,
             elsewhere=self.elsewhere,
             informed=settings.informed or None,
             reference_model=settings.reference_model,
@@ -266,10 +239,6 @@ def _frames(
     if explained.plausibility is not None:
         yield "plausibility", explained.plausibility.means
         yield "spans", explained.plausibility.spans
-    if explained.faithfulness is not None:
-        yield "faithfulness", explained.faithfulness
-    if explained.randomised is not None:
-        yield "randomised", explained.randomised
     if explained.models is not None:
         yield "models", explained.models
     title = title_of_node(hierarchy)

@@ -57,12 +57,6 @@ class Explaining(Stored):
         Path | None,
         Option("Human evidence: marks, spans or explanations, by id and target.", INPUT),
     ] = None
-    faithfulness: Annotated[
-        Path | None, Option("Outputs of the model when tokens are removed.", INPUT)
-    ] = None
-    randomised: Annotated[
-        Path | None, Option("Scores of the same rows by models with random parameters.", INPUT)
-    ] = None
     informed: Annotated[
         Mapping[str, tuple[str, ...]],
         Option(

@@ -734,7 +734,7 @@ def test_what_needs_the_instances_says_so_on_counts_and_nothing_else_does(check:
 
 BY_A_BOUND = {
     "residual_overuse", "redundant_nodes", "chronic_gap", "copied_records", "concept_absent",
-    "concept_entangled", "methods_disagree", "unfaithful", "evidence_ignored",
+    "concept_entangled", "methods_disagree", "evidence_ignored",
 }  # fmt: skip
 """Checks that report where the end of an interval is beyond a limit."""
 WITHOUT_LIMIT = {

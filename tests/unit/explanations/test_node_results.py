@@ -34,7 +34,6 @@ def results(attributions: Attributions, rows: pl.DataFrame) -> pl.DataFrame:
         BODY,
         alignment=importance_alignment(attributions, draws=3),
         plausibility=measure_plausibility(attributions),
-        faithful=None,
         agreement=measure_agreement(attributions, permutations=10),
     )
 
@@ -126,7 +125,7 @@ def test_one_method_without_evidence_has_no_results() -> None:
     agreement = measure_agreement(alone, permutations=10)
     nodes = {node: node for node in BODY.nodes}
 
-    table = node_results(numbered(alone), nodes, BODY, None, None, None, agreement)
+    table = node_results(numbered(alone), nodes, BODY, None, None, agreement)
 
     assert table.schema == pl.Schema(NODE_RESULTS)
     assert table.is_empty()
