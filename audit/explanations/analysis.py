@@ -44,7 +44,7 @@ EXAMPLES = schema(
 SHARED: Mapping[str, SharedTable] = {
     "alignment": columns(
         "method model oracle subset absent family",
-        "delta_a low high correlation delta_a_zeros p_t p_permutation q undefined_share",
+        "delta_a low high correlation delta_a_zeros p_t q undefined_share",
         "clusters examples",
     ),
     "oracles": columns(
@@ -53,21 +53,17 @@ SHARED: Mapping[str, SharedTable] = {
     "accuracy": columns("method oracle subset data n models absent", "r low high p"),
     "agreement": columns(
         "model first second together methods rule k",
-        "agreement low high chance_sizes chance_permuted above_chance above_low above_high "
-        "corrected_sizes corrected_permuted",
+        "agreement low high chance_sizes above_chance above_low above_high corrected_sizes",
         "n",
     ),
     "lengths": columns(
         "tokens_from tokens_to model first second together methods rule k",
-        "agreement low high chance_sizes chance_permuted above_chance above_low above_high "
-        "corrected_sizes corrected_permuted",
+        "agreement low high chance_sizes above_chance above_low above_high corrected_sizes",
         "n",
     ),
     "differences": columns("model first second k", "dynamic fixed difference low high", "n"),
     "gains": columns("model method pairs k", "gain low high", "n"),
-    "chosen": columns(
-        "model method k", "tokens peaks low high sd permuted_peaks tied constant", "n"
-    ),
+    "chosen": columns("model method k", "tokens peaks low high sd tied constant", "n"),
     "runs": columns("model seed median", "difference low high per_token", "instances"),
     "plausibility": columns("method model metric", "value low high chance", "n"),
     "spans": columns(

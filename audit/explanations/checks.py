@@ -218,7 +218,7 @@ LEAST_AGREEMENT = 0.05
 
 
 def _run_methods_disagree(measured: Measurements) -> Outcome:
-    """Report pairs of methods whose peaks agree hardly more than those of permuted scores."""
+    """Report pairs of methods whose peaks agree hardly more than random sets of the same sizes."""
     explained = measured.of(ExplanationMeasurements)
     pairs = explained.agreement.pairs.filter(
         (pl.col("rule") == "dynamic")
@@ -246,11 +246,11 @@ def _disagreement(explained: ExplanationMeasurements, row: Mapping[str, Any]) ->
         nodes=(),
         statement=f"{row['first']} and {row['second']} choose the same tokens hardly more often "
         f"than by chance{of_model}[: their peaks have an agreement of {{agreement}}, and "
-        "those of permuted scores {chance}, on {instances} instances].",
+        "random sets of the same sizes {chance}, on {instances} instances].",
         evidence={
             "instances": coarse(*n),
             "agreement": rounded(row["agreement"], *n),
-            "chance": rounded(row["chance_permuted"], *n),
+            "chance": rounded(row["chance_sizes"], *n),
             "above_chance": rounded(row["above_chance"], *n),
             **bounds_above(row, LEAST_AGREEMENT, explained.instances),
         },

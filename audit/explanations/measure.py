@@ -250,5 +250,5 @@ def _agreement(agreement: Agreement, rows: pl.DataFrame) -> pl.DataFrame:
         "model",
         method=pl.lit(ALL),
         measure=pl.lit(AGREEMENT),
-        value=pl.col("dynamic") - pl.col("chance_permuted"),
+        value=pl.col("dynamic") - pl.col("chance_sizes"),
     )

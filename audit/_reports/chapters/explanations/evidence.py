@@ -86,7 +86,6 @@ def _alignment_table(oracle: str, rows: Rows) -> Table:
         texts("Examples", "subset", SUBSETS),
         decimals("Delta-A", "delta_a"),
         intervals(),
-        chances("p by permutation", "p_permutation"),
         chances("q", "q"),
         written("Tested together", lambda row: str(row["family"])),
         shares("Undefined draws", "undefined_share"),
