@@ -12,7 +12,7 @@ from audit.cli.declared import declared
 from audit.cli.entailment import entailment
 from audit.cli.explore import explore
 from audit.cli.export import export
-from audit.cli.file_audits import attributions, concepts, explanations
+from audit.cli.file_audits import concepts, explanations
 from audit.cli.fixes import apply, fixes, judge_sample, sample
 from audit.cli.lint import lint
 from audit.cli.lists import list_
@@ -65,12 +65,6 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         preference,
         "scores.jsonl --hierarchy dict --questions hypernyms.jsonl",
         "scores.jsonl --hierarchy words.csv --questions hypernyms.jsonl --k 5",
-    ),
-    (
-        "attributions",
-        attributions,
-        "mine.models:note_classifier notes.csv",
-        "mine.models:note_classifier notes.csv --method lime --method gradient",
     ),
     (
         "explanations",

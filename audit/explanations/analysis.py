@@ -11,11 +11,9 @@ import polars as pl
 from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress
 from audit.base.readings import Reading
-from audit.base.schemas import schema
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
-from audit.engine.statistics.means import group_means
 from audit.explanations.attributions import Attributions
 from audit.explanations.checks import EVIDENCE_IGNORED, METHODS_DISAGREE
 from audit.explanations.importance.importance import read_accuracies
@@ -28,18 +26,6 @@ from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts import AnalysisPart, Headline
 from audit.results.shared_tables import SharedTable, columns
-
-MOST_SHOWN = 3
-"""Examples shown of each model that are most aligned, and as many that are least."""
-
-EXAMPLES = schema(
-    ("model aligned id target node", pl.String),
-    ("value", pl.Float64),
-    ("tokens", pl.List(pl.String)),
-    ("marks", pl.List(pl.Float64)),
-    ("methods", pl.List(pl.String)),
-    ("scores", pl.List(pl.List(pl.Float64))),
-)
 
 SHARED: Mapping[str, SharedTable] = {
     "alignment": columns(
@@ -90,7 +76,6 @@ SHARED: Mapping[str, SharedTable] = {
         "peak_elsewhere peak_difference peak_low peak_high marked_elsewhere tokens_elsewhere "
         "p_value q_value",
     ),
-    "examples": SharedTable(tuple(EXAMPLES), records=True),
 }
 """What is shared of every table, by its name."""
 
@@ -172,17 +157,15 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
         )
 
     def kept(self, found: ExplanationMeasurements, measured: Measurements) -> AnalysisPart:
-        """Every table; the words of examples are shared where the settings say so."""
+        """Every table; that of all nodes is never shared."""
         labels = measured.loaded.dataset
         facts = _facts(found, self.settings, labels)
-        shown = SHARED["examples"]._replace(most=None if self.settings.text else 0)
-        frames = dict(_frames(found, labels.hierarchy)) | {"examples": shown_examples(found)}
         return AnalysisPart(
             name=self.name,
             facts=facts,
             totals={name: facts[name] for name in ("instances", "examples")},
-            frames=frames,
-            rules={**SHARED, "examples": shown},
+            frames=dict(_frames(found, labels.hierarchy)),
+            rules=SHARED,
             restricted={"nodes": found.nodes},
             headlines=headlines(found.agreement.k),
         )
@@ -213,7 +196,6 @@ def _facts(
         "draws": settings.draws,
         "k": explained.agreement.k,
         **({"compat": settings.compat} if settings.compat else {}),
-        "show_text": settings.text,
     }
 
 
@@ -240,57 +222,3 @@ def _frames(
     title = title_of_node(hierarchy)
     yield "branches", explained.branches.with_columns(title=title)
     yield "evidence", explained.evidence.with_columns(title=title)
-
-
-def shown_examples(explained: ExplanationMeasurements) -> pl.DataFrame:
-    """The most and least aligned examples of each model, with marks and scores of each token.
-
-    Returns:
-        Columns `EXAMPLES`: ``aligned`` is ``most`` or ``least``; ``value`` the mean C - C_R over
-        methods and seeds; ``scores`` those of each method, the first seed where there are several.
-        Empty without human evidence.
-    """
-    attributions = explained.attributions
-    if explained.alignment is None or attributions.evidence is None:
-        return pl.DataFrame(schema=EXAMPLES)
-    judged = explained.alignment.rows.filter(
-        (pl.col("oracle") != "soft") & pl.col("difference").is_not_null()
-    )
-    rows = attributions.rows.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
-    known = rows.join(judged.select(pl.col("row").cast(pl.Int64), "difference"), on="row")
-    means = group_means(known, ["model", "id", "target", "text", "item"], "difference")
-    means = means.rename({"difference": "value"}).sort("model", "value", "id", "target", "text")
-    lines = [
-        _line(explained, rows, example, aligned)
-        for _, own in means.group_by("model", maintain_order=True)
-        for aligned, chosen in (
-            ("most", own.tail(MOST_SHOWN).reverse()),
-            ("least", own.head(min(MOST_SHOWN, max(0, len(own) - MOST_SHOWN)))),
-        )
-        for example in chosen.iter_rows(named=True)
-    ]
-    return pl.DataFrame(lines, schema=EXAMPLES, orient="row")
-
-
-def _line(
-    explained: ExplanationMeasurements, rows: pl.DataFrame, example: dict[str, Any], aligned: str
-) -> tuple[Any, ...]:
-    attributions = explained.attributions
-    evidence = attributions.evidence
-    assert evidence is not None
-    keys = ("model", "id", "target", "text")
-    own = rows.filter(*(pl.col(key) == example[key] for key in keys)).sort("method", "seed")
-    first = own.unique("method", keep="first", maintain_order=True)
-    start, end = attributions.words.starts[example["text"] : example["text"] + 2].tolist()
-    return (
-        example["model"],
-        aligned,
-        example["id"],
-        example["target"],
-        explained.node_of.get(example["target"]),
-        example["value"],
-        attributions.tokens[start:end].to_list(),
-        evidence.marks[example["item"]].tolist(),
-        first["method"].to_list(),
-        [attributions.scores[row].tolist() for row in first["row"].to_list()],
-    )

@@ -55,7 +55,6 @@ class ExplanationMeasurements:
         plausibility: Scores against evidence; None without evidence.
         runs: Differences of runs.
         models: Models beside a reference model, columns of `compare_models`; None without one.
-        node_of: The node of each target that has one.
         values: ``id, target, model, method, measure, value``: what `branches` is made of; targets
             are nodes.
         branches: What nodes are compared by, columns `audit.explanations.node_results.BRANCHES`.
@@ -73,7 +72,6 @@ class ExplanationMeasurements:
     plausibility: Plausibility | None
     runs: RunDifference
     models: pl.DataFrame | None
-    node_of: Mapping[str, str]
     values: pl.DataFrame
     branches: pl.DataFrame
     nodes: pl.DataFrame
@@ -138,7 +136,6 @@ def measure_explanations(
         plausibility=plausibility,
         runs=measure_run_difference(attributions, compat=compat),
         models=_models(alignment, reference_model, only, sizes),
-        node_of=node_of,
         values=values,
         branches=by_node(values, hierarchy),
         nodes=node_results(kept, node_of, hierarchy, alignment, plausibility, agreement),

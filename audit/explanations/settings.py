@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from audit.base.errors import InputError
-from audit.base.settings import INPUT, OUTPUT, Argument, Option, Stored
+from audit.base.settings import INPUT, Argument, Option, Stored
 
 ALIGNMENT = "Alignment"
 """Heading of ``audit explanations --help``."""
@@ -112,9 +112,3 @@ class Explaining(Stored):
     stop_words: Annotated[
         Literal["paper", "clinical"], Option("Words that do not count as evidence.", INPUT)
     ] = "paper"
-    text: Annotated[
-        bool,
-        Option(
-            "Show examples with words of the source.", OUTPUT, flag="--text/--no-text", after="seed"
-        ),
-    ] = False

@@ -148,14 +148,6 @@ def test_a_smallest_count_hides_counts_and_the_digits_that_tell_them(files: File
     assert all(round(number, 3) == number for number in numbers)
 
 
-def test_words_are_shown_only_where_it_is_asked_for(files: Files, alone: Any) -> None:
-    shown = files.hung("shown", "--text")["explanations"]["examples"]
-    assert alone["explanations"]["examples"] == []
-    assert {row["aligned"] for row in shown} == {"most", "least"}
-    hidden = files.hung("withheld", "--text", "--min-cell", "11")
-    assert hidden["explanations"]["examples"] == []
-
-
 def test_the_same_files_give_the_same_bytes(files: Files, alone: Any) -> None:
     assert files.hung("twice") == files.hung("thrice")
 

@@ -84,7 +84,7 @@ def test_chapter_on_a_model(report: Report, golden: Golden, chapter: str) -> Non
 ANALYSES = {
     "explanations": (
         explanation_results,
-        ("explained", "reasons", "where", "agreement", "against", "examples", "ledger"),
+        ("explained", "reasons", "where", "agreement", "against", "ledger"),
     ),
     "concepts": (
         concept_results,
