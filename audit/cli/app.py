@@ -76,7 +76,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         "concepts",
         concepts,
         "layers.npz --facets facets.csv --hierarchy icd9cm",
-        "--world paper --size small --out world",
+        "layers.npz --depth 1 --hierarchy icd9cm --predictions scores.csv",
     ),
     ("lint", lint, "icd9cm", "ontology.obo --relations part_of --fail-on warning"),
     ("list", list_, "checks", "formats"),

@@ -29,6 +29,7 @@ class SharedTable(NamedTuple):
         each: The column of whose values so many rows are shared each; empty for the whole table.
         apart: Those of ``values`` that compare the row's instances with all others.
         exempt: Those that are withheld with the others, and computed from no count of instances.
+        records: Whether rows are single records, shared only where a count of one is shown.
         order: The column that rows are listed by: the largest of ``counts`` first, or the least of
             ``values``. Where counts are withheld they are listed by what is told of it, then by
             keys.
@@ -41,6 +42,7 @@ class SharedTable(NamedTuple):
     each: str = ""
     apart: tuple[str, ...] = ()
     exempt: tuple[str, ...] = ()
+    records: bool = False
     order: str = ""
 
     @property
@@ -48,11 +50,12 @@ class SharedTable(NamedTuple):
         """Whether rows count the instances that carry a node."""
         return "node" in self.keys and self.counts[:1] == ("instances",)
 
-    def rows_of(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def rows_of(self, frame: pl.DataFrame, min_cell: int) -> pl.DataFrame:
         """The rows that may be shared, with all their columns."""
-        if self.most is None or not self.each:
-            return frame.head(len(frame) if self.most is None else self.most)
-        return frame.filter(pl.int_range(pl.len()).over(self.each) < self.most)
+        most = 0 if self.records and min_cell > 1 else self.most
+        if most is None or not self.each:
+            return frame.head(len(frame) if most is None else most)
+        return frame.filter(pl.int_range(pl.len()).over(self.each) < most)
 
 
 def columns(
@@ -93,7 +96,7 @@ def shared_rows(
     Args:
         nodes: Of each node the instances that carry it, as they may be shown beside each other.
     """
-    rows = rule.rows_of(frame).to_dicts()
+    rows = rule.rows_of(frame, min_cell).to_dicts()
     shared = [_row(row, rule, totals, min_cell, nodes) for row in rows]
     if min_cell > 1 and rule.of_nodes:
         shared = [row for row in shared if least(row["instances"]) >= min_cell]

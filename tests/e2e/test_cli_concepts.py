@@ -221,7 +221,6 @@ def test_depths_of_the_hierarchy_are_nested_dimensions(files: Files) -> None:
         (("--layer", "third", "--facets", "FACETS"), "the name of a layer is required"),
         ((), "the concepts of labels are required"),
         (("--facets", "nothing.csv"), "nothing.csv"),
-        (("--facets-from-titles",), "none in the titles of 12 labels"),
         (("--baseline", "nothing.npz", "--facets", "FACETS"), "nothing.npz"),
     ],
 )
@@ -245,19 +244,3 @@ def test_the_terminal_shows_the_tests_of_each_dimension(files: Files) -> None:
     assert "dimension is_token_of_type is_modular is_causal" in lines
     assert any(line.startswith("branch ") for line in lines)
     assert any(line.startswith("place ") for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ((), "a file of representations is required"),
-        (("--size", "full"), "--size needs --world"),
-        (("--world", "paper", "--size", "huge"), "'small'"),
-        (("--world", "paper", "--seeds", "2"), "--world allows only --size and --out beside it"),
-        (("layers.npz", "--world", "paper"), "--world allows only --size and --out beside it"),
-    ],
-)
-def test_a_world_that_cannot_be_made_is_refused(options: tuple[str, ...], said: str) -> None:
-    made = audit("concepts", *options)
-    assert made.exit_code == 2
-    assert said in made.output

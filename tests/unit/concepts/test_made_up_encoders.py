@@ -29,8 +29,7 @@ from audit.concepts.measurements import (
 from audit.concepts.probes import fit_linear, fit_predictor, quiet_fits
 from audit.concepts.representations import LinearHead, Representations
 from audit.concepts.unseen_classes import Scene, unseen_rows
-from audit.concepts.world import images as world
-from audit.concepts.world.images import world_facets
+from fixtures import made_up_encoders as world
 from fixtures.made_up_encoders import (
     composite,
     constant_answer,
@@ -39,6 +38,7 @@ from fixtures.made_up_encoders import (
     pure_noise,
     symbolic,
     symbolic_with_copy,
+    world_facets,
 )
 
 pytestmark = pytest.mark.slow
