@@ -52,7 +52,7 @@ SHARED: Mapping[str, SharedTable] = {
     ),
     "controls": columns(
         "dimension judged seed",
-        "chance linear auc control_task selectivity nonlinear random_network",
+        "chance linear auc control_task selectivity random_network",
     ),
     "layer_curves": columns(
         "layer place measure dimension seeds", "value low high chance", "instances"

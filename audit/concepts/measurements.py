@@ -17,7 +17,7 @@ TESTS = schema(
 """One row per verdict. ``test`` is `is_grounded`, `is_token_of_type`, `is_modular` or `is_causal`;
 ``dimension`` the dimension that is read or ablated (null for `is_grounded`); ``seen`` is "1 slice"
 or "N-1 slices" (null for `is_grounded`); ``ablation`` is "inlp" or "leace" where something is
-ablated; ``probe`` is "transfer" (fitted before the ablation), "retrained" (fitted after it), or
+ablated; ``probe`` is "transfer" (fitted before the ablation) or
 "predict" (what the model predicts). The paper's own tests are those of "inlp" with "transfer" or
 "predict". A verdict is ``pass``, ``fail``, ``undecided`` or ``not_applicable``: ``verdict`` by the
 thresholds that the paper names, ``interval_verdict`` by intervals and equivalence. ``reason`` says
@@ -78,12 +78,12 @@ and why it takes no part in tests (null if it does)."""
 CONTROLS = schema(
     ("dimension judged", pl.String),
     ("seed", pl.Int64),
-    ("chance linear auc control_task selectivity nonlinear random_network", pl.Float64),
+    ("chance linear auc control_task selectivity random_network", pl.Float64),
 )
 """Accuracies of a dimension's probe and of its controls. ``judged`` is "seen" (probes see every
 class, and are judged on other instances) or "unseen" (N-1 slices). ``control_task``: concepts
 dealt to classes at random, on seen classes alone; ``selectivity`` is ``linear - control_task``.
-``nonlinear``: a probe on a radial kernel. ``random_network``: the linear probe on the baseline that
+``random_network``: the linear probe on the baseline that
 `ConceptMeasurements.baseline` names; null if there is none."""
 
 LAYERS = schema(

@@ -137,18 +137,16 @@ def test_the_dimension_removed_stands_first_and_must_be_at_chance(report: Report
     assert required == {(True, "at chance"), (False, "above limit")}
 
 
-def test_leace_and_probes_fitted_anew_stand_beside(report: Report) -> None:
+def test_leace_stands_beside(report: Report) -> None:
     tables = {table.id: table for table in tables_of(report.of("concepts"))}
     headings = [one.heading for one in tables["concept-variants"].columns]
     assert headings[4:] == [
-        "INLP, probe fitted before", "INLP, probe fitted anew", "LEACE, probe fitted before",
-        "LEACE, probe fitted anew", "INLP, answers of the model", "LEACE, answers of the model",
+        "INLP, probe fitted before", "LEACE, probe fitted before",
+        "INLP, answers of the model", "LEACE, answers of the model",
     ]  # fmt: skip
     others = tables["concept-others"].rows
     parts = concept_results.measured()["concepts"]["parts"]
-    assert len(others) == sum(
-        row["ablation"] == "leace" or row["probe"] == "retrained" for row in parts
-    )
+    assert len(others) == sum(row["ablation"] == "leace" for row in parts)
 
 
 def test_findings_come_first_and_folded_nodes_not_at_all(shared: dict[str, Any]) -> None:
