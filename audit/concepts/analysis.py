@@ -11,8 +11,6 @@ import polars as pl
 from audit.base.errors import InputError, first_cases
 from audit.base.progress import Progress
 from audit.checks.analysis import FileAnalysis
-from audit.checks.check import Check
-from audit.concepts.checks import ABSENT, ENTANGLED, UNUSED
 from audit.concepts.facets import (
     Facets,
     facets_from_depths,
@@ -61,12 +59,11 @@ SHARED: Mapping[str, SharedTable] = {
         "dimension ablation iteration read probe seed removed", "accuracy chance variance_kept"
     ),
     "nodes": columns(
-        "node title depth parent siblings sibling family state best_layer folded_into",
-        "separable separable_low separable_high entangled_p entangled_q probed predicted unused "
-        "unused_low unused_high unused_p unused_q best_separable",
+        "node title depth parent siblings sibling best_layer folded_into",
+        "separable separable_low separable_high probed predicted unused unused_low unused_high "
+        "best_separable",
         "instances groups sibling_instances taken_for_sibling sibling_taken_for_it",
-        apart="readable readable_low readable_high absent_p absent_q",
-        exempt="made_up cut_down needed tellable pair_made_up",
+        apart="readable readable_low readable_high",
     ),
 }
 """What is shared of every table, by its name; `measurements` says what the columns are."""
@@ -86,11 +83,6 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
     name: ClassVar[str] = "concepts"
     format: ClassVar[str] = "representations"
     stated_by: ClassVar[type[Testing]] = Testing
-    checks: ClassVar[tuple[Check, ...]] = (
-        ABSENT,
-        ENTANGLED,
-        UNUSED,
-    )
 
     representations: Representations
     facets: Facets | None
