@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from audit.data.dataset import LabelDataset, load_labels
     from audit.data.predictions import Predictions, load_predictions
     from audit.data.weighted_dag import WeightedDag
+    from audit.explanations.attribution.from_module import attributions
     from audit.hierarchies.hierarchy import Hierarchy
     from audit.hierarchies.reading import load_hierarchy
     from audit.policy.policy import Policy
@@ -36,6 +37,7 @@ __all__ = [
     "Policy",
     "Predictions",
     "WeightedDag",
+    "attributions",
     "compare_runs",
     "limits",
     "load_hierarchy",
@@ -59,6 +61,7 @@ _HOME = {
     "Policy": "audit.policy.policy",
     "Predictions": "audit.data.predictions",
     "WeightedDag": "audit.data.weighted_dag",
+    "attributions": "audit.explanations.attribution.from_module",
     "compare_runs": "audit.runs.compare.comparison",
     "limits": "audit.base.limits",
     "load_hierarchy": "audit.hierarchies.reading",

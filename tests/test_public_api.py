@@ -36,8 +36,8 @@ def test_all_names_are_sorted_and_complete() -> None:
     assert audit.__all__ == sorted(audit.__all__)
     assert set(audit.__all__) == {
         "AuditError", "AuditResult", "CheckResult", "Comparison", "Finding", "Hierarchy",
-        "LabelDataset", "Policy", "Predictions", "WeightedDag", "compare_runs", "limits",
-        "load_hierarchy", "load_labels", "load_policy", "load_predictions", "read_run",
+        "LabelDataset", "Policy", "Predictions", "WeightedDag", "attributions", "compare_runs",
+        "limits", "load_hierarchy", "load_labels", "load_policy", "load_predictions", "read_run",
         "run_audit", "verify_run", "write_run",
     }  # fmt: skip
     assert reports.__all__ == [

@@ -12,7 +12,7 @@ from audit.cli.declared import declared
 from audit.cli.entailment import entailment
 from audit.cli.explore import explore
 from audit.cli.export import export
-from audit.cli.file_audits import attributions, concepts, explanations
+from audit.cli.file_audits import concepts, explanations
 from audit.cli.fixes import apply, fixes, judge_sample, sample
 from audit.cli.lint import lint
 from audit.cli.lists import list_
@@ -66,12 +66,6 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         "scores.jsonl --hierarchy words.csv --questions hypernyms.jsonl --k 5",
     ),
     (
-        "attributions",
-        attributions,
-        "mine.models:note_classifier notes.csv",
-        "mine.models:note_classifier notes.csv --method lime --method gradient",
-    ),
-    (
         "explanations",
         explanations,
         "attributions.jsonl --evidence spans.jsonl --hierarchy icd9cm",
@@ -81,7 +75,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         "concepts",
         concepts,
         "layers.npz --facets facets.csv --hierarchy icd9cm",
-        "--world paper --size small --out world",
+        "layers.npz --depth 1 --hierarchy icd9cm --predictions scores.csv",
     ),
     ("lint", lint, "icd9cm", "ontology.obo --relations part_of --fail-on warning"),
     ("list", list_, "checks", "formats"),

@@ -1,21 +1,16 @@
-"""Commands that audit a file of explanations or representations, and that make attributions."""
+"""Commands that audit a file of explanations or representations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import typer
-
-from audit.base.disk import on_disk, written_whole
-from audit.base.errors import InputError, OutputError
-from audit.base.plurals import counted
-from audit.base.settings import INPUT, Argument, HierarchyShape, Option
+from audit.base.errors import InputError
+from audit.base.settings import INPUT, HierarchyShape, Option
 from audit.cli.new_run import make_run
 from audit.cli.options import KeepInstances, NewRun
-from audit.cli.output import shown_progress
 from audit.concepts.settings import Testing
 from audit.explanations.settings import Explaining
 from audit.runs.settings import (
@@ -35,8 +30,6 @@ from audit.runs.settings import (
 _OF_ALL = ("plugins", "allow_network")
 """What is said of all files, not of the hierarchy alone."""
 _EXPLANATIONS = NewRun(out=Path("explanations-run"))
-WORLD = "Generated world"
-"""Heading of ``audit concepts --help``."""
 _CONCEPTS = NewRun(out=Path("concepts-run"))
 
 
@@ -106,29 +99,10 @@ def explanations(
     make_run(settings, output, command="explanations", keep_instances=keep_instances)
 
 
-@dataclass(frozen=True, kw_only=True)
-class MadeUp:
-    """A generated world, in place of representations."""
-
-    world: Annotated[
-        Literal["paper"] | None,
-        Option(
-            "Draw the paper's images, train networks and test these, in place of a file.", WORLD
-        ),
-    ] = None
-    size: Annotated[
-        Literal["small", "full"] | None,
-        Option(
-            "Few images and networks (ten minutes), or as many as the paper has (20 hours).", WORLD
-        ),
-    ] = None
-
-
 def concepts(
     labels: GivenLabels,
     testing: Testing,
     *,
-    world: MadeUp,
     predictions: PredictionsFile = (),
     judged: Judged,
     output: NewRun = _CONCEPTS,
@@ -136,82 +110,6 @@ def concepts(
     """Test whether a model's representations hold the concepts of its labels."""
     from audit.concepts.analysis import Concepts
 
-    if world.world is not None:
-        others = (labels, testing, predictions, judged, replace(output, out=_CONCEPTS.out))
-        if others != (GivenLabels(), Testing(), (), Judged(), _CONCEPTS):
-            raise InputError(
-                "--world allows only --size and --out beside it", found="other options"
-            )
-        _make_world(world.size or "small", output.out)
-        return
-    if world.size is not None:
-        raise InputError("--size needs --world", found="no world")
-    file = testing.representations or Path()
-    data = labels.settings(file, Concepts.format, predictions=predictions)
+    data = labels.settings(testing.representations, Concepts.format, predictions=predictions)
     settings = Settings(**data, **vars(judged), analyses={Concepts.name: testing})
     make_run(settings, output, command="concepts")
-
-
-def _make_world(size: Literal["small", "full"], out: Path) -> None:
-    """Make a world of a size in a folder, and write what it says of each statement."""
-    from audit.concepts.world.networks import SIZES, kept, make_world
-    from audit.concepts.world.page import page
-    from audit.runs.manifest import MANIFEST
-
-    if (out / MANIFEST).exists():
-        raise OutputError("a folder without a run is required", found="a run", where=out)
-    with shown_progress() as progress:
-        made = make_world(size, out / size, progress)
-        there = {name: dict(kept(name, out / name)) for name in SIZES}
-        told = page({name: of_size for name, of_size in there.items() if of_size})
-        with written_whole(out / "concepts.md") as passing:
-            passing.write_text(told, "utf-8")
-    typer.echo(f"{len(made)} networks: {out / size}\nStatements: {out / 'concepts.md'}")
-
-
-def attributions(
-    model: Annotated[
-        str,
-        Argument(
-            "Function that gives a model and its tokenizer, as Transformers has them.",
-            metavar="PACKAGE:FUNCTION",
-        ),
-    ],
-    data: Annotated[Path, Argument("Texts: id, text and, if it is known, the true label.")],
-    method: Annotated[
-        tuple[str, ...],
-        Option("Method, in place of the six of Dynamic top-k; may be repeated."),
-    ] = (),
-    link: Annotated[
-        Literal["identity", "sigmoid", "softmax"],
-        Option("Explain outputs as they are, their sigmoid or their softmax."),
-    ] = "identity",
-    device: Annotated[
-        str | None, Option("PyTorch device; without one, a GPU where there is one.")
-    ] = None,
-    seed: Annotated[int, Option("Seed of the draws of LIME and Partition SHAP.")] = 0,
-    out: Annotated[Path, Option("File of attributions, JSON lines.", writes=True)] = Path(
-        "attributions.jsonl"
-    ),
-) -> None:
-    """Attribute a model's outputs to the tokens of texts, for `audit explanations`."""
-    if out.exists():
-        raise OutputError("a new file is required", found="one that exists", where=out)
-    with shown_progress() as progress:
-        from audit.base.machine import require_package
-
-        require_package("torch", "to explain a model")
-        from audit.explanations.attribution.from_module import PAPER_METHODS, attribute
-
-        with on_disk(out.parent), written_whole(out) as passing:
-            rows = attribute(
-                model,
-                data,
-                passing,
-                method or PAPER_METHODS,
-                link=link,
-                device=device,
-                seed=seed,
-                progress=progress,
-            )
-    typer.echo(f"{counted(rows, 'rows')}: {out}")

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
-from audit.base.plurals import counted
 from audit.base.progress import Progress
 from audit.checks.analysis import FileAnalysis
-from audit.checks.check import Check
-from audit.concepts.checks import ABSENT, ENTANGLED, UNUSED
 from audit.concepts.facets import (
     Facets,
     facets_from_depths,
-    facets_from_titles,
     join_facets,
     read_facets,
 )
@@ -55,7 +50,7 @@ SHARED: Mapping[str, SharedTable] = {
     ),
     "controls": columns(
         "dimension judged seed",
-        "chance linear auc control_task selectivity nonlinear random_network",
+        "chance linear auc control_task selectivity random_network",
     ),
     "layer_curves": columns(
         "layer place measure dimension seeds", "value low high chance", "instances"
@@ -64,12 +59,11 @@ SHARED: Mapping[str, SharedTable] = {
         "dimension ablation iteration read probe seed removed", "accuracy chance variance_kept"
     ),
     "nodes": columns(
-        "node title depth parent siblings sibling family state best_layer folded_into",
-        "separable separable_low separable_high entangled_p entangled_q probed predicted unused "
-        "unused_low unused_high unused_p unused_q best_separable",
+        "node title depth parent siblings sibling best_layer folded_into",
+        "separable separable_low separable_high probed predicted unused unused_low unused_high "
+        "best_separable",
         "instances groups sibling_instances taken_for_sibling sibling_taken_for_it",
-        apart="readable readable_low readable_high absent_p absent_q",
-        exempt="made_up cut_down needed tellable pair_made_up",
+        apart="readable readable_low readable_high",
     ),
 }
 """What is shared of every table, by its name; `measurements` says what the columns are."""
@@ -89,11 +83,6 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
     name: ClassVar[str] = "concepts"
     format: ClassVar[str] = "representations"
     stated_by: ClassVar[type[Testing]] = Testing
-    checks: ClassVar[tuple[Check, ...]] = (
-        ABSENT,
-        ENTANGLED,
-        UNUSED,
-    )
 
     representations: Representations
     facets: Facets | None
@@ -103,17 +92,11 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
     @classmethod
     def read(cls, settings: Testing, progress: Progress) -> Self:
         """Read representations, facets and a baseline."""
-        if settings.representations is None:
-            raise InputError(
-                "a file of representations is required",
-                found="none",
-                hint="layers.npz; or --world paper makes some",
-            )
-        if not (settings.facets or settings.titles or settings.depths):
+        if not (settings.facets or settings.depths):
             raise InputError(
                 "the concepts of labels are required",
-                found="no table of facets, no titles and no depths",
-                hint="--facets FILE, --facets-from-titles, or --depth 1",
+                found="no table of facets and no depths",
+                hint="--facets FILE, or --depth 1",
             )
         progress("reading representations")
         return cls(
@@ -131,7 +114,7 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             rows.drop_nulls("label").unique(maintain_order=True),
             instances["id"],
             self.format,
-            (Path(self.settings.representations or ""),),
+            (self.settings.representations,),
             hierarchy,
         )
 
@@ -146,7 +129,7 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
         answers = _answers_of_run(measured, placed)
         concepts = measure_concepts(
             placed,
-            self._facets(hierarchy, set(placed.instances["labels"].explode().drop_nulls())),
+            self._facets(hierarchy),
             hierarchy,
             layer=settings.layer,
             baseline=None if self.baseline is None else _with_nodes(self.baseline, node_of),
@@ -172,22 +155,11 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             headlines=HEADLINES,
         )
 
-    def _facets(self, hierarchy: Hierarchy, labels: Collection[str]) -> Facets:
-        settings = self.settings
+    def _facets(self, hierarchy: Hierarchy) -> Facets:
         tables = [] if self.facets is None else [self.facets]
-        if settings.titles:
-            tables.append(facets_from_titles(hierarchy, labels))
-        if settings.depths:
-            tables.append(facets_from_depths(hierarchy, settings.depths))
-        facets = join_facets(*tables)
-        if not facets.kinds:
-            raise InputError(
-                "--facets-from-titles needs words that recur in titles of labels below several "
-                "parents, and that cross",
-                found=f"none in the titles of {counted(len(labels), 'labels')}",
-                hint="give a table of concepts by --facets, or name a depth",
-            )
-        return facets
+        if self.settings.depths:
+            tables.append(facets_from_depths(hierarchy, self.settings.depths))
+        return join_facets(*tables)
 
 
 def _with_nodes(
@@ -262,7 +234,7 @@ def _facts(concepts: Concepts, tested: ConceptMeasurements) -> Mapping[str, Any]
     representations, settings = concepts.representations, concepts.settings
     instances = representations.instances
     ledger = dict(tested.ledger)
-    sources = {"file": settings.facets, "titles": settings.titles, "depths": settings.depths}
+    sources = {"file": settings.facets, "depths": settings.depths}
     predicted = instances["prediction"].null_count() < len(instances)
     return {
         "instances": ledger.pop("read"),

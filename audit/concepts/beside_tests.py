@@ -14,10 +14,10 @@ from audit.base.errors import InputError, first_cases
 from audit.concepts.ablation import Ablation, balanced_weights, inlp, leace
 from audit.concepts.classes import Described, Split, scaling_of
 from audit.concepts.measurements import LAYERS
-from audit.concepts.probes import LinearProbe, fit_kernel, fit_linear, in_parallel, mean_auc
+from audit.concepts.probes import LinearProbe, fit_linear, in_parallel, mean_auc
 from audit.concepts.representations import Representations
 from audit.concepts.unseen_classes import Scene, unseen_rows
-from audit.concepts.verdicts import INLP, LEACE, PREDICT, RETRAINED, TRANSFER
+from audit.concepts.verdicts import INLP, LEACE, PREDICT, TRANSFER
 from audit.engine.statistics.intervals import wilson
 
 NO_BASELINE = "none: the tested layer is the first, and no untrained network was given"
@@ -81,10 +81,6 @@ def _control_row(
     if not pairs:
         return None
     linear, auc = _linear(scene.z, codes, pairs)
-    kernel = _accuracy(
-        codes,
-        [(fit_kernel(scene.z[a], codes[a], scene.split.seed)(scene.z[b]), b) for a, b in pairs],
-    )
     task = _control_task(scene, place, pairs) if judged == "seen" else None
     truth = codes[np.concatenate([rows for _, rows in pairs])]
     return {
@@ -96,7 +92,6 @@ def _control_row(
         "auc": auc,
         "control_task": task,
         "selectivity": None if task is None else linear - task,
-        "nonlinear": kernel,
         "random_network": None if baseline is None else _linear(baseline, codes, pairs)[0],
     }
 
@@ -182,7 +177,7 @@ def _iteration_rows(
             "removed": ablate.removed,
             "variance_kept": float(after.var(axis=0).sum() / scene.z[judged].var(axis=0).sum()),
         }
-        for probe, read, answers in _answers(scene, place, places, probes, ablate, judged):
+        for probe, read, answers in _answers(scene, places, probes, ablate, judged):
             truth = split.codes[judged, read]
             there = truth >= 0
             if there.any():
@@ -196,7 +191,6 @@ def _iteration_rows(
 
 def _answers(
     scene: Scene,
-    place: int,
     places: list[int],
     probes: Mapping[int, LinearProbe],
     ablate: Ablation,
@@ -205,9 +199,6 @@ def _answers(
     after = ablate(scene.z[judged])
     for read in places:
         yield TRANSFER, read, probes[read](after)
-    fitted = np.flatnonzero(scene.knows(place) & scene.split.probing)
-    retrained = fit_linear(ablate(scene.z[fitted]), scene.split.codes[fitted, place])
-    yield RETRAINED, place, retrained(after)
     if scene.predict is not None:
         predicted = scene.predict(after)
         for read in places:

@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import ndtr
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.concepts.verdicts import LIMIT
 from audit.engine.statistics.resampling import unit_keys
 
 
@@ -196,16 +194,11 @@ def place(
 
 @dataclass(frozen=True)
 class Area:
-    """An area under the curve: the share of pairs of an inside and another instance in order.
-
-    Args:
-        p_at_limit: P value of its being `LIMIT` or more.
-    """
+    """An area under the curve: the share of pairs of an inside and another instance in order."""
 
     value: float
     low: float
     high: float
-    p_at_limit: float
 
 
 def area(placed: FloatArray, side: IntArray, unit: IntArray) -> Area | None:
@@ -235,4 +228,4 @@ def area(placed: FloatArray, side: IntArray, unit: IntArray) -> Area | None:
     own = [max(float(pull @ pull), floor) for pull, floor in zip(pulls, floors, strict=True)]
     error = float(np.sqrt(max(sum(own) + 2 * float(pulls[0] @ pulls[1]), sum(floors))))
     low, high = max(value - REACH * error, 0.0), min(value + REACH * error, 1.0)
-    return Area(value, low, high, float(ndtr((value - LIMIT) / error)))
+    return Area(value, low, high)

@@ -12,7 +12,7 @@ from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import InputError, first_cases
 from audit.base.machine import require_package
 from audit.base.progress import Progress, silent
-from audit.concepts import ablation, beside_tests, classes, node_controls, nodes, verdicts
+from audit.concepts import ablation, beside_tests, classes, verdicts
 from audit.concepts.beside_tests import (
     baseline_of,
     control_rows,
@@ -276,9 +276,6 @@ def _parameters(seeds: range) -> dict[str, float]:
         "limit": verdicts.LIMIT,
         "margin": verdicts.MARGIN,
         "equivalence_level": verdicts.EQUIVALENCE_LEVEL,
-        "rate": nodes.RATE,
-        "draws": node_controls.DRAWS,
-        "enough": node_controls.ENOUGH,
         "most_rows": classes.MOST_ROWS,
         "most_ambiguous": classes.MOST_AMBIGUOUS,
         "iterations": beside_tests.ITERATIONS,

@@ -17,7 +17,7 @@ TESTS = schema(
 """One row per verdict. ``test`` is `is_grounded`, `is_token_of_type`, `is_modular` or `is_causal`;
 ``dimension`` the dimension that is read or ablated (null for `is_grounded`); ``seen`` is "1 slice"
 or "N-1 slices" (null for `is_grounded`); ``ablation`` is "inlp" or "leace" where something is
-ablated; ``probe`` is "transfer" (fitted before the ablation), "retrained" (fitted after it), or
+ablated; ``probe`` is "transfer" (fitted before the ablation) or
 "predict" (what the model predicts). The paper's own tests are those of "inlp" with "transfer" or
 "predict". A verdict is ``pass``, ``fail``, ``undecided`` or ``not_applicable``: ``verdict`` by the
 thresholds that the paper names, ``interval_verdict`` by intervals and equivalence. ``reason`` says
@@ -78,12 +78,12 @@ and why it takes no part in tests (null if it does)."""
 CONTROLS = schema(
     ("dimension judged", pl.String),
     ("seed", pl.Int64),
-    ("chance linear auc control_task selectivity nonlinear random_network", pl.Float64),
+    ("chance linear auc control_task selectivity random_network", pl.Float64),
 )
 """Accuracies of a dimension's probe and of its controls. ``judged`` is "seen" (probes see every
 class, and are judged on other instances) or "unseen" (N-1 slices). ``control_task``: concepts
 dealt to classes at random, on seen classes alone; ``selectivity`` is ``linear - control_task``.
-``nonlinear``: a probe on a radial kernel. ``random_network``: the linear probe on the baseline that
+``random_network``: the linear probe on the baseline that
 `ConceptMeasurements.baseline` names; null if there is none."""
 
 LAYERS = schema(
@@ -118,39 +118,24 @@ NODES = schema(
     ("depth", pl.Int64),
     ("parent", pl.String),
     ("instances groups siblings", pl.Int64),
-    ("readable readable_low readable_high absent_p absent_q", pl.Float64),
-    ("made_up cut_down needed tellable pair_made_up", pl.Int64),
+    ("readable readable_low readable_high", pl.Float64),
     ("sibling", pl.String),
     ("sibling_instances", pl.Int64),
     (
-        "separable separable_low separable_high entangled_p entangled_q probed "
-        "predicted unused unused_low unused_high unused_p unused_q",
+        "separable separable_low separable_high probed predicted unused unused_low unused_high",
         pl.Float64,
     ),
-    ("family", pl.Int64),
-    ("state best_layer", pl.String),
+    ("best_layer", pl.String),
     ("best_separable", pl.Float64),
     ("folded_into", pl.String),
 )
 """Nodes of the hierarchy with instances below them, and of so many ``groups``, null without any.
 ``readable``: how often a linear probe gives an instance below the node a higher score than another
-(the area under the curve: .5 is chance); ``absent_p``: p value of its being at the limit or above.
-Of ten draws, ``made_up``: how many made-up concepts of accuracy .9 in as many instances it reads,
-where the node is surely below the limit; ``cut_down``: the same of other nodes that it reads, cut
-down to as many instances (null where they are fewer than five, where the first are
-read, or where others are not read in more instances), until two are not read; ``needed``:
-about how many instances the first would need; ``tellable``: where the node is neither surely below
-nor above the limit, how many draws without any concept are told to be below. ``separable``: against
-the sibling that is hardest to tell from it, ``sibling``, with ``entangled_p`` and
-``pair_made_up``. ``probed`` and ``predicted``: balanced accuracies of the node against all
-siblings, by the probe and by the model's answers where they are known; ``unused`` is
-their difference, and ``unused_p`` the p value of its being 0 or less. q values are adjusted by
-Benjamini and Hochberg over the ``family``, the nodes tested at one depth, times the number of
-depths. ``state`` is
-``absent``, ``entangled``, ``unused``, ``present``, ``no_power`` (surely below the limit where no
-control reads), ``too_few`` (absence could not be told) or ``undecided``.
-``best_layer`` separates the node best from that sibling. ``folded_into`` is the deepest node below
-with the same instances, which says the same; null if there is none."""
+(the area under the curve: .5 is chance). ``separable``: against the sibling that is hardest to tell
+from it, ``sibling``. ``probed`` and ``predicted``: balanced accuracies of the node against all
+siblings, by the probe and by the model's answers where they are known; ``unused`` is their
+difference. ``best_layer`` separates the node best from that sibling. ``folded_into`` is the deepest
+node below with the same instances, which says the same; null if there is none."""
 
 
 @dataclass(frozen=True, eq=False)

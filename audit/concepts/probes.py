@@ -1,4 +1,4 @@
-"""Linear and kernel probes of representations, fitted by scikit-learn."""
+"""Linear probes of representations, fitted by scikit-learn."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ REGULARISATION = 1.0
 """Inverse strength C of the squared penalty; representations have mean squared features of 1."""
 MOST_STEPS = 300
 TOLERANCE = 1e-4
-CENTRES = 256
-"""Instances that the kernel probe compares with."""
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -72,43 +70,6 @@ def fit_linear(z: FloatArray, target: IntArray, *, exact: bool = False) -> Linea
     if len(weight) == 1:
         weight, bias = np.vstack([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
     return LinearProbe(model.classes_, weight, bias)
-
-
-@dataclass(frozen=True, eq=False)
-class KernelProbe:
-    """A linear probe of similarities to some instances (radial kernel, Nystroem's method)."""
-
-    features: Callable[[FloatArray], FloatArray]
-    linear: LinearProbe
-
-    def scores(self, z: FloatArray) -> FloatArray:
-        """Scores of the classes, shape (n, k)."""
-        return self.linear.scores(self.features(z))
-
-    def __call__(self, z: FloatArray) -> IntArray:
-        """The class of each representation, shape (n,)."""
-        return self.linear(self.features(z))
-
-
-def fit_kernel(z: FloatArray, target: IntArray, seed: int) -> KernelProbe:
-    """Fit a probe that is not linear; arguments as for `fit_linear`.
-
-    The width of the kernel is the root of the mean squared distance of two instances.
-    """
-    from sklearn.kernel_approximation import Nystroem
-
-    spread = 2 * float(z.var(axis=0).sum())
-    kernel = Nystroem(
-        gamma=1 / spread if spread > 0 else 1.0,
-        n_components=min(CENTRES, len(z)),
-        random_state=seed % 2**32,
-    ).fit(z)
-    size = float(np.sqrt(np.mean(kernel.transform(z) ** 2))) or 1.0
-
-    def features(rows: FloatArray) -> FloatArray:
-        return np.asarray(kernel.transform(rows)) / size
-
-    return KernelProbe(features, fit_linear(features(z), target))
 
 
 def mean_auc(scores: FloatArray, classes: IntArray, truth: IntArray) -> float:

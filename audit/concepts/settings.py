@@ -17,17 +17,9 @@ class Testing(Stored):
     """The settings for testing concepts in representations."""
 
     representations: Annotated[
-        Path | None, Argument("Representations by layer: .npz, .safetensors or .parquet.")
-    ] = None
+        Path, Argument("Representations by layer: .npz, .safetensors or .parquet.")
+    ]
     facets: Annotated[Path | None, Option("Table of node, dimension and concept.", TESTS)] = None
-    titles: Annotated[
-        bool,
-        Option(
-            "Take words that recur in titles of labels below several parents as concepts.",
-            TESTS,
-            flag="--facets-from-titles",
-        ),
-    ] = False
     depths: Annotated[
         tuple[int, ...],
         Option("Take the nodes at this depth as concepts; may be repeated.", TESTS, flag="--depth"),

@@ -23,7 +23,6 @@ from audit.concepts.verdicts import (
     ONE,
     PREDICT,
     REST,
-    RETRAINED,
     TOKEN,
     TRANSFER,
     Estimate,
@@ -203,9 +202,8 @@ def _tests(described: Described) -> list[Part]:
         tests += [Part(TOKEN, place, seen, None, TRANSFER) for place in places]
         tests += [
             Part(test, place, seen, ablation, probe)
-            for test, probes in ((MODULAR, (TRANSFER, RETRAINED)), (CAUSAL, (PREDICT,)))
+            for test, probe in ((MODULAR, TRANSFER), (CAUSAL, PREDICT))
             for ablation in (INLP, LEACE)
-            for probe in probes
             for place in places
         ]
     return sorted(tests, key=lambda part: (GROUNDED, TOKEN, MODULAR, CAUSAL).index(part.test))

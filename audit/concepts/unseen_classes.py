@@ -25,7 +25,6 @@ from audit.concepts.verdicts import (
     ONE,
     PREDICT,
     REST,
-    RETRAINED,
     TOKEN,
     TRANSFER,
     Answers,
@@ -35,7 +34,6 @@ from audit.concepts.verdicts import (
 
 Predict: TypeAlias = Callable[[FloatArray], IntArray]
 """Z -> Y: the concept of each answer in each dimension, (n, dimensions); below 0 without one."""
-HasConcept: TypeAlias = Callable[[FloatArray], IntArray]
 """Z x concept -> bool, for all concepts of a dimension at once: the one that holds, shape (n,)."""
 Ablate: TypeAlias = Callable[[FloatArray], FloatArray]
 """Z x dimension -> Z: representations without the information on one dimension."""
@@ -241,7 +239,7 @@ def _remove(scene: Scene, job: Removal) -> Iterator[Answers]:
     }
     for name, ablate in maps.items():
         for reading in job.readings:
-            yield from _read_after(scene, job, name, ablate, reading)
+            yield _read_after(scene, job, name, ablate, reading)
         if scene.predict is not None and len(job.predicted):
             answers = scene.predict(ablate(scene.z[job.predicted]))
             for read in range(answers.shape[1]):
@@ -251,17 +249,9 @@ def _remove(scene: Scene, job: Removal) -> Iterator[Answers]:
                     yield scene.count(part, job.predicted[known], answers[known, read])
 
 
-def _read_after(
-    scene: Scene, job: Removal, name: str, ablate: Ablate, reading: Reading
-) -> Iterator[Answers]:
-    judged, fitted = ablate(scene.z[reading.judged]), ablate(scene.z[reading.fitted])
-    probes: Mapping[str, HasConcept] = {
-        TRANSFER: reading.probe,
-        RETRAINED: fit_linear(fitted, scene.split.codes[reading.fitted, reading.read]),
-    }
-    for which, has_concept in probes.items():
-        part = Part(MODULAR, job.dimension, job.seen, name, which, reading.read)
-        yield scene.count(part, reading.judged, has_concept(judged))
+def _read_after(scene: Scene, job: Removal, name: str, ablate: Ablate, reading: Reading) -> Answers:
+    part = Part(MODULAR, job.dimension, job.seen, name, TRANSFER, reading.read)
+    return scene.count(part, reading.judged, reading.probe(ablate(scene.z[reading.judged])))
 
 
 NO_PAIRS = (

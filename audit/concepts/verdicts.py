@@ -20,7 +20,7 @@ from audit.engine.statistics.intervals import (
 ONE, REST = "1 slice", "N-1 slices"
 """The classes that probes and ablation see: those of one slice, or of all but one."""
 INLP, LEACE = "inlp", "leace"
-TRANSFER, RETRAINED, PREDICT = "transfer", "retrained", "predict"
+TRANSFER, PREDICT = "transfer", "predict"
 GROUNDED, TOKEN, MODULAR, CAUSAL = "is_grounded", "is_token_of_type", "is_modular", "is_causal"
 
 

@@ -24,7 +24,7 @@ Counted: TypeAlias = tuple[int, int]
 
 STEPS = tuple(float(f"{first}e{place}") for place in range(-3, 0) for first in (1, 2, 5))
 """Steps of numbers up to 1; those of larger ones are as many times as large."""
-CHANCES = frozenset(("p", "q", "p_t", "p_permutation", "p_value", "q_value"))
+CHANCES = frozenset(("p", "q", "p_t", "p_value", "q_value"))
 """Names of p-values and q-values, as are those that end in ``_p`` and ``_q``."""
 _POINTS = 64
 """Most values of a number that are tried beside each count."""

@@ -11,14 +11,11 @@ import polars as pl
 from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress
 from audit.base.readings import Reading
-from audit.base.schemas import schema
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
-from audit.engine.statistics.means import group_means
 from audit.explanations.attributions import Attributions
-from audit.explanations.checks import EVIDENCE_IGNORED, METHODS_DISAGREE, UNFAITHFUL
-from audit.explanations.faithful_rows import read_faithfulness
+from audit.explanations.checks import EVIDENCE_IGNORED, METHODS_DISAGREE
 from audit.explanations.importance.importance import read_accuracies
 from audit.explanations.measure import ExplanationMeasurements, measure_explanations
 from audit.explanations.reading.reading import read_attributions
@@ -30,22 +27,10 @@ from audit.measure.measure import Measurements
 from audit.results.parts import AnalysisPart, Headline
 from audit.results.shared_tables import SharedTable, columns
 
-MOST_SHOWN = 3
-"""Examples shown of each model that are most aligned, and as many that are least."""
-
-EXAMPLES = schema(
-    ("model aligned id target node", pl.String),
-    ("value", pl.Float64),
-    ("tokens", pl.List(pl.String)),
-    ("marks", pl.List(pl.Float64)),
-    ("methods", pl.List(pl.String)),
-    ("scores", pl.List(pl.List(pl.Float64))),
-)
-
 SHARED: Mapping[str, SharedTable] = {
     "alignment": columns(
         "method model oracle subset absent family",
-        "delta_a low high correlation delta_a_zeros p_t p_permutation q undefined_share",
+        "delta_a low high correlation delta_a_zeros p_t q undefined_share",
         "clusters examples",
     ),
     "oracles": columns(
@@ -54,34 +39,22 @@ SHARED: Mapping[str, SharedTable] = {
     "accuracy": columns("method oracle subset data n models absent", "r low high p"),
     "agreement": columns(
         "model first second together methods rule k",
-        "agreement low high chance_sizes chance_permuted above_chance above_low above_high "
-        "corrected_sizes corrected_permuted",
+        "agreement low high chance_sizes above_chance above_low above_high corrected_sizes",
         "n",
     ),
     "lengths": columns(
         "tokens_from tokens_to model first second together methods rule k",
-        "agreement low high chance_sizes chance_permuted above_chance above_low above_high "
-        "corrected_sizes corrected_permuted",
+        "agreement low high chance_sizes above_chance above_low above_high corrected_sizes",
         "n",
     ),
     "differences": columns("model first second k", "dynamic fixed difference low high", "n"),
     "gains": columns("model method pairs k", "gain low high", "n"),
-    "chosen": columns(
-        "model method k", "tokens peaks low high sd permuted_peaks tied constant", "n"
-    ),
+    "chosen": columns("model method k", "tokens peaks low high sd tied constant", "n"),
     "runs": columns("model seed median", "difference low high per_token", "instances"),
     "plausibility": columns("method model metric", "value low high chance", "n"),
     "spans": columns(
         "method model rule match labels",
         "precision recall micro micro_low micro_high macro macro_low macro_high",
-        "n",
-    ),
-    "faithfulness": columns(
-        "method model metric", "value low high random above_random above_low above_high", "n"
-    ),
-    "randomised": columns(
-        "method model",
-        "correlation low high absolute_correlation absolute_low absolute_high",
         "n",
     ),
     "models": columns(
@@ -103,14 +76,13 @@ SHARED: Mapping[str, SharedTable] = {
         "peak_elsewhere peak_difference peak_low peak_high marked_elsewhere tokens_elsewhere "
         "p_value q_value",
     ),
-    "examples": SharedTable(tuple(EXAMPLES), records=True),
 }
 """What is shared of every table, by its name."""
 
 
 def headlines(k: int) -> tuple[Headline, ...]:
-    """Delta-A on all examples, agreement by peaks and at the main k, plausibility, faithfulness;
-    and what nodes are compared by, as means of all methods.
+    """Delta-A on all examples, agreement by peaks and at the main k, plausibility; and what nodes
+    are compared by, as means of all methods.
     """
     model = ("model", "model")
     method = (("method", "method"), model)
@@ -121,7 +93,6 @@ def headlines(k: int) -> tuple[Headline, ...]:
         Headline("alignment", "delta_a", "clusters", oracle, "delta_a", where=every),
         Headline("agreement", "agreement", "n", compared, "agreement", where=main),
         Headline("plausibility", "value", "n", method, called="metric"),
-        Headline("faithfulness", "value", "n", method, called="metric"),
         Headline("branches", "mean", "instances", (model,), "", "measure", "node", means),
     )
 
@@ -133,22 +104,16 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
     name: ClassVar[str] = "explanations"
     format: ClassVar[str] = "attributions"
     stated_by: ClassVar[type[Explaining]] = Explaining
-    checks: ClassVar[tuple[Check, ...]] = (
-        EVIDENCE_IGNORED,
-        METHODS_DISAGREE,
-        UNFAITHFUL,
-    )
+    checks: ClassVar[tuple[Check, ...]] = (EVIDENCE_IGNORED, METHODS_DISAGREE)
 
     attributions: Attributions
-    faithful: pl.DataFrame | None
-    random: Attributions | None
     elsewhere: pl.DataFrame | None
     settings: Explaining
     readings: tuple[Reading, ...] = ()
 
     @classmethod
     def read(cls, settings: Explaining, progress: Progress) -> Self:
-        """Read attributions, evidence and faithfulness."""
+        """Read attributions, evidence, and accuracies on other data."""
         progress("reading attributions")
         attributions = read_attributions(
             settings.attributions,
@@ -157,20 +122,11 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
             special=settings.special_tokens,
             stop_words=settings.stop_words,
         )
-        faithful = random = None
-        if settings.faithfulness is not None:
-            faithful = read_faithfulness(settings.faithfulness, attributions)
-        if settings.randomised is not None:
-            random = read_attributions(
-                settings.randomised,
-                word_pieces=settings.word_pieces,
-                special=settings.special_tokens,
-            )
         elsewhere = None
         if settings.accuracy is not None:
             elsewhere = read_accuracies(settings.accuracy, attributions)
         give_back_freed_memory()
-        return cls(attributions, faithful, random, elsewhere, settings, attributions.readings)
+        return cls(attributions, elsewhere, settings, attributions.readings)
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
         """The explained labels as a dataset; without a hierarchy, all are below one root."""
@@ -189,8 +145,6 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
             self.attributions,
             labels.hierarchy,
             dict(labels.mappings.select("label", "node").iter_rows()),
-            faithful=self.faithful,
-            random=self.random,
             elsewhere=self.elsewhere,
             informed=settings.informed or None,
             reference_model=settings.reference_model,
@@ -203,17 +157,15 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
         )
 
     def kept(self, found: ExplanationMeasurements, measured: Measurements) -> AnalysisPart:
-        """Every table; the words of examples are shared where the settings say so."""
+        """Every table; that of all nodes is never shared."""
         labels = measured.loaded.dataset
         facts = _facts(found, self.settings, labels)
-        shown = SHARED["examples"]._replace(most=None if self.settings.text else 0)
-        frames = dict(_frames(found, labels.hierarchy)) | {"examples": shown_examples(found)}
         return AnalysisPart(
             name=self.name,
             facts=facts,
             totals={name: facts[name] for name in ("instances", "examples")},
-            frames=frames,
-            rules={**SHARED, "examples": shown},
+            frames=dict(_frames(found, labels.hierarchy)),
+            rules=SHARED,
             restricted={"nodes": found.nodes},
             headlines=headlines(found.agreement.k),
         )
@@ -244,7 +196,6 @@ def _facts(
         "draws": settings.draws,
         "k": explained.agreement.k,
         **({"compat": settings.compat} if settings.compat else {}),
-        "show_text": settings.text,
     }
 
 
@@ -266,66 +217,8 @@ def _frames(
     if explained.plausibility is not None:
         yield "plausibility", explained.plausibility.means
         yield "spans", explained.plausibility.spans
-    if explained.faithfulness is not None:
-        yield "faithfulness", explained.faithfulness
-    if explained.randomised is not None:
-        yield "randomised", explained.randomised
     if explained.models is not None:
         yield "models", explained.models
     title = title_of_node(hierarchy)
     yield "branches", explained.branches.with_columns(title=title)
     yield "evidence", explained.evidence.with_columns(title=title)
-
-
-def shown_examples(explained: ExplanationMeasurements) -> pl.DataFrame:
-    """The most and least aligned examples of each model, with marks and scores of each token.
-
-    Returns:
-        Columns `EXAMPLES`: ``aligned`` is ``most`` or ``least``; ``value`` the mean C - C_R over
-        methods and seeds; ``scores`` those of each method, the first seed where there are several.
-        Empty without human evidence.
-    """
-    attributions = explained.attributions
-    if explained.alignment is None or attributions.evidence is None:
-        return pl.DataFrame(schema=EXAMPLES)
-    judged = explained.alignment.rows.filter(
-        (pl.col("oracle") != "soft") & pl.col("difference").is_not_null()
-    )
-    rows = attributions.rows.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
-    known = rows.join(judged.select(pl.col("row").cast(pl.Int64), "difference"), on="row")
-    means = group_means(known, ["model", "id", "target", "text", "item"], "difference")
-    means = means.rename({"difference": "value"}).sort("model", "value", "id", "target", "text")
-    lines = [
-        _line(explained, rows, example, aligned)
-        for _, own in means.group_by("model", maintain_order=True)
-        for aligned, chosen in (
-            ("most", own.tail(MOST_SHOWN).reverse()),
-            ("least", own.head(min(MOST_SHOWN, max(0, len(own) - MOST_SHOWN)))),
-        )
-        for example in chosen.iter_rows(named=True)
-    ]
-    return pl.DataFrame(lines, schema=EXAMPLES, orient="row")
-
-
-def _line(
-    explained: ExplanationMeasurements, rows: pl.DataFrame, example: dict[str, Any], aligned: str
-) -> tuple[Any, ...]:
-    attributions = explained.attributions
-    evidence = attributions.evidence
-    assert evidence is not None
-    keys = ("model", "id", "target", "text")
-    own = rows.filter(*(pl.col(key) == example[key] for key in keys)).sort("method", "seed")
-    first = own.unique("method", keep="first", maintain_order=True)
-    start, end = attributions.words.starts[example["text"] : example["text"] + 2].tolist()
-    return (
-        example["model"],
-        aligned,
-        example["id"],
-        example["target"],
-        explained.node_of.get(example["target"]),
-        example["value"],
-        attributions.tokens[start:end].to_list(),
-        evidence.marks[example["item"]].tolist(),
-        first["method"].to_list(),
-        [attributions.scores[row].tolist() for row in first["row"].to_list()],
-    )

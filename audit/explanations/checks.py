@@ -22,7 +22,6 @@ from audit.explanations.evidence_by_node import (
     Examples,
     compared,
 )
-from audit.explanations.faithful_rows import HIGHER
 from audit.explanations.measure import ExplanationMeasurements
 from audit.explanations.node_results import LEAST_INSTANCES
 from audit.hierarchies.hierarchy import Hierarchy
@@ -219,7 +218,7 @@ LEAST_AGREEMENT = 0.05
 
 
 def _run_methods_disagree(measured: Measurements) -> Outcome:
-    """Report pairs of methods whose peaks agree hardly more than those of permuted scores."""
+    """Report pairs of methods whose peaks agree hardly more than random sets of the same sizes."""
     explained = measured.of(ExplanationMeasurements)
     pairs = explained.agreement.pairs.filter(
         (pl.col("rule") == "dynamic")
@@ -247,16 +246,16 @@ def _disagreement(explained: ExplanationMeasurements, row: Mapping[str, Any]) ->
         nodes=(),
         statement=f"{row['first']} and {row['second']} choose the same tokens hardly more often "
         f"than by chance{of_model}[: their peaks have an agreement of {{agreement}}, and "
-        "those of permuted scores {chance}, on {instances} instances].",
+        "random sets of the same sizes {chance}, on {instances} instances].",
         evidence={
             "instances": coarse(*n),
             "agreement": rounded(row["agreement"], *n),
-            "chance": rounded(row["chance_permuted"], *n),
+            "chance": rounded(row["chance_sizes"], *n),
             "above_chance": rounded(row["above_chance"], *n),
             **bounds_above(row, LEAST_AGREEMENT, explained.instances),
         },
-        curator="Find out which of the two follows the model: compare their faithfulness, and "
-        "leave the other one out.",
+        curator="Find out which of the two follows the model: take the tokens "
+        "that each puts first away, and leave the other one out.",
         data_user="Do not show either by itself as the reason for an answer.",
         touched=row["n"],
         strength=max(0.0, LEAST_AGREEMENT - row["above_chance"]),
@@ -286,74 +285,6 @@ METHODS_DISAGREE = Check(
         Column("Agreement", "agreement"),
         Column("By chance", "chance"),
         Column("Difference", "above_chance", low="above_low", high="above_high"),
-        INSTANCES,
-    ),
-)
-
-
-_UNFAITHFUL = "unfaithful"
-LEAST_FALL = 0.01
-"""Comprehensiveness above that of random tokens counts as none if its interval is below this."""
-
-
-def _run_unfaithful(measured: Measurements) -> Outcome:
-    """Report methods whose first tokens change the output no more than tokens drawn at random."""
-    explained = measured.of(ExplanationMeasurements)
-    means = explained.faithfulness
-    if means is None:
-        return Outcome(0, "attribution methods, by model", not_applicable=_WITHOUT)
-    tested = means.filter((pl.col("metric") == HIGHER) & (pl.col("n") >= LEAST_INSTANCES))
-    return Outcome(
-        denominator=len(tested),
-        denominator_unit="attribution methods, by model",
-        findings=tuple(
-            _unfaithful(explained, row)
-            for row in tested.filter(pl.col("above_high") <= LEAST_FALL).iter_rows(named=True)
-        ),
-        not_applicable="" if len(tested) else "no method was tried on eleven instances",
-    )
-
-
-_WITHOUT = "no faithfulness was given; --faithfulness names a file with it"
-
-
-def _unfaithful(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Finding:
-    of_model = f" of {row['model']}" if explained.several_models else ""
-    n = row["n"], explained.instances
-    return Finding(
-        check=_UNFAITHFUL,
-        severity="warning",
-        nodes=(),
-        statement=f"The tokens that {row['method']} ranks first matter no more to the "
-        f"answers{of_model} than tokens drawn at random[: without them the output falls "
-        "by {fall}, without random ones by {random_fall}, on {instances} instances].",
-        evidence={
-            "instances": coarse(*n),
-            "fall": rounded(row["value"], *n),
-            "random_fall": rounded(row["random"], *n),
-            "above_random": rounded(row["above_random"], *n),
-            **bounds_above(row, LEAST_FALL, explained.instances),
-        },
-        curator="Leave this method out of what people are shown, or find out why it does not "
-        "follow the model: a wrong layer, a wrong baseline, or scores of another model.",
-        data_user="Do not read these scores as the model’s reasons.",
-        touched=row["n"],
-        strength=max(0.0, LEAST_FALL - row["above_random"]),
-        beyond=times_limit(row["above_high"], LEAST_FALL, below=True),
-        key=(row["model"], row["method"]),
-    )
-
-
-UNFAITHFUL = Check(
-    _UNFAITHFUL,
-    "Are a method's top tokens no more important to the model than random ones?",
-    _run_unfaithful,
-    reads=ExplanationMeasurements,
-    columns=(
-        Column("Method", "sentence"),
-        Column("Output falls by", "fall"),
-        Column("Without random tokens", "random_fall"),
-        Column("Difference", "above_random", low="above_low", high="above_high"),
         INSTANCES,
     ),
 )

@@ -1,4 +1,4 @@
-"""Measure explanations: with people, with each other, with the model, and by node."""
+"""Measure explanations: with people, with each other, and by node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from audit.explanations.agreement.run_difference import RunDifference, measure_r
 from audit.explanations.agreement.top_tokens import Compat
 from audit.explanations.attributions import Attributions
 from audit.explanations.evidence_by_node import compare_evidence, evidence_examples
-from audit.explanations.faithful_rows import faithfulness_means, randomised_means
 from audit.explanations.importance.delta_a import oracle_agreement
 from audit.explanations.importance.importance import (
     CORRELATION,
@@ -36,15 +35,9 @@ from audit.explanations.importance.oracles import Subset, examples_of, members
 from audit.explanations.node_results import by_node, node_results
 from audit.hierarchies.hierarchy import Hierarchy
 
-ALIGNMENT, MASS, AGREEMENT, FAITHFULNESS = (
-    "importance_alignment",
-    "mass_in_evidence",
-    "agreement",
-    "comprehensiveness",
-)
+ALIGNMENT, MASS, AGREEMENT = "importance_alignment", "mass_in_evidence", "agreement"
 """What nodes are compared by: C - C_R; the share of absolute scores inside the evidence, less the
-share of tokens; agreement of all methods above its null; comprehensiveness above that of tokens in
-random order."""
+share of tokens; agreement of all methods above its null."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +54,7 @@ class ExplanationMeasurements:
         agreement: Agreement of methods with each other and with people.
         plausibility: Scores against evidence; None without evidence.
         runs: Differences of runs.
-        faithfulness: Means of the faithfulness that was read; None without it.
-        randomised: Scores beside those of models with shuffled parameters, columns of
-            `randomised_means`; None without these.
         models: Models beside a reference model, columns of `compare_models`; None without one.
-        node_of: The node of each target that has one.
         values: ``id, target, model, method, measure, value``: what `branches` is made of; targets
             are nodes.
         branches: What nodes are compared by, columns `audit.explanations.node_results.BRANCHES`.
@@ -82,10 +71,7 @@ class ExplanationMeasurements:
     agreement: Agreement
     plausibility: Plausibility | None
     runs: RunDifference
-    faithfulness: pl.DataFrame | None
-    randomised: pl.DataFrame | None
     models: pl.DataFrame | None
-    node_of: Mapping[str, str]
     values: pl.DataFrame
     branches: pl.DataFrame
     nodes: pl.DataFrame
@@ -108,8 +94,6 @@ def measure_explanations(
     hierarchy: Hierarchy,
     node_of: Mapping[str, str],
     *,
-    faithful: pl.DataFrame | None = None,
-    random: Attributions | None = None,
     elsewhere: pl.DataFrame | None = None,
     informed: Mapping[str, Sequence[str]] | None = None,
     reference_model: str | None = None,
@@ -125,14 +109,13 @@ def measure_explanations(
     Args:
         attributions: Scores of tokens.
         hierarchy, node_of: Of the targets; those without a node are in no comparison of nodes.
-        faithful, elsewhere: From `read_faithfulness` and `read_accuracies`.
-        random: Scores of the same rows by models with shuffled parameters.
+        elsewhere: From `read_accuracies`.
         informed, reference_model, sizes, only, draws, compat: As in `Explaining`.
         seed: Seed of draws, ties and permutations.
         progress: Progress callback.
 
     Raises:
-        InputError: If `compare_models` refuses, or lacks evidence; if rows of ``random`` differ.
+        InputError: If `compare_models` refuses, or lacks evidence.
     """
     comparing = reference_model or sizes or elsewhere is not None
     if comparing and attributions.evidence is None and not informed:
@@ -143,7 +126,7 @@ def measure_explanations(
     progress("comparing nodes")
     kept = _compared_rows(attributions, only)
     examples = evidence_examples(attributions, kept, node_of)
-    values = _values(kept, node_of, alignment, agreement, plausibility, faithful)
+    values = _values(kept, node_of, alignment, agreement, plausibility)
     return ExplanationMeasurements(
         attributions=attributions,
         only=only,
@@ -152,13 +135,10 @@ def measure_explanations(
         agreement=agreement,
         plausibility=plausibility,
         runs=measure_run_difference(attributions, compat=compat),
-        faithfulness=None if faithful is None else faithfulness_means(faithful),
-        randomised=None if random is None else randomised_means(attributions, random),
         models=_models(alignment, reference_model, only, sizes),
-        node_of=node_of,
         values=values,
         branches=by_node(values, hierarchy),
-        nodes=node_results(kept, node_of, hierarchy, alignment, plausibility, faithful, agreement),
+        nodes=node_results(kept, node_of, hierarchy, alignment, plausibility, agreement),
         examples=examples,
         evidence=compare_evidence(examples, hierarchy),
     )
@@ -231,7 +211,6 @@ def _values(
     alignment: ImportanceAlignment | None,
     agreement: Agreement,
     plausibility: Plausibility | None,
-    faithful: pl.DataFrame | None,
 ) -> pl.DataFrame:
     """As in `ExplanationMeasurements`."""
     of_rows: dict[str, pl.DataFrame] = {}
@@ -241,9 +220,6 @@ def _values(
     if plausibility is not None:
         share = pl.col("mass_absolute") - pl.col("evidence") / pl.col("tokens")
         of_rows[MASS] = plausibility.rows.select("row", value=share)
-    if faithful is not None:
-        gain = pl.col("comprehensiveness") - pl.col("random_comprehensiveness")
-        of_rows[FAITHFULNESS] = faithful.select("row", value=gain)
     tables = [
         kept.join(values.with_columns(pl.col("row").cast(pl.Int64)), on="row").with_columns(
             measure=pl.lit(name)
@@ -271,5 +247,5 @@ def _agreement(agreement: Agreement, rows: pl.DataFrame) -> pl.DataFrame:
         "model",
         method=pl.lit(ALL),
         measure=pl.lit(AGREEMENT),
-        value=pl.col("dynamic") - pl.col("chance_permuted"),
+        value=pl.col("dynamic") - pl.col("chance_sizes"),
     )

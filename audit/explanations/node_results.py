@@ -24,7 +24,6 @@ from audit.engine.statistics.means import (
 )
 from audit.explanations.agreement.agreement import Agreement
 from audit.explanations.agreement.plausibility import METRICS, Plausibility
-from audit.explanations.faithful_rows import METRICS as FAITHFUL
 from audit.explanations.importance.importance import ImportanceAlignment
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -159,7 +158,6 @@ def node_results(
     hierarchy: Hierarchy,
     alignment: ImportanceAlignment | None,
     plausibility: Plausibility | None,
-    faithful: pl.DataFrame | None,
     agreement: Agreement,
 ) -> pl.DataFrame:
     """Means of all measures below each node, by model and method, or pair of methods.
@@ -184,7 +182,7 @@ def node_results(
     table = pl.concat(
         [
             pl.DataFrame(schema=NODE_RESULTS),
-            _by_node(own, _of_rows(own["row"], alignment, plausibility, faithful), hierarchy),
+            _by_node(own, _of_rows(own["row"], alignment, plausibility), hierarchy),
             _by_node(placed.drop("target", "seed"), _of_units(agreement, placed), hierarchy),
         ],
         how="diagonal_relaxed",
@@ -199,7 +197,6 @@ def _of_rows(
     row: pl.Series,
     alignment: ImportanceAlignment | None,
     plausibility: Plausibility | None,
-    faithful: pl.DataFrame | None,
 ) -> Iterator[_Column]:
     """Each measure of the rows."""
     sources: list[tuple[str, Sequence[str], pl.DataFrame]] = []
@@ -208,8 +205,6 @@ def _of_rows(
             sources.append((f"alignment_{oracle}", ["difference"], of_oracle))
     if plausibility is not None:
         sources.append(("", METRICS, plausibility.rows))
-    if faithful is not None:
-        sources.append(("", FAITHFUL, faithful))
     for name, measures, values in sources:
         placed = row.to_frame().join(
             values.select(pl.col("row").cast(pl.Int64), *measures),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from audit.base.errors import InputError
-from audit.base.settings import INPUT, OUTPUT, Argument, Option, Stored
+from audit.base.settings import INPUT, Argument, Option, Stored
 
 ALIGNMENT = "Alignment"
 """Heading of ``audit explanations --help``."""
@@ -56,12 +56,6 @@ class Explaining(Stored):
     evidence: Annotated[
         Path | None,
         Option("Human evidence: marks, spans or explanations, by id and target.", INPUT),
-    ] = None
-    faithfulness: Annotated[
-        Path | None, Option("Outputs of the model when tokens are removed.", INPUT)
-    ] = None
-    randomised: Annotated[
-        Path | None, Option("Scores of the same rows by models with random parameters.", INPUT)
     ] = None
     informed: Annotated[
         Mapping[str, tuple[str, ...]],
@@ -118,9 +112,3 @@ class Explaining(Stored):
     stop_words: Annotated[
         Literal["paper", "clinical"], Option("Words that do not count as evidence.", INPUT)
     ] = "paper"
-    text: Annotated[
-        bool,
-        Option(
-            "Show examples with words of the source.", OUTPUT, flag="--text/--no-text", after="seed"
-        ),
-    ] = False

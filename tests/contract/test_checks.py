@@ -709,8 +709,8 @@ def test_what_needs_the_instances_says_so_on_counts_and_nothing_else_does(check:
 
 
 BY_A_BOUND = {
-    "residual_overuse", "redundant_nodes", "chronic_gap", "copied_records", "concept_absent",
-    "concept_entangled", "methods_disagree", "unfaithful", "evidence_ignored",
+    "residual_overuse", "redundant_nodes", "chronic_gap", "copied_records",
+    "methods_disagree", "evidence_ignored",
 }  # fmt: skip
 """Checks that report where the end of an interval is beyond a limit."""
 WITHOUT_LIMIT = {
@@ -746,6 +746,6 @@ def test_every_finding_says_how_many_times_its_limit_it_is() -> None:
     assert [(f.id, f.beyond) for f in of_bounds if f.beyond < 1] == []
     assert {f.check for f in of_bounds if f.beyond > 1} >= {
         *("residual_overuse", "redundant_nodes", "chronic_gap", "copied_records"),
-        *("concept_absent", "concept_entangled", "evidence_ignored"),
+        "evidence_ignored",
     }
     assert {f.beyond for f in every if f.check in WITHOUT_LIMIT} == {1.0}

@@ -141,12 +141,12 @@ def of_attributions(folder: Path, **options: Any) -> Found:
 
 
 def of_evidence(folder: Path, named: tuple[tuple[str, str], ...] = ()) -> Found:
-    """Marks of two texts, by their lines or, with ids and targets, the other way round."""
+    """Marks of two texts by their ids; with ids and targets, the other way round."""
     rows = [{"id": f"{n}", "target": "x", "tokens": ["a", "b"], "scores": [n, 1]} for n in (1, 2)]
     text = "".join(json.dumps(row) + "\n" for row in rows)
-    marks = [{"id": one, "target": to, "marks": [n, 1]} for n, (one, to) in enumerate(named)]
-    lines = "".join(json.dumps(row) + "\n" for row in marks) or "0 1\n1 1\n"
-    found = read_attributions(at(folder, ("a.jsonl", text)), at(folder, ("e.txt", lines)))
+    told = [{"id": one, "target": to} for one, to in named] or [{"id": "1"}, {"id": "2"}]
+    lines = "".join(json.dumps(row | {"marks": [n, 1]}) + "\n" for n, row in enumerate(told))
+    found = read_attributions(at(folder, ("a.jsonl", text)), at(folder, ("e.jsonl", lines)))
     assert found.evidence is not None
     return found.evidence.marks.values.tolist(), found.readings
 
@@ -573,8 +573,6 @@ TOLD = [
          of_premises, {"classes": ["entailment", "not_entailment"]}),
     Told("explanations.reading.reading._readings", "'<go>'", "--special-tokens all",
          of_attributions, {"special": "all"}),
-    Told("explanations.reading.reading._of_lines", "text of that number",
-         "a column id in both files", of_evidence, {"named": (("2", "x"), ("1", "x"))}),
     Told("explanations.reading.reading._of_texts", "each label of its text", "a column target",
          of_evidence, {"named": (("2", "x"), ("1", "x"))}),
     Told("hierarchies.building.graph_tables", "part_of", "relations=('part_of',)",

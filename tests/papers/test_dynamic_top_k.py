@@ -217,9 +217,6 @@ def test_chance_is_that_of_the_length_of_texts(n: int, tmp_path: Path) -> None:
         assert row["chance_sizes"] == pytest.approx(expected_agreement([k] * row["methods"], n))
     for row in tables(run, "agreement", rule="dynamic"):
         assert row["chance_sizes"] == pytest.approx(chance(compared(row), None, units))
-    if n == 21:
-        noise = [row["permuted_peaks"] for row in tables(run, "chosen") if row["method"] in METHODS]
-        assert mean(noise) == pytest.approx(6.4, abs=0.2), "permuted normal scores"
 
 
 PLATEAUS = {

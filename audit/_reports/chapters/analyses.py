@@ -206,8 +206,7 @@ CHAPTERS = (
             Heading("reasons", "Do the reasons align?", "reasons"),
             Heading("where", "Where the reasons differ", "where"),
             Heading("agreement", "Do the methods agree?", "agreement"),
-            Heading("against", "Against the evidence, and in the model", "evidence"),
-            Heading("examples", "Examples", "examples"),
+            Heading("against", "Against the evidence", "evidence"),
         ),
         "attributions",
         LabelsAlone(

@@ -1,11 +1,11 @@
-"""Wording of concepts: tests, what they require, verdicts, and the states of nodes."""
+"""Wording of concepts: tests, what they require, and verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from audit._reports.words.words import pairs, records, stated_tables
+from audit._reports.words.words import records, stated_tables
 
 _STATED = stated_tables("concept_words")
 
@@ -43,10 +43,6 @@ SLICES_SEEN: Mapping[str, str] = {REST: "all but one", ONE: "one"}
 
 ABLATIONS: Mapping[str, str] = _STATED["ablations"]
 PROBES: Mapping[str, str] = _STATED["probes"]
-
-STATES: Mapping[str, tuple[str, str]] = pairs(_STATED["states"])
-"""Word and tone of each state of a node, in report order."""
-UNTESTED = ("Too few", "plain")
 
 FACETS_FROM: Mapping[str, str] = _STATED["facets_from"]
 """Where the concepts of labels come from."""

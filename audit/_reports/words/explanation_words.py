@@ -27,8 +27,5 @@ RULES: Mapping[str, str] = _STATED["rules"]
 MATCHES: Mapping[str, str] = _STATED["matches"]
 """Which chosen spans are right."""
 
-FAITHFUL: Mapping[str, tuple[str, str]] = pairs(_STATED["faithful"])
-"""Title of each measure of faithfulness, and which values are faithful."""
-
 LEFT_OUT: Mapping[str, str] = _STATED["left_out"]
 """What the ledger of attributions counts."""

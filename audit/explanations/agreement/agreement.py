@@ -66,15 +66,11 @@ def by_length(units: Units) -> Parts:
     return Parts(*clusters_by(limited, ["model", *limits]))
 
 
-def rules(values: Values) -> Iterator[tuple[str, int | None, FloatArray, FloatArray, FloatArray]]:
-    """Each rule with its k (None for peaks), the values, and the two nulls, (n_units, n_sets).
-
-    If k is fixed, permuting scores gives random sets of k tokens, so that both nulls are the same.
-    """
-    yield "dynamic", None, values.dynamic, values.chance_of_sizes, values.permuted
+def rules(values: Values) -> Iterator[tuple[str, int | None, FloatArray, FloatArray]]:
+    """Each rule with its k (None for peaks), the values, and their null, (n_units, n_sets)."""
+    yield "dynamic", None, values.dynamic, values.chance_of_sizes
     for k in range(1, len(values.unions) + 1):
-        chance = values.chance_of_fixed(k)
-        yield "fixed", k, values.fixed(k), chance, chance
+        yield "fixed", k, values.fixed(k), values.chance_of_fixed(k)
 
 
 def summary(
@@ -86,24 +82,22 @@ def summary(
         Columns that name the part; ``first, second, together, methods`` (their number); ``rule``
         ("dynamic" or "fixed"), ``k``; ``agreement, low, high`` (mean over instances, 95 %
         interval); ``n`` (instances), ``units``, ``undefined`` (units without a value);
-        ``chance_sizes`` and ``chance_permuted`` (the means of the nulls over the same units);
-        ``above_chance, above_low, above_high`` (agreement minus the permuted null); and
-        ``corrected_sizes, corrected_permuted``: ``(agreement - chance) / (1 - chance)``, null where
-        chance is 1.
+        ``chance_sizes`` (the mean of random sets of the same sizes, over the same units);
+        ``above_chance, above_low, above_high`` (agreement minus chance); and ``corrected_sizes``:
+        ``(agreement - chance) / (1 - chance)``, null where chance is 1.
     """
     tables = []
-    for rule, k, value, of_sizes, permuted in rules(values):
-        value, permuted = value[:, kept], permuted[:, kept]
-        above = instance_means(value - permuted, parts.grouped)
-        mean, by_sizes = (instance_means(of, parts.grouped) for of in (value, of_sizes[:, kept]))
-        by_peaks = by_sizes if k else instance_means(permuted, parts.grouped)
+    for rule, k, value, chance in rules(values):
+        value, chance = value[:, kept], chance[:, kept]
+        mean, by_chance, above = (
+            instance_means(of, parts.grouped) for of in (value, chance, value - chance)
+        )
         table = _with_names(parts, [sets[one] for one in kept]).with_columns(
             rule=pl.lit(rule),
             k=pl.lit(k, dtype=pl.Int64),
             **mean.interval("agreement", "low", "high", bounds=(0.0, 1.0)),
             **mean.counts("n", "units", "undefined"),
-            chance_sizes=by_sizes.value.ravel(),
-            chance_permuted=by_peaks.value.ravel(),
+            chance_sizes=by_chance.value.ravel(),
             **above.interval("above_chance", "above_low", "above_high"),
         )
         tables.append(table)
@@ -174,22 +168,19 @@ def gains(values: Values, parts: Parts, sets: Sequence[MethodSet]) -> pl.DataFra
 
 
 def chosen_tokens(values: Values, parts: Parts, methods: Sequence[str], k: int) -> pl.DataFrame:
-    """How many tokens each method chooses by its peaks, beside those of its permuted scores.
+    """How many tokens each method chooses by its peaks.
 
     Returns:
         Columns that name the part; ``method`` (the human last, if there is evidence); ``n``
         (instances), ``units``; ``tokens`` (mean length); ``peaks, low, high, sd``;
-        ``permuted_peaks`` (null for the human, whose marks are not permuted); ``k`` and
-        ``tied`` (share of units where keys decided which tokens are the k highest); ``constant``
-        (share of units whose scores are all equal).
+        ``k`` and ``tied`` (share of units where keys decided which tokens are the k highest);
+        ``constant`` (share of units whose scores are all equal).
     """
     columns = len(methods) + int(values.present[:, -1].any())
     absent: FloatArray = np.where(values.present, 0.0, np.nan)[:, :columns]
     mean = instance_means(absent + values.sizes[:, :columns], parts.grouped)
-    permuted = np.column_stack([values.permuted_sizes, np.full(len(absent), np.nan)])
     others = {
         "tokens": values.tokens[:, None] + absent,
-        "permuted_peaks": permuted[:, :columns] + absent,
         "tied": values.tied[:, :columns] + absent,
         "constant": values.constant[:, :columns] + absent,
     }
@@ -224,15 +215,9 @@ def _crossed(parts: Parts, others: pl.DataFrame) -> pl.DataFrame:
 
 
 def _corrected(table: pl.DataFrame) -> pl.DataFrame:
-    nulls = ("sizes", "permuted")
-    chances = [pl.col(f"chance_{null}").fill_nan(None) for null in nulls]
-    corrected = {
-        f"corrected_{null}": pl.when(pl.col(f"chance_{null}") < 1 - 1e-12).then(
-            (pl.col("agreement") - pl.col(f"chance_{null}")) / (1 - pl.col(f"chance_{null}"))
-        )
-        for null in nulls
-    }
-    return table.with_columns(chances).with_columns(**corrected)
+    chance = pl.col("chance_sizes").fill_nan(None)
+    corrected = pl.when(chance < 1 - 1e-12).then((pl.col("agreement") - chance) / (1 - chance))
+    return table.with_columns(chance, corrected_sizes=corrected)
 
 
 MAIN_K = 4
@@ -280,14 +265,13 @@ class Agreement:
 
         Yields:
             ``unit, first, second, together``; ``dynamic`` and ``fixed`` (agreement of the peaks and
-            at the main k, null where undefined); ``chance_sizes, chance_permuted`` (the nulls of
-            the peaks) and ``chance_fixed``.
+            at the main k, null where undefined); ``chance_sizes`` and ``chance_fixed``, of random
+            sets of the same sizes.
         """
         columns = {
             "dynamic": self._values.dynamic,
             "fixed": self._values.fixed(self.k),
             "chance_sizes": self._values.chance_of_sizes,
-            "chance_permuted": self._values.permuted,
             "chance_fixed": self._values.chance_of_fixed(self.k),
         }
         for place, one in enumerate(self._sets):
@@ -305,7 +289,6 @@ def measure_agreement(
     k: int = MAIN_K,
     most: int = MOST,
     sets: Mapping[str, Sequence[str]] | None = None,
-    permutations: int | None = None,
     seed: int = 0,
     compat: Compat = None,
 ) -> Agreement:
@@ -317,9 +300,7 @@ def measure_agreement(
         most: The largest k of curves; at least `k` and 5 are computed.
         sets: Further sets of methods by name; "human" is the people's marks. The set of all methods
             is always there, if there are more than two.
-        permutations: Permutations of every list of scores; None: as many as about 150 million
-            tokens allow, from 10 to 200.
-        seed: Seed of ties and permutations; neither depends on the order of rows.
+        seed: Seed of ties, which do not depend on the order of rows.
         compat: "kamp": peaks as in the released code.
 
     Raises:
@@ -338,7 +319,6 @@ def measure_agreement(
         [one.members for one in named],
         k=k,
         most=max(most, k, *GAIN_KS),
-        permutations=permutations,
         seed=seed,
         compat=compat,
     )

@@ -1,4 +1,4 @@
-"""Agreement of each unit: as observed, of random sets, and of permuted scores.
+"""Agreement of each unit: as observed, and of random sets.
 
 A unit is an instance, target, model, seed and text: rows of attributions side by side.
 """
@@ -16,14 +16,10 @@ from numpy.typing import NDArray
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.base.machine import cores
-from audit.engine.statistics.resampling import mixed
 from audit.explanations.agreement.top_tokens import (
-    STEP,
     Compat,
-    above_mean,
     agreement,
     expected_agreement,
-    local_maxima,
     packed,
     peaks,
     ranking,
@@ -32,7 +28,7 @@ from audit.explanations.agreement.top_tokens import (
     union_sizes,
 )
 from audit.explanations.attributions import Attributions, Evidence
-from audit.explanations.lists import AT_ONCE, equal_lengths, matrix
+from audit.explanations.lists import equal_lengths, matrix
 
 NAMES = ["id", "target", "model", "seed", "text"]
 """What distinguishes units; other tokens are another text, and so another unit."""
@@ -86,10 +82,6 @@ def units_of(attributions: Attributions) -> Units:
 
 HUMAN = "human"
 """Name of the people's marks among the methods."""
-PERMUTED_TOKENS = 150_000_000
-"""Number of tokens to permute in all, from which the number of permutations follows."""
-PERMUTATIONS = (10, 200)
-"""Least and largest number of permutations."""
 
 Members = tuple[int, ...]
 
@@ -103,9 +95,7 @@ class Values:
         tokens: Number of tokens of each unit, shape (n_units,).
         present: Whether each method, and the human last, has scores, (n_units, n_methods + 1).
         dynamic: Agreement of the peaks, shape (n_units, n_sets); NaN where undefined.
-        permuted: Mean agreement of the peaks of permuted scores, same shape.
         sizes: Number of peaks, shape (n_units, n_methods + 1); 0 where absent.
-        permuted_sizes: Mean number of peaks of permuted scores, shape (n_units, n_methods).
         unions: Number of tokens that any member has among its k highest, for k = 1, 2, ...,
             shape (n_ks, n_units, n_sets).
         tied: Whether hashed keys decided which tokens are the k highest for the main k, shape
@@ -117,9 +107,7 @@ class Values:
     tokens: IntArray
     present: BoolArray
     dynamic: FloatArray
-    permuted: FloatArray
     sizes: IntArray
-    permuted_sizes: FloatArray
     unions: NDArray[np.unsignedinteger]
     tied: BoolArray
     constant: BoolArray
@@ -169,7 +157,6 @@ class _Task:
     keys: UIntArray
     values: Values
     k: int
-    permutations: int
     compat: Compat
 
 
@@ -180,23 +167,17 @@ def agreement_values(
     *,
     k: int,
     most: int,
-    permutations: int | None,
     seed: int,
     compat: Compat,
 ) -> Values:
     """Measure agreement of every unit and set.
 
     Args:
-        permutations: Number of permutations; None: so many that about `PERMUTED_TOKENS` tokens are
-            permuted, within `PERMUTATIONS`.
-        seed: Seed of ties and permutations, which depend only on it and on what names a row.
+        seed: Seed of ties, which depend only on it and on what names a row.
         compat: The rule of peaks.
     """
     tokens = units.frame["tokens"].to_numpy().astype(np.int64)
     values = _empty(units, tuple(sets), tokens, most)
-    if permutations is None:
-        load = max(int(tokens.sum()) * len(units.methods), 1)
-        permutations = int(np.clip(PERMUTED_TOKENS // load, *PERMUTATIONS))
     task = _Task(
         attributions,
         units,
@@ -204,7 +185,6 @@ def agreement_values(
         _keys(attributions, units, seed),
         values,
         k,
-        permutations,
         compat,
     )
     blocks = list(equal_lengths(tokens, width=len(units.methods) + 1))
@@ -222,9 +202,7 @@ def _empty(units: Units, sets: tuple[Members, ...], tokens: IntArray, most: int)
         tokens=tokens,
         present=np.column_stack([units.rows >= 0, item]),
         dynamic=np.full((n, len(sets)), np.nan),
-        permuted=np.full((n, len(sets)), np.nan),
         sizes=np.zeros((n, columns), np.int64),
-        permuted_sizes=np.zeros((n, columns - 1)),
         unions=np.zeros((most, n, len(sets)), small),
         tied=np.zeros((n, columns), np.bool_),
         constant=np.zeros((n, columns), np.bool_),
@@ -257,10 +235,6 @@ def _measure(task: _Task, places: IntArray) -> None:
     bits = packed(picked)
     values.sizes[places] = sizes(bits)
     values.dynamic[places] = _agreements(values.sets, bits, present)
-    levels = np.empty_like(order.levels)
-    np.put_along_axis(levels, order.order, order.levels[:, -1:] - order.levels, axis=1)
-    least = np.where(above_mean(flat), levels, n).min(axis=1)
-    _permute(task, places, levels.reshape(scores.shape), least.reshape(shape), bits)
 
 
 def _scores(task: _Task, places: IntArray, n: int) -> FloatArray:
@@ -285,44 +259,3 @@ def _agreements(sets: Sequence[Members], bits: UIntArray, present: BoolArray) ->
         value = agreement(counts[..., list(members)], union_sizes(bits, members))
         values[..., column] = np.where(present[:, members].all(axis=1), value, np.nan)
     return values
-
-
-def _permute(
-    task: _Task, places: IntArray, levels: IntArray, least: IntArray, observed: UIntArray
-) -> None:
-    """Means over permutations of every method's scores; the human's marks stay.
-
-    A random number whose last bits are a token's level is sorted, so that levels come in random
-    order; which levels reach the mean does not depend on their order.
-    """
-    values, (units, columns, n) = task.values, levels.shape
-    methods = columns - 1
-    mask = np.uint64((1 << max(n - 1, 1).bit_length()) - 1)
-    level = levels[:, :methods].astype(np.uint64)
-    small = np.min_scalar_type(n)
-    reached = least[:, :methods, None].astype(small)
-    present = values.present[places]
-    state = mixed(task.keys[places][:, :methods] + STEP)[..., None] + (
-        np.arange(1, n + 1, dtype=np.uint64) * STEP
-    )
-    total, defined = np.zeros((2, units, len(values.sets)))
-    counts = np.zeros((units, methods), np.int64)
-    batch = max(AT_ONCE // levels.size, 1)
-    for first in range(0, task.permutations, batch):
-        draws = np.arange(first, min(first + batch, task.permutations), dtype=np.uint64)
-        random = mixed(state + (draws << np.uint64(32))[:, None, None, None])
-        random &= ~mask
-        random |= level
-        random.sort(axis=-1)
-        shuffled = (random & mask).astype(small)
-        picked = local_maxima(shuffled, task.compat) & (shuffled >= reached)
-        bits = np.repeat(observed[None], len(draws), axis=0)
-        bits[:, :, :methods] = packed(picked)
-        counts += sizes(bits[:, :, :methods]).sum(axis=0)
-        one = _agreements(values.sets, bits, present)
-        total += np.nansum(one, axis=0)
-        defined += (~np.isnan(one)).sum(axis=0)
-    values.permuted_sizes[places] = counts / task.permutations
-    values.permuted[places] = np.divide(
-        total, defined, out=np.full(total.shape, np.nan), where=defined > 0
-    )

@@ -1,1 +1,1 @@
-"""Attributions of a torch model: computed from its embedding layer, and how faithful they are."""
+"""Attributions of a torch model, computed from its embedding layer."""

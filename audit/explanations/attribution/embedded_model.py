@@ -13,7 +13,6 @@ from audit.base.machine import require_package, torch_device
 
 if TYPE_CHECKING:
     import torch
-from dataclasses import replace
 
 Link: TypeAlias = Literal["identity", "sigmoid", "softmax"]
 Forward: TypeAlias = "Callable[[torch.nn.Module, torch.Tensor], Any]"
@@ -209,30 +208,3 @@ def _layer(module: torch.nn.Module, name: str | None) -> str:
             hint="embedding=NAME, as named_modules() lists it",
         )
     return name
-
-
-def randomised(model: EmbeddedModel, seed: int = 0) -> EmbeddedModel:
-    """A model of the same form with each parameter's values shuffled.
-
-    "Sanity Checks for Saliency Maps" (Adebayo et al.) draws new values from the initial
-    distribution; shuffling needs no knowledge of it and keeps the size of the values. The vector
-    of the padding stays, so that baselines do.
-
-    Args:
-        seed: Equal seeds shuffle equally.
-    """
-    import torch
-
-    module = copy.deepcopy(model.module)
-    name = next(path for path, part in model.module.named_modules() if part is model.embedding)
-    embedding = module.get_submodule(name)
-    assert isinstance(embedding, torch.nn.Embedding)
-    generator = torch.Generator().manual_seed(seed)
-    padding = embedding.padding_idx
-    kept = None if padding is None else embedding.weight[padding].clone()
-    for parameter in module.parameters():
-        order = torch.randperm(parameter.numel(), generator=generator).to(parameter.device)
-        parameter.data = parameter.data.flatten()[order].view_as(parameter)
-    if kept is not None:
-        embedding.weight.data[padding] = kept
-    return replace(model, module=module, embedding=embedding)

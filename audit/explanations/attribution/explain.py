@@ -1,13 +1,11 @@
-"""Attributions of a torch model by several methods, and as JSON lines with their passages."""
+"""Attributions of a torch model by several methods, and as lines with their passages."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress, pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,26 +43,25 @@ if TYPE_CHECKING:
 FIELDS = ("id", "target", "method", "model", "seed", "gold", "predicted", "group")
 
 
-def write_with_passages(attributions: Attributions, texts: TokenisedTexts, path: Path) -> None:
-    """Write a line per row: its known fields, tokens, scores, passage and offsets of the tokens.
+def lines_with_passages(
+    attributions: Attributions, texts: TokenisedTexts
+) -> Iterator[dict[str, Any]]:
+    """A line per row: its known fields, tokens, scores, passage and offsets of the tokens.
 
-    Evidence that comes as spans of characters can be joined to such a file;
+    Evidence that comes as spans of characters can be joined to a file of such lines;
     `audit.explanations.attributions.write_attributions` keeps a record with its own evidence.
 
     Args:
-        attributions: From `audit.explanations.attribution.explain.explain`.
-        texts: The texts of the rows; passages and offsets are written as far as they have them.
-        path: The file; it is replaced.
+        attributions: From `explain`.
+        texts: The texts of the rows; passages and offsets are told as far as they have them.
     """
     starts, tokens = attributions.words.starts, attributions.tokens
     lists = [tokens[int(start) : int(stop)].to_list() for start, stop in pairwise(starts)]
-    with path.open("w", encoding="utf-8") as file:
-        for place, row in enumerate(attributions.rows.iter_rows(named=True)):
-            line = {field: row[field] for field in FIELDS if row[field] is not None}
-            line["tokens"] = lists[row["text"]]
-            line["scores"] = attributions.scores[place].tolist()
-            line |= _passage(texts, row["id"])
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    for place, row in enumerate(attributions.rows.iter_rows(named=True)):
+        line = {field: row[field] for field in FIELDS if row[field] is not None}
+        line["tokens"] = lists[row["text"]]
+        line["scores"] = attributions.scores[place].tolist()
+        yield line | _passage(texts, row["id"])
 
 
 def _passage(texts: TokenisedTexts, text: str) -> dict[str, Any]:

@@ -1,104 +1,95 @@
-"""Attributions of a model that a function of the user's gives, and of texts in a file."""
+"""Attributions of a user's model and tokenizer, for texts."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
-from importlib import import_module
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from audit.base.errors import InputError
-from audit.base.progress import Progress, silent
-from audit.data.records import records
-from audit.data.sources import File
+from audit.base.errors import InputError, SchemaError
 from audit.explanations.attribution.embedded_model import EmbeddedModel, Link, embedded_model
-from audit.explanations.attribution.explain import explain, write_with_passages
+from audit.explanations.attribution.explain import explain, lines_with_passages
 from audit.explanations.attribution.methods import GRADIENTS, LIME, PARTITION_SHAP
 from audit.explanations.attribution.rows import TokenisedTexts
 
 PAPER_METHODS = (*GRADIENTS, LIME, PARTITION_SHAP)
 """The six methods of *Dynamic top-k*."""
-_ROLES = {"id": ("id", "instance"), "text": ("text",), "target": ("target", "label")}
 
 
-def attribute(
-    model: str,
-    data: Path,
-    out: Path,
-    methods: Sequence[str] = PAPER_METHODS,
+def attributions(
+    model: tuple[Any, Any],
+    texts: pl.DataFrame | Iterable[Mapping[str, Any]],
+    method: str | Sequence[str] = PAPER_METHODS,
     *,
+    name: str = "model",
     link: Link = "identity",
     device: str | None = None,
     seed: int = 0,
-    progress: Progress = silent,
-) -> int:
-    """Write attributions of texts, as `write_with_passages` does, and say how many rows.
+) -> pl.DataFrame:
+    """Attribute a torch model's outputs to the tokens of texts, for ``audit explanations``.
+
+    ``write_ndjson`` writes what is returned as that command reads it. It costs one pass of the
+    model for each text and ``gradient``, 64 for ``integrated_gradients``, one a token for
+    ``occlusion``, and at most 500 for ``lime`` and ``partition_shap``; all texts of one length go
+    through together, at most 16,384 tokens at a time. LIME and Partition SHAP need the extra
+    ``explain``, the others ``model``.
 
     Args:
-        model: ``package:function``. The function gives a model and its tokenizer, as Transformers
-            has them: ``model.get_input_embeddings()``, ``model.config.id2label``, ``logits``;
-            ``tokenizer(text)["input_ids"]``, ``convert_ids_to_tokens``, ``all_special_ids``,
-            ``pad_token_id``. Packages of the working folder are found.
-        data: Rows with ``id``, ``text`` and, if it is known, ``target``, the true label, which is
-            explained; without that column the answer of the model is.
-        out: The file, JSON lines.
-        methods: As in `explain`.
-        link: As in `embedded_model`.
-        device: As in `embedded_model`.
-        seed: Draws of LIME and Partition SHAP.
-        progress: Progress callback.
+        model: A torch module and its tokenizer, as Transformers has them: the module with
+            ``get_input_embeddings()``, ``config.id2label`` and outputs ``logits``, shape (texts,
+            labels), for token numbers, shape (texts, tokens); the tokenizer with
+            ``tokenizer(text)["input_ids"]``, ``convert_ids_to_tokens``, ``all_special_ids`` and
+            ``pad_token_id``. The module itself is not changed.
+        texts: ``id``, ``text`` and, if it is known, ``target``, the true label, which is explained;
+            without that column the answer of the model is.
+        method: One or several of ``gradient, gradient_x_input, integrated_gradients,
+            integrated_gradients_plain, occlusion, lime, partition_shap``; without one, the six of
+            *Dynamic top-k*, which are all of these but occlusion.
+        name: The model in the rows.
+        link: Explain outputs as they are, their sigmoid or their softmax.
+        device: A torch device; without one, a GPU where there is one.
+        seed: Seed of the draws of LIME and Partition SHAP.
+
+    Returns:
+        A row for each text, target and method: ``id, target, method, model, seed, predicted``
+        (whether the target is the model's answer), ``gold`` where targets are given, ``tokens``
+        and ``scores``, one number for each token that is not special, and ``text``.
 
     Raises:
-        InputError: If the model cannot be imported or is no such pair, or as `explain`.
-        SchemaError: If the data lack a column; or as `explain`.
+        AuditError: If a package lacks, the model is no such pair, gives another shape or no finite
+            outputs, a method or a target is unknown, a text is missing or has no token, or
+            integrated gradients do not sum to the output.
     """
-    module, tokenizer = _given(model)
-    wrapped = _wrapped(module, model, link, device)
-    rows = records(File(data), _ROLES, None, ("id", "text")).frame
+    module, tokenizer = model
+    wrapped = _wrapped(module, link, device)
+    rows = _rows(texts)
+    read = _tokenised(rows.unique("id", keep="first", maintain_order=True), tokenizer)
+    methods = (method,) if isinstance(method, str) else tuple(method)
+    told = explain(wrapped, read, _targets(rows, read, wrapped), methods, name=name, seed=seed)
+    lines = list(lines_with_passages(told.attributions, read))
+    return pl.DataFrame(lines, infer_schema_length=None)
+
+
+def _rows(texts: pl.DataFrame | Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """``id, text`` and maybe ``target``, all as text."""
+    frame = texts if isinstance(texts, pl.DataFrame) else pl.DataFrame([dict(one) for one in texts])
+    if not {"id", "text"} <= {*frame.columns}:
+        raise SchemaError(
+            "the columns id and text are required", found=", ".join(frame.columns) or "none"
+        )
+    named = [one for one in ("id", "text", "target") if one in frame.columns]
+    rows = frame.select(pl.col(named).cast(pl.String))
     if len(empty := rows.filter(pl.any_horizontal(pl.all().is_null()))):
         raise InputError(
-            f"each row needs {', '.join(rows.columns)}",
+            f"each row needs {', '.join(named)}",
             found=f"{len(empty)} rows without one, such as {empty.row(0)}",
-            where=data,
         )
-    texts = _tokenised(rows.unique("id", keep="first", maintain_order=True), tokenizer)
-    told = explain(
-        wrapped,
-        texts,
-        _targets(rows, texts, wrapped),
-        methods,
-        name=model.partition(":")[0],
-        seed=seed,
-        progress=progress,
-    )
-    write_with_passages(told.attributions, texts, out)
-    return len(told.attributions.rows)
+    return rows
 
 
-def _given(model: str) -> tuple[Any, Any]:
-    """The module and the tokenizer that the named function gives."""
-    package, _, function = model.partition(":")
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        if not (package and function):
-            raise ValueError("no PACKAGE:FUNCTION")
-        module, tokenizer = getattr(import_module(package), function)()
-    except Exception as error:  # whatever the user's own package raises
-        raise InputError(
-            "the model must be PACKAGE:FUNCTION, a function without arguments that gives a model "
-            "and its tokenizer",
-            found=f"{model!r}: {type(error).__name__}: {error}",
-        ) from None
-    finally:
-        sys.path.pop(0)
-    return module, tokenizer
-
-
-def _wrapped(module: Any, model: str, link: Link, device: str | None) -> EmbeddedModel:
+def _wrapped(module: Any, link: Link, device: str | None) -> EmbeddedModel:
     try:
         layer, named = module.get_input_embeddings(), module.config.id2label
         labels = [str(named[place]) for place in range(len(named))]
@@ -106,7 +97,7 @@ def _wrapped(module: Any, model: str, link: Link, device: str | None) -> Embedde
     except (AttributeError, KeyError, StopIteration) as error:
         raise InputError(
             "a model with get_input_embeddings and config.id2label is required",
-            found=f"{type(module).__name__} of {model}: {type(error).__name__}: {error}",
+            found=f"{type(module).__name__}: {type(error).__name__}: {error}",
         ) from None
     return embedded_model(module, labels, embedding=name, link=link, device=device)
 

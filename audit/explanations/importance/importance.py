@@ -7,7 +7,7 @@ what was decided where the paper leaves room.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri, stdtr
 
-from audit.base.dag import BoolArray, IntArray
 from audit.base.errors import InputError, first_cases
 from audit.base.schemas import schema
 from audit.data.records import records
@@ -28,7 +27,6 @@ from audit.explanations.importance.oracles import (
     SUBSETS,
     Informed,
     OracleName,
-    Subset,
     codes,
     examples_of,
     human_oracle,
@@ -37,8 +35,6 @@ from audit.explanations.importance.oracles import (
     soft_oracle,
 )
 from audit.explanations.importance.row_alignment import (
-    Cells,
-    RowAlignment,
     align_with_model,
     align_with_people,
 )
@@ -175,11 +171,6 @@ def _fit(points: pl.DataFrame) -> dict[str, float | str]:
 DRAWS = 10
 """Other explanations that each example meets; the paper draws one."""
 
-PERMUTATIONS = 999
-"""Whole reassignments of the permutation test, at most."""
-
-_TIE = 1e-12
-
 BY = ("method", "model", "oracle", "subset")
 """What a line of the summary is about."""
 
@@ -190,8 +181,6 @@ class ImportanceAlignment:
 
     Args:
         summary: A line per method, model, oracle and subset: the columns of `delta_a`;
-            ``permutations``, the number of reassignments with a mean; ``p_permutation``, one-sided
-            against a mean C no higher than by reassignment, and ``p_permutation_two_sided``;
             ``q``, p_t after Benjamini and Hochberg over the lines of a subset that have one, and
             ``family``, how many these are; ``absent``, why there is no Delta-A, null where there
             is.
@@ -212,7 +201,6 @@ def importance_alignment(
     evidence: Sequence[Evidence] = (),
     informed: Informed | None = None,
     draws: int = DRAWS,
-    permutations: int = PERMUTATIONS,
     seed: int = 0,
 ) -> ImportanceAlignment:
     """Importance alignment of each method and model with each oracle.
@@ -223,8 +211,7 @@ def importance_alignment(
         informed: Per model the explanation-informed models that make its soft oracle; their rows
             and borrowed ones are not judged themselves.
         draws: Number of other examples whose explanations each example meets.
-        permutations: Number of reassignments of the permutation test, at most; 0 leaves it out.
-        seed: Seed of draws and reassignments, which all methods and models share.
+        seed: Seed of draws, which all methods and models share.
 
     Raises:
         InputError: Without any oracle, without draws, with two of the same kind, or if an informed
@@ -239,18 +226,8 @@ def importance_alignment(
     examples = examples_of(attributions.rows)
     judged = attributions.rows[row]
     belongs = members(judged, examples.of_row[row])
-    cells, keys = _cells(judged, belongs, row)
     parts = [
-        align_with_people(
-            attributions,
-            oracle,
-            row,
-            examples,
-            cells,
-            draws=draws,
-            permutations=permutations,
-            seed=seed,
-        )
+        align_with_people(attributions, oracle, row, examples, draws=draws, seed=seed)
         for oracle in people
     ]
     if informed:
@@ -262,9 +239,6 @@ def importance_alignment(
     )
     rows = pl.concat([part.frame().hstack(about) for part in parts])
     summary = delta_a(in_subsets(rows), BY)
-    example = examples.of_row[row]
-    tests = pl.concat([_permutation_tests(part, cells, keys, example) for part in parts])
-    summary = summary.join(tests, on=BY, how="left", maintain_order="left")
     return ImportanceAlignment(_in_order(_with_q(summary)).with_columns(absent=_absent()), rows)
 
 
@@ -286,19 +260,6 @@ def _check_names(names: Sequence[OracleName], informed: Informed) -> None:
         )
 
 
-def _cells(
-    judged: pl.DataFrame, belongs: Mapping[Subset, BoolArray], row: IntArray
-) -> tuple[Cells, pl.DataFrame]:
-    """The means of a summary, and method, model and subset of each."""
-    pair = codes(judged, ("method", "model"))
-    names = judged.select("method", "model").unique().sort("method", "model")
-    keys = pl.concat([names.with_columns(subset=pl.lit(subset, pl.String)) for subset in SUBSETS])
-    cell = np.concatenate(
-        [pair[belongs[subset]] + place * len(names) for place, subset in enumerate(SUBSETS)]
-    )
-    return Cells(cell, np.concatenate([row[belongs[name]] for name in SUBSETS]), len(keys)), keys
-
-
 def in_subsets(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows once for each subset that they belong to, in the column ``subset``."""
     return pl.concat(
@@ -308,31 +269,6 @@ def in_subsets(rows: pl.DataFrame) -> pl.DataFrame:
             )
             for name in SUBSETS
         ]
-    )
-
-
-def _permutation_tests(
-    part: RowAlignment, cells: Cells, keys: pl.DataFrame, example: IntArray
-) -> pl.DataFrame:
-    """The mean C of each cell, ranked among the means of whole reassignments."""
-    used = part.reason < 0
-    weights = cells.weights(part.row[used], example[used])
-    total = np.asarray(weights.sum(axis=1)).ravel()
-    mean = np.divide(
-        weights @ part.c[used], total, out=np.full(len(total), np.nan), where=total > 0
-    )
-    known = np.count_nonzero(~np.isnan(part.permuted), axis=0)
-    above, below = (
-        (1 + np.count_nonzero(sign * (part.permuted - mean) >= -_TIE, axis=0)) / (1 + known)
-        for sign in (1, -1)
-    )
-    tested = (known > 0) & (total > 0)
-    two_sided = np.minimum(2 * np.minimum(above, below), 1)
-    return keys.with_columns(
-        oracle=pl.lit(part.oracle, pl.String),
-        permutations=pl.Series(np.where(tested, known, 0)),
-        p_permutation=pl.Series(np.where(tested, above, np.nan)).fill_nan(None),
-        p_permutation_two_sided=pl.Series(np.where(tested, two_sided, np.nan)).fill_nan(None),
     )
 
 

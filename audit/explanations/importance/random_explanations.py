@@ -192,37 +192,20 @@ def row_batch(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Donors:
+def random_donors(member: IntArray, cluster: IntArray, draws: int, seed: int) -> NDArray[np.int32]:
     """Per draw and example the example whose explanation it gets, -1 for none.
 
-    Args:
-        drawn: Of the baseline: nobody gets their own, or one of their cluster, shape
-            (n_draws, n_examples).
-        permuted: Of the permutation test: clusters get each other's, shape
-            (n_permutations, n_examples).
+    Nobody gets their own, or one of their cluster. More draws begin with the same ones.
+
+    Returns:
+        Shape (n_draws, n_examples).
     """
-
-    drawn: NDArray[np.int32]
-    permuted: NDArray[np.int32]
-
-    @classmethod
-    def random(
-        cls, member: IntArray, cluster: IntArray, draws: int, permutations: int, seed: int
-    ) -> Donors:
-        """Reassign the explanations of some examples; more draws begin with the same ones."""
-        _, group = np.unique(cluster[member], return_inverse=True)
-
-        def donors(number: int, purpose: int) -> NDArray[np.int32]:
-            result = np.full((number, len(cluster)), -1, np.int32)
-            for place in range(number):
-                rng = np.random.default_rng([seed % 2**64, purpose, place])
-                reassign = random_reassignment if purpose else random_derangement
-                other = reassign(group, rng)
-                result[place, member] = np.where(other < 0, -1, member[other])
-            return result
-
-        return cls(donors(draws, 0), donors(permutations, 1))
+    _, group = np.unique(cluster[member], return_inverse=True)
+    donors = np.full((draws, len(cluster)), -1, np.int32)
+    for place in range(draws):
+        other = random_derangement(group, np.random.default_rng([seed % 2**64, 0, place]))
+        donors[place, member] = np.where(other < 0, -1, member[other])
+    return donors
 
 
 _ROUNDS = 60
@@ -288,31 +271,3 @@ def _may_exchange(
     return np.asarray(
         (group[other[partner]] != group[member]) & (group[other[member]] != group[partner])
     )
-
-
-def random_reassignment(group: IntArray, rng: np.random.Generator) -> IntArray:
-    """A random permutation of groups, carried over to their members.
-
-    All permutations are equally likely, the one that leaves every group in its place among them,
-    as the null distribution of a permutation test must have it. The members of a group get the
-    places of the members of one other, in turn from a random one on; a group that stays in its
-    place leaves each member theirs.
-
-    Args:
-        group: The group of each member, numbered from 0 without gaps, shape (n,); all different if
-            members are alone.
-        rng: Where randomness comes from.
-
-    Returns:
-        The place of a member for each, shape (n,); some recur if groups differ in size.
-    """
-    by_group = np.argsort(group, kind="stable")
-    sizes = np.bincount(group)
-    starts = np.cumsum(sizes) - sizes
-    other = rng.permutation(len(sizes))
-    offset = np.where(other == np.arange(len(sizes)), 0, rng.integers(sizes[other]))
-    at = group[by_group]
-    turn = np.arange(len(group)) - starts[at] + offset[at]
-    result = np.empty(len(group), np.int64)
-    result[by_group] = by_group[starts[other[at]] + turn % sizes[other[at]]]
-    return result

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
+from numpy.typing import NDArray
 
 from audit.base.dag import FloatArray, IntArray
 from audit.base.machine import cores
@@ -19,14 +19,13 @@ from audit.explanations.importance.oracles import (
     HumanOracle,
     OracleName,
     SoftOracle,
-    pairs_of,
     soft_scores,
 )
 from audit.explanations.importance.random_explanations import (
-    Donors,
     ItemsOfExamples,
     RowBatch,
     WordSets,
+    random_donors,
     row_batch,
     rows_in_batches,
 )
@@ -53,13 +52,10 @@ Reason = Literal[
 REASONS: tuple[Reason, ...] = get_args(Reason)
 """Why a row has no difference; the first that applies is counted."""
 
-PERMUTATION_TOKENS = 1_000_000_000
-"""Tokens that all reassignments of a permutation test look at together, at most."""
-
 
 @dataclass(frozen=True, eq=False)
 class RowAlignment:
-    """Alignment of rows with one oracle; every array but ``permuted`` has shape (n_rows,).
+    """Alignment of rows with one oracle; every array has shape (n_rows,).
 
     Args:
         c: Fisher's transform of the correlation with the oracle; NaN where it is undefined.
@@ -69,9 +65,6 @@ class RowAlignment:
         draws: Number of draws: other explanations that the row met.
         undefined: How many of them have no correlation.
         reason: The place in `REASONS` of why there is no difference; -1 where there is one.
-        permuted: Per reassignment and cell the mean C that the explanations of other examples give,
-            shape (n_permutations, n_cells); NaN where none is defined. Empty for the soft oracle,
-            whose explanations were reassigned when the informed models read them.
     """
 
     oracle: OracleName
@@ -82,7 +75,6 @@ class RowAlignment:
     draws: IntArray
     undefined: IntArray
     reason: IntArray
-    permuted: FloatArray
 
     def frame(self) -> pl.DataFrame:
         """One row per row of attributions, as `ImportanceAlignment.rows` has them."""
@@ -108,48 +100,19 @@ class RowAlignment:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """Which rows each mean is over, such as those of one model and subset.
-
-    Args:
-        cell: Cell of each membership, shape (n_memberships,).
-        row: Row of the attributions of each membership.
-        number: Number of cells.
-    """
-
-    cell: IntArray
-    row: IntArray
-    number: int
-
-    def weights(self, row: IntArray, example: IntArray) -> csr_array:
-        """Weight of each row in each cell, 1 an example, shape (n_cells, len(row))."""
-        column = np.full(max(int(self.row.max(initial=-1)), int(row.max(initial=-1))) + 1, -1)
-        column[row] = np.arange(len(row))
-        here = column[self.row] >= 0
-        cell, place = self.cell[here], column[self.row[here]]
-        pairs = pairs_of(cell, example[place])
-        weight = 1 / np.bincount(pairs.of_row)[pairs.of_row]
-        return csr_array((weight, (cell, place)), shape=(self.number, len(row)))
-
-
 def align_with_people(
     attributions: Attributions,
     oracle: HumanOracle,
     row: IntArray,
     examples: Examples,
-    cells: Cells,
     *,
     draws: int,
-    permutations: int,
     seed: int,
 ) -> RowAlignment:
     """Equations 5 and 6 with an oracle that people make.
 
     Args:
         draws: Number of other examples whose explanations each row meets.
-        permutations: Number of reassignments of the permutation test; fewer where they would look
-            at more than `PERMUTATION_TOKENS` tokens.
     """
     scores, item = attributions.scores, oracle.item[row]
     c, reason = np.full(len(row), np.nan), np.full(len(row), REASONS.index("no_evidence"))
@@ -160,23 +123,17 @@ def align_with_people(
         c[place], reason[place] = _correlate(scores.take(row[place]), marks)
     sets = WordSets.of(oracle.evidence.words, len(attributions.vocabulary))
     items = ItemsOfExamples.of(attributions, oracle, row, examples.of_row)
-    defined = row[reason < 0]
-    affordable = PERMUTATION_TOKENS // max(int(scores.lengths[defined].sum()), 1)
-    number = min(permutations, affordable)
     pool = np.flatnonzero(items.any_item >= 0)
-    donors = Donors.random(pool, examples.cluster, draws, number, seed)
-    baseline = _Baseline(len(scores), number, cells.number)
-    own = np.full(len(scores), np.nan)
-    own[row] = c
+    donors = random_donors(pool, examples.cluster, draws, seed)
+    baseline = _Baseline(len(scores))
 
-    def add(rows: IntArray) -> FloatArray:
+    def add(rows: IntArray) -> None:
         batch = row_batch(attributions, sets, items, rows, examples.of_row)
-        return baseline.add(batch, sets, items, donors, cells, own[batch.row])
+        baseline.add(batch, sets, items, donors)
 
     with ThreadPoolExecutor(cores()) as threads:
-        parts = rows_in_batches(attributions, items, defined, examples.of_row)
-        for sums in threads.map(add, parts):
-            baseline.sums += sums
+        parts = rows_in_batches(attributions, items, row[reason < 0], examples.of_row)
+        list(threads.map(add, parts))
     return _alignment(oracle.name, row, c, reason, baseline)
 
 
@@ -198,7 +155,7 @@ def align_with_model(attributions: Attributions, oracle: SoftOracle, row: IntArr
     reason[oracle.other_tokens] = REASONS.index("other_tokens")
     reason[oracle.row[own]] = why[own]
     reason[times > 0] = -1
-    baseline = _Baseline(number, 0, 1)
+    baseline = _Baseline(number)
     baseline.draws += np.bincount(oracle.row[~own], minlength=number)
     baseline.defined += np.bincount(oracle.row[~own & known], minlength=number)
     baseline.total += np.bincount(oracle.row[~own & known], c[~own & known], minlength=number)
@@ -223,48 +180,26 @@ def _correlate(
 
 
 class _Baseline:
-    """Sums over draws of other examples' explanations, per row; and means of reassignments."""
+    """Sums over draws of other examples' explanations, per row."""
 
-    def __init__(self, rows: int, permutations: int, cells: int) -> None:
+    def __init__(self, rows: int) -> None:
         self.total = np.zeros(rows)
         self.defined = np.zeros(rows, np.int64)
         self.draws = np.zeros(rows, np.int64)
-        self.sums = np.zeros((2, permutations, cells))
-
-    @property
-    def permuted(self) -> FloatArray:
-        """Mean of each reassignment and cell, NaN where none of its rows is defined."""
-        return ratio(*self.sums)
 
     def add(
         self,
         batch: RowBatch,
         sets: WordSets,
         items: ItemsOfExamples,
-        donors: Donors,
-        cells: Cells,
-        own: FloatArray,
-    ) -> FloatArray:
-        """Let the rows of a batch, whose own C is known, meet the explanations of donors.
-
-        Returns:
-            What the batch adds to ``sums``: batches are added in order, whatever ends first.
-        """
+        donors: NDArray[np.int32],
+    ) -> None:
+        """Let the rows of a batch meet the explanations of donors."""
         example = np.repeat(batch.example, np.diff(batch.first))
-        drawn = np.stack([batch.correlate(sets, items, donor) for donor in donors.drawn])
+        drawn = np.stack([batch.correlate(sets, items, donor) for donor in donors])
         self.total[batch.row] = np.nansum(drawn, axis=0)
         self.defined[batch.row] = np.count_nonzero(~np.isnan(drawn), axis=0)
-        self.draws[batch.row] = np.count_nonzero(donors.drawn[:, example] >= 0, axis=0)
-        used = self.defined[batch.row] > 0
-        weights = cells.weights(batch.row[used], example[used])
-        sums = np.zeros(self.sums.shape)
-        for place, donor in enumerate(donors.permuted):
-            c = batch.correlate(sets, items, donor)
-            c = np.where(donor[example] == example, own, c)[used]
-            known = ~np.isnan(c)
-            sums[0, place] = weights @ np.where(known, c, 0.0)
-            sums[1, place] = weights @ known.astype(np.float64)
-        return sums
+        self.draws[batch.row] = np.count_nonzero(donors[:, example] >= 0, axis=0)
 
 
 def _alignment(
@@ -280,5 +215,4 @@ def _alignment(
         draws=draws,
         undefined=draws - defined,
         reason=np.where((reason < 0) & (defined == 0), REASONS.index("no_baseline"), reason),
-        permuted=baseline.permuted,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from audit.base.dag import IntArray
 from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
 from audit.base.readings import Reading
 from audit.data.records import ATTRIBUTION_COLUMNS
+from audit.data.sources import source_of
 from audit.explanations.attributions import ROWS, Attributions, Evidence, EvidenceKind
 from audit.explanations.lists import Lists, laid_out, lists_in
 from audit.explanations.reading.human_evidence import (
@@ -25,10 +25,9 @@ from audit.explanations.reading.human_evidence import (
     explanation_words,
     places_in,
 )
-from audit.explanations.reading.row_files import read_rows, wrapped
+from audit.explanations.reading.row_files import read_rows
 from audit.explanations.reading.sound_rows import NO_TOKENS, rows_in_order, sound_rows
 from audit.explanations.reading.spans import tokens_without_text
-from audit.explanations.reading.text_rows import LINE, source_in
 from audit.explanations.reading.texts import (
     ALL_SPECIAL,
     Merging,
@@ -73,42 +72,22 @@ def read_attributions(
     path = Path(path)
     choices = Choices.named(word_pieces, special, stop_words, kind)
     if evidence is None:
-        rows = read_rows(path, ATTRIBUTION_COLUMNS).drop(LINE, strict=False)
+        rows = read_rows(path, ATTRIBUTION_COLUMNS)
         read = attributions_of(rows, choices, sources=(path,))
-        return replace(read, readings=(*source_in(path).readings, *read.readings))
+        return replace(read, readings=(*source_of(path).readings, *read.readings))
     evidence = Path(evidence)
     held, rows = read_rows(evidence, ("id",)), read_rows(path, ATTRIBUTION_COLUMNS)
     told = (
-        *_of_lines(rows, held, (path, evidence)),
         *_of_texts(held, evidence),
-        *(one for file in (path, evidence) for one in source_in(file).readings),
+        *(one for file in (path, evidence) for one in source_of(file).readings),
     )
     records = _own_records(held, choices, evidence)
-    read = attributions_of(rows.drop(LINE, strict=False), choices, records, (path, evidence))
+    read = attributions_of(rows, choices, records, (path, evidence))
     return replace(read, readings=(*told, *read.readings))
 
 
-def _of_lines(
-    rows: pl.DataFrame, held: pl.DataFrame, where: tuple[Path, Path]
-) -> tuple[Reading, ...]:
-    """That lines of two files belong together by their numbers alone, where one names no ids."""
-    if LINE not in held.columns:
-        return ()
-    ends = [(len(one), int(one[-1, LINE])) for one in (rows, held) if LINE in one.columns]
-    if len(set(ends)) > 1:
-        (texts, last), (lines, end) = ends
-        raise InputError(
-            "a line of scores for each line of tokens is required, since no line names its id",
-            found=f"{texts:,} lines up to line {last} in {where[0]}, {lines:,} up to line {end}",
-            where=where[1],
-        )
-    evidence = f"no line of {where[1].name} names an id"
-    decision = "each line of evidence is about the text of that number"
-    return (Reading(decision, evidence, len(held), "a column id in both files", "lines"),)
-
-
 def _of_texts(held: pl.DataFrame, where: Path) -> tuple[Reading, ...]:
-    if "target" in held.columns and LINE not in held.columns:
+    if "target" in held.columns:
         return ()
     decision = "evidence counts for each label of its text"
     return (Reading(decision, f"{where.name} names no target", len(held), "a column target"),)
@@ -285,10 +264,6 @@ def _offsets(rows: pl.DataFrame, lists: int) -> pl.DataFrame:
 
 def _own_records(rows: pl.DataFrame, choices: Choices, path: Path) -> Records:
     """The evidence in a file of its own; raises SchemaError if it has no column of evidence."""
-    if LINE in rows.columns:
-        rows = rows.drop("target", strict=False)
-    if "scores" in rows.columns and not {*rows.columns} & {*chain(*PAYLOADS.values())}:
-        rows = rows.with_columns(wrapped(_graded(rows, choices.special)).alias("marks"))
     held = _held(rows, choices.kind, path)
     if held is None:
         raise SchemaError(
@@ -302,20 +277,6 @@ def _own_records(rows: pl.DataFrame, choices: Choices, path: Path) -> Records:
     target = pl.lit(None, pl.String) if of_texts else pl.col("target")
     given = rows.with_columns(model=model, wrong_type=wrong, target=target)
     return replace(_records(given, *held, choices.stop), of_texts=of_texts)
-
-
-def _graded(rows: pl.DataFrame, special: frozenset[str] | None) -> pl.Series:
-    """Scores that people gave, those of special tokens left out where tokens are told."""
-    if "tokens" not in rows.columns:
-        return rows["scores"]
-    left_out = ALL_SPECIAL if special is None else special
-    graded = [
-        [mark for token, mark in zip(tokens, marks, strict=True) if token not in left_out]
-        if tokens and marks and len(tokens) == len(marks)
-        else marks
-        for tokens, marks in rows.select("tokens", "scores").iter_rows()
-    ]
-    return pl.Series(graded, dtype=pl.List(pl.Float64))
 
 
 def _records_among(rows: pl.DataFrame, choices: Choices, where: object) -> Records | None:

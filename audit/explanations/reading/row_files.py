@@ -16,7 +16,7 @@ from audit.data.json_lines import Line, frames, keys_of
 from audit.data.records import present, tidy
 from audit.data.sources import source_of
 from audit.explanations.lists import list_column, starts_of
-from audit.explanations.reading.text_rows import LINE, objects_in, source_in
+from audit.explanations.reading.text_rows import objects_in
 
 FLAG, NUMBER, LABEL = "flag", "number", "label"
 """What a value of ``gold`` or ``predicted`` was in the file: true or false, a number, or text."""
@@ -45,7 +45,6 @@ COLUMNS: Mapping[str, Any] = {
     "text": _TEXT,
     "explanation": _TEXT,
     "explanation_tokens": _TOKENS,
-    LINE: pl.Int64(),
 }
 """Columns that are read, with what they hold; masks and spans have a list for each annotator."""
 EVIDENCE = ("marks", "spans", "offsets", "text", "explanation", "explanation_tokens")
@@ -54,7 +53,7 @@ FLAGS = ("gold", "predicted", "borrowed")
 """Columns that come with a second one, ``<name>:kind``: `FLAG`, `NUMBER` or `LABEL`."""
 
 _FAULTS = ("fault", "evidence_fault")
-_WRITTEN = {**COLUMNS, "scores": _TOKENS, "seed": _TEXT, LINE: _TEXT}
+_WRITTEN = {**COLUMNS, "scores": _TOKENS, "seed": _TEXT}
 """The types of columns in JSON, where numbers are still as they are written."""
 
 
@@ -71,22 +70,11 @@ def read_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
     """
     if not path.is_dir():
         refuse_pickle(path, first_bytes(path), "attributions and evidence")
-    read = _text_rows if source_in(path).is_text else _parquet_rows
+    read = _text_rows if source_of(path).is_text else _parquet_rows
     rows = read(path, required)
     if rows.is_empty():
         raise InputError("a file with rows is required", found="none", where=path)
     return rows
-
-
-def rows_of(objects: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Rows as `read_rows` gives them, of mappings with the names of columns as keys.
-
-    Numbers are `Number` in all plain columns and numbers in ``scores``.
-    """
-    chunk = list(objects)
-    names = {key for one in chunk for key in one}
-    keys = {name: name for name in COLUMNS if name in names}
-    return _frame(chunk, keys, {**_WRITTEN, "scores": _SCORES})
 
 
 def _text_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
@@ -98,8 +86,8 @@ def _text_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
         named = {name: keys[name] for name in COLUMNS if name in keys}
         return _frame([line for _, line in lines], named, _WRITTEN)
 
-    parts = list(frames(objects_in(source_in(path), _DECODER), frame_of, path))
-    _refuse_missing([name for name in met if name != LINE], required, path)
+    parts = list(frames(objects_in(source_of(path), _DECODER), frame_of, path))
+    _refuse_missing(list(met), required, path)
     return pl.concat(parts, how="diagonal")
 
 

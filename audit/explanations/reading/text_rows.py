@@ -1,7 +1,7 @@
 """Attributions and evidence in text that is no JSON lines, each row as JSON lines would have it.
 
-CSV whose lists are written as text; lines of tokens and scores; lines of scores alone; the spans of
-CodiEsp's third track; and the JSON documents of MDACE.
+CSV whose lists are written as text; the spans of CodiEsp's third track; and the JSON documents of
+MDACE.
 """
 
 from __future__ import annotations
@@ -9,71 +9,34 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from audit.base.errors import InputError, SchemaError
 from audit.data.json_lines import Line, excerpt, objects_on
 from audit.data.label_formats.wide import refuse_repeated
-from audit.data.sources import File, Source, source_of
+from audit.data.sources import File, Source
 
 Decoder: TypeAlias = json.JSONDecoder
-LINE = "id:line"
-"""Key of a row that is known by its line alone: the line's number, which is its id, too."""
-TEXT = "text"
-"""The target of rows that name none."""
 _NUMBER = r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)"
 _NUMBERS = re.compile(rf"\[?\s*{_NUMBER}(?:[\s,]+{_NUMBER})*\s*,?\s*\]?", re.IGNORECASE)
-_TOKENS_AND_SCORES = re.compile(r"\[[^\t]*\]\t\[[^\t]*\]")
 _LIST = re.compile(r"[\[(]\s*[\[(\])'\"\d.+-]")
 _SPANS = re.compile(r"\d+ \d+(?:;\d+ \d+)*")
 _TRACK_X = re.compile(rf"[^\t]+\t(?:DIAGNOSTICO|PROCEDIMIENTO)\t[^\t]+\t[^\t]*\t{_SPANS.pattern}")
 
 
-def source_in(path: Path) -> Source:
-    """What a path holds; lines of scores of one length are no table of columns of a fixed width."""
-    plain = File(path)
-    graded = path.is_file() and plain.head_lines and _NUMBERS.fullmatch(plain.head_lines[0].strip())
-    return plain if graded else source_of(path)
-
-
 def objects_in(source: Source, decoder: Decoder) -> Iterator[Line]:
     """The rows of a text as objects with the names of columns as keys."""
     for part in source.parts:
-        plain = File(part.files[0]) if part.files else part
         first = next((line.strip() for _, line in part.streamed_lines()), "")
         if first.startswith("{"):
             yield from _of_objects(part, decoder)
-        elif _TOKENS_AND_SCORES.fullmatch(first):
-            yield from _by_line(plain, _TOKENS_AND_SCORES, "lists of tokens and of scores", _row)
-        elif _NUMBERS.fullmatch(first):
-            yield from _by_line(plain, _NUMBERS, "a score for each token", _graded)
         elif _TRACK_X.fullmatch(first):
-            yield from _track_x(plain)
+            yield from _track_x(File(part.files[0]) if part.files else part)
         elif len(part.columns) > 1 and not first.startswith("["):
             yield from _of_table(part)
         else:
             yield from objects_on(part.lines(), decoder)
-
-
-def _by_line(
-    part: Source, form: re.Pattern[str], what: str, row: Callable[[str], dict[str, Any]]
-) -> Iterator[Line]:
-    for where, text in part.lines():
-        if not form.fullmatch(text.strip()):
-            raise InputError(f"each line must hold {what}", found=excerpt(text), where=where)
-        number = where.rsplit(":", 1)[1]
-        yield where, {"id": number, LINE: number, **row(text.strip())}
-
-
-def _row(text: str) -> dict[str, Any]:
-    tokens, scores = text.split("]\t[")
-    return {"target": TEXT, "tokens": _listed(f"{tokens}]"), "scores": _listed(f"[{scores}")}
-
-
-def _graded(text: str) -> dict[str, Any]:
-    return {"marks": _listed(text)}
 
 
 def _of_table(part: Source) -> Iterator[Line]:

@@ -20,13 +20,10 @@ from audit.base.plurals import counted
 from audit.data.records import ATTRIBUTION_COLUMNS, ATTRIBUTION_DEFAULTS
 from audit.data.sources.source import ID_NAMES
 from audit.explorer.run.shelf import Shelf, plain_text, streamed_rows
-from audit.results.parts import AnalysisPart
 from audit.results.result import AuditResult
 
 _PLAIN = ("target", "model", "method", "seed")
 """What a row is of, in the order of `Attribution`."""
-EXAMPLES = "examples"
-"""The table of an analysis that keeps attributions of some instances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +43,21 @@ def attribution_shelf(
 ) -> tuple[Shelf, Sequence[str]]:
     """Attributions by instance, and what is to be said of them.
 
-    They are those of the file that the run names, if it is still the one that was read; else
-    those of the few examples that the run keeps itself. A run without explanations has none.
+    They are those of the file that the run names, if it is still the one that was read. A run
+    without explanations has none.
 
     Raises:
         InputError: If the file cannot be read.
     """
-    part = next((one for one in result.analyses if EXAMPLES in one.frames), None)
-    if part is None:
+    file = next((one for one in result.inputs if one["role"] == "attributions"), None)
+    if file is None:
         return Shelf((), numbers), ()
-    file = next(one for one in result.inputs if one["role"] == "attributions")
     path = Path(file["path"])
     if path.is_file() and sha256_of(path) == file["sha256"]:
         read = Shelf(_attributions(path), numbers)
         return read, (f"Attributions of {read.instances:,} of them, from {path}.",)
-    kept = Shelf(_kept_examples(part), numbers)
     fault = "is not the one that the run was made from" if path.exists() else "is not there"
-    shown = counted(kept.instances, "instances")
-    return kept, (f"{path} {fault}: attributions of {shown}, the examples that the run keeps.",)
+    return Shelf((), numbers), (f"{path} {fault}: no attributions are shown.",)
 
 
 def _attributions(path: Path) -> Iterator[tuple[str | None, list[Any]]]:
@@ -91,14 +85,6 @@ def _number(value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         return math.nan
-
-
-def _kept_examples(part: AnalysisPart) -> Iterator[tuple[str, list[Any]]]:
-    """The examples of a run; one that is kept for two reasons stands once."""
-    rows = part.frames[EXAMPLES].unique(["model", "id", "target"], maintain_order=True)
-    for row in rows.iter_rows(named=True):
-        for method, scores in zip(row["methods"], row["scores"], strict=True):
-            yield row["id"], [row["target"], row["model"], method, "", row["tokens"], scores]
 
 
 TEXT, PICTURE = "text", "picture"

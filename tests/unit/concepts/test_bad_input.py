@@ -14,8 +14,7 @@ from audit.concepts.facets import Facets
 from audit.concepts.measure import measure_concepts
 from audit.concepts.measurements import ConceptMeasurements
 from audit.concepts.representations import Representations, representations_of
-from audit.concepts.world.images import CLASSES, world_facets
-from fixtures.made_up_encoders import symbolic
+from fixtures.made_up_encoders import CLASSES, symbolic, world_facets
 
 ENCODED = symbolic(4)
 

@@ -1,4 +1,4 @@
-"""Facets from titles and depths, classes, slices and splits."""
+"""Facets from depths, classes, slices and splits."""
 
 from __future__ import annotations
 
@@ -12,18 +12,15 @@ from audit.base.errors import InputError, SchemaError
 from audit.concepts.classes import MOST_ROWS, _cut, describe, draw_split, folds, slices
 from audit.concepts.facets import (
     FACETS,
-    PARENT,
     Facets,
     check_facets,
     facets_from_depths,
-    facets_from_titles,
     join_facets,
 )
 from audit.concepts.representations import INSTANCES, Representations
-from audit.concepts.world.images import CLASSES, COMBINATIONS, world_facets
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.examples import examples
-from fixtures.made_up_encoders import symbolic
+from fixtures.made_up_encoders import CLASSES, COMBINATIONS, symbolic, world_facets
 
 
 def titled(rows: list[tuple[str, str, str | None]]) -> Hierarchy:
@@ -67,85 +64,6 @@ def described(facets: Facets, label: str) -> dict[str, str]:
     return dict(rows.select("dimension", "concept").iter_rows())
 
 
-def test_titles_that_cross_give_their_dimensions() -> None:
-    facets = facets_from_titles(CROSSED)
-
-    assert facets.partial
-    assert set(facets.kinds) == {"closed | open", "shaft | upper end", PARENT}
-    assert set(facets.kinds.values()) == {"crossed"}
-    assert facets.table.height == 8 * 3
-    assert described(facets, "femur-upper end-open") == {
-        "closed | open": "open",
-        "shaft | upper end": "upper end",
-        PARENT: "femur",
-    }
-
-
-def test_titles_of_other_labels_say_nothing_of_those_that_are_asked_for() -> None:
-    """A hierarchy with many more families, one of which uses the same words otherwise."""
-    rows = [
-        (node, CROSSED.titles[CROSSED.index(node)], next(iter(CROSSED.parents(node)), None))
-        for node in CROSSED.nodes
-    ]
-    for family in range(9):
-        rows.append((f"f{family}", f"Family {family}", "r"))
-        rows += [
-            (f"f{family} {one}", f"Member, {one}", f"f{family}")
-            for one in ("hip", "knee", "elbow", "open shaft")
-        ]
-    large = titled(rows)
-    own = [node for node in CROSSED.nodes if "-" in node]
-
-    assert facets_from_titles(large, own).table.equals(facets_from_titles(CROSSED).table)
-    assert not facets_from_titles(large).table.equals(facets_from_titles(CROSSED).table)
-
-
-def test_titles_that_do_not_cross_give_no_dimension() -> None:
-    hierarchy = titled(
-        [
-            ("r", "Diseases", None),
-            ("a", "Infections", "r"),
-            ("b", "Tumours", "r"),
-            ("a1", "Infection of lung", "a"),
-            ("a2", "Infection of skin", "a"),
-            ("b1", "Tumour of bone", "b"),
-            ("b2", "Tumour of brain", "b"),
-        ]
-    )
-
-    assert facets_from_titles(hierarchy).table.is_empty()
-
-
-def test_a_recurring_catch_all_is_an_alternative_to_the_sites_beside_it() -> None:
-    rows: list[tuple[str, str, str | None]] = [("r", "Joints", None)]
-    for cause in ("Gout", "Infection"):
-        rows.append((cause, cause, "r"))
-        rows += [(f"{cause} {s}", f"{cause}, {s}", cause) for s in ("hip", "knee", "unspecified")]
-    facets = facets_from_titles(titled(rows))
-
-    assert set(facets.kinds) == {"hip | knee | unspecified", PARENT}
-    assert described(facets, "Gout unspecified")["hip | knee | unspecified"] == "unspecified"
-
-
-def test_a_word_that_all_siblings_share_is_no_concept() -> None:
-    rows: list[tuple[str, str, str | None]] = [("r", "Joints", None)]
-    for cause in ("Gout", "Infection"):
-        rows.append((cause, cause, "r"))
-        rows += [(f"{cause} {s}", f"{cause}, {s} joint", cause) for s in ("hip", "knee")]
-
-    assert "joint" not in set(facets_from_titles(titled(rows)).table["concept"])
-
-
-def test_words_beside_each_other_under_one_parent_alone_are_no_alternatives() -> None:
-    rows: list[tuple[str, str, str | None]] = [("r", "All", None)]
-    families = {"A": "left right acute", "B": "left right", "C": "acute old", "D": "acute old"}
-    for parent, words in families.items():
-        rows.append((parent, f"Family {parent}", "r"))
-        rows += [(f"{parent} {one}", f"Family {parent}, {one}", parent) for one in words.split()]
-
-    assert set(facets_from_titles(titled(rows)).kinds) == {"left | right", "acute | old", PARENT}
-
-
 def test_depths_give_nested_dimensions() -> None:
     facets = facets_from_depths(CROSSED, [0, 1, 2])
 
@@ -168,7 +86,7 @@ def test_a_node_below_two_nodes_of_a_depth_has_no_concept_there() -> None:
 
 
 def test_tables_join_where_names_differ() -> None:
-    both = join_facets(facets_from_titles(CROSSED), facets_from_depths(CROSSED, [1]))
+    both = join_facets(world_facets(), facets_from_depths(CROSSED, [1]))
 
     assert list(both.kinds.values()) == ["crossed"] * 3 + ["nested"]
     with pytest.raises(SchemaError, match="name of its own"):

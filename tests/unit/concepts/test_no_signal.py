@@ -10,8 +10,7 @@ from audit.concepts.probes import fit_linear, quiet_fits
 from audit.concepts.tables import judge_answers, part_frame
 from audit.concepts.unseen_classes import Scene, unseen_rows
 from audit.concepts.verdicts import REST, TOKEN, TRANSFER, Part, pool_answers
-from audit.concepts.world.images import world_facets
-from fixtures.made_up_encoders import pure_noise
+from fixtures.made_up_encoders import pure_noise, world_facets
 
 RATE = 0.05
 

@@ -1,4 +1,4 @@
-"""Agreement of methods: hand-made cases, loops from the definitions, and both nulls."""
+"""Agreement of methods: hand-made cases, loops from the definitions, and chance."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_more_methods_than_the_limit_are_refused() -> None:
     attributions = attributed(drawn(2))
     methods = attributions.rows["method"].n_unique()
     with limits(methods=methods):
-        measure_agreement(attributions, permutations=10)
+        measure_agreement(attributions)
     with limits(methods=methods - 1), pytest.raises(InputError, match=f"methods={methods}"):
-        measure_agreement(attributions, permutations=10)
+        measure_agreement(attributions)
 
 
 def test_every_value_is_that_of_loops_over_the_definition() -> None:
     scores = drawn(40)
-    found = measure_agreement(attributed(scores), k=3, permutations=2)
+    found = measure_agreement(attributed(scores), k=3)
     lengths = [len(text) for text in scores["ig"]]
 
     for one in found.of_units():
@@ -71,7 +71,7 @@ def test_every_value_is_that_of_loops_over_the_definition() -> None:
 
 def test_means_and_curves_are_means_of_the_units() -> None:
     scores = drawn(50)
-    found = measure_agreement(attributed(scores), permutations=2)
+    found = measure_agreement(attributed(scores))
 
     for k in (1, 4, 10):
         for first, second in combinations(METHODS, 2):
@@ -86,7 +86,7 @@ def test_means_and_curves_are_means_of_the_units() -> None:
 
 def test_the_released_rule_leaves_units_undefined_and_counts_them() -> None:
     texts = [[5.0], [0.0, 0.0], [0.0, 1.0, 0.0, 2.0]]
-    found = measure_agreement(attributed({"a": texts, "b": texts}), compat="kamp", permutations=2)
+    found = measure_agreement(attributed({"a": texts, "b": texts}), compat="kamp")
     dynamic = {"first": "a", "second": "b", "rule": "dynamic"}
 
     assert [released_peaks(text) for text in texts] == [set(), set(), {1, 3}]
@@ -97,19 +97,18 @@ def test_the_released_rule_leaves_units_undefined_and_counts_them() -> None:
 
 def test_people_choose_by_their_marks() -> None:
     scores = {"a": [[9.0, 1.0, 2.0, 8.0, 0.0]]}
-    found = measure_agreement(attributed(scores, [[1, 0, 0, 2 / 3, 0]]), k=2, permutations=2)
+    found = measure_agreement(attributed(scores, [[1, 0, 0, 2 / 3, 0]]), k=2)
     pair = {"first": "a", "second": "human"}
 
     assert value(found.pairs, "agreement", **pair, rule="fixed", k=2) == 1
     assert value(found.pairs, "agreement", **pair, rule="dynamic") == 1
     assert value(found.chosen, "peaks", method="human") == 2
     assert value(found.chosen, "tied", method="human") == 0
-    assert found.chosen.filter(method="human")["permuted_peaks"].item() is None
 
 
 def test_marks_of_none_choose_no_peak() -> None:
     scores = {"a": [[9.0, 1.0, 2.0]]}
-    found = measure_agreement(attributed(scores, [[0, 0, 0]]), permutations=2)
+    found = measure_agreement(attributed(scores, [[0, 0, 0]]))
 
     assert value(found.chosen, "peaks", method="human") == 0
     assert value(found.chosen, "constant", method="human") == 1
@@ -119,7 +118,7 @@ def test_marks_of_none_choose_no_peak() -> None:
 
 def test_a_text_without_evidence_has_no_value_with_people() -> None:
     scores = {"a": [[1.0, 2.0], [2.0, 1.0]], "b": [[1.0, 2.0], [2.0, 1.0]]}
-    found = measure_agreement(attributed(scores, [None, [1, 0]]), permutations=2)
+    found = measure_agreement(attributed(scores, [None, [1, 0]]))
 
     assert value(found.pairs, "undefined", first="a", second="human", rule="dynamic") == 1
     assert value(found.pairs, "undefined", first="a", second="b", rule="dynamic") == 0
@@ -127,9 +126,9 @@ def test_a_text_without_evidence_has_no_value_with_people() -> None:
 
 def test_instances_count_once_however_many_targets_they_have() -> None:
     scores = {"a": [[2.0, 1.0]] * 4, "b": [[2.0, 1.0], [1.0, 2.0], [1.0, 2.0], [2.0, 1.0]]}
-    found = measure_agreement(
-        attributed(scores, ids=["x", "x", "x", "y"]), k=1, permutations=2
-    ).pairs.filter(rule="fixed", k=1)
+    found = measure_agreement(attributed(scores, ids=["x", "x", "x", "y"]), k=1).pairs.filter(
+        rule="fixed", k=1
+    )
 
     assert found["agreement"].item() == pytest.approx(((1 + 0.5 + 0.5) / 3 + 1) / 2)
     assert found.select("n", "units").row(0) == (2, 4)
@@ -139,7 +138,7 @@ def test_methods_with_other_tokens_are_other_units() -> None:
     made = attributed({"a": [[2.0, 1.0], [1.0, 2.0]], "b": [[2.0, 1.0], [1.0, 2.0]]})
     apart = made.of_rows(np.array([0, 3]))
     renamed = apart.rows.with_columns(id=pl.lit("x"))
-    found = measure_agreement(replace(apart, rows=renamed), permutations=2)
+    found = measure_agreement(replace(apart, rows=renamed))
 
     assert found.ledger["units"] == 2
     assert found.ledger["one_method"] == 2
@@ -153,32 +152,29 @@ def test_rows_left_out_are_counted_and_the_first_of_two_is_kept() -> None:
     named = made.rows.with_columns(
         method=pl.Series(["a", "b", "b", "a"]), borrowed=pl.Series([False, False, False, True])
     )
-    found = measure_agreement(replace(made, rows=named), k=1, permutations=2)
+    found = measure_agreement(replace(made, rows=named), k=1)
 
     assert found.ledger == {"rows": 4, "borrowed": 1, "repeated": 1, "units": 1, "one_method": 0}
     assert value(found.pairs, "agreement", rule="fixed", k=1) == 1
 
 
-def test_what_is_above_chance_is_above_the_permuted_null() -> None:
-    found = measure_agreement(attributed(drawn(80)), permutations=3)
-    units = [one["dynamic"] - one["chance_permuted"] for one in found.of_units()]
+def test_what_is_above_chance_is_above_random_sets_of_the_same_sizes() -> None:
+    found = measure_agreement(attributed(drawn(80)))
+    units = [one["dynamic"] - one["chance_sizes"] for one in found.of_units()]
     dynamic = pl.concat([found.pairs, found.together], how="diagonal").filter(rule="dynamic")
 
     for row, above in zip(dynamic.iter_rows(named=True), units, strict=True):
-        gap = row["agreement"] - row["chance_permuted"]
+        gap = row["agreement"] - row["chance_sizes"]
         spread = t.ppf(0.975, 79) * above.std() / 80**0.5
-        assert row["chance_permuted"] != row["chance_sizes"]
         assert row["above_chance"] == pytest.approx(gap)
         assert row["above_low"] == pytest.approx(gap - spread)
-        for null in ("sizes", "permuted"):
-            chance = row[f"chance_{null}"]
-            corrected = (row["agreement"] - chance) / (1 - chance)
-            assert row[f"corrected_{null}"] == pytest.approx(corrected)
+        corrected = gap / (1 - row["chance_sizes"])
+        assert row["corrected_sizes"] == pytest.approx(corrected)
 
 
 def test_the_null_of_sizes_is_that_of_each_units_sizes() -> None:
     scores = drawn(10, low=8)
-    found = measure_agreement(attributed(scores), permutations=1)
+    found = measure_agreement(attributed(scores))
     one = next(found.of_units())
 
     for place, text in enumerate(found.units["text"].to_list()):
@@ -188,7 +184,7 @@ def test_the_null_of_sizes_is_that_of_each_units_sizes() -> None:
 
 
 def test_differences_and_gains_are_those_of_the_tables() -> None:
-    found = measure_agreement(attributed(drawn(60)), permutations=2)
+    found = measure_agreement(attributed(drawn(60)))
     pairs = found.pairs.select("first", "second", "rule", "k", "agreement")
     dynamic = pairs.filter(rule="dynamic").drop("rule", "k")
 
@@ -210,14 +206,14 @@ def test_differences_and_gains_are_those_of_the_tables() -> None:
 def test_gains_leave_people_out() -> None:
     scores = drawn(5)
     marks = [[1.0, *[0.0] * (len(text) - 1)] for text in scores["ig"]]
-    found = measure_agreement(attributed(scores, marks), permutations=2)
+    found = measure_agreement(attributed(scores, marks))
 
     assert found.gains["pairs"].unique().to_list() == [3]
     assert "human" not in found.gains["method"].to_list()
 
 
 def test_groups_of_lengths_cover_all_units() -> None:
-    found = measure_agreement(attributed(drawn(200)), permutations=2)
+    found = measure_agreement(attributed(drawn(200)))
     groups = found.lengths.filter(rule="dynamic").sort("tokens_from")
 
     assert groups["units"].sum() == 200
@@ -243,48 +239,16 @@ def test_neither_order_nor_threads_nor_blocks_change_a_number(
     scores = {m: [[round(x) for x in text] for text in lists] for m, lists in drawn(30).items()}
     marks = [[float(x > 1) for x in text] for text in scores["ig"]]
     made = attributed(scores, marks)
-    wanted = tables(measure_agreement(made, permutations=7, seed=3))
+    wanted = tables(measure_agreement(made, seed=3))
     order = np.random.default_rng(0).permutation(len(made.rows))
     monkeypatch.setattr("audit.explanations.lists.AT_ONCE", 50)
-    monkeypatch.setattr("audit.explanations.agreement.agreement_values.AT_ONCE", 50)
     monkeypatch.setenv("AUDIT_JOBS", "1")
 
-    again = tables(measure_agreement(made.of_rows(order), permutations=7, seed=3))
+    again = tables(measure_agreement(made.of_rows(order), seed=3))
     for found, before in zip(again, wanted, strict=True):
         assert_frame_equal(found, before, abs_tol=1e-12)
-    other = tables(measure_agreement(made, permutations=7, seed=4))
+    other = tables(measure_agreement(made, seed=4))
     assert not other[0].equals(wanted[0])
-
-
-def test_noise_agrees_as_its_permutations_do_and_the_ramp_does_not_keep_its_peaks() -> None:
-    draw = np.random.default_rng(4)
-    noise = {m: draw.normal(size=(3_000, 21)).tolist() for m in ("a", "b")}
-    found = measure_agreement(attributed(noise), permutations=10)
-    dynamic = {"rule": "dynamic"}
-
-    low, high = (value(found.pairs, f"above_{end}", **dynamic) for end in ("low", "high"))
-    assert low < 0 < high
-    assert value(found.chosen, "permuted_peaks", method="a") == pytest.approx(6.4, abs=0.05)
-    ramp = {m: [list(map(float, range(21)))] * 50 for m in ("a", "b")}
-    steps = measure_agreement(attributed(ramp), permutations=200)
-    assert value(steps.chosen, "peaks", method="a") == 1
-    assert value(steps.chosen, "permuted_peaks", method="a") == pytest.approx(6.5, abs=0.1)
-    assert value(steps.pairs, "agreement", **dynamic) == 1
-
-
-def test_the_permuted_null_is_that_of_shuffled_scores() -> None:
-    draw = np.random.default_rng(5)
-    a, b = draw.exponential(size=(2, 12)), draw.integers(0, 3, (2, 12)).astype(float)
-    made = attributed({"a": a.tolist(), "b": b.tolist()})
-    found = next(measure_agreement(made, permutations=20_000).of_units())
-
-    for unit in range(2):
-        first, second = (
-            peaks(draw.permuted(np.tile(x[unit], (20_000, 1)), axis=1)) for x in (a, b)
-        )
-        union = (first | second).sum(axis=1)
-        shuffled = (first.sum(axis=1) + second.sum(axis=1)) / 2 / union
-        assert found["chance_permuted"][unit] == pytest.approx(shuffled.mean(), abs=0.004)
 
 
 def test_wrong_input_is_refused() -> None:
@@ -310,7 +274,7 @@ def test_further_sets_may_hold_people() -> None:
     scores = drawn(4)
     marks = [[1.0, *[0.0] * (len(text) - 1)] for text in scores["ig"]]
     found = measure_agreement(
-        attributed(scores, marks), sets={"gradients": ["grad", "ig", "human"]}, permutations=2
+        attributed(scores, marks), sets={"gradients": ["grad", "ig", "human"]}
     )
 
     assert found.together["together"].unique().sort().to_list() == ["all methods", "gradients"]

@@ -34,8 +34,7 @@ def results(attributions: Attributions, rows: pl.DataFrame) -> pl.DataFrame:
         BODY,
         alignment=importance_alignment(attributions, draws=3),
         plausibility=measure_plausibility(attributions),
-        faithful=None,
-        agreement=measure_agreement(attributions, permutations=10),
+        agreement=measure_agreement(attributions),
     )
 
 
@@ -64,7 +63,7 @@ def test_means_are_those_of_a_loop(seed: int, instances: int) -> None:
     table = results(attributions, numbered(attributions))
     rows = attributions.rows
     precision = measure_plausibility(attributions).rows["average_precision"]
-    agreement = measure_agreement(attributions, permutations=10)
+    agreement = measure_agreement(attributions)
     together = next(
         one.join(agreement.units, on="unit")
         for one in agreement.of_units()
@@ -123,10 +122,10 @@ def test_one_method_without_evidence_has_no_results() -> None:
     released, _ = explained_release(1, hierarchy=BODY, instances=6, methods=METHODS[:1])
     rows = released.rows.with_columns(item=pl.lit(None, pl.Int64))
     alone = replace(released, rows=rows, evidence=None)
-    agreement = measure_agreement(alone, permutations=10)
+    agreement = measure_agreement(alone)
     nodes = {node: node for node in BODY.nodes}
 
-    table = node_results(numbered(alone), nodes, BODY, None, None, None, agreement)
+    table = node_results(numbered(alone), nodes, BODY, None, None, agreement)
 
     assert table.schema == pl.Schema(NODE_RESULTS)
     assert table.is_empty()

@@ -94,8 +94,7 @@ TOLD = (
         OF_EXPLANATIONS,
         lambda view: [*map(tanh, numbers_of(view)), 0.0001],
         ("Explained instances", "212"),
-        ("Delta-A", "example-head"),
-        ("examples-numbers",),
+        ("Delta-A", "agreement-0"),
     ),
     Told(
         "concepts",

@@ -9,10 +9,6 @@ from typing import Any
 import pytest
 
 from audit._reports.chapters.explanations.agreement import agreement
-from audit._reports.chapters.explanations.explanations import (
-    MOST_TOKENS,
-    examples,
-)
 from audit._reports.chapters.explanations.nodes import ranked, where
 from audit._reports.chapters.report import Report, build, sections
 from audit._reports.words.parts import Node
@@ -106,14 +102,13 @@ def test_withheld_numbers_are_told_as_withheld_and_not_drawn(small: Report) -> N
     assert "≥44" in cells
     first = figure_of(small, "alignment-expert")
     assert "first · gradient" not in first.drawing.markup
-    assert small.of("explanations").examples is None
 
 
 def test_what_is_not_there_has_no_chapter() -> None:
     report = build(explanation_results.bare())
     ids = [section.id for section in sections(report)]
     assert "explained" in ids
-    assert not {"reasons", "where", "agreement", "against", "examples"} & set(ids)
+    assert not {"reasons", "where", "agreement", "against"} & set(ids)
     assert ("People’s evidence", "none") in report.of("explanations").facts
 
 
@@ -127,49 +122,6 @@ def test_one_reason_for_no_correlation_is_told_once(report: Report) -> None:
     table = next(t for t in tables_of(report.of("explanations")) if t.id == "accuracy-numbers")
     assert len(table.rows) == 1
     assert table.rows[0][-1] == "2 points, and 3 are needed"
-
-
-def test_marks_and_scores_of_an_example(shared: dict[str, Any]) -> None:
-    found = examples(shared["explanations"]["examples"])
-    assert found is not None
-    most, least = found.groups
-    assert [one.model for one in most.first] == ["first", "second"]
-    assert [one.value for one in (*most.first[:1], *most.further[:1], *least.first[:1])] == [
-        f"{tanh(1.3):.2f}",
-        f"{tanh(1.1):.2f}",
-        f"−{tanh(0.2):.2f}",
-    ]
-    people, _, _, occlusion = most.first[0].lines
-    assert [(run.text, run.marked) for run in people.runs if run.marked] == [
-        ("heart failure", True)
-    ]
-    assert [(run.text, run.shade) for run in occlusion.runs if run.shade] == [
-        ("has", 2),
-        ("heart", 4),
-        ("failure", 3),
-    ]
-    words = {text_of(row[-1]) for row in found.table.rows}
-    assert "heart 2.42, failure 1.5, has −0.62" in words
-
-
-def test_of_a_long_text_the_tokens_that_matter_are_shown() -> None:
-    n = 10 * MOST_TOKENS
-    row = explanation_results.measured()["explanations"]["examples"][0] | {
-        "tokens": [f"t{place}" for place in range(n)],
-        "marks": [float(place == 700) for place in range(n)],
-        "methods": ["lime"],
-        "scores": [[float(place == 40) for place in range(n)]],
-    }
-    found = examples([row])
-    assert found is not None
-    assert found.shortened
-    for line in found.groups[0].first[0].lines:
-        text = " ".join(run.text for run in line.runs)
-        assert {"t40", "t700", "t35", "t705"} <= set(text.split())
-        left_out = [int(run.text.split()[0][1:].replace(",", "")) for run in line.runs
-                    if run.left_out]  # fmt: skip
-        shown = sum(len(run.text.split()) for run in line.runs if not run.left_out)
-        assert sum(left_out) + shown == n
 
 
 @pytest.mark.slow

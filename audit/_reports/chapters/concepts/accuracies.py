@@ -231,8 +231,7 @@ def _variants(tests: Rows, parts: Rows) -> Table | None:
         return None
     return table(
         "concept-variants",
-        "The same by LEACE and by probes fitted anew: the verdict, and the accuracy along the "
-        "dimension removed",
+        "The same by LEACE: the verdict, and the accuracy along the dimension removed",
         pivoted(removing, ["test", "dimension", "seen"], "kind"),
         texts("Test", lambda line: TESTS[line["test"]].title),
         texts("Removed", "dimension"),
@@ -258,10 +257,10 @@ def _variant(row: Row) -> str:
 
 
 def _other_accuracies(rows: Rows) -> Table | None:
-    """Every accuracy with another ablation or a probe fitted anew."""
+    """Every accuracy with another ablation."""
     return optional_table(
         "concept-others",
-        "Every accuracy by LEACE and by probes fitted anew",
+        "Every accuracy by LEACE",
         rows,
         texts("By", _kind),
         texts("Removed", "dimension"),

@@ -180,12 +180,11 @@ def _share(some: Any, every: int) -> str:
 
 JUDGED = {"seen": "classes seen", "unseen": "classes unseen"}
 NUMBERS = (
-    "chance", "linear", "auc", "control_task", "selectivity", "nonlinear", "random_network",
+    "chance", "linear", "auc", "control_task", "selectivity", "random_network",
 )  # fmt: skip
 MARKS = (
     Mark("random_network", "expected", "square"),
     Mark("control_task", "expected", own=False),
-    Mark("nonlinear", "model", "diamond"),
     DOT,
 )
 DRAWN = 24
@@ -243,19 +242,17 @@ def _figure(rows: Rows, behind: Table, limit: float) -> Figure | None:
         alt=f"Dot plot of {counted(len(drawn), 'line')}: "
         + "; ".join(
             f"{row['dimension']} with {JUDGED[row['judged']]}, linear {plain(row, 'linear', 2)}, "
-            f"not linear {plain(row, 'nonlinear', 2)}, chance {plain(row, 'chance', 2)}"
+            f"chance {plain(row, 'chance', 2)}"
             for row in drawn[:6]
         )
         + ".",
         caption="Means over splits; the bar behind a dot runs from the lowest split to the "
         "highest. Selectivity is the distance from the ring to the dot: where it is small, the "
         "probe reads any grouping of the classes as well as their concepts, so its accuracy says "
-        "little. Where another probe reads what a linear one does not, the concept is there in "
-        "another form. What can also be read from a network with random weights was not learned.",
+        "little. What can also be read from a network with random weights was not learned.",
         key=(
             Key("observed", "linear probe", "dot"),
             Key("expected", "control task: concepts given to classes at random", "ring"),
-            Key("model", "probe that is not linear", "diamond"),
             *(
                 [Key("expected", "random network", "square")]
                 if any(row["random_network"] is not None for row in drawn)
@@ -277,7 +274,7 @@ def _line(line: int, row: Row) -> dict[str, Any]:
         "low": row["least"],
         "high": row["most"],
         "counts": f"{plain(row, 'linear', 2)}, AUC {plain(row, 'auc', 2)}",
-        **{name: row[name] for name in ("chance", "control_task", "nonlinear", "random_network")},
+        **{name: row[name] for name in ("chance", "control_task", "random_network")},
     }
 
 
@@ -294,7 +291,6 @@ def _table(rows: Rows) -> Table:
         decimals("Chance", "chance"),
         decimals("Control task", "control_task"),
         differences("Selectivity", "selectivity"),
-        decimals("Not linear", "nonlinear"),
         decimals("Random network", "random_network") if network else None,
         numbers("Splits", "splits"),
     )

@@ -210,7 +210,7 @@ def _ablation_figure(rows: Rows, behind: Table, place: int) -> Figure | None:
         caption="Mean accuracies over the splits that go as far, on other instances of classes "
         f"that were seen. The grey line is chance along {dimension}. The paper’s tests use the "
         "first iteration. Where the curves of other dimensions fall too, removing one removes the "
-        "others; where a probe fitted anew still reads the concept, it was not gone.",
+        "others.",
         key_title="Across",
         key=(Key("expected", "chance", "across"),),
         table=behind,

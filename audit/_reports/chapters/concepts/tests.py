@@ -54,8 +54,8 @@ class Matrix:
 
 
 def of_the_paper(row: Row) -> bool:
-    """Whether a row is of a test as the paper has it: INLP, probes that are not fitted anew."""
-    return row["ablation"] in (None, "inlp") and row["probe"] != "retrained"
+    """Whether a row is of a test as the paper has it, by INLP."""
+    return row["ablation"] in (None, "inlp")
 
 
 def tested_in_words(shared: Mapping[str, Any]) -> str:

@@ -43,10 +43,10 @@ def lengths(rows: Rows, k: int) -> Table | None:
         texts("Methods", lambda row: row["together"] or f"{row['first']} and {row['second']}"),
         models(peaks),
         interval_beside(decimals("At the peaks", "agreement")),
-        decimals("Permuted scores", "chance_permuted"),
-        interval_beside(differences("Above permuted", "above_chance"), "above_low", "above_high"),
+        decimals("By chance", "chance_sizes"),
+        interval_beside(differences("Above chance", "above_chance"), "above_low", "above_high"),
         across("k", k, decimals(f"First {k}", "agreement")),
-        across("k", k, decimals("By chance", "chance_permuted")),
+        across("k", k, decimals("By chance", "chance_sizes")),
         numbers("Instances", "n"),
     )
 
@@ -68,16 +68,15 @@ def gains(rows: Rows) -> Table | None:
 
 
 def chosen(rows: Rows) -> Table | None:
-    """How many tokens each method chooses, beside scores in random order."""
+    """How many tokens each method chooses."""
     return optional_table(
         "agreement-chosen",
-        "How many tokens are peaks of the scores, and of the same scores in random order",
+        "How many tokens are peaks of the scores",
         [_with_people(row) for row in in_order(rows)],
         methods(rows),
         decimals("Tokens of a text", "tokens", 1),
         interval_beside(decimals("Peaks", "peaks")),
         decimals("Standard deviation", "sd"),
-        decimals("Peaks of permuted scores", "permuted_peaks"),
         shares("Ties at the first k", "tied"),
         shares("All scores equal", "constant"),
         numbers("Instances", "n"),
@@ -108,7 +107,7 @@ MODELS_DRAWN = 6
 METHODS_DRAWN = 12
 """Largest number of methods in a matrix, people among them."""
 ABOVE = (0.05, 0.15, 0.3)
-"""Boundaries between the shades of the matrix: agreement above that of permuted scores."""
+"""Boundaries between the shades of the matrix: agreement above chance."""
 _SHADES = (
     "hardly above chance: by less than 0.05",
     "by 0.05 to 0.15",
@@ -174,8 +173,8 @@ def _matrix(
         alt=f"Matrix of {counted(len(names), 'row')}. Furthest above chance: "
         f"{_pair_sentence(*most)}. Least: {_pair_sentence(*least)}.",
         caption="Below the diagonal, the mean agreement of two methods where each chooses the "
-        "peaks of its scores; the shade says how far that lies above the agreement of the "
-        "same scores in random order. Above the diagonal, how the peaks compare with the "
+        "peaks of its scores; the shade says how far that lies above the agreement of "
+        "random sets of as many tokens. Above the diagonal, how the peaks compare with the "
         f"first {k} tokens of each: above zero, the peaks agree more. The agreement of "
         "two methods is at least one half, whatever they choose. Columns are numbered as "
         "the rows are." + _left_out(peaks, names),
@@ -232,9 +231,8 @@ def _pairs_table(peaks: Pairs, gaps: Pairs, k: int, id_: str, of_model: str) -> 
         [{**row, "gap": {k: gaps.get(pair)}} for pair, row in peaks.items()],
         texts("Pair", lambda row: f"{_method_name(row['first'])} × {_method_name(row['second'])}"),
         interval_beside(decimals("At the peaks", "agreement")),
-        decimals("Random sets", "chance_sizes"),
-        decimals("Permuted scores", "chance_permuted"),
-        interval_beside(differences("Above permuted", "above_chance"), "above_low", "above_high"),
+        decimals("By chance", "chance_sizes"),
+        interval_beside(differences("Above chance", "above_chance"), "above_low", "above_high"),
         across("gap", k, decimals(f"First {k}", "fixed")),
         across("gap", k, interval_beside(differences(f"Peaks less first {k}", "difference"))),
         numbers("Instances", "n"),
@@ -259,7 +257,7 @@ def _curves(rows: Rows, id_: str, of_model: str) -> Figure | None:
         + ".",
         caption="Full lines and full marks: the mean agreement where every method chooses its "
         "first k tokens, and, at the right, its peaks, with a 95% interval. Dashed lines and empty "
-        "marks: the same of scores in random order. The agreement of m methods is at least 1/m, so "
+        "marks: random sets of as many tokens. The agreement of m methods is at least 1/m, so "
         "compare curves of different numbers of methods with their dashed lines and not with each "
         "other.",
         key_title="Agreement of",
@@ -278,7 +276,7 @@ def _curves(rows: Rows, id_: str, of_model: str) -> Figure | None:
             texts("Methods", "methods"),
             texts("Chosen", _choice),
             interval_beside(decimals("Agreement", "agreement")),
-            decimals("By chance", "chance_permuted"),
+            decimals("By chance", "chance_sizes"),
             interval_beside(differences("Above chance", "above_chance"), "above_low", "above_high"),
             numbers("Instances", "n"),
         ),
@@ -313,14 +311,14 @@ def _drawable(rows: Rows) -> bool:
 
 
 def _is_known(row: Row) -> bool:
-    return row["agreement"] is not None and row["chance_permuted"] is not None
+    return row["agreement"] is not None and row["chance_sizes"] is not None
 
 
 def _point(row: Row) -> dict[str, Any]:
     return {
         "k": PEAKS if row["k"] is None else str(row["k"]),
         "value": row["agreement"],
-        "chance": row["chance_permuted"],
+        "chance": row["chance_sizes"],
         "low": row["low"],
         "high": row["high"],
     }

@@ -1,4 +1,4 @@
-"""The chapters on evidence: plausibility, faithfulness, accuracy, and importance alignment."""
+"""The chapters on evidence: plausibility, accuracy, and importance alignment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from audit._reports.chapters.explanations.parts import (
 from audit._reports.charts.charts import means_spec
 from audit._reports.charts.svg import draw
 from audit._reports.words.explanation_words import (
-    FAITHFUL,
     MATCHES,
     ORACLES,
     RANKINGS,
@@ -23,9 +22,8 @@ from audit._reports.words.explanation_words import (
     SUBSETS,
 )
 from audit._reports.words.parts import Chapter, Figure, Key, Table, chapter
-from audit._reports.words.shown_numbers import UNDEFINED, Row, Rows, plain, signed
+from audit._reports.words.shown_numbers import UNDEFINED, Row, Rows, plain
 from audit._reports.words.table_specs import (
-    Spec,
     across,
     chances,
     decimals,
@@ -88,7 +86,6 @@ def _alignment_table(oracle: str, rows: Rows) -> Table:
         texts("Examples", "subset", SUBSETS),
         decimals("Delta-A", "delta_a"),
         intervals(),
-        chances("p by permutation", "p_permutation"),
         chances("q", "q"),
         written("Tested together", lambda row: str(row["family"])),
         shares("Undefined draws", "undefined_share"),
@@ -124,26 +121,19 @@ DRAWN = 40
 """Largest number of lines of a picture; the table has all."""
 RANKING = "average_precision"
 """The measure of plausibility that is drawn."""
-LOST = "comprehensiveness"
-"""The measure of faithfulness that is drawn."""
 
 
 def against_evidence(explanations: Mapping[str, Rows]) -> Chapter | None:
-    """Plausibility, faithfulness and what goes with them; None without any of it."""
+    """Plausibility and what goes with it; None without any of it."""
     plausible = explanations.get("plausibility", ())
-    faithful = explanations.get("faithfulness", ())
-    rankings, lost = _rankings_table(plausible), _faithfulness_table(faithful)
-    figures = (_plausibility_figure(plausible), _faithfulness_figure(faithful))
     tables = (
-        rankings,
+        _rankings_table(plausible),
         _sets_table(plausible),
         _spans_table(explanations.get("spans", ())),
-        lost,
-        _randomised_table(explanations.get("randomised", ())),
         _oracles_table(explanations.get("oracles", ())),
         _accuracy_table(explanations.get("accuracy", ())),
     )
-    return chapter(figures, tables)
+    return chapter([_plausibility_figure(plausible)], tables)
 
 
 def _rows_to_draw(rows: Rows, metric: str, name: str) -> list[Row]:
@@ -243,82 +233,6 @@ def _spans_table(rows: Rows) -> Table | None:
 def _with_chance(row: Row) -> str:
     text = plain(row, "value")
     return text if row["chance"] is None else f"{text} ({plain(row, 'chance')})"
-
-
-def _faithfulness_figure(rows: Rows) -> Figure | None:
-    drawn, several = _rows_to_draw(rows, LOST, "above_random"), several_models(rows)
-    if not drawn:
-        return None
-    first, last = (pick(drawn, key=lambda row: row["above_random"]) for pick in (max, min))
-    return Figure(
-        id="faithfulness",
-        title="How much the model loses without the tokens that a method puts first",
-        drawing=draw(
-            means_spec(
-                dots(drawn, several, "above_random", sign=True, ends=("above_low", "above_high")),
-                "comprehensiveness above that of tokens in random order",
-            )
-        ),
-        alt=f"Dot plot of {counted(len(drawn), 'line')}: comprehensiveness above that of random "
-        f"tokens from {signed(last, 'above_random', 2)} ({named(last, several)}) to "
-        f"{signed(first, 'above_random', 2)} ({named(first, several)}).",
-        caption="How far the score of the label falls without the first tokens of a method, above "
-        "how far it falls without as many tokens in random order. At zero, the model does not use "
-        "what the method puts first any more than other tokens.",
-        key=(Key("observed", "mean over instances, with its 95% interval", "dot"),),
-        table=table(
-            "faithfulness-comprehensiveness",
-            "Comprehensiveness beside tokens in random order",
-            _of(rows, [LOST]),
-            methods(rows),
-            *_faithfulness_columns("Comprehensiveness"),
-        ),
-    )
-
-
-def _faithfulness_table(rows: Rows) -> Table | None:
-    """The measures that are not drawn; all of them where nothing is."""
-    others = [
-        name for name in FAITHFUL if name != LOST or not _rows_to_draw(rows, LOST, "above_random")
-    ]
-    return optional_table(
-        "faithfulness-numbers",
-        "Other measures of faithfulness; above random is positive where a method is more faithful "
-        "than a random order",
-        _of(rows, others),
-        methods(rows),
-        texts("Measure", lambda row: FAITHFUL[row["metric"]][0]),
-        texts("Faithful if", lambda row: FAITHFUL[row["metric"]][1]),
-        *_faithfulness_columns("Value"),
-    )
-
-
-def _of(rows: Rows, metrics: list[str]) -> list[Row]:
-    return [row for name in metrics for row in in_order(r for r in rows if r["metric"] == name)]
-
-
-def _faithfulness_columns(value: str) -> tuple[Spec, ...]:
-    return (
-        interval_beside(decimals(value, "value")),
-        decimals("Random order", "random"),
-        interval_beside(differences("Above random", "above_random"), "above_low", "above_high"),
-        numbers("Instances", "n"),
-    )
-
-
-def _randomised_table(rows: Rows) -> Table | None:
-    """Scores beside those of a model that has learned nothing."""
-    absolute = decimals("Absolute scores", "absolute_correlation")
-    return optional_table(
-        "explanations-randomised",
-        "Rank correlation of scores with those of the same model with shuffled parameters; near 1, "
-        "a method does not depend on what the model has learned",
-        in_order(rows),
-        methods(rows),
-        interval_beside(decimals("Signed scores", "correlation")),
-        interval_beside(absolute, "absolute_low", "absolute_high"),
-        numbers("Instances", "n"),
-    )
 
 
 def _oracles_table(rows: Rows) -> Table | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from audit._reports.words.shown_numbers import Row, bounds, count, line_label, plain, signed
+from audit._reports.words.shown_numbers import Row, bounds, count, line_label, plain
 from audit._reports.words.table_specs import Spec, texts
 
 PEOPLE = "human"
@@ -35,8 +35,6 @@ def dots(
     value: str,
     *,
     beside: str | None = None,
-    sign: bool = False,
-    ends: tuple[str, str] = ("low", "high"),
     size: str = "n",
 ) -> list[dict[str, Any]]:
     """Lines of a dot plot, one for each method and model.
@@ -44,14 +42,13 @@ def dots(
     Args:
         beside: Column of what is drawn with it as a ring; None for none.
     """
-    text = signed if sign else plain
     return [
         {
             "label": line_label(named(row, several)),
             "value": row[value],
-            **bounds(row, *ends),
+            **bounds(row),
             "beside": None if beside is None else row[beside],
-            "counts": f"{text(row, value, 2)} on {count(row, size)}",
+            "counts": f"{plain(row, value, 2)} on {count(row, size)}",
         }
         for row in rows
     ]

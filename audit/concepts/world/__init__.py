@@ -1,1 +1,0 @@
-"""The world of "Unit Testing for Concepts in Neural Networks": classes, images, encoders, tests."""
