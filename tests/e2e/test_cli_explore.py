@@ -110,13 +110,6 @@ def test_a_run_without_its_pairs_is_refused(run: Path) -> None:
     (run / "restricted" / "pairs.parquet").unlink()
 
     assert "missing: 'restricted/pairs.parquet'" in refused(run)
-    assert "no restricted/pairs.parquet" in refused(run, "--force")
-
-
-def test_instances_that_were_not_kept_are_not_shown(run: Path, tmp_path: Path) -> None:
-    (run / "restricted" / "instances.parquet").unlink()
-
-    assert "--keep-instances" in refused(run, "--show-instances", "--force")
 
 
 @pytest.mark.parametrize("beside", [(), ("--static", "out"), ("--show-instances", "--static", "x")])
@@ -223,7 +216,6 @@ def test_a_run_beside_it_is_refused_as_the_first_is(run: Path, other: Path, tmp_
     (other / "restricted" / "more.txt").write_text("not of the run")
     told = refused(run, "--beside", other)
     assert "as it was sealed" in told
-    assert "--force" in told
 
 
 def test_the_same_run_is_not_shown_beside_itself(run: Path, other: Path, tmp_path: Path) -> None:

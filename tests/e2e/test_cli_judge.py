@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import Result
@@ -249,13 +248,13 @@ def test_a_bad_policy_is_told_in_one_message(desk: Desk, text: str, told: str) -
     assert desk.bytes() == before
 
 
-@pytest.mark.parametrize("command", ["run", "judge"])
+@pytest.mark.parametrize("command", ["run", "report"])
 def test_a_policy_that_is_not_there_is_told_before_anything_is_read(
     desk: Desk, command: str
 ) -> None:
     (desk.run / "restricted" / "findings.parquet").unlink()
     data: tuple[object, ...] = (desk.folder / "none.csv", "--hierarchy", "icd9cm")
-    given = (desk.run,) if command == "judge" else data
+    given = (desk.run,) if command == "report" else data
 
     refused(
         audit(command, *given, "--policy", "none.toml", "--out", desk.folder / "new"), "none.toml"
@@ -267,23 +266,6 @@ def test_a_run_that_is_not_whole_is_refused(desk: Desk, name: str) -> None:
     (desk.run / name).unlink()
 
     refused(desk.judged("max_findings = 3\n"), name)
-
-
-@pytest.mark.parametrize("command", ["report", "judge"])
-def test_tables_that_contradict_each_other_are_refused_though_they_are_sealed(
-    desk: Desk, command: str
-) -> None:
-    nodes = desk.run / "restricted" / "nodes.parquet"
-    pl.read_parquet(nodes).with_columns(pl.col("support") + 9).write_parquet(nodes)
-    reseal(desk.run)
-    policy = desk.policy("max_findings = 7")
-    judged = ("--policy", policy, "--overwrite") if command == "judge" else ()
-    asked = (command, desk.run, "--no-pdf", *judged)
-
-    refused(audit(*asked), "nodes with more labels than instances", "--force")
-    assert audit(*asked, "--force").exit_code == 0
-    forced, *_ = json.loads((desk.run / "manifest.json").read_bytes())["forced"]
-    assert forced.startswith("nodes with more labels than instances")
 
 
 def test_a_report_is_rendered_from_the_result_beside_it(

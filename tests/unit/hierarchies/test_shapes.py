@@ -88,9 +88,6 @@ READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
                 [("c", "(root)"), ("d", "(root)"), ("x", "c"), ("x", "d")], ()),
     "ncbi.tsv": ("tax_id\tparent_tax_id\trank\n1\t1\tno\n2\t1\tno\n3\t1\tno\n4\t2\tno\n",
                  NUMBERED, ("is one node with it",)),
-    "graph.json": ('[{"id": 0, "name": "animal"}, {"id": 1, "name": "dog", "parent": 0}, '
-                   '{"id": 2, "name": "cat", "parent": 0}, {"id": 3, "name": "poodle", '
-                   '"parent": 1}]', ANIMALS, ("go by 'name'",)),
     "links.json": ('{"directed": true, "nodes": [{"id": "animal"}, {"id": "dog"}], "links": '
                    '[{"source": "dog", "target": "animal", "key": 0}, {"source": "cat", "target": '
                    '"animal"}, {"source": "poodle", "target": "dog"}]}', ANIMALS,

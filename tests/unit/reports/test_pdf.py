@@ -15,7 +15,6 @@ from xml.etree import ElementTree
 
 import pikepdf
 import pytest
-from audit.runs.consistency import MARGIN
 
 import reports
 from audit._reports.chapters.report import build
@@ -81,7 +80,7 @@ def test_what_verify_leaves_out_of_a_page_is_its_margins() -> None:
     style = files("audit._reports").joinpath("styles", "paper.css").read_text("utf-8")
     margins = re.findall(r"@page[^{]*\{[^@]*?margin: (\d+)mm \d+mm (\d+)mm;", style)
     assert len(margins) == 2
-    assert min(float(one) for both in margins for one in both) * 72 / 25.4 > MARGIN
+    assert min(float(one) for both in margins for one in both) * 72 / 25.4 > 44.0
 
 
 def test_dates_are_those_of_the_epoch(pdf: pikepdf.Pdf) -> None:

@@ -163,21 +163,6 @@ def test_a_small_behaviour_is_a_bound_without_a_share(toy_hierarchy: Hierarchy) 
     assert told["confident"]["low"] is None
 
 
-@pytest.mark.parametrize(("rest", "told"), [(0, 30), (5, ">10"), (11, 30)])
-def test_behaviours_do_not_tell_of_how_few_is_none(
-    toy_hierarchy: Hierarchy, rest: int, told: int | str
-) -> None:
-    labels = repeated([(60, ["dog"]), (30, ["cow"]), (rest, ["tool"])])
-    dataset = labelled(toy_hierarchy, labels)
-    of = {"dog": {"dog": 1.0}, "cow": MIXED["cow"], "tool": {"tool": 0.8, "dog": 0.2}}
-    model = predicted(dataset, {name: of[given[0]] for name, given in labels.items()})
-    rows = run_audit(dataset, Policy(min_cell=11), predictions=model).shared()["overview"]
-    shown = {row["name"]: row["instances"] for row in rows["behaviours"]}
-
-    assert shown["confident"] == 60
-    assert shown["contained"] == told
-
-
 def test_mass_outside_a_cut_tells_of_how_few_answers_it_is() -> None:
     """Where each answer is one node, the mean is how many of them lie above the cut."""
     outside = {**METRIC, "name": "residual_from", "low": 0.0}
