@@ -126,8 +126,8 @@ def _shared_heads(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             **share_of("keys", row["shared"], row["keys"], row),
             "astray": coarse(astray, measured.n_instances),
         },
-        curator="Put all tuples of a head and an instance into the split that has most of them; "
-        "--fix writes such a copy, and audit entailment split makes new splits.",
+        curator="Put all tuples of a head and an instance into the split that has most of them, "
+        "or split anew by a hash of both.",
         data_user=f"Leave these tuples out of the {row['other']} split before you report a "
         "number: a model has seen the other concepts of the same instance.",
         touched=len(tuples),
@@ -295,8 +295,7 @@ def _other_set(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             **{name: derived(value, "lacking") for name, value in shares.items()},
             "more": coarse(others, max(others, row["generation"])),
         },
-        curator="Make the generation set anew from the valid tuples: "
-        "audit entailment split --valid-only --shares 90:5:5 writes one.",
+        curator="Make the generation set anew from the valid tuples.",
         data_user="Take the references from the detection set, and leave out tuples that it does "
         "not have.",
         touched=lacking,
