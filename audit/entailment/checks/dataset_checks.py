@@ -65,7 +65,7 @@ def _mismatch(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         curator="Find out where the instance was taken from, and correct the head or the instance."
         if fault == "head_lacks_instance"
         else "Look at a few, since the label was given for the text that annotators saw; then "
-        "accept the proposed text, which --fix writes into a copy.",
+        "take the proposed text.",
         data_user="Leave these tuples out, or build the tail from the other elements: a model "
         "that reads the tail is asked about another text than the annotators were.",
         touched=row["faulty"],
@@ -198,8 +198,7 @@ def _near(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             "same_instance": count(row["same_instance"], row["heads"]),
             "similarity": Quantity(entailed.quality.parameters["near_similarity"]),
         },
-        curator="Put heads that are nearly the same into one split, or keep one of each; --fix "
-        "moves those that have an instance in common.",
+        curator="Put heads that are nearly the same into one split, or keep one of each.",
         data_user=f"Report numbers without these heads of {other} too: a model may know the "
         "answer by heart.",
         touched=tuples,
@@ -228,7 +227,7 @@ def _repeated(measured: Measurements, relation: str) -> Finding:
             **with_bounds("tuples", len(repeats), n),
             "across": count(across, n),
         },
-        curator="Keep the first of each; --fix leaves the others out of its copy.",
+        curator="Keep the first of each.",
         data_user="Drop the repeats before training: they count as if more people had given the "
         "label.",
         touched=len(repeats),
