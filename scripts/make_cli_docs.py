@@ -10,16 +10,11 @@ from typing import Any, Literal, get_args, get_origin
 from audit.base.settings import Argument
 from audit.cli.app import COMMANDS
 from audit.cli.declared import Declared, options_of
-from audit.cli.entailment import COMMANDS as OF_ENTAILMENT
 from audit.cli.run import run
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 TABLE = re.compile(r"(<!-- audit ([\w ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-BY_NAME: dict[str, Callable[..., None]] = {name: command for name, command, *_ in COMMANDS} | {
-    f"entailment {name}": command for name, command in OF_ENTAILMENT.items()
-}
-SHARED = ("run", "entailment run")
-"""Commands whose options others have too."""
+BY_NAME: dict[str, Callable[..., None]] = {name: command for name, command, *_ in COMMANDS}
 FAMILY = {flag for one in options_of(run) for flag in one.flags if flag.startswith("--hierarchy-")}
 
 
@@ -31,8 +26,7 @@ def page_with_tables(page: str) -> str:
 def table(command: Callable[..., None]) -> str:
     """The options of a command in Markdown: their meaning, and names of those told before."""
     lines, same = [], list[str]()
-    told = {name: {_stated(one) for one in options_of(BY_NAME[name])} for name in SHARED}
-    before = set[str]().union(*(told[name] for name in told if BY_NAME[name] is not command))
+    before = {_stated(one) for one in options_of(run)}
     for one in options_of(command):
         if isinstance(one.option, Argument):
             continue

@@ -9,10 +9,9 @@ import typer
 
 from audit.cli.compare import compare, history
 from audit.cli.declared import declared
-from audit.cli.entailment import entailment
 from audit.cli.explore import explore
 from audit.cli.export import export
-from audit.cli.file_audits import concepts, explanations
+from audit.cli.file_audits import concepts, entailment, explanations
 from audit.cli.fixes import apply, fixes, judge_sample, sample
 from audit.cli.lint import lint
 from audit.cli.lists import list_
@@ -77,6 +76,12 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         "layers.npz --facets facets.csv --hierarchy icd9cm",
         "layers.npz --depth 1 --hierarchy icd9cm --predictions scores.csv",
     ),
+    (
+        "entailment",
+        entailment,
+        "tuples.csv --column label=valid",
+        "train.csv valid.csv test.csv --predictions scores.csv",
+    ),
     ("lint", lint, "icd9cm", "ontology.obo --relations part_of --fail-on warning"),
     ("list", list_, "checks", "formats"),
 )
@@ -85,9 +90,6 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
 for name, command, *examples in COMMANDS:
     shown = "\n\n".join(f"audit {name} {example}".strip() for example in examples)
     app.command(name, epilog=f"Examples:\n\n{shown}")(declared(command))
-
-
-app.add_typer(entailment, name="entailment")
 
 
 def _print_version(asked: bool) -> None:

@@ -1,4 +1,4 @@
-"""Commands that audit a file of explanations or representations."""
+"""Commands that audit a file of explanations, of representations or of tuples."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from audit.base.settings import INPUT, HierarchyShape, Option
 from audit.cli.new_run import make_run
 from audit.cli.options import KeepInstances, NewRun
 from audit.concepts.settings import Testing
+from audit.entailment.settings import Entailing
 from audit.explanations.settings import Explaining
 from audit.runs.settings import (
     DanglingEdges,
@@ -31,6 +32,7 @@ _OF_ALL = ("plugins", "allow_network")
 """What is said of all files, not of the hierarchy alone."""
 _EXPLANATIONS = NewRun(out=Path("explanations-run"))
 _CONCEPTS = NewRun(out=Path("concepts-run"))
+_ENTAILMENT = NewRun(out=Path("entailment-run"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,3 +115,18 @@ def concepts(
     data = labels.settings(testing.representations, Concepts.format, predictions=predictions)
     settings = Settings(**data, **vars(judged), analyses={Concepts.name: testing})
     make_run(settings, output, command="concepts")
+
+
+def entailment(entailing: Entailing, *, judged: Judged, output: NewRun = _ENTAILMENT) -> None:
+    """Audit tuples of an entailment graph, and predictions on them."""
+    from audit.entailment.analysis import Entailment
+    from audit.measure.labels_alone import FLAT
+
+    settings = Settings(
+        dataset=str(entailing.files[0]),
+        hierarchy=FLAT,
+        format=Entailment.format,
+        **vars(judged),
+        analyses={Entailment.name: entailing},
+    )
+    make_run(settings, output, command="entailment")

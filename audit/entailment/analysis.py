@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import polars as pl
@@ -19,8 +18,8 @@ from audit.data.class_names import Shared
 from audit.data.dataset import LabelDataset
 from audit.data.records import Records
 from audit.entailment.answer_columns import by_number, refuse_foreign
+from audit.entailment.answers import answer_texts, read_answers
 from audit.entailment.checks import dataset_checks, graph_checks, vote_checks
-from audit.entailment.corrections import corrections, write_corrected
 from audit.entailment.dataset import ALL, EntailmentDataset
 from audit.entailment.generations import read_generations, read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
@@ -28,7 +27,6 @@ from audit.entailment.predictions import (
     read_validity_predictions,
     together,
 )
-from audit.entailment.prompts import answer_texts, read_answers
 from audit.entailment.reading import read_entailment
 from audit.entailment.settings import Entailing
 from audit.entailment.tuple_files import ELEMENTS
@@ -37,7 +35,6 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts import AnalysisPart, Headline
-from audit.results.result import AuditResult
 from audit.results.shared_tables import SharedTable, columns
 
 SHOWN = 20
@@ -227,8 +224,6 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
     def kept(self, found: EntailmentMeasurements, measured: Measurements) -> AnalysisPart:
         """Every table; of cases the first ones are shared."""
         tables = dict(_tables(found))
-        rate = measured.policy.false_discovery_rate.value
-        tables["corrections"] = corrections(found, rate)
         if self.settings.answers:
             paths, first = self.settings.answers, self.settings.numbered_from
             texts = Records(answer_texts(paths), {}, paths)
@@ -258,7 +253,7 @@ def _positives(settings: Entailing) -> EntailmentDataset | None:
 def _predictions(
     settings: Entailing, dataset: EntailmentDataset
 ) -> tuple[Records, tuple[Reading, ...]]:
-    """Predicted validity, and answers to prompts."""
+    """Predicted validity, and answers."""
     read, readings, first = list[Records](), dataset.readings, settings.numbered_from
     if settings.predictions:
         in_order = dataset.rows_read if dataset.numbered else None
@@ -278,28 +273,6 @@ def _dataset(settings: Entailing) -> EntailmentDataset:
     return read_entailment(
         settings.files, settings.kind, settings.columns, classes=shared or settings.classes
     )
-
-
-def write_corrected_files(
-    result: AuditResult, settings: Entailing, folder: Path
-) -> Mapping[str, int]:
-    """Write copies of the files of a run with its corrections, those to review left out.
-
-    Args:
-        result: The result of an audit of an entailment graph.
-        settings: The settings of its analysis.
-        folder: A folder that does not exist.
-
-    Returns:
-        The corrections that were made, and those that are left to people, by ``action``.
-    """
-    part = result.analysis(Entailment.name)
-    if part is None:
-        raise ValueError("an audit of an entailment graph is required")
-    proposed = part.restricted["corrections"].lazy().collect()
-    as_read = (settings.kind, settings.columns, settings.classes)
-    write_corrected(_dataset(settings), proposed, folder, *as_read)
-    return dict(proposed["action"].value_counts().iter_rows())
 
 
 def _tables(entailed: EntailmentMeasurements) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -65,7 +65,7 @@ def _mismatch(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         curator="Find out where the instance was taken from, and correct the head or the instance."
         if fault == "head_lacks_instance"
         else "Look at a few, since the label was given for the text that annotators saw; then "
-        "accept the proposed text, which --fix writes into a copy.",
+        "take the proposed text.",
         data_user="Leave these tuples out, or build the tail from the other elements: a model "
         "that reads the tail is asked about another text than the annotators were.",
         touched=row["faulty"],
@@ -126,8 +126,8 @@ def _shared_heads(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             **share_of("keys", row["shared"], row["keys"], row),
             "astray": coarse(astray, measured.n_instances),
         },
-        curator="Put all tuples of a head and an instance into the split that has most of them; "
-        "--fix writes such a copy, and audit entailment split makes new splits.",
+        curator="Put all tuples of a head and an instance into the split that has most of them, "
+        "or split anew by a hash of both.",
         data_user=f"Leave these tuples out of the {row['other']} split before you report a "
         "number: a model has seen the other concepts of the same instance.",
         touched=len(tuples),
@@ -198,8 +198,7 @@ def _near(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             "same_instance": count(row["same_instance"], row["heads"]),
             "similarity": Quantity(entailed.quality.parameters["near_similarity"]),
         },
-        curator="Put heads that are nearly the same into one split, or keep one of each; --fix "
-        "moves those that have an instance in common.",
+        curator="Put heads that are nearly the same into one split, or keep one of each.",
         data_user=f"Report numbers without these heads of {other} too: a model may know the "
         "answer by heart.",
         touched=tuples,
@@ -228,7 +227,7 @@ def _repeated(measured: Measurements, relation: str) -> Finding:
             **with_bounds("tuples", len(repeats), n),
             "across": count(across, n),
         },
-        curator="Keep the first of each; --fix leaves the others out of its copy.",
+        curator="Keep the first of each.",
         data_user="Drop the repeats before training: they count as if more people had given the "
         "label.",
         touched=len(repeats),
@@ -295,8 +294,7 @@ def _other_set(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             **{name: derived(value, "lacking") for name, value in shares.items()},
             "more": coarse(others, max(others, row["generation"])),
         },
-        curator="Make the generation set anew from the valid tuples: "
-        "audit entailment split --valid-only --shares 90:5:5 writes one.",
+        curator="Make the generation set anew from the valid tuples.",
         data_user="Take the references from the detection set, and leave out tuples that it does "
         "not have.",
         touched=lacking,

@@ -52,8 +52,7 @@ def _weak(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             "against": count(row["against"], row["tuples"]),
             "carrying": Quantity(entailed.quality.parameters["carrying_share"]),
         },
-        curator="Have these tuples judged again, and leave out those that stay split; --fix drops "
-        "them, and reverses labels that four of five votes are against.",
+        curator="Have these tuples judged again, and leave out those that stay split.",
         data_user="Leave these tuples out of test sets: a model cannot be right where annotators "
         "do not agree.",
         touched=row["weak"],

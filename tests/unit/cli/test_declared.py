@@ -17,7 +17,6 @@ from audit.base.limits import size_of
 from audit.base.settings import Argument, Option
 from audit.cli.app import COMMANDS
 from audit.cli.declared import declared, options_of
-from audit.cli.entailment import COMMANDS as OF_ENTAILMENT
 from audit.runs.sealed_run import Manifest
 from audit.runs.settings import Judging, Settings
 
@@ -142,7 +141,7 @@ def test_what_cannot_be_taken_is_told(stated: tuple[str, ...], told: str) -> Non
 
 
 def test_every_field_of_settings_is_an_option_or_of_an_analysis() -> None:
-    commands = [command for _, command, *_ in COMMANDS] + list(OF_ENTAILMENT.values())
+    commands = [command for _, command, *_ in COMMANDS]
     stated = {one.field for command in commands for one in options_of(command)}
 
     assert set(Settings.__dataclass_fields__) - stated == {"today", "analyses"}

@@ -38,7 +38,7 @@ pytest.importorskip("sklearn")
 SAID = {
     "explanations": {*OF_EXPLANATIONS, "nodes", "examples"},
     "concepts": {*OF_CONCEPTS, "points"},
-    "entailment": {*OF_TUPLES, "corrections", "answers"},
+    "entailment": {*OF_TUPLES, "answers"},
 }
 """Tables that runs may have."""
 
@@ -207,7 +207,7 @@ def test_the_page_of_a_tuple_has_its_rows_of_every_table(
     visitors: dict[str, Visitor], runs: Path
 ) -> None:
     every = tables(runs, "entailment")
-    wanted = every["corrections"]["id"][0]
+    wanted = every["quality_mismatches"]["id"][0]
     text = visitors["entailment"].get("/entailment/tuple", id=wanted).text
 
     shown = re.findall(r'<section class="sheet" id="(\w+)"', text)
@@ -217,13 +217,13 @@ def test_the_page_of_a_tuple_has_its_rows_of_every_table(
     assert {name: len(rows_of(text, name)) for name in shown} == {
         name: n for name, n in held.items() if n
     }
-    listed = visitors["entailment"].get("/entailment/corrections").text
+    listed = visitors["entailment"].get("/entailment/quality_mismatches").text
     assert f'href="/entailment/tuple?id={wanted}"' in listed
     assert visitors["entailment"].get("/entailment/tuple", id=HOSTILE).status == 404
 
 
 def test_checks_and_findings_of_a_table_lead_to_their_pages(visitors: dict[str, Visitor]) -> None:
-    listed = visitors["entailment"].get("/entailment/corrections").text
+    listed = visitors["entailment"].get("/entailment/quality_mismatches").text
     check = re.search(r'href="(/findings\?check=[^"]+)"', listed)
     around = visitors["entailment"].get("/entailment/graph_neighbourhoods").text
     finding = re.search(r'href="(/finding\?[^"]+)"', around)

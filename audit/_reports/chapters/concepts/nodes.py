@@ -47,11 +47,15 @@ def nodes(concepts: Mapping[str, Any]) -> Nodes | None:
     if not rows:
         return None
     known = [row for row in rows if row["separable"] is not None]
-    every = _table(rows)
-    limit = concepts["facts"]["parameters"]["limit"]
+    further = len(rows) - LISTED
+    left_out = f"; {counted(further, 'further node')} in result.json" if further > 0 else ""
     return Nodes(
-        figures=(_figure(known, limit, every),) if known else (),
-        table=every,
+        figures=(_figure(known, concepts["facts"]["parameters"]["limit"]),) if known else (),
+        table=_table(
+            "concept-nodes",
+            f"Every node that was tested, by areas under the curve{left_out}",
+            rows[:LISTED],
+        ),
         folded=len(concepts["nodes"]) - len(rows),
     )
 
@@ -65,7 +69,7 @@ def _separable(row: Row) -> float:
     return 1.0 if row["separable"] is None else float(row["separable"])
 
 
-def _figure(known: Rows, limit: float, behind: Table) -> Figure:
+def _figure(known: Rows, limit: float) -> Figure:
     drawn = known[:DRAWN]
     lines = [_line(place, row) for place, row in enumerate(drawn)]
     spec = accuracies_spec(lines, [""], limit, (RING, DOT), left=290, right=130)
@@ -88,7 +92,7 @@ def _figure(known: Rows, limit: float, behind: Table) -> Figure:
             Key("expected", "chance", "tick"),
             Key("limit", f"limit, {number(limit)}", "across"),
         ),
-        table=behind,
+        table=_table("concept-nodes-least-numbers", "Nodes that the layer separates least", drawn),
     )
 
 
@@ -131,13 +135,11 @@ def _sibling(row: Row) -> str | None:
     return f"{row['sibling']} ({number(row['sibling_instances'])})"
 
 
-def _table(rows: Rows) -> Table:
-    further = len(rows) - LISTED
-    left_out = f"; {counted(further, 'further node')} in result.json" if further > 0 else ""
+def _table(id_: str, caption: str, rows: Rows) -> Table:
     return table(
-        "concept-nodes",
-        f"Every node that was tested, by areas under the curve{left_out}",
-        rows[:LISTED],
+        id_,
+        caption,
+        rows,
         node_column("Node"),
         _ends("Against all others", "readable"),
         _ends("Against the nearest sibling", "separable"),

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError, SchemaError
+from audit.entailment.answers import read_answers, said_valid
 from audit.entailment.detection import measure_detection
 from audit.entailment.generations import read_generations, read_ratings
-from audit.entailment.prompts import detection_prompts, read_answers, said_valid
 from fixtures.entailment_world.world import clean_world
 
 SAID = {
@@ -46,9 +46,11 @@ def test_the_first_word_decides(first, rest):
 
 def test_answers_make_predictions_without_scores(tmp_path):
     world = clean_world(11)
-    prompts = detection_prompts(world, sample=10)
-    valid = dict(world.tuples.select("id", "valid").iter_rows())
-    rows = [{"id": one.id, "answer": "Yes" if valid[one.id] else "No."} for one in prompts]
+    asked = world.tuples.filter(split="test").group_by("relation", maintain_order=True).head(10)
+    rows = [
+        {"id": name, "answer": "Yes" if valid else "No."}
+        for name, valid in asked.select("id", "valid").iter_rows()
+    ]
     rows[0]["answer"], rows[1]["answer"] = "who knows", ""
     path = tmp_path / "gpt.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"answer": "Yes"}]))
