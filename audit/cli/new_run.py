@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NoReturn
 
@@ -29,6 +30,7 @@ def make_run(
     *,
     command: str,
     keep_instances: bool = False,
+    finish: Callable[[], None] | None = None,
 ) -> NoReturn:
     """Audit as settings say, write a run, print its summary, and exit."""
     from audit.cli.ci_output import publish, refuse_no_file
@@ -47,6 +49,8 @@ def make_run(
     summarise(
         result, output.out, unrendered, as_json=output.as_json, memory=_memory(settings.memory)
     )
+    if finish is not None:
+        finish()
     tell_no_pdf(output.pdf, output.out, unrendered, as_json=output.as_json)
     title, shared = settings.title or "", result.shared()
     publish(of_audit(command, shared, output.fail_on, unrendered, title), output.junit)

@@ -136,7 +136,7 @@ def demo(
         ),
         NewRun(out=folder / "audit-run", pdf=pdf, quiet=quiet),
         command="demo",
-        finish=lambda _: _say_next(folder),
+        finish=lambda: _say_next(folder),
     )
 
 
