@@ -19,7 +19,7 @@ from audit.cli.verify import reading_runs
 if TYPE_CHECKING:
     from audit.hierarchies.hierarchy import Hierarchy
     from audit.runs.fixes.changes import Change
-    from audit.runs.fixes.copying import Applied
+    from audit.runs.fixes.corrections import Applied
     from audit.runs.fixes.sheet import Decided, Proposals
 
 
@@ -103,16 +103,10 @@ def apply(
     ] = (),
     certain: Annotated[bool, Option("Apply what is certain, with a sheet or without one.")] = False,
     by: Annotated[tuple[str, ...], Option("Who decided on each sheet.", metavar="NAME")] = (),
-    undo: Annotated[
-        Path | None,
-        Option(
-            "Log of an earlier `audit apply`, to put back what was there before.", metavar="LOG"
-        ),
-    ] = None,
     out: Annotated[
         Path | None,
         Option(
-            "Corrected copy to write; of a table of a database, a file of SQL statements.",
+            "Corrected copy to write; of data that are no table, a list of corrections as CSV.",
             metavar="PATH",
             writes=True,
         ),
@@ -123,34 +117,24 @@ def apply(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write a corrected copy of the data of a run, and a log of every change beside it."""
+    """Write a corrected copy of the tables of a run, and a log of every change beside it."""
     if out is None:
         raise InputError("--out PATH is required", found="none")
-    if undo is not None:
-        if run is not None or decisions or certain or data is not None:
-            raise InputError("--undo allows only --out beside it", found="a run, or what to apply")
-        from audit.runs.fixes.copying import undone
-
-        typer.echo(f"As before: {undone(undo, out)}")
-        return
     if run is None or not (decisions or certain):
         raise InputError(
             "RUN and --decisions FILE, or --certain, are required",
             found="no run" if run is None else "neither",
             hint="`audit fixes RUN --csv FILE` writes the sheet",
         )
-    from audit.runs.fixes.copying import write_copy, write_statements
-    from audit.runs.fixes.written_back import is_database, read_again, settings_of
+    from audit.runs.fixes.corrections import write_corrected
+    from audit.runs.fixes.data_again import data_of
 
     sheets = _signed(decisions, by)
     with reading_runs([run], None, force):
-        settings = settings_of(run, data)
-        labels = read_again(settings)
+        settings, labels = data_of(run, data)
         changes = _changes(run, sheets, certain, labels.hierarchy)
-        of_table = is_database(settings)
-        write = write_statements if of_table else write_copy
-        done = write(run, settings, labels, changes, out)
-    _tell(done, run, of_table)
+        done = write_corrected(run, settings, labels, changes, out)
+    _tell(done, run)
 
 
 def _signed(sheets: Sequence[Path], by: Sequence[str]) -> list[tuple[Path, str]]:
@@ -163,13 +147,15 @@ def _signed(sheets: Sequence[Path], by: Sequence[str]) -> list[tuple[Path, str]]
     return list(zip(sheets, by or [""] * len(sheets), strict=True))
 
 
-def _tell(done: Applied, run: Path, of_table: bool) -> None:
-    typer.echo(f"{counted(len(done.changes), 'changes')} in {', '.join(done.files)}")
-    typer.echo(f"{'Statements' if of_table else 'Copy'}: {done.copy}\nLog: {done.log}")
-    if of_table:
-        typer.echo(f"To take back what they change: audit apply --undo {done.log} --out FILE")
-    log = "" if of_table else f" --changes {done.log}"
-    typer.echo(f"Audit it as before with --reference {run}{log}, then: audit compare {run} NEW_RUN")
+def _tell(done: Applied, run: Path) -> None:
+    said = counted(len(done.changes), "changes")
+    if not done.files:
+        typer.echo(f"{said}\nCorrections: {done.out}\nLog: {done.log}")
+        typer.echo("The data are no table that is copied: carry them out where the data are made")
+        return
+    typer.echo(f"{said} in {', '.join(done.files)}\nCopy: {done.out}\nLog: {done.log}")
+    again = f"--reference {run} --changes {done.log}"
+    typer.echo(f"Audit it as before with {again}, then: audit compare {run} NEW_RUN")
 
 
 def _changes(

@@ -245,7 +245,7 @@ class Log(BaseModel):
 
     schema_version: Literal["1.0"]
     run: str
-    folder: bool
+    folder: bool = False
     changes: tuple[Change, ...]
     files: dict[str, LoggedFile]
 
