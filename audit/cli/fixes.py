@@ -1,4 +1,4 @@
-"""``audit fixes``, ``apply``, ``sample`` and ``judge-sample``: from findings to mended data."""
+"""``audit fixes``, ``apply`` and ``sample``: from findings to mended data."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from audit.cli.verify import reading_runs
 
 if TYPE_CHECKING:
     from audit.hierarchies.hierarchy import Hierarchy
+    from audit.results.result import AuditResult
     from audit.runs.fixes.changes import Change
     from audit.runs.fixes.corrections import Applied
-    from audit.runs.fixes.sheet import Decided, Proposals
 
 
 def fixes(
@@ -37,22 +37,13 @@ def fixes(
             "Write it as a workbook, with a sheet for each finding.", metavar="FILE", writes=True
         ),
     ] = None,
-    agreement: Annotated[
-        tuple[Path, ...],
-        Option(
-            "Sheet with decisions; given twice, it says how far two people agree, and --csv and "
-            "--xlsx write where they differ.",
-            metavar="SHEET",
-        ),
-    ] = (),
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
     force: Force = False,
 ) -> None:
     """Propose what would mend the findings of a run: which label of which record becomes what."""
     from audit.base.spreadsheets import defused
-    from audit.cli.terminal.listings import agreement_lines, proposal_summary
+    from audit.cli.terminal.listings import proposal_summary
     from audit.runs.fixes.decision_book import write_decision_book
-    from audit.runs.fixes.judgements import Agreement
     from audit.runs.fixes.sheet import Proposals
     from audit.runs.read import read_run
 
@@ -60,15 +51,10 @@ def fixes(
         raise InputError("--overwrite needs --csv or --xlsx", found="--overwrite alone")
     with reading_runs([run], None, force):
         proposals = Proposals(read_run(run, unsealed=True))
-        if agreement:
-            agreed = Agreement(*_two_decided(proposals, agreement))
-            print_shown(agreement_lines(agreed))
-            sheet = agreed.disagreements()
-        elif csv is None and xlsx is None:
+        if csv is None and xlsx is None:
             print_shown(proposal_summary(proposals.summary()))
             return
-        else:
-            sheet = proposals.sheet(finding)
+        sheet = proposals.sheet(finding)
         said = counted(len(sheet), "proposals")
         if csv is not None:
             _write(csv, defused(sheet).write_csv, f"Sheet: {csv} ({said})", overwrite)
@@ -83,14 +69,6 @@ def _write(file: Path, write: Callable[[Path], object], said: str, overwrite: bo
     with replacing(file, overwrite=overwrite) as begun:
         write(begun)
     typer.echo(said)
-
-
-def _two_decided(proposals: Proposals, sheets: tuple[Path, ...]) -> list[Decided]:
-    from audit.runs.fixes.sheet import Decided, read_sheet
-
-    if len(sheets) != 2:
-        raise InputError("--agreement needs two sheets", found=counted(len(sheets), "sheets"))
-    return [Decided(proposals, read_sheet(one), one) for one in sheets]
 
 
 def apply(
@@ -195,6 +173,15 @@ def sample(
     xlsx: Annotated[
         Path | None, Option("Write it as a workbook.", metavar="FILE", writes=True)
     ] = None,
+    judged: Annotated[
+        Path | None,
+        Option(
+            "Sheet that came back with verdicts: say what coders confirmed of each finding, and "
+            "how many records of the data are concerned.",
+            metavar="FILE",
+        ),
+    ] = None,
+    as_json: PrintJson = False,
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
     force: Force = False,
 ) -> None:
@@ -204,10 +191,20 @@ def sample(
     from audit.runs.fixes.judgements import Sample
     from audit.runs.read import read_run
 
-    if csv is None and xlsx is None:
-        raise InputError("--csv FILE or --xlsx FILE is required", found="neither")
+    writes = csv is not None or xlsx is not None
+    if writes == (judged is not None):
+        raise InputError(
+            "--csv FILE or --xlsx FILE, or --judged FILE, is required",
+            found="both" if writes else "neither",
+        )
+    if as_json and judged is None:
+        raise InputError("--json needs --judged FILE", found="none")
     with reading_runs([run], None, force):
-        drawn = Sample(read_run(run, unsealed=True), per_finding, seed).sheet()
+        result = read_run(run, unsealed=True)
+        if judged is not None:
+            _tell_confirmed(result, judged, as_json=as_json)
+            return
+        drawn = Sample(result, per_finding, seed).sheet()
         said = counted(len(drawn), "records")
         if csv is not None:
             _write(csv, defused(drawn).write_csv, f"Sheet: {csv} ({said})", overwrite)
@@ -216,23 +213,15 @@ def sample(
             _write(xlsx, book, f"Workbook: {xlsx} ({said})", overwrite)
 
 
-def judge_sample(
-    run: RunFolder,
-    sheet: Annotated[Path, Argument("Sheet of `audit sample` with verdicts.", metavar="FILE")],
-    as_json: PrintJson = False,
-    force: Force = False,
-) -> None:
-    """Say what coders confirmed of each finding, and how many records of the data are concerned."""
+def _tell_confirmed(run: AuditResult, sheet: Path, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     from audit.cli.output import print_json
     from audit.cli.terminal.listings import confirmed_lines
     from audit.runs.fixes.judgements import confirmed
     from audit.runs.fixes.sheet import read_cells
-    from audit.runs.read import read_run
 
-    with reading_runs([run], None, force):
-        found = confirmed(read_run(run, unsealed=True), read_cells(sheet), sheet)
+    found = confirmed(run, read_cells(sheet), sheet)
     if as_json:
         print_json({"findings": [asdict(one) for one in found]})
     else:

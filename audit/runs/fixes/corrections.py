@@ -30,6 +30,11 @@ CORRECTIONS = ("id", "old", "new", "finding", "keep")
 ``keep`` equal labels stay."""
 
 
+def log_of(out: Path) -> Path:
+    """Where the log of what was written is."""
+    return out.with_name(f"{out.name}{LOG_END}")
+
+
 @dataclass(frozen=True)
 class Applied:
     """What was written, and the log of its changes beside it.
@@ -56,7 +61,7 @@ def write_corrected(
         InputError: If a change is of a label that is not there, or two are of the same.
         OutputError: If something is at ``out``, or it cannot be written.
     """
-    ledger, log = Ledger(changes), out.with_name(f"{out.name}{LOG_END}")
+    ledger, log = Ledger(changes), log_of(out)
     _refuse_occupied(out)
     before = _labels_of(labels)
     _refuse_absent(changes, before, labels)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +17,16 @@ from audit.runs.sealed_run import SealedRun
 from audit.runs.settings import Settings
 
 
-def read_again(settings: Settings) -> LabelDataset:
-    """The data that settings name, with the limits, plugins and network of the run."""
+@contextmanager
+def _as_then(settings: Settings) -> Iterator[None]:
+    """With the limits, plugins and network that a run was made with."""
     with limits(**settings.limits), using(settings.plugins), allowing(settings.allow_network):
+        yield
+
+
+def read_again(settings: Settings) -> LabelDataset:
+    """The data that settings name."""
+    with _as_then(settings):
         return read_data(replace(settings, predictions=()), stated_policy(settings))[0]
 
 
@@ -36,7 +45,7 @@ def data_of(run: Path, data: str | None = None) -> tuple[Settings, LabelDataset]
             where=run,
         )
     settings = replace(made, dataset=data or made.dataset)
-    with allowing(settings.allow_network):
+    with _as_then(settings):
         faults = list(sealed.changed_inputs(Path(made.dataset), Path(settings.dataset)))
     labels = None if faults else read_again(settings)
     queried = {one.sha256 for one in sealed.inputs if one.query is not None}

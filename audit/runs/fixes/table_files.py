@@ -53,7 +53,7 @@ class OpenTable:
 def open_tables(labels: LabelDataset, dataset: str) -> list[OpenTable]:
     """The tables whose rows are the labels as they were read; none where one cannot be copied."""
     layout = labels.layout
-    if layout is None or layout.day or layout.events or is_base(dataset) or address_of(dataset):
+    if layout is None or is_base(dataset) or address_of(dataset):
         return []
     named = {one.strip().lower() for one in (*layout.labels, layout.id) if one is not None}
     source = source_of(dataset)
