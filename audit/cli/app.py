@@ -12,7 +12,7 @@ from audit.cli.declared import declared
 from audit.cli.explore import explore
 from audit.cli.export import export
 from audit.cli.file_audits import concepts, entailment, explanations
-from audit.cli.fixes import apply, fixes, judge_sample, sample
+from audit.cli.fixes import apply, fixes, sample
 from audit.cli.lint import lint
 from audit.cli.lists import list_
 from audit.cli.preference import preference
@@ -49,15 +49,9 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         "apply",
         apply,
         "release-2 --decisions decisions.xlsx --out release-3",
-        "--undo release-3.changes.json --out release-2-again",
+        "release-2 --certain --out release-3",
     ),
-    ("sample", sample, "release-2 --csv blind.csv", "release-2 --per-finding 50 --xlsx blind.xlsx"),
-    (
-        "judge-sample",
-        judge_sample,
-        "release-2 blind.csv",
-        "release-2 blind.xlsx --json",
-    ),
+    ("sample", sample, "release-2 --csv blind.csv", "release-2 --judged blind.csv --json"),
     (
         "preference",
         preference,

@@ -1,4 +1,4 @@
-"""``audit fixes``, ``apply``, ``sample`` and ``judge-sample``: from findings to mended data."""
+"""``audit fixes``, ``apply`` and ``sample``: from findings to mended data."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from audit.cli.output import print_shown
 
 if TYPE_CHECKING:
     from audit.hierarchies.hierarchy import Hierarchy
+    from audit.results.result import AuditResult
     from audit.runs.fixes.changes import Change
-    from audit.runs.fixes.copying import Applied
-    from audit.runs.fixes.sheet import Decided, Proposals
+    from audit.runs.fixes.corrections import Applied
 
 
 def fixes(
@@ -36,36 +36,22 @@ def fixes(
             "Write it as a workbook, with a sheet for each finding.", metavar="FILE", writes=True
         ),
     ] = None,
-    agreement: Annotated[
-        tuple[Path, ...],
-        Option(
-            "Sheet with decisions; given twice, it says how far two people agree, and --csv and "
-            "--xlsx write where they differ.",
-            metavar="SHEET",
-        ),
-    ] = (),
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
 ) -> None:
     """Propose what would mend the findings of a run: which label of which record becomes what."""
     from audit.base.spreadsheets import defused
-    from audit.cli.terminal.listings import agreement_lines, proposal_summary
+    from audit.cli.terminal.listings import proposal_summary
     from audit.runs.fixes.decision_book import write_decision_book
-    from audit.runs.fixes.judgements import Agreement
     from audit.runs.fixes.sheet import Proposals
     from audit.runs.read import read_run
 
     if overwrite and csv is None and xlsx is None:
         raise InputError("--overwrite needs --csv or --xlsx", found="--overwrite alone")
     proposals = Proposals(read_run(run))
-    if agreement:
-        agreed = Agreement(*_two_decided(proposals, agreement))
-        print_shown(agreement_lines(agreed))
-        sheet = agreed.disagreements()
-    elif csv is None and xlsx is None:
+    if csv is None and xlsx is None:
         print_shown(proposal_summary(proposals.summary()))
         return
-    else:
-        sheet = proposals.sheet(finding)
+    sheet = proposals.sheet(finding)
     said = counted(len(sheet), "proposals")
     if csv is not None:
         _write(csv, defused(sheet).write_csv, f"Sheet: {csv} ({said})", overwrite)
@@ -82,14 +68,6 @@ def _write(file: Path, write: Callable[[Path], object], said: str, overwrite: bo
     typer.echo(said)
 
 
-def _two_decided(proposals: Proposals, sheets: tuple[Path, ...]) -> list[Decided]:
-    from audit.runs.fixes.sheet import Decided, read_sheet
-
-    if len(sheets) != 2:
-        raise InputError("--agreement needs two sheets", found=counted(len(sheets), "sheets"))
-    return [Decided(proposals, read_sheet(one), one) for one in sheets]
-
-
 def apply(
     run: Annotated[
         Path | None, Argument("Folder of a run whose data are to be mended.", metavar="RUN")
@@ -100,16 +78,10 @@ def apply(
     ] = (),
     certain: Annotated[bool, Option("Apply what is certain, with a sheet or without one.")] = False,
     by: Annotated[tuple[str, ...], Option("Who decided on each sheet.", metavar="NAME")] = (),
-    undo: Annotated[
-        Path | None,
-        Option(
-            "Log of an earlier `audit apply`, to put back what was there before.", metavar="LOG"
-        ),
-    ] = None,
     out: Annotated[
         Path | None,
         Option(
-            "Corrected copy to write; of a table of a database, a file of SQL statements.",
+            "Corrected copy to write; of data that are no table, a list of corrections as CSV.",
             metavar="PATH",
             writes=True,
         ),
@@ -119,35 +91,25 @@ def apply(
         Option("Where the dataset is now, if it moved.", metavar="PATH", parse=located),
     ] = None,
 ) -> None:
-    """Write a corrected copy of the data of a run, and a log of every change beside it."""
+    """Write a corrected copy of the tables of a run, and a log of every change beside it."""
     if out is None:
         raise InputError("--out PATH is required", found="none")
-    if undo is not None:
-        if run is not None or decisions or certain or data is not None:
-            raise InputError("--undo allows only --out beside it", found="a run, or what to apply")
-        from audit.runs.fixes.copying import undone
-
-        typer.echo(f"As before: {undone(undo, out)}")
-        return
     if run is None or not (decisions or certain):
         raise InputError(
             "RUN and --decisions FILE, or --certain, are required",
             found="no run" if run is None else "neither",
             hint="`audit fixes RUN --csv FILE` writes the sheet",
         )
-    from audit.runs.fixes.copying import write_copy, write_statements
-    from audit.runs.fixes.written_back import is_database, read_again, settings_of
+    from audit.runs.fixes.corrections import write_corrected
+    from audit.runs.fixes.data_again import data_of
     from audit.runs.sealed_run import refuse_broken
 
     sheets = _signed(decisions, by)
     refuse_broken([run])
-    settings = settings_of(run, data)
-    labels = read_again(settings)
+    settings, labels = data_of(run, data)
     changes = _changes(run, sheets, certain, labels.hierarchy)
-    of_table = is_database(settings)
-    write = write_statements if of_table else write_copy
-    done = write(run, settings, labels, changes, out)
-    _tell(done, run, of_table)
+    done = write_corrected(run, settings, labels, changes, out)
+    _tell(done, run)
 
 
 def _signed(sheets: Sequence[Path], by: Sequence[str]) -> list[tuple[Path, str]]:
@@ -160,13 +122,15 @@ def _signed(sheets: Sequence[Path], by: Sequence[str]) -> list[tuple[Path, str]]
     return list(zip(sheets, by or [""] * len(sheets), strict=True))
 
 
-def _tell(done: Applied, run: Path, of_table: bool) -> None:
-    typer.echo(f"{counted(len(done.changes), 'changes')} in {', '.join(done.files)}")
-    typer.echo(f"{'Statements' if of_table else 'Copy'}: {done.copy}\nLog: {done.log}")
-    if of_table:
-        typer.echo(f"To take back what they change: audit apply --undo {done.log} --out FILE")
-    log = "" if of_table else f" --changes {done.log}"
-    typer.echo(f"Audit it as before with --reference {run}{log}, then: audit compare {run} NEW_RUN")
+def _tell(done: Applied, run: Path) -> None:
+    said = counted(len(done.changes), "changes")
+    if not done.files:
+        typer.echo(f"{said}\nCorrections: {done.out}\nLog: {done.log}")
+        typer.echo("The data are no table that is copied: carry them out where the data are made")
+        return
+    typer.echo(f"{said} in {', '.join(done.files)}\nCopy: {done.out}\nLog: {done.log}")
+    again = f"--reference {run} --changes {done.log}"
+    typer.echo(f"Audit it as before with {again}, then: audit compare {run} NEW_RUN")
 
 
 def _changes(
@@ -206,6 +170,15 @@ def sample(
     xlsx: Annotated[
         Path | None, Option("Write it as a workbook.", metavar="FILE", writes=True)
     ] = None,
+    judged: Annotated[
+        Path | None,
+        Option(
+            "Sheet that came back with verdicts: say what coders confirmed of each finding, and "
+            "how many records of the data are concerned.",
+            metavar="FILE",
+        ),
+    ] = None,
+    as_json: PrintJson = False,
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
 ) -> None:
     """Draw records of findings among as many others, for coders who do not know which is which."""
@@ -214,9 +187,19 @@ def sample(
     from audit.runs.fixes.judgements import Sample
     from audit.runs.read import read_run
 
-    if csv is None and xlsx is None:
-        raise InputError("--csv FILE or --xlsx FILE is required", found="neither")
-    drawn = Sample(read_run(run), per_finding, seed).sheet()
+    writes = csv is not None or xlsx is not None
+    if writes == (judged is not None):
+        raise InputError(
+            "--csv FILE or --xlsx FILE, or --judged FILE, is required",
+            found="both" if writes else "neither",
+        )
+    if as_json and judged is None:
+        raise InputError("--json needs --judged FILE", found="none")
+    result = read_run(run)
+    if judged is not None:
+        _tell_confirmed(result, judged, as_json=as_json)
+        return
+    drawn = Sample(result, per_finding, seed).sheet()
     said = counted(len(drawn), "records")
     if csv is not None:
         _write(csv, defused(drawn).write_csv, f"Sheet: {csv} ({said})", overwrite)
@@ -225,21 +208,15 @@ def sample(
         _write(xlsx, book, f"Workbook: {xlsx} ({said})", overwrite)
 
 
-def judge_sample(
-    run: RunFolder,
-    sheet: Annotated[Path, Argument("Sheet of `audit sample` with verdicts.", metavar="FILE")],
-    as_json: PrintJson = False,
-) -> None:
-    """Say what coders confirmed of each finding, and how many records of the data are concerned."""
+def _tell_confirmed(run: AuditResult, sheet: Path, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     from audit.cli.output import print_json
     from audit.cli.terminal.listings import confirmed_lines
     from audit.runs.fixes.judgements import confirmed
     from audit.runs.fixes.sheet import read_cells
-    from audit.runs.read import read_run
 
-    found = confirmed(read_run(run), read_cells(sheet), sheet)
+    found = confirmed(run, read_cells(sheet), sheet)
     if as_json:
         print_json({"findings": [asdict(one) for one in found]})
     else:

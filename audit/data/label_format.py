@@ -90,7 +90,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the labels of a source stand, so that they can be changed there.
+    """Where the labels of a table stand, so that they can be changed there.
 
     Args:
         id: The column, or key, of the ids; None: rows are numbered from 0.
@@ -98,12 +98,7 @@ class Layout:
         of_instances: Whether a row is an instance, with any number of labels; else it is an
             instance and one label.
         sign: What joins labels in a cell, as a regular expression; None: nothing does.
-        header: Names of the columns of a text that has none.
         flags: The label of each of ``labels``, where these are columns of 0 and 1.
-        day: The columns of person and time of events, which give the id where that of ``id`` is
-            blank or none is; no row is added, and one whose label goes does.
-        events: Reads the rows of a source of events whose codes stand in several places: `ROWS`,
-            and what `Events.placed` names; such rows change as those of ``day`` do.
         rules: Which rows count; others stay as they are.
     """
 
@@ -111,10 +106,7 @@ class Layout:
     labels: tuple[str, ...]
     of_instances: bool = False
     sign: str | None = None
-    header: tuple[str, ...] | None = None
     flags: tuple[str, ...] = ()
-    day: tuple[str, str] | None = None
-    events: Callable[[Source], pl.DataFrame] | None = None
     rules: RowRules = EVERY
 
 
@@ -140,7 +132,7 @@ class RawLabels:
         codes: What is stated, or was found, of the code sets of columns, as in `Columns`.
         id: What the column of the ids is called, where there is one.
         queried: As of the source.
-        layout: Where ids and labels stand; None where labels cannot be changed one by one.
+        layout: Where ids and labels stand; None where they are no cells of a table.
     """
 
     rows: pl.DataFrame

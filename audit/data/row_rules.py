@@ -68,14 +68,6 @@ class RowRules:
         version = [self.version_column] if self.version_column else []
         return {f"{ROW}{column}": column for column in (*self.conditions, *version)}
 
-    def counts(self, columns: Mapping[str, Sequence[str | None]]) -> list[bool]:
-        """Whether each row meets the conditions, by the text of their columns; null if blank."""
-        met = [
-            [_left_out(conditions, value) is None for value in columns[column]]
-            for column, conditions in self.conditions.items()
-        ]
-        return [all(own) for own in zip(*met, strict=True)]
-
     def marked(
         self, frame: pl.DataFrame, source: Source, roles: Mapping[str, str | None]
     ) -> list[pl.Series]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -176,6 +177,40 @@ def test_a_copy_of_a_folder_has_its_other_files_unchanged(small: Path, tmp_path:
     assert after["a.csv"] == before["a.csv"].replace(b",dgo,", b",dog,")
     assert after["b.csv"] == before["b.csv"]
     assert before.keys() == after.keys()
+
+
+def test_a_table_of_a_database_gets_a_list_of_corrections(small: Path, tmp_path: Path) -> None:
+    base, run, out = tmp_path / "base.db", tmp_path / "run", tmp_path / "corrections.csv"
+    with sqlite3.connect(base) as connection:
+        connection.execute(f"CREATE TABLE labels ({', '.join(COLUMNS)})")
+        marks = ", ".join("?" * len(COLUMNS))
+        connection.executemany(f"INSERT INTO labels VALUES ({marks})", rows("first"))
+    connection.close()
+    named = ("--table", "labels", "--keep-instances", "--quiet")
+    made("run", f"sqlite:///{base}", *options(small, run, *named))
+    sheet, before = decided(run, tmp_path / "sheet.csv", by_finding), base.read_bytes()
+    said = made("apply", run, "--decisions", sheet, "--out", out)
+    with out.open(encoding="utf-8", newline="") as stream:
+        told = [tuple(row.values()) for row in csv.DictReader(stream)]
+    cows = [one for one, labels in labels_of("first").items() if {"cow", "tool"} <= labels]
+
+    assert "9 changes" in said
+    assert sorted(told) == sorted(
+        [
+            *((one, "cow", "", "sibling_exclusive:cow:tool", "") for one in cows),
+            ("i020", "dgo", "dog", "unknown_code:refused", ""),
+            ("i021", "tre", "tree", "unknown_code:refused", ""),
+            ("i000", rows("first")[0][1], "", "duplicate_label:labels", "1"),
+            (rows("first")[-1][0], "fern", "", "duplicate_label:labels", "1"),
+        ]
+    )
+    assert base.read_bytes() == before
+    log = read_json(tmp_path / "corrections.csv.changes.json")
+    assert log["corrections"]["after"] == sha256(out.read_bytes())
+    with sqlite3.connect(base) as connection:
+        connection.execute("DELETE FROM labels WHERE rowid = 3")
+    connection.close()
+    refused("apply", run, "--decisions", sheet, "--out", tmp_path / "other.csv")
 
 
 def test_refusals_leave_nothing(small: Path, tmp_path: Path) -> None:

@@ -138,3 +138,22 @@ def test_refusals_leave_nothing_and_an_earlier_sheet_stays(small: Path, tmp_path
     assert held(tmp_path) == before
     made("sample", small / "first", "--csv", file, "--seed", "1", "--overwrite")
     assert held(tmp_path) != before
+
+
+def test_what_coders_confirmed_is_told_of_each_finding(small: Path, tmp_path: Path) -> None:
+    file = tmp_path / "sheet.csv"
+    rows = drawn(small / "first", file, "--per-finding", "4")
+    wrong = {"i020", "i021"}
+    told = [row | {"verdict": "wrong" if row["instance"] in wrong else "right"} for row in rows]
+    write_table(file, COLUMNS, [[*row.values()] for row in told])
+    said = json.loads(made("sample", small / "first", "--judged", file, "--json"))
+    found = {one["finding"]: one for one in said["findings"]}
+
+    assert found["unknown_code:refused"]["wrong"] == 2
+    assert found["unknown_code:refused"]["judged"] == found["unknown_code:refused"]["cases"] == 4
+    assert found["unknown_code:refused"]["concerned"] == [2.0, 2, 2]
+    assert found[""]["wrong"] == 0
+    assert "unknown_code:refused" in made("sample", small / "first", "--judged", file)
+    refused("sample", small / "first", "--judged", file, "--csv", tmp_path / "other.csv")
+    refused("sample", small / "first", "--json", "--csv", tmp_path / "other.csv")
+    assert not (tmp_path / "other.csv").exists()

@@ -15,8 +15,8 @@ import audit
 from audit.base.errors import InputError
 from audit.cli.app import app
 from audit.runs.fixes.changes import Change
-from audit.runs.fixes.copying import write_copy
-from audit.runs.fixes.written_back import read_again, settings_of
+from audit.runs.fixes.corrections import write_corrected
+from audit.runs.fixes.data_again import data_of
 from fixtures.remote_servers import KEY, SECRET, Served, serving
 
 ROWS = "id,label\n" + "".join(f"i{n},{('cat', 'owl')[n % 3 == 0]}\n" for n in range(3_000))
@@ -124,22 +124,22 @@ def test_a_run_names_the_address_and_is_made_again(
     assert (changed[0], "data changed" in changed[1]) == (1, True)
 
 
-def test_data_here_are_mended_by_a_hierarchy_there_and_data_there_by_none(
+def test_data_here_are_copied_and_data_there_get_a_list_of_corrections(
     server: Served, tmp_path: Path
 ) -> None:
     (tmp_path / "here.csv").write_text(ROWS + "i0,animal\n")
     tree = ("--hierarchy", at(server, "https", "tree.csv"), "--allow-network", "--no-pdf")
     assert run("run", "here.csv", *tree, "--out", "near")[0] == 0
     assert run("run", at(server, "https", "rows.csv"), *tree, "--out", "far")[0] == 0
-    near = settings_of(tmp_path / "near")
-
-    labels = read_again(near)
     changes = [Change("i1", "replace", "cat", "owl"), Change("i0", "remove", "animal")]
-    copy = write_copy(tmp_path / "near", near, labels, changes, tmp_path / "copy.csv").copy
+    near, far = tmp_path / "near", tmp_path / "far"
 
-    assert copy.read_text() == ROWS.replace("i1,cat", "i1,owl")
-    with pytest.raises(InputError, match="copy the file, and audit the copy"):
-        settings_of(tmp_path / "far")
+    copy = write_corrected(near, *data_of(near), changes, tmp_path / "copy.csv")
+    listed = write_corrected(far, *data_of(far), changes[:1], tmp_path / "listed.csv")
+
+    assert copy.out.read_text() == ROWS.replace("i1,cat", "i1,owl")
+    assert listed.files == ()
+    assert "i1,cat,owl" in listed.out.read_text()
 
 
 def test_nothing_is_asked_unless_it_is_allowed(server: Served) -> None:

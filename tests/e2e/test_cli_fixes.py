@@ -1,4 +1,4 @@
-"""From finding to fix by the command line: propose, decide, apply, audit again, undo."""
+"""From finding to fix by the command line: propose, decide, apply, audit again."""
 
 from __future__ import annotations
 
@@ -79,9 +79,7 @@ def status(run: Path, check: str) -> str:
 
 
 @pytest.mark.slow
-def test_what_is_certain_is_mended_and_nothing_else_moves(
-    made: Path, again: Path, tmp_path: Path
-) -> None:
+def test_what_is_certain_is_mended_and_nothing_else_moves(made: Path, again: Path) -> None:
     said, copy = audit("fixes", made / "run"), again / "copy.csv"
 
     assert "certain  remove 1 label on 1 instance" in said
@@ -94,8 +92,6 @@ def test_what_is_certain_is_mended_and_nothing_else_moves(
     assert status(made / "run", "parent_and_child") != "pass"
     assert status(again / "new", "parent_and_child") == "pass"
     assert "pass" not in {status(one, "malformed_code") for one in (made / "run", again / "new")}
-    audit("apply", "--undo", f"{copy}.changes.json", "--out", tmp_path / "first.csv")
-    assert (tmp_path / "first.csv").read_bytes() == (made / "labels.csv").read_bytes()
 
 
 @pytest.mark.parametrize("end", ["csv", "xlsx"])
@@ -266,17 +262,17 @@ def test_random_sheets_are_refused_or_applied_whole(
     sheets: int, made: Path, tmp_path: Path
 ) -> None:
     from audit.base.errors import AuditError
-    from audit.runs.fixes.changes import Ledger, edited
-    from audit.runs.fixes.plan import Planner
+    from audit.data.sources import source_of
+    from audit.runs.fixes.corrected import CorrectedTable, Ledger
+    from audit.runs.fixes.data_again import data_of
     from audit.runs.fixes.sheet import Decided, Proposals, read_sheet
-    from audit.runs.fixes.text_files import TextTable
-    from audit.runs.fixes.written_back import read_again, settings_of
     from audit.runs.read import read_run
 
     draws, rows = random.Random(sheets), rows_of(made / "sheet.csv")
-    proposals, labels = Proposals(read_run(made / "run")), read_again(settings_of(made / "run"))
+    proposals, (_, labels) = Proposals(read_run(made / "run")), data_of(made / "run")
     assert labels.layout is not None
-    data, sheet, applied = (made / "labels.csv").read_bytes(), tmp_path / "sheet.csv", 0
+    source, sheet, applied = source_of(made / "labels.csv"), tmp_path / "sheet.csv", 0
+    frame = source.table()
     for _ in range(sheets):
         written(drawn_sheet(draws, rows), sheet)
         if draws.random() < 0.1:
@@ -285,15 +281,14 @@ def test_random_sheets_are_refused_or_applied_whole(
             decided = Decided(proposals, read_sheet(sheet), sheet)
             changes = decided.changes(labels.hierarchy)
             ledger = Ledger(changes)
-            table = TextTable(data, ",")
-            edits = table.edits(Planner(table, labels.layout, ledger))
+            table = CorrectedTable(frame, source, labels.layout, ledger).after
         except AuditError:
             continue
         assert len(changes) == sum(one.lower() not in ("", "reject") for one in decisions(decided))
         if ledger.unmade:
             continue
-        table = edited(data, edits).decode().splitlines()[1:]
-        assert {*filter(lambda row: row[-1] != ",", table)} == labels_after(changes)
+        held = {f"{one},{label}" for one, label in table.iter_rows() if label}
+        assert held == labels_after(changes)
         applied += 1
     assert sheets // 10 < applied < sheets
 
@@ -330,27 +325,6 @@ def labels_after(changes: list[Any]) -> set[str]:
     return {f"{one},{label}" for one, label in (held - gone) | new}
 
 
-def test_two_people_agree_as_far_as_they_make_the_same_label(made: Path, tmp_path: Path) -> None:
-    sheets = []
-    for word in ("401.1", "401.9"):
-        rows = rows_of(made / "sheet.csv")
-        for row in rows:
-            row["decision"] = f"other: {word}" if row["label"] == "4O1.9" else "reject"
-        sheets.append(written(rows, tmp_path / f"{word}.csv"))
-    third = tmp_path / "third.csv"
-
-    said = audit(
-        *("fixes", made / "run", "--agreement", sheets[0], "--agreement", sheets[1]),
-        *("--csv", third),
-    )
-
-    n = len(rows_of(made / "sheet.csv"))
-    assert f"{n - 1} of {n} rows that both decided are decided alike" in said
-    assert [row["note"] for row in rows_of(third)] == ["one: other: 401.1; the other: other: 401.9"]
-    *_, deepest = [line.split() for line in said.splitlines() if line.startswith("  level")]
-    assert int(deepest[2]) == int(deepest[4]) - 1
-
-
 def test_data_that_changed_since_are_refused(made: Path, tmp_path: Path) -> None:
     data: Any = tmp_path / "labels.csv"
     data.write_bytes((made / "labels.csv").read_bytes())
@@ -372,7 +346,7 @@ def test_a_blind_sample_names_no_finding_and_gives_what_was_confirmed(
     for row in rows:
         row["verdict"] = "wrong" if "4O1.9" in row["labels"] else "right"
 
-    told = json.loads(audit("judge-sample", made / "run", written(rows, sheet), "--json"))
+    told = json.loads(audit("sample", made / "run", "--judged", written(rows, sheet), "--json"))
 
     found = {one["finding"]: one for one in told["findings"]}
     assert found["malformed_code:refused"]["wrong"] == 1

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from audit.alignment.preference import PreferenceResult
     from audit.runs.case_lists import Listed
-    from audit.runs.fixes.judgements import Agreement, Confirmed
+    from audit.runs.fixes.judgements import Confirmed
     from audit.runs.verify import Verdict
 
 
@@ -140,16 +140,6 @@ def confirmed_lines(found: Sequence[Confirmed]) -> Group:
             said += f"; about {about:,.0f} of its {one.cases:,} records ({least:,} to {most:,})"
         said += f"; {one.unsure:,} unsure" if one.unsure else ""
         lines.append(Text(f"  {said}", "dim" if one.share is None else ""))
-    return Group(*lines)
-
-
-def agreement_lines(agreed: Agreement) -> Group:
-    """How far two people agree, altogether and by level of the hierarchy."""
-    same, of, low, high = agreed.same
-    span = f" ({low:.0%} to {high:.0%})" if of else ""
-    lines = [Text(f"{same:,} of {counted(of, 'rows')} that both decided are decided alike{span}")]
-    for level, alike, deep in agreed.by_level():
-        lines.append(Text(f"  level {level}: {alike:,} of {deep:,} labels in the same branch"))
     return Group(*lines)
 
 

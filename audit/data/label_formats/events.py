@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import polars as pl
 
@@ -14,7 +13,6 @@ from audit.data.label_format import (
     Chosen,
     Columns,
     LabelFormat,
-    Layout,
     RawLabels,
     raw_labels,
     table_by,
@@ -23,7 +21,6 @@ from audit.data.mapping import REASONS
 from audit.data.records import column_for, pick
 from audit.data.sources import Source
 from audit.data.sources.events import Events
-from audit.data.sources.meds import Meds
 
 
 def read(source: Source, columns: Columns) -> RawLabels:
@@ -40,29 +37,8 @@ def read(source: Source, columns: Columns) -> RawLabels:
     told = pl.col("table").is_in(REASONS)
     refused = pl.when(told & pl.col("instance").is_not_null()).then("table")
     picked = picked.with_columns(refused=refused, table=pl.when(~told).then("table"))
-    known: dict[str, Any] = {
-        "id": columns.id or source.instance,
-        "readings": source.said(columns),
-    }
-    known["layout"] = _layout(source, columns)
+    known = {"id": columns.id or source.instance, "readings": source.said(columns)}
     return raw_labels(picked, picked, source, columns.rules, **known)
-
-
-def _layout(source: Events, columns: Columns) -> Layout | None:
-    if columns.label not in source.sides:
-        return None
-    if not isinstance(source, Meds):
-        return Layout(columns.id, (), events=partial(_placed, columns=columns))
-    return None if columns.id else Layout(source.visit, ("code",), day=("subject_id", "time"))
-
-
-def _placed(source: Source, columns: Columns) -> pl.DataFrame:
-    """The rows of a source, in its order, with where each of them is."""
-    source = _events(source)
-    source.load()
-    source.know(columns.nodes)
-    places = pl.concat(source.events(columns, 0)).select(source.placed)
-    return read(source, columns).rows.hstack(places)
 
 
 def choose(source: Source, columns: Columns, rows: Source) -> Chosen:

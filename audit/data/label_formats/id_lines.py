@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import polars as pl
@@ -12,7 +11,6 @@ from audit.base.text_tables import is_header
 from audit.data.label_format import (
     Columns,
     LabelFormat,
-    Layout,
     RawLabels,
     exploded,
     raw_labels,
@@ -77,7 +75,6 @@ def _labels_on_lines(
     """
     refuse_named(columns, source, "id", "label", "group", "split", "strata", "rules")
     after_id, between = separators
-    layout = Layout("id", ("labels",), True, re.escape(between), ("id", "labels"))
     halves = pl.col("text").str.splitn(after_id, 2).struct
     own = {"instance": halves.field("field_0"), "labels": parts(halves.field("field_1"), between)}
     split = []
@@ -86,7 +83,7 @@ def _labels_on_lines(
         refuse(lines, part)
         split.append(lines.select("instance", "labels"))
     listed = pick(pl.concat(split), source, instance="instance", labels="labels")
-    return raw_labels(exploded(listed), listed, source, columns.rules, layout=layout)
+    return raw_labels(exploded(listed), listed, source, columns.rules)
 
 
 def _is_grouped(line: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -15,7 +14,6 @@ from audit.data.class_names import Classes, beyond_names, classes_for, file_of, 
 from audit.data.label_format import (
     Columns,
     LabelFormat,
-    Layout,
     RawLabels,
     raw_labels,
     refuse_named,
@@ -42,9 +40,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     instances = pl.DataFrame({"instance": np.arange(len(array))})
     files = (*source.files, *file_of(columns.classes))
     text = _as_text(rows), _as_text(instances)
-    layout = Layout(None, names, flags=names if array.ndim == 2 else ())
-    raw = raw_labels(*text, source, columns.rules, sources=files, numbered=True)
-    return replace(raw, layout=layout)
+    return raw_labels(*text, source, columns.rules, sources=files, numbered=True)
 
 
 def matches(source: Source) -> bool:

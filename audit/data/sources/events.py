@@ -54,10 +54,6 @@ class Events(Source):
     instance = "instance"
     """What the column of ids is called unless the user names another."""
 
-    placed: tuple[str, ...] = ()
-    """Columns of its frames that say where a code is; none: in the column of labels."""
-    sides: tuple[str | None, ...] = (None,)
-    """What labels may be named where they can be changed."""
     together = False
     """Whether the rows of an instance follow each other."""
     whole: Events | None = None

@@ -72,7 +72,6 @@ class Fhir(Events):
     kind = "resources of FHIR"
     format = "fhir"
     instance = "encounter"
-    placed = ("place", "system")
     vocabularies = True
 
     def _resources(self) -> Iterator[tuple[str, str, Held]]:

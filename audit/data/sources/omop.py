@@ -38,8 +38,6 @@ class Omop(Events):
     kind = "tables of OMOP"
     format = "omop"
     instance = "visit_occurrence_id"
-    placed = ("resource", "column", "vocabulary")
-    sides = (None, *_SIDES)
     vocabularies = True
     ended: weakref.finalize[..., Any] | None = None
     """What closes a connection that is the source's own."""
@@ -201,9 +199,6 @@ class Omop(Events):
     def events(self, columns: Named, at_once: int) -> Iterator[pl.DataFrame]:
         side = self.side(columns.label)
         named = {columns.label: pl.col("label")} if columns.label in _SIDES else {}
-        between = "_" if side == "standard" else "_source_"
-        named["column"] = pl.concat_str("resource", pl.lit(f"{between}concept_id"))
-        named["vocabulary"] = pl.lit(self.vocabulary)
         parts = -(-int(self._counts["rows"].sum()) // max(at_once, 1))
         for frame in self.gathered(partial(self._of_instances, columns), columns, parts):
             yield self._labelled(frame, side).with_columns(**named)

@@ -113,7 +113,7 @@ class TablesOfBase(Tables):
 
     def __init__(self, place: Opened) -> None:
         super().__init__(place)
-        self.base, self._held = place, dict[str, pl.DataFrame]()
+        self.base = place
 
     @cached_property
     def names(self) -> Mapping[str, str]:
@@ -131,21 +131,11 @@ class TablesOfBase(Tables):
         with telling(str(self)), reader_of(self.base.connection, query, self.base.kind) as reader:
             return [*reader.schema.names]
 
-    def hold(self, name: str) -> pl.DataFrame:
-        """All rows of a table, as they are typed; it is then read from them, in their order."""
-        rows = pl.concat(self._batches(f"SELECT * FROM {quoted(self.names[name])}"))
-        return self._held.setdefault(name, rows)
-
     def _frames(self, name: str, columns: list[str]) -> Iterator[pl.DataFrame]:
-        if name in self._held:
-            yield self._held[name].select(columns)
-            return
-        chosen = ", ".join(f"CAST({one} AS TEXT) AS {one}" for one in map(quoted, columns))
-        yield from self._batches(f"SELECT {chosen} FROM {quoted(self.names[name])}")
-
-    def _batches(self, query: str) -> Iterator[pl.DataFrame]:
         import pyarrow as pa
 
+        chosen = ", ".join(f"CAST({one} AS TEXT) AS {one}" for one in map(quoted, columns))
+        query = f"SELECT {chosen} FROM {quoted(self.names[name])}"
         with telling(str(self)), reader_of(self.base.connection, query, self.base.kind) as reader:
             for batch in reader:
                 yield polars_of(pa.Table.from_batches([plain_batch(batch, str(self))]))

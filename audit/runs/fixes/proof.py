@@ -30,6 +30,8 @@ def mended_by(log: Path, references: Sequence[AuditResult], data: Sequence[Path]
             f"one of another run, {told.run[:16]}",
             "name first with --reference the run that was given to audit apply",
         )
+    if not told.files:
+        raise _refused(log, "a log of a corrected copy is required", "one of a list of corrections")
     became = {one.before: one.after for one in told.files.values()}
     before = [one["sha256"] for one in reference.inputs if one["role"] == "data"]
     if sorted(became.get(one, one) for one in before) != sorted(map(sha256_of, data)):
