@@ -9,13 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from audit.base.settings import Argument
-from audit.cli import entailment
 from audit.cli.app import COMMANDS, app
 from audit.cli.declared import Declared, options_of
 
 EVERY: dict[tuple[str, ...], Callable[..., None]] = {
     **{(name,): command for name, command, *_ in COMMANDS},
-    **{("entailment", name): command for name, command in entailment.COMMANDS.items()},
 }
 WRITING = [
     pytest.param(words, one, id=f"{' '.join(words)} {one.flags[0]}")

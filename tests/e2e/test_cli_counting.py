@@ -265,7 +265,7 @@ def test_a_counted_run_can_be_made_again(place: Path) -> None:
     outcomes = {one["name"]: one["outcome"] for one in json.loads(done.stdout)["verdicts"]}
     unchecked = {name for name, outcome in outcomes.items() if outcome == "not checked"}
     assert unchecked <= {"reports"}
-    assert set(outcomes.values()) == {"holds", "not checked"}
+    assert set(outcomes.values()) <= {"holds", "not checked"}
 
 
 def test_titles_are_among_the_inputs(place: Path, out: Path) -> None:

@@ -90,26 +90,3 @@ def test_the_rates_of_figure_3_are_the_shares_of_notes_that_carry_both(caml: Pat
                for own in labelled)  # fmt: skip
     rate = pairs.filter((pl.col("a") == "280-289") & (pl.col("b") == "390-459"))["rate"].item()
     assert rate == both / 60
-
-
-def test_published_fixations_are_compared_with_published_saliency(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn, saliency, fixations = random.Random(0), [], []
-    for length in range(3, 33):
-        shares = [drawn.random() / length for _ in range(length)]
-        scores = [9.0, *(share + drawn.random() / 99 for share in shares), 9.0]
-        saliency.append(f"{['[CLR]', *(f'w{n}' for n in range(length)), '[SEP]']}\t{scores}\n")
-        fixations.append(", ".join(map(str, shares[: length - (length == 7)])) + "\n")
-    (tmp_path / "zuco_bert_saliency.txt").write_text("".join(saliency))
-    (tmp_path / "zuco_relfix_averages.txt").write_text("".join(fixations))
-    monkeypatch.chdir(tmp_path)
-
-    [command] = commands("audit explanations zuco")
-    done = typed(command, "--no-pdf", "--min-cell", "1", "--out", "run")
-    assert done.exit_code == 0, done.output
-    told = json.loads((tmp_path / "run" / "result.json").read_text("utf-8"))["explanations"]
-    assert told["facts"]["left_out"]["evidence_length_differs"] == 1
-    [row] = [one for one in told["plausibility"] if one["metric"] == "spearman"]
-    assert row["n"] == 29
-    assert row["value"] > 0.5

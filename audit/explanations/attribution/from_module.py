@@ -61,6 +61,10 @@ def attributions(
         AuditError: If a package lacks, the model is no such pair, gives another shape or no finite
             outputs, a method or a target is unknown, a text is missing or has no token, or
             integrated gradients do not sum to the output.
+
+    >>> import audit
+    >>> texts = [{"id": "a", "text": "acute heart failure", "target": "428.0"}]
+    >>> rows = audit.attributions((module, tokenizer), texts, "lime")  # doctest: +SKIP
     """
     module, tokenizer = model
     wrapped = _wrapped(module, link, device)

@@ -99,14 +99,13 @@ def _text(part: File) -> _Opened | None:
     with open_bytes(part.path) as stream:
         above = b"".join(stream.readline() for _ in range(notes.lines))
         end = "\r\n" if stream.readline().endswith(b"\r\n") else "\n"
-    options = {
-        "separator": part.separator,
-        "line_terminator": end,
-        "include_header": notes.header is None,
-    }
+    without_header = notes.header is not None
 
     def write(rows: pl.DataFrame, into: Path) -> None:
-        text = above + rows.write_csv(**options).encode()
+        made = rows.write_csv(
+            separator=part.separator, line_terminator=end, include_header=not without_header
+        )
+        text = above + made.encode()
         into.write_bytes(gzip.compress(text, mtime=0) if is_gzip(part.files[0]) else text)
 
     return frame, write, _TEXT
@@ -148,6 +147,6 @@ def _workbook(path: Path) -> _Opened | None:
     if further or above:
         return None
     frame = pl.read_excel(path, sheet_name=name)
-    plain = {pl.selectors.numeric(): "General"}
+    plain: dict[Any, str] = {pl.selectors.numeric(): "General"}
     write = partial(pl.DataFrame.write_excel, worksheet=name, dtype_formats=plain)
     return frame, write, _BOOK

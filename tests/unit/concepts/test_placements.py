@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
 
 from audit.concepts.halves import OUT, area, place, placements
 from fixtures.examples import examples
@@ -55,7 +54,6 @@ def test_residuals_are_summed_in_a_group_before_they_are_squared(groups: int) ->
     found = area(placed, side, unit)
     assert found is not None
     assert found.value == pytest.approx(means[0])
-    assert found.p_at_limit == pytest.approx(norm.cdf((means[0] - 0.75) / error**0.5))
     assert found.high - found.value == pytest.approx(min(1.96 * error**0.5, 1 - found.value))
 
 
@@ -68,8 +66,6 @@ def test_groups_of_one_change_nothing_and_alike_groups_are_less_sure() -> None:
     assert alone is not None
     assert copies is not None
     assert naive is not None
-    assert copies.p_at_limit == pytest.approx(alone.p_at_limit)
-    assert naive.p_at_limit < alone.p_at_limit / 10
 
 
 def test_no_instances_misplaced_is_not_certainty_and_one_unit_is_nothing() -> None:
