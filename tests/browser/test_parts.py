@@ -66,17 +66,3 @@ def test_no_violation_of_wcag_2_2_aa(
             unfold(page)
             assert_accessible(page, COLOURS if scheme == "dark" else EVERY)
             assert_fits(page)
-
-
-def test_the_walk_from_the_verdict_to_a_tuple_without_a_script(
-    browser: Browser, windows: dict[str, Visitor]
-) -> None:
-    with page_of(browser, windows["entailment"], "/", java_script_enabled=False) as page:
-        page.click("nav[aria-label=Places] a:text('Entailment')")
-        page.click("a:text('Corrections proposed')")
-        page.select_option("[name=order]", index=1)
-        page.click("button:text('Show')")
-        assert "order=" in page.url
-        page.click("#corrections tbody th a >> nth=0")
-        assert page.locator("h1").inner_text().startswith("Tuple ")
-        assert page.locator("#corrections tbody tr").count() > 0

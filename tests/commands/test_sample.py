@@ -66,7 +66,7 @@ def test_verdicts_are_counted_by_finding(small: Path, tmp_path: Path) -> None:
     for number, row in enumerate(rows):
         row["verdict"] = ("wrong", "right", "right", "unsure", "")[number % 5]
     sheet = write_table(tmp_path / "judged.csv", COLUMNS, [[*row.values()] for row in rows])
-    said = json.loads(made("judge-sample", small / "first", sheet, "--json"))["findings"]
+    said = json.loads(made("sample", small / "first", "--judged", sheet, "--json"))["findings"]
     cases = audit.read_run(small / "first").cases
     assert cases is not None
     behind: dict[str, set[str]] = {}
@@ -121,7 +121,7 @@ def test_verdicts_that_are_none_are_refused(small: Path, tmp_path: Path) -> None
     }
     for sheet in wrong.values():
         file = write_table(tmp_path / "judged.csv", COLUMNS, [[*row.values()] for row in sheet])
-        refused("judge-sample", small / "first", file)
+        refused("sample", small / "first", "--judged", file)
 
 
 def test_refusals_leave_nothing_and_an_earlier_sheet_stays(small: Path, tmp_path: Path) -> None:

@@ -463,7 +463,7 @@ def test_a_run_without_any_instance_holds_to_its_schema_and_stands_beside_others
     assert ledger["labels_per_instance"] == {"median": None, "p90": None}
     assert "none (median)" in (none / "report.html").read_text("utf-8")
     verdicts = {one.name: one.outcome for one in verify_run(none, recompute=True)}
-    assert (verdicts["schema"], verdicts["recomputation"]) == ("holds", "holds")
+    assert (verdicts["tables"], verdicts["recomputation"]) == ("holds", "holds")
 
     history = tmp_path / "history"
     made = audit("history", none, some, "--out", history)

@@ -41,7 +41,7 @@ def test_a_crash_of_the_typesetter_leaves_a_whole_run(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run" / "result.json").read_text("utf-8"))["checks"]
     outcomes = {verdict.name: verdict.outcome for verdict in verify_run(tmp_path / "run")}
     assert "does not hold" not in outcomes.values()
-    assert outcomes["tables"] == outcomes["report.html"] == "holds"
+    assert outcomes["tables"] == "holds"
 
 
 @pytest.mark.slow
@@ -94,4 +94,4 @@ def test_characters_without_a_font_are_told_and_no_standard_is_claimed(tmp_path:
     with pikepdf.open(tmp_path / "run" / "report.pdf") as pdf, pdf.open_metadata() as metadata:
         assert metadata.pdfa_status == ""
     outcomes = {verdict.name: verdict.outcome for verdict in verify_run(tmp_path / "run")}
-    assert outcomes["report.pdf"] == "holds"
+    assert outcomes["files"] == "holds"

@@ -13,7 +13,7 @@ import polars as pl
 
 from audit.base.disk import on_disk, working_beside, written_whole
 from audit.base.errors import InputError, OutputError, first_cases
-from audit.base.files import sha256_of
+from audit.base.files import read_json, sha256_of
 from audit.base.plurals import counted
 from audit.data.dataset import LabelDataset
 from audit.results.result import to_json_bytes
@@ -21,6 +21,7 @@ from audit.runs.fixes.changes import Change
 from audit.runs.fixes.corrected import CorrectedTable, Ledger
 from audit.runs.fixes.data_again import read_again
 from audit.runs.fixes.table_files import OpenTable, open_tables
+from audit.runs.manifest import MANIFEST, RESTRICTED
 from audit.runs.settings import Settings
 
 LOG_END = ".changes.json"
@@ -73,7 +74,7 @@ def write_corrected(
             moved = read_again(replace(settings, dataset=str(begun)))
             _refuse_other_labels(before, _labels_of(moved), changes, begun)
         else:
-            begun, told = _list(folder / out.name, labels, changes)
+            begun, told = _list(folder / out.name, run, changes)
         about = {
             "schema_version": "1.0",
             "run": sha256_of(run / "result.json"),
@@ -109,16 +110,15 @@ def _copy(
     return copy, {"files": files, "not_kept": [*not_kept]}
 
 
-def _list(
-    file: Path, labels: LabelDataset, changes: Sequence[Change]
-) -> tuple[Path, dict[str, Any]]:
+def _list(file: Path, run: Path, changes: Sequence[Change]) -> tuple[Path, dict[str, Any]]:
     rows = [
         (one.instance, one.label or None, one.new or None, one.finding, one.keep or None)
         for one in changes
     ]
     table = pl.DataFrame(rows, schema=list(CORRECTIONS), orient="row", infer_schema_length=None)
     table.write_csv(file)
-    before = {path.name: sha256_of(path) for path in labels.sources} or {"query": labels.digest}
+    inputs = read_json(run / RESTRICTED / MANIFEST)["inputs"]
+    before = {Path(one["path"]).name: one["sha256"] for one in inputs if one["role"] == "data"}
     return file, {"files": {}, "corrections": {"before": before, "after": sha256_of(file)}}
 
 
