@@ -31,7 +31,7 @@ def applied(
 ) -> Applied:
     """What is written of a table with changes, in a folder of its own."""
     (folder / "tree.csv").write_text(TREE)
-    (folder / "run").mkdir()
+    (folder / "run" / "restricted").mkdir(parents=True)
     (folder / "run" / "result.json").write_text("{}")
     file = folder / name
     if isinstance(data, bytes):
@@ -40,6 +40,8 @@ def applied(
         data.write_excel(file)
     else:
         data.write_parquet(file)
+    kept = [{"role": "data", "path": str(file), "sha256": sha256(file.read_bytes())}]
+    (folder / "run" / "restricted" / "manifest.json").write_text(json.dumps({"inputs": kept}))
     known = Settings(dataset=str(file), hierarchy=str(folder / "tree.csv"), **options)
     return write_corrected(
         folder / "run", known, read_again(known), changes, folder / f"out_{name}"
