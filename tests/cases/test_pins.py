@@ -86,6 +86,7 @@ def test_a_command_finds_what_it_found(
 ) -> None:
     pin = pin_of(name)
     now = found(run(name, made, tmp_path_factory), pin.get("prints", ""))
+    assert now, "the command left no table"
     if os.environ.get("UPDATE_PINS"):
         (PINS / f"{name}.toml").write_text(dumped(pin | {"found": now}), "utf-8")
     assert list(differences(pin_of(name)["found"], now)) == []

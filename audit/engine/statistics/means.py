@@ -183,8 +183,8 @@ class NodeMeans:
         clusters_outside: Clusters with an example that is not below the node.
         mean: Mean of the examples below.
         low: Lower end of its 95 % interval.
-        rest: Mean of all other examples.
-        difference: ``mean - rest``.
+        rest: Mean of all other examples; NaN where there are none.
+        difference: ``mean - rest``, NaN with it.
         error: Standard error of the difference.
     """
 
@@ -292,7 +292,7 @@ def _compared(own: _Sums, each: FloatArray, sums: FloatArray) -> NodeMeans:
     outside = len(each) - inside_alone
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = own.by_node(total) / n_in
-        rest = (sums.sum() - own.by_node(total)) / n_out
+        rest = np.where(n_out > 0, (sums.sum() - own.by_node(total)) / n_out, np.nan)
         inner = (total - mean[node] * count) / n_in[node]
         whole = (sums[cluster] - rest[node] * each[cluster]) / n_out[node]
         outer = whole - (total - rest[node] * count) / n_out[node]
