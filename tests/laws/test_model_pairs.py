@@ -22,6 +22,7 @@ from fixtures import brute_force_scores as scored
 from fixtures.brute_force_counts import in_line
 from fixtures.brute_force_scan import adjusted
 from fixtures.brute_force_shares import wilson
+from fixtures.examples import examples
 from fixtures.small_worlds import World, score_worlds, tree_of
 
 THRESHOLDS = st.sampled_from([1e-5, 1 / 64, 31 / 64, 0.5, 1.0])
@@ -89,6 +90,7 @@ def test_where_scores_sum_to_one_the_first_of_the_highest_is_the_answer(world: W
     same_pairs(world, world.audited(), 1e-5, decided)  # type: ignore[arg-type]
 
 
+@examples(25)
 @given(score_worlds())
 def test_pairs_of_sets_are_those_of_labels_that_say_the_same(world: World) -> None:
     sets = {name: set(own) for name, own in world.predicted.items()}
