@@ -305,6 +305,16 @@ def test_a_pair_is_judged_from_the_least_number_of_records_and_never_below(times
     compare(replace(release, groups=dict.fromkeys(("i0000", "i0001"), "g")), oracle.Limits(5))
 
 
+@pytest.mark.parametrize("groups", [1, 2, 17])
+def test_a_pair_of_few_groups_is_no_excess_however_many_records_it_has(groups: int) -> None:
+    release = two_sides(*BESIDE, (36, "a0 b0"))
+    last = sorted(release.labels)[-36:]
+    grouped = replace(release, groups={name: f"g{n % groups}" for n, name in enumerate(last)})
+    own = compare(grouped, oracle.Limits(5, 1.5, 0.9)).family["a0", "b0"]
+
+    assert (own.groups, own.p_value == 1) == (groups, groups < 3)
+
+
 def test_nodes_of_few_of_many_strata_are_expected_in_these_alone() -> None:
     random = Random(4)
     labels, categories = dict[str, frozenset[str]](), dict[str, tuple[str | None, ...]]()
