@@ -291,6 +291,21 @@ def test_the_files_and_manifests_of_a_comparison(small: Path, tmp_path: Path) ->
             assert digest == sha256((out / name).read_bytes())
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "predictions"),
+    [("", "_modelled", "only_new"), ("_modelled", "", "only_old")],
+)
+def test_a_model_in_one_run_alone_is_told(
+    small: Path, old: str, new: str, predictions: str
+) -> None:
+    model = compared(small, f"first{old}", f"second{new}").model
+
+    assert model is not None
+    assert model.predictions == predictions
+    assert model.metrics.is_empty()
+    assert model.confusions.is_empty()
+
+
 def test_metrics_of_two_models_are_those_of_the_runs(small: Path) -> None:
     runs = [audit.read_run(small / f"{name}_modelled") for name in ("first", "second")]
     model = audit.compare_runs(*runs).model

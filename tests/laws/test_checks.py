@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -495,7 +496,6 @@ BODIES = {
     "a pair that is expected": body(
         6, 900, (70, ("A11", "B11")), expected=[{"nodes": ("A11", "B11"), "source": "A book."}]
     ),
-    "a site is a stratum already": body(7, 900, aged=("A11", "B11", "C11"), strata=["age"]),
     "nodes used as one": body(8, 500, *((40, ("A11", "B11")),) * 3, (60, ("D01", "D02"))),
 }
 
@@ -542,3 +542,46 @@ TOGETHER = {
 @pytest.mark.parametrize("world", TOGETHER.values(), ids=TOGETHER)
 def test_nodes_that_are_used_as_one_are_told_as_a_search_finds_them(world: World) -> None:
     holds(world)
+
+
+@pytest.mark.parametrize(
+    ("sexes", "ages"),
+    [
+        (("F", "M"), ("30", "old")),
+        (("F", "M"), ("30", "-1")),
+        (("F", "M"), ("30", "inf")),
+        (("F", "M"), (None, None)),
+        (("x", "y"), ("30", "40")),
+        ((None, None), ("30", "40")),
+    ],
+)
+def test_columns_of_persons_that_say_nothing_of_them_are_refused(sexes: Any, ages: Any) -> None:
+    person = {"sex": "sex", "female": "F", "male": "M", "age": "age"}
+    each = zip(sexes, ages, strict=True)
+    some = [(1, ["A1x"], {"sex": sex, "age": age}) for sex, age in each]
+    with pytest.raises(audit.AuditError):
+        audited(of(*some, person=person))
+
+
+RATED = {
+    "record_cap": AT_A_BOUNDARY["exactly the ratio of a cap"],
+    "sibling_shift": AT_A_BOUNDARY["thirty below a parent"],
+    "group_confined": AT_A_BOUNDARY["a node of one site"],
+    "residual_overuse": AT_A_BOUNDARY["twenty-nine catch-alls"],
+}
+
+
+@pytest.mark.parametrize(("check", "world"), RATED.items(), ids=RATED)
+def test_what_is_just_at_the_false_discovery_rate_is_told(check: str, world: World) -> None:
+    def found(rate: float) -> dict[str, float]:
+        stated = {"false_discovery_rate": {"value": rate, "reason": "R."}}
+        result = audited(replace(world, policy=dict(world.policy) | stated))
+        return {
+            id_: one["evidence"]["q_value"] for id_, one in told(result, check)["findings"].items()
+        }
+
+    first = found(0.05)
+    q_value = max(first.values())
+    assert found(q_value) == first
+    below = found(math.nextafter(q_value, 0))
+    assert below == {id_: q for id_, q in first.items() if q < q_value}

@@ -93,9 +93,14 @@ def rows(table: str, **times: int) -> list[Row]:
     ]
 
 
+def dotted(table: str, labels: list[str]) -> list[Row]:
+    """A record of each label."""
+    return [(f"{table}{k}", table, label) for k, label in enumerate(labels)]
+
+
 WORLDS = {
-    "all kinds": drawn(1, 60),
-    "others": drawn(2, 80, [*DIAGNOSES[:10], "V236", "E8120", "29410"]),
+    "all kinds": drawn(1, 40),
+    "others": drawn(2, 50, [*DIAGNOSES[:10], "V236", "E8120", "29410"]),
     "no zero is left of a thousand; half is foreign": rows("diagnoses", _4019=997, _389=2, _42=1)
     + rows("procedures", _4019=5, _3893=5),
     "of fewer than a thousand; more than half is": rows("diagnoses", _4019=996, _389=2, _42=1)
@@ -104,6 +109,11 @@ WORLDS = {
     + rows("procedures", _25000=1, _9998=3, _3893=9),
     "two faults alike; fewer slips": rows("diagnoses", _7054=1, _4019=3, _42=1, _3893=1)
     + rows("procedures", _25000=1, _9998=2, _3893=9),
+    "with dots": dotted(
+        "diagnoses", ["8.45", "401.9", "42", "250.0", "8.8", "V10.3", "41.5", "3.5", "038.9"]
+    )
+    + dotted("procedures", ["38.93", "0.4", "3.5", "40.1", "8.1", "25.1", ".4"]),
+    "with decimals everywhere": dotted("diagnoses", ["42.0", "401.9", "486.0", "8.45", "V30.00"]),
     "the zero is surer": rows("diagnoses", _7054=1, _4019=3, _42=2, _3893=1),
     "the table is surer": rows("diagnoses", _7054=1, _4019=3, _42=1, _3893=2),
 }

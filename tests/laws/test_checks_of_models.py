@@ -9,7 +9,13 @@ import pytest
 
 from fixtures.audited_worlds import answered, chances, told
 from fixtures.searches import Record, Told, World
-from fixtures.searches_of_models import Answered, label_suspects, model_confuses, unknown_classes
+from fixtures.searches_of_models import (
+    Answered,
+    answers_told,
+    label_suspects,
+    model_confuses,
+    unknown_classes,
+)
 from tests.laws.test_checks import alike, said
 
 EDGES = (
@@ -30,7 +36,7 @@ def stray(times: int, leaves: Iterable[str] = LEAVES) -> list[Said]:
     return [(times, [a], [b]) for a in leaves for b in leaves if a != b]
 
 
-def model(*some: Said, groups: int = 0) -> Answered:
+def answering(*some: Said, groups: int = 0) -> Answered:
     """So many instances that are labelled and answered so, some of one group."""
     each = [(tuple(labels), tuple(own)) for times, labels, own in some for _ in range(times)]
     records = tuple(
@@ -42,40 +48,50 @@ def model(*some: Said, groups: int = 0) -> Answered:
 
 
 TO_CAR = [(22, [leaf], ["car"]) for leaf in ("cat", "dog", "saw", "cup")]
+STRAY = [*right(60), *stray(2)]
 MODELS = {
-    "two taken for each other": model(*right(60), *stray(2), (30, ["cat"], ["saw"]), (20, ["saw"],
-        ["cat"])),
-    "siblings, both ways alike": model(*right(60), *stray(2), (20, ["cat"], ["dog"]), (20, ["dog"],
-        ["cat"])),
-    "siblings, one way": model(*right(60), *stray(2), (40, ["cat"], ["dog"])),
-    "an answer for many": model(*right(60), *stray(2), *TO_CAR),
-    "an answer for two": model(*right(60), *stray(2), *TO_CAR[:2]),
-    "an answer for one above all": model(*right(60), *stray(2), *TO_CAR, (90, ["cat"], ["car"])),
-    "groups": model(*right(60), *stray(2), *TO_CAR, (30, ["hen"], ["pen"]), groups=3),
-    "above and below": model(*right(40), *stray(2), (20, ["kitten"], ["cat"]), (20, ["cat"],
-        ["kitten", "saw"])),
-    "several labels": model(*right(40), *stray(1), (30, ["cat", "saw"], ["cat", "car"]), (9, ["cat",
-        "dog"], ["cow"])),
-    "mistakes of three labels": model(*right(9), *stray(5, LEAVES[:3])),
-    "mistakes of four labels": model(*right(9), *stray(5, LEAVES[:4]), (30, ["cat"], ["dog"])),
-    "two labels in use": model(*right(9, LEAVES[:2]), *stray(5, LEAVES[:2])),
-    "no mistake": model(*right(9)),
-    "classes that are no nodes": model(*right(9), (4, ["cat"], ["lion", "cat"]), (2, ["dog"],
-        ["wolf"])),
-}  # fmt: skip
+    "two taken for each other": answering(*STRAY, (30, ["cat"], ["saw"]), (20, ["saw"], ["cat"])),
+    "siblings, both ways": answering(*STRAY, (20, ["cat"], ["dog"]), (20, ["dog"], ["cat"])),
+    "siblings, one way": answering(*STRAY, (40, ["cat"], ["dog"])),
+    "an answer for many": answering(*STRAY, *TO_CAR),
+    "an answer for two": answering(*STRAY, *TO_CAR[:2]),
+    "an answer for one above all": answering(*STRAY, *TO_CAR, (90, ["cat"], ["car"])),
+    "groups": answering(*STRAY, *TO_CAR, (30, ["hen"], ["pen"]), groups=3),
+    "above and below": answering(
+        *STRAY, (20, ["kitten"], ["cat"]), (20, ["cat"], ["kitten", "saw"])
+    ),
+    "several labels": answering(
+        *right(40), *stray(1), (30, ["cat", "saw"], ["cat", "car"]), (9, ["cat", "dog"], ["cow"])
+    ),
+    "mistakes of three labels": answering(*right(9), *stray(5, LEAVES[:3])),
+    "mistakes of four": answering(*right(9), *stray(5, LEAVES[:4]), (30, ["cat"], ["dog"])),
+    "two labels in use": answering(*right(9, LEAVES[:2]), *stray(5, LEAVES[:2])),
+    "no mistake": answering(*right(9)),
+    "classes that are no nodes": answering(
+        *right(9), (4, ["cat"], ["lion", "cat"]), (2, ["dog"], ["wolf"])
+    ),
+}
 
 
 @pytest.mark.parametrize("given", MODELS.values(), ids=MODELS)
 def test_what_a_model_confuses_is_what_a_search_finds(given: Answered) -> None:
     result = answered(given.world, given.answers)
     known = {
-        i: {n: s for n, s in own.items() if n in given.world.up} for i, own in given.answers.items()
+        i: {n: score for n, score in own.items() if n in given.world.up}
+        for i, own in given.answers.items()
     }
-    wanted = said(
-        "model_confuses", model_confuses(replace(given, answers=known, by_chance=chances(result)))
-    )
+    model = replace(given, answers=known, by_chance=chances(result))
+    searched = model_confuses(model)
+    wanted = said("model_confuses", searched)
     found = told(result, "model_confuses")
     assert alike(found, wanted), (found, wanted)
+    assert result.model is not None
+    pairs = [(one["excess"], one["a"], one["b"]) for one in result.model.exchanged_pairs]
+    assert pairs == sorted(pairs, key=lambda one: (-one[0], *one[1:]))
+    if searched.applies:
+        names = ("node", "falsely", "missed", "hits", "answers", "labelled")
+        rows = [{name: one[name] for name in names} for one in result.model.answers]
+        assert rows == answers_told(model)
     classes = unknown_classes(given.answers, given.world)
     wanted = said("unknown_code", Told(len(given.world.rows), [classes] if classes else []))
     assert alike(told(result, "unknown_code"), wanted)
@@ -108,3 +124,10 @@ def test_the_labels_that_scores_contradict_are_those_of_a_search(given: Answered
     wanted = said("label_suspects", Told(5, [*label_suspects(given)]))
     found = told(result, "label_suspects")
     assert alike(found, wanted), (found, wanted)
+
+
+def test_scores_that_are_all_one_contradict_no_label() -> None:
+    each = {f"i{k}": {leaf: 1.0} for k, leaf in enumerate((*LEAVES, *LEAVES[:3]))}
+    records = tuple(Record(i, ("cat",)) for i in each)
+    found = told(answered(World(EDGES, records), each, sets=False), "label_suspects")
+    assert (found["applies"], found["denominator"], found["findings"]) == (False, 0, {})

@@ -19,6 +19,7 @@ from fixtures import brute_force as plain
 from fixtures import brute_force_counts as counts
 from fixtures import brute_force_metrics as places
 from fixtures.brute_force import Pair, Parents, carried
+from fixtures.examples import examples
 from fixtures.planted_pairs import planted
 from fixtures.small_worlds import ODD, ROOT, World, label_worlds, shuffled
 
@@ -172,6 +173,7 @@ def test_in_each_reading_of_an_aggregated_value_confusion_is_of_these_values(
         assert row["confusion"] * len(values) == pytest.approx(math.fsum(terms), **TO_1E12)
 
 
+@examples(25)
 @given(label_worlds(), st.randoms(use_true_random=False))
 def test_other_names_and_another_order_permute_all_counts(world: World, random: Random) -> None:
     node, instance = shuffled(random, world.nodes), shuffled(random, world.rows)
@@ -191,6 +193,7 @@ def test_other_names_and_another_order_permute_all_counts(world: World, random: 
             assert row[name] == moved[row["node"]][name]
 
 
+@examples(25)
 @given(label_worlds(), st.data())
 def test_an_unused_leaf_changes_no_count_of_another_node(world: World, data: st.DataObject) -> None:
     leaf = data.draw(st.sampled_from(sorted({*ODD, "!"} - {*world.nodes})))

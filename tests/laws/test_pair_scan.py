@@ -19,6 +19,7 @@ import audit
 from fixtures import brute_force_scan as oracle
 from fixtures.brute_force import Pair, above
 from fixtures.brute_force_strata import cut_points
+from fixtures.examples import examples
 from fixtures.planted_pairs import COLUMNS, Planted, planted
 from fixtures.small_worlds import shuffled
 
@@ -245,6 +246,7 @@ def same_but_for_names(before: Planted, after: Planted, node: Mapping[str, str])
                 assert value == (close(own[name]) if isinstance(own[name], float) else own[name])
 
 
+@examples(25)
 @given(releases(), st.randoms(use_true_random=False))
 def test_names_in_the_same_order_and_another_order_of_records_change_nothing(
     release: Planted, random: Random
@@ -255,6 +257,7 @@ def test_names_in_the_same_order_and_another_order_of_records_change_nothing(
     same_but_for_names(release, renamed, node)
 
 
+@examples(25)
 @given(st.integers(0, 2**32), st.randoms(use_true_random=False))
 def test_other_names_of_a_tree_permute_all_that_no_tie_decides(seed: int, random: Random) -> None:
     release = planted(seed, tree=True, **SMALL)
@@ -300,6 +303,33 @@ def test_a_pair_is_judged_from_the_least_number_of_records_and_never_below(times
     release = two_sides(*BESIDE, (times, "a0 b0"))
     compare(release, oracle.Limits(5, 1.5, 0.9))
     compare(replace(release, groups=dict.fromkeys(("i0000", "i0001"), "g")), oracle.Limits(5))
+
+
+@pytest.mark.parametrize("groups", [1, 2, 17])
+def test_a_pair_of_few_groups_is_no_excess_however_many_records_it_has(groups: int) -> None:
+    release = two_sides(*BESIDE, (36, "a0 b0"))
+    last = sorted(release.labels)[-36:]
+    grouped = replace(release, groups={name: f"g{n % groups}" for n, name in enumerate(last)})
+    own = compare(grouped, oracle.Limits(5, 1.5, 0.9)).family["a0", "b0"]
+
+    assert (own.groups, own.p_value == 1) == (groups, groups < 3)
+
+
+def test_nodes_of_few_of_many_strata_are_expected_in_these_alone() -> None:
+    random = Random(4)
+    labels, categories = dict[str, frozenset[str]](), dict[str, tuple[str | None, ...]]()
+    edges = {(side, "root") for side in "ab"}
+    for site in range(16):
+        own = [f"{side}{site:02}.{n}" for side in "ab" for n in range(3)]
+        edges |= {(leaf, leaf[0]) for leaf in own}
+        for record in range(14):
+            name = f"i{site:02}-{record:02}"
+            some = random.sample(own, 2 + record % 2)
+            labels[name] = frozenset({*some, *own[::3]} if record < 4 else some)
+            categories[name] = f"site {site:02}", "1"
+    release = Planted(frozenset(edges), labels, categories=categories)
+
+    assert len(compare(release, oracle.Limits(3, 1.05, 0.9)).release.strata) == 16
 
 
 def test_groups_of_one_record_each_change_nothing() -> None:

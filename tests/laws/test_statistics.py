@@ -17,7 +17,6 @@ from scipy.stats import t as student
 
 import audit
 from fixtures import brute_force as plain
-from fixtures import brute_force_counts as counts
 from fixtures.brute_force_metrics import depth
 from fixtures.brute_force_shares import Share, newcombe, q_values
 from fixtures.small_worlds import World, label_worlds, tree_of
@@ -281,7 +280,7 @@ def drifting(seed: int, *, values: str, groups: int, instances: int = 150) -> Wo
 def drift_rows(world: World, values: str) -> dict[tuple[str, str], dict[str, Any]]:
     sites, parents, group = world.columns["site"], world.parents, world.groups or {}
     carrying = {
-        node: {i for i, own in world.labels.items() if node in counts.carried(parents, own)}
+        node: {i for i, own in world.labels.items() if node in plain.carried(parents, own)}
         for node in parents
     }
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -370,6 +369,22 @@ def test_the_use_of_nodes_by_the_values_of_a_column_is_compared_as_stated(
         own = {i for i, value in world.columns["site"].items() if value == row["value"]}
         labels = sum(len(world.labels[i]) for i in own)
         assert (row["instances"], row["labels"]) == (len(own), labels)
+
+
+def test_counts_of_the_values_of_a_column_add_up_over_instances_with_the_same_labels() -> None:
+    world = drifting(11, values="abc", groups=0)
+    result = world.audited(audit.Policy(drift=("site",)))
+    part: Any = next(one for one in result.parts if "value_cells" in one.tables())
+    cells = part.cells.to_dicts()
+    carrying = {i: sorted(plain.carried(world.parents, own)) for i, own in world.labels.items()}
+    found = [(*cell["values"], cell["held"], cell["nodes"], cell["labels"]) for cell in cells]
+    wanted = [
+        (world.columns["site"].get(i), sorted(own), carrying[i], len(own))
+        for i, own in world.labels.items()
+    ]
+    assert len(found) == len({str(one) for one in found})
+    times = {str(one): cell["instances"] for one, cell in zip(found, cells, strict=True)}
+    assert times == {str(one): list(map(str, wanted)).count(str(one)) for one in wanted}
 
 
 def depths(random: Random, instances: int, cut: float, groups: int) -> World:
