@@ -61,7 +61,6 @@ class ComparisonReport:
     measures: Table | None
     measures_changed: str
     node_totals: Mapping[str, str]
-    exchanges: Table | None
     nodes: Table | None
     figure: Figure | None
     pair_totals: Mapping[str, str]
@@ -106,7 +105,6 @@ def build(shared: Mapping[str, Any], imprints: Imprints) -> ComparisonReport:
         measures=metric_changes_table(shared.get("measures", ()), id_="measure-change-table"),
         measures_changed=_measures_changed(shared),
         node_totals=_numbers(shared["nodes"]),
-        exchanges=tables.exchanges_table(shared["exchanges"]["rows"]),
         nodes=tables.nodes_table(shared["nodes"]["rows"]),
         figure=changes_figure(shared["nodes"]["rows"]),
         pair_totals=_numbers(shared["pairs"]),

@@ -121,7 +121,7 @@ class Differences:
         runs = (self.of, self.less) if self.of_is_old else (self.less, self.of)
         old, new = map(Release, runs)
         same = same_data(self.of, self.less)
-        table, _ = judged_nodes(old, new, common_nodes(old, new), same_data=same)
+        table = judged_nodes(old, new, common_nodes(old, new), same_data=same)
         return {row["node"]: row for row in table.iter_rows(named=True)}
 
 
