@@ -185,22 +185,6 @@ def edits_table(rows: Rows) -> Table | None:
     )
 
 
-def restated_table(rows: Rows) -> Table | None:
-    """Nodes that have other nodes below them now; None without any."""
-    return optional_table(
-        "restated-table",
-        "Counts of OLD under NEW’s hierarchy",
-        rows,
-        nodes("Node"),
-        numbers("OLD as counted", "support_old"),
-        written(
-            "OLD under NEW’s hierarchy",
-            lambda row: _bounds(row["restated_low"], row["restated_high"]),
-        ),
-        numbers("NEW", "support_new"),
-    )
-
-
 def checks_table(checks: Rows) -> Table:
     """Every check that applies to one of the releases, in both."""
     return table(
@@ -304,7 +288,3 @@ def _nodes_cell(ids: Sequence[str]) -> Cell:
 def _support(row: Mapping[str, Any], absent_of: str, field: str) -> str:
     """The count in one of the runs; a dash for the edit by which that run lacks the node."""
     return UNDEFINED if row["edit"] == absent_of else number(row[field])
-
-
-def _bounds(low: int | None, high: int | None) -> str:
-    return number(low) if low == high else span(number(low), number(high))

@@ -78,13 +78,11 @@ class Comparison:
         """Changes of all nodes that both hierarchies have and a run uses, a row a node.
 
         ``node, title, depth, branch``; ``support_old, support_new`` (instances) and ``rate_old,
-        rate_new`` (their shares of all instances); ``restated_low, restated_high`` bound how many
-        of OLD would carry the node under NEW's hierarchy: ``rate_old`` is of this number, and it
-        and what follows are null where the two differ. ``difference`` is new less old, with its 95
-        % interval ``low, high``; ``odds_ratio`` new over old; ``p_value`` of the node alone,
-        ``q_value`` after Benjamini and Hochberg over all tested; ``changed`` says whether it counts
-        as a change. With groups these are of the means of the groups' shares, ``mean_old,
-        mean_new``, null without.
+        rate_new`` (their shares of all instances). ``difference`` is new less old, with its 95 %
+        interval ``low, high``: null, as what follows, where other nodes are below in NEW;
+        ``odds_ratio`` new over old; ``p_value`` of the node alone, ``q_value`` after Benjamini and
+        Hochberg over all tested; ``changed`` says whether it counts as a change. With groups these
+        are of the means of the groups' shares, ``mean_old, mean_new``, null without.
         """
         return self.node_changes.table
 
@@ -163,7 +161,6 @@ class Comparison:
                 "changed": self._totals["pairs"],
                 "rows": view.pairs(),
             },
-            "restated": {"total": self._restated, "rows": view.restated()},
             "edits": {"totals": self._edit_totals(), "rows": view.edits()},
             "checks": [view.check(check) for check in self.checks],
             "model": self._shared_model(),
@@ -197,17 +194,10 @@ class Comparison:
             return None
         return SharedModel(self.old, self.new, self.model, self.min_cell).view()
 
-    @property
-    def _restated(self) -> int:
-        low, high = pl.col("restated_low"), pl.col("restated_high")
-        old = pl.col("support_old")
-        return len(self.nodes.filter((low != old) | (high != old)))
-
     def _node_totals(self) -> dict[str, int]:
-        unknown = self.nodes.filter(pl.col("restated_low") != pl.col("restated_high"))
         return {
             "compared": len(self.nodes),
-            "not_comparable": len(unknown),
+            "not_comparable": self.nodes["difference"].null_count(),
             "family": self.node_changes.family,
             "changed": self._totals["nodes"],
         }

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.base.dag import BoolArray, FloatArray
 from audit.runs.compare.counts import FALSE_DISCOVERY_RATE, Counts, by_group, q_values
-from audit.runs.compare.edits import Common, Release, restated
+from audit.runs.compare.edits import Common, Release
 
 _RATE = FALSE_DISCOVERY_RATE.value
 
@@ -39,13 +39,11 @@ def judged_nodes(old: Release, new: Release, common: Common, *, same_data: bool)
     Arguments and columns as in `node_changes`; nodes that are not in use have a row too. The root
     never changes.
     """
-    low, high = restated(old, common)
-    support_new = new.numbers(common.nodes, "support").astype(np.int64)
-    comparable = np.asarray(low == high)
-    counts = shown = Counts(low, old.instances, support_new, new.instances, same_data)
+    supports = [one.numbers(common.nodes, "support").astype(np.int64) for one in (old, new)]
+    comparable = common.as_it_is
+    counts = shown = Counts(supports[0], old.instances, supports[1], new.instances, same_data)
     grouped = old.grouped or new.grouped
     if grouped:
-        comparable &= common.as_it_is
         sums = (release.group_sums(common.nodes) for release in (old, new))
         counts = by_group(*sums, same_data=same_data)
     tested = comparable & counts.tested
@@ -55,7 +53,7 @@ def judged_nodes(old: Release, new: Release, common: Common, *, same_data: bool)
     else:
         changed = tested & counts.large & (np.nan_to_num(q_value, nan=1.0) <= _RATE)
     changed &= np.array([node != new.root for node in common.nodes], np.bool_)
-    table = _table(old, new, common, (low, high), shown, counts, comparable, q_value, tested)
+    table = _table(new, common, shown, counts, q_value, tested)
     means = (counts.old / counts.n_old, counts.new / counts.n_new)
     for name, mean in zip(("mean_old", "mean_new"), means, strict=True):
         table = table.with_columns(_null_unless(comparable & grouped, name, mean))
@@ -63,13 +61,10 @@ def judged_nodes(old: Release, new: Release, common: Common, *, same_data: bool)
 
 
 def _table(
-    old: Release,
     new: Release,
     common: Common,
-    bounds: tuple[IntArray, IntArray],
     shown: Counts,
     counts: Counts,
-    comparable: BoolArray,
     q_value: FloatArray,
     tested: BoolArray,
 ) -> pl.DataFrame:
@@ -80,12 +75,11 @@ def _table(
         maintain_order="left",
     )
     low, high = counts.interval
+    comparable = common.as_it_is
     return described.with_columns(
-        pl.Series("support_old", old.numbers(common.nodes, "support").astype(np.int64)),
+        pl.Series("support_old", shown.old),
         pl.Series("support_new", shown.new),
-        pl.Series("restated_low", bounds[0]),
-        pl.Series("restated_high", bounds[1]),
-        _null_unless(comparable, "rate_old", shown.old / shown.n_old),
+        pl.Series("rate_old", shown.old / shown.n_old),
         pl.Series("rate_new", shown.new / shown.n_new),
         _null_unless(comparable, "difference", counts.difference),
         _null_unless(comparable, "low", low),

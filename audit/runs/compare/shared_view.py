@@ -54,7 +54,6 @@ class SharedView:
         self._nodes = _ranked(nodes, "node")
         self._pairs = _ranked(pairs, "a", "b")
         self._edits = list(edits.head(SHOWN_EDITS).iter_rows(named=True))
-        self._restated = list(_restated(nodes).head(SHOWN).iter_rows(named=True))
         self._told = {
             check.name: [found for found in check.findings if found.change in TOLD][:SHOWN]
             for check in checks
@@ -68,10 +67,6 @@ class SharedView:
     def pairs(self) -> list[_Row]:
         """The changed pairs with the greatest differences."""
         return withheld_last(map(self._pair, self._pairs), "difference", "a", "b")
-
-    def restated(self) -> list[_Row]:
-        """Nodes whose count in OLD is another under NEW's hierarchy, the largest effect first."""
-        return withheld_last(map(self._restated_node, self._restated), "restated_low", "node")
 
     def edits(self) -> list[_Row]:
         """The first edits, in the order of the table."""
@@ -96,7 +91,7 @@ class SharedView:
         it tells or withholds here too.
         """
         when = ("old", "new")[side]
-        rows = (*self._nodes, *self._restated, *self._edits)
+        rows = (*self._nodes, *self._edits)
         counts = {carried(row["node"]): row[f"support_{when}"] for row in rows}
         apart = [row for row in self._pairs if row["relation"] != "overlap"]
         counts |= {_both(row): row[f"joint_{when}"] for row in apart}
@@ -125,21 +120,13 @@ class SharedView:
         return dict(zip(names, shown, strict=True))
 
     def _node(self, row: _Row) -> _Row:
-        supports, hidden = self._supports(row), self._hidden(row)
+        supports = self._supports(row)
+        hidden = _bounded(*supports.values()) or self._few_groups(row)
         return {
             **{name: row[name] for name in ("node", "title", "branch")},
             **supports,
             **_measured(row, ("rate_old", "rate_new", *_COMMON), hidden=hidden),
         }
-
-    def _hidden(self, row: _Row) -> bool:
-        """Whether shares of a node would tell a small count of instances or of groups."""
-        n = self._sizes[0]
-        return (
-            _bounded(*self._supports(row).values())
-            or self._differ_little(row["support_old"], row["restated_low"], n, n)
-            or self._few_groups(row)
-        )
 
     def _few_groups(self, row: _Row) -> bool:
         """Whether the means of groups tell as little as a few groups that carry something."""
@@ -184,20 +171,6 @@ class SharedView:
             "joint_new": new,
             **_measured(row, _COMMON, hidden=hidden),
             **_measured(row, _BEYOND_NODES, hidden=supports_hidden),
-        }
-
-    def _restated_node(self, row: _Row) -> _Row:
-        n, bounds = self._sizes[0], ("restated_low", "restated_high")
-        hidden = any(
-            self._differ_little(row["support_old"], row[bound], n, n)
-            or self._differ_little(row[bound], row["support_new"], *self._sizes)
-            for bound in bounds
-        )
-        return {
-            "node": row["node"],
-            "title": row["title"],
-            **self._supports(row),
-            **_measured(row, bounds, hidden=hidden),
         }
 
     def _finding(self, found: FindingChange) -> _Row:
@@ -261,13 +234,6 @@ def _stricter(one: Shown, other: Shown) -> Shown:
 def _bounded(*shown: Shown) -> bool:
     """Whether any count is shown as a bound."""
     return any(isinstance(one, str) for one in shown)
-
-
-def _restated(nodes: pl.DataFrame) -> pl.DataFrame:
-    """Nodes whose count in OLD is another under NEW's hierarchy, the largest effect first."""
-    bounds = pl.col("restated_low"), pl.col("restated_high")
-    effect = pl.max_horizontal(*((bound - pl.col("support_old")).abs() for bound in bounds))
-    return nodes.filter(effect > 0).sort(-effect, "node")
 
 
 def _both(row: _Row) -> Cell:
