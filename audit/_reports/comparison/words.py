@@ -90,10 +90,10 @@ _MODELS: Mapping[str, str] = {
 
 def _metrics(model: Mapping[str, Any], totals: Mapping[str, int]) -> str:
     """How many metrics and confused pairs changed, where both runs have a model."""
-    if model["interval"] == "none":
+    if model["predictions"] in ("only_old", "only_new"):
         return ""
     of = f" {totals['metrics']:,} of {counted(model['metrics']['total'], 'metric')}"
-    if model["interval"] != "paired":
+    if model["common"] is None:
         return f"{of} changed beyond chance."
     return f"{of} and {counted(totals['confusions'], 'confused pair')} changed beyond chance."
 
