@@ -25,7 +25,6 @@ _HIDDEN: _Row = dict.fromkeys(("new", "difference", "low", "high"))
 State: TypeAlias = Literal["same", "differ", "alike", "only_old", "only_new"]
 """Of the predictions: the same; different; not known to be the same, since files differ, although
 every number counted of them is equal; or in one run only."""
-Interval: TypeAlias = Literal["paired", "unpaired", "none"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +33,7 @@ class ModelChanges:
 
     Args:
         predictions: Whether the predictions are the same.
-        interval: ``paired`` if both runs keep instances and have some in common, else
-            ``unpaired``; ``none`` if only one run has predictions.
-        common: Instances with predictions in both runs; None if that is unknown.
+        common: Instances with predictions in both runs; None if they do not both keep some.
         scores_differ: Those of them with another score; None if that is unknown.
         answers_differ: Those of them with other predicted labels; None if that is unknown.
         metrics: ``name, scope, parameters`` (JSON), ``old, new, difference, low, high`` (null where
@@ -46,7 +43,6 @@ class ModelChanges:
     """
 
     predictions: State
-    interval: Interval
     common: int | None
     scores_differ: int | None
     answers_differ: int | None
@@ -79,7 +75,6 @@ class SharedModel:
         all_of_them = changes.metrics.filter(pl.col("scope") == ALL)
         return {
             "predictions": changes.predictions,
-            "interval": changes.interval,
             "common": changes.common,
             "scores_differ": self._part(changes.scores_differ),
             "answers_differ": self._part(changes.answers_differ),
@@ -155,7 +150,7 @@ class SharedModel:
 
     def _confusions(self) -> list[_Row]:
         changes = self._changes
-        tested = changes.interval == "paired"
+        tested = changes.common is not None
         rows = (changes.confusions_changed if tested else changes.confusions).head(SHOWN)
         few = self._labelled_by_few(rows)
         shown = (
@@ -283,7 +278,7 @@ class TwoModels:
         }
 
 
-_KEPT = ("predictions", "interval", "common", "scores_differ", "answers_differ", "family")
+_KEPT = ("predictions", "common", "scores_differ", "answers_differ", "family")
 _SIDES = {"old": "first", "new": "second"}
 
 

@@ -61,7 +61,6 @@ class ComparisonReport:
     measures: Table | None
     measures_changed: str
     node_totals: Mapping[str, str]
-    exchanges: Table | None
     nodes: Table | None
     figure: Figure | None
     pair_totals: Mapping[str, str]
@@ -71,8 +70,6 @@ class ComparisonReport:
     findings: Table | None
     edits: Table | None
     edits_not_shown: int
-    restated: Table | None
-    restated_not_shown: int
     terms: Table
     limits: tuple[str, ...]
 
@@ -91,7 +88,7 @@ def build(shared: Mapping[str, Any], imprints: Imprints) -> ComparisonReport:
     """Make the content of the report from the shared view and what both runs say of themselves."""
     tool = shared["identity"]["new"]["tool"]
     old, new = (one.printable() for one in imprints)
-    edits, restated, changes = shared["edits"], shared["restated"], shared.get("mended")
+    edits, changes = shared["edits"], shared.get("mended")
     return ComparisonReport(
         title=_title(shared["identity"], old, new),
         stated=_stated(shared, old, new),
@@ -106,7 +103,6 @@ def build(shared: Mapping[str, Any], imprints: Imprints) -> ComparisonReport:
         measures=metric_changes_table(shared.get("measures", ()), id_="measure-change-table"),
         measures_changed=_measures_changed(shared),
         node_totals=_numbers(shared["nodes"]),
-        exchanges=tables.exchanges_table(shared["exchanges"]["rows"]),
         nodes=tables.nodes_table(shared["nodes"]["rows"]),
         figure=changes_figure(shared["nodes"]["rows"]),
         pair_totals=_numbers(shared["pairs"]),
@@ -116,8 +112,6 @@ def build(shared: Mapping[str, Any], imprints: Imprints) -> ComparisonReport:
         findings=tables.findings_table(shared["checks"]),
         edits=tables.edits_table(edits["rows"]),
         edits_not_shown=sum(edits["totals"].values()) - len(edits["rows"]),
-        restated=tables.restated_table(restated["rows"]),
-        restated_not_shown=restated["total"] - len(restated["rows"]),
         terms=tables.terms_table(shared["terms"]),
         limits=limits(shared),
     )

@@ -23,15 +23,14 @@ _STATES: Mapping[str, str] = {
     "only_old": "OLD has predictions, NEW has none.",
     "only_new": "NEW has predictions, OLD has none.",
 }
-_INTERVALS: Mapping[str, str] = {
-    "paired": "Intervals are paired: {kept}each of 200 bootstrap replicates draws an instance, "
-    "or a group, equally often into both.",
-    "unpaired": "Intervals are unpaired, since the runs do not both keep instances that they have "
-    "in common. They take the runs as independent, so that they are too wide where both models "
-    "predicted the same instances, and changes of confused pairs cannot be tested. Runs made with "
-    "--keep-instances have paired intervals.",
-    "none": "There is nothing to compare the metrics with.",
-}
+_INTERVALS = (
+    "Intervals take the {called} as independent, so that they are too wide where both models "
+    "predicted the same instances."
+)
+_UNTESTED = (
+    "Changes of confused pairs are not tested: that takes instances that both runs keep "
+    "(--keep-instances)."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +41,14 @@ class Sides:
     names: tuple[str, str] = ("OLD", "NEW")
     called: str = "runs"
     both: str = "in both runs"
-    kept: str = "both runs keep their instances, and "
 
     def said(self, sentence: str) -> str:
         """A sentence on both."""
-        return sentence.format(called=self.called, both=self.both, kept=self.kept)
+        return sentence.format(called=self.called, both=self.both)
 
 
 RUNS = Sides()
-TWO = Sides(("first", "second"), ("first", "second"), "models", "of both", "")
+TWO = Sides(("first", "second"), ("first", "second"), "models", "of both")
 """Two models in one run; their names are those of their files."""
 
 
@@ -76,11 +74,11 @@ def models(model: Shared | None, sides: Sides = RUNS) -> Models | None:
     metrics, confusions = model["metrics"], model["confusions"]
     return Models(
         predictions=predictions_sentence(model, sides),
-        intervals=sides.said(_INTERVALS[model["interval"]]),
+        intervals=sides.said(_INTERVALS),
         metrics=metric_changes_table(metrics["rows"], sides),
         metrics_changed=f"Of {counted(metrics['total'], 'metric')} over all instances, the "
         f"intervals of {number(metrics['changed'])} do not hold 0.",
-        tested=_tested(confusions) if model["interval"] == "paired" else "",
+        tested=_UNTESTED if model["common"] is None else _tested(confusions),
         confusions=confusion_changes_table(confusions["rows"], sides),
     )
 

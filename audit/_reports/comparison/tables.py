@@ -13,7 +13,6 @@ from audit._reports.comparison.words import (
     CHANGE_TONE,
     EDIT,
     chance,
-    exchange_sentence,
     times,
 )
 from audit._reports.words.parts import (
@@ -101,47 +100,19 @@ def identity_table(shared: Mapping[str, Any]) -> Table:
     )
 
 
-def exchanges_table(rows: Rows) -> Table | None:
-    """Siblings that stand for each other, the most instances first; None without any."""
-    return optional_table(
-        "exchange-change-table",
-        "Siblings of which one is used for the other, the most instances first",
-        rows,
-        texts("Below", _exchange),
-        texts("Used less", lambda row: node_list([{**n, "id": n["node"]} for n in row["from"]])),
-        texts("Used more", lambda row: node_list([{**n, "id": n["node"]} for n in row["to"]])),
-        numbers("Of the instances", "moved", percent),
-        written("q-value", lambda row: chance(row["q_value"])),
-    )
-
-
-def _exchange(row: Shared) -> Unfolding:
-    return Unfolding(Node(row["parent"], row["title"] or ""), exchange_sentence(row))
-
-
 def nodes_table(rows: Rows) -> Table | None:
     """Nodes whose use changed, the greatest difference first; None without any."""
     return optional_table(
         "node-table",
         "Nodes whose use changed, the greatest difference first",
         rows,
-        texts("Node", _with_what_it_stands_for),
+        nodes("Node"),
         written("Before", lambda row: _share_and_count(row, "rate_old", "support_old")),
         written("After", lambda row: _share_and_count(row, "rate_new", "support_new")),
         *_differences(rows),
         written("Odds", lambda row: times(row["odds_ratio"])),
         written("q-value", lambda row: chance(row["q_value"])),
     )
-
-
-def _with_what_it_stands_for(row: Shared) -> Cell:
-    node = Node(row["node"], row["title"] or "")
-    if not row["with_it"]:
-        return node
-    others = counted(row["with_it"], "node")
-    if row["whole_branch"]:
-        return Unfolding(node, f"The branch as a whole: {others} below it changed by its factor.")
-    return Unfolding(node, f"It stands for {others} above or below it that changed with it.")
 
 
 def _share_and_count(row: Shared, share: str, count: str) -> Cell:
@@ -211,22 +182,6 @@ def edits_table(rows: Rows) -> Table | None:
         texts("Counted at", lambda row: _nodes_cell(row["counted_at"])),
         written("OLD", lambda row: _support(row, "added", "support_old")),
         written("NEW", lambda row: _support(row, "removed", "support_new")),
-    )
-
-
-def restated_table(rows: Rows) -> Table | None:
-    """Nodes that have other nodes below them now; None without any."""
-    return optional_table(
-        "restated-table",
-        "Counts of OLD under NEW’s hierarchy",
-        rows,
-        nodes("Node"),
-        numbers("OLD as counted", "support_old"),
-        written(
-            "OLD under NEW’s hierarchy",
-            lambda row: _bounds(row["restated_low"], row["restated_high"]),
-        ),
-        numbers("NEW", "support_new"),
     )
 
 
@@ -333,7 +288,3 @@ def _nodes_cell(ids: Sequence[str]) -> Cell:
 def _support(row: Mapping[str, Any], absent_of: str, field: str) -> str:
     """The count in one of the runs; a dash for the edit by which that run lacks the node."""
     return UNDEFINED if row["edit"] == absent_of else number(row[field])
-
-
-def _bounds(low: int | None, high: int | None) -> str:
-    return number(low) if low == high else span(number(low), number(high))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from audit._reports.words.parts import Badge, Node, Verdict
-from audit._reports.words.words import counted, listed, percent
+from audit._reports.words.parts import Badge, Verdict
+from audit._reports.words.words import counted, listed
 
 EDIT: Mapping[str, str] = {
     "added": "added",
@@ -61,10 +61,7 @@ def _sentence(shared: Mapping[str, Any]) -> str:
     differ = f"Different in the two runs: {listed(changed)}. " if changed else ""
     use = (
         f"The use of {counted(totals['nodes'], 'node')} and {counted(totals['pairs'], 'pair')} "
-        f"changed, {counted(totals['exchanges'], 'group')} of siblings stand for each other"
-        if totals["exchanges"]
-        else f"The use of {counted(totals['nodes'], 'node')} and "
-        f"{counted(totals['pairs'], 'pair')} changed"
+        "changed"
     )
     found = [
         f"{sum(check['changes'][change] for check in shared['checks']):,} {CHANGE[change]}"
@@ -93,24 +90,12 @@ _MODELS: Mapping[str, str] = {
 
 def _metrics(model: Mapping[str, Any], totals: Mapping[str, int]) -> str:
     """How many metrics and confused pairs changed, where both runs have a model."""
-    if model["interval"] == "none":
+    if model["predictions"] in ("only_old", "only_new"):
         return ""
     of = f" {totals['metrics']:,} of {counted(model['metrics']['total'], 'metric')}"
-    if model["interval"] != "paired":
+    if model["common"] is None:
         return f"{of} changed beyond chance."
     return f"{of} and {counted(totals['confusions'], 'confused pair')} changed beyond chance."
-
-
-def exchange_sentence(row: Mapping[str, Any]) -> str:
-    """What went from which children of a node to which, while the node did not change."""
-    less, more = (
-        listed([Node(one["node"], one["title"] or "").text for one in row[side]])
-        for side in ("from", "to")
-    )
-    part = "a part" if row["moved"] is None else percent(row["moved"])
-    parent = Node(row["parent"], row["title"] or "").text
-    went = f"{part} of the instances went from {less} to {more}"
-    return f"Below {parent}, {went}; {parent} did not change."
 
 
 def times(ratio: float | None) -> str:
@@ -146,9 +131,6 @@ def limits(shared: Mapping[str, Any]) -> tuple[str, ...]:
         "Pairs are compared only where both of their nodes have the same nodes below them in both "
         "hierarchies, and ancestor pairs are left out.",
         "A pair with a node that one release does not use cannot be judged beyond its nodes.",
-        "Siblings are said to stand for each other where one lost what the other gained and their "
-        "parent did not change. Two changes of about the same size that have nothing to do with "
-        "each other look the same.",
         "A finding that is reported only beyond a limit, and has no number in one run, cannot be "
         "tested: it is counted as at the limit in one of the two.",
     ]

@@ -176,18 +176,13 @@ class Stream:
 
     def compute(self) -> list[Estimate]:
         """Estimates of every metric in every scope, from all instances added so far."""
-        return [_estimate(found) for found in self.replicated()]
-
-    def replicated(self) -> list[Replicated]:
-        """Every metric in every scope, with the values of all replicates.
-
-        Two streams of one seed draw a unit that both have as often into each replicate, so that
-        differences of their replicates are those of pairs.
-        """
-        found: list[Replicated] = []
-        for measure, start, end in zip(self.measures, self._ends, self._ends[1:], strict=False):
-            found += replicated(measure, self._tally, slice(start, end))
-        return found
+        return [
+            _estimate(name, scope, measure.parameters, values[:, i], int(n[0, i]))
+            for measure, start, end in zip(self.measures, self._ends, self._ends[1:], strict=False)
+            for name, (values, n) in measure.compute(self._tally.sums[..., start:end]).items()
+            for i, scope in enumerate(self._tally.scopes)
+            if measure.scoped or scope == ALL
+        ]
 
     def _members(self, batch: Batch) -> BoolArray:
         scopes = self._tally.scopes
@@ -197,40 +192,20 @@ class Stream:
         return members
 
 
-@dataclass(frozen=True, eq=False)
-class Replicated:
-    """One number of a metric in one scope, of the instances as they are and of each replicate."""
-
-    name: str
-    scope: str
-    parameters: Mapping[str, object]
-    values: FloatArray
-    """The value, then that of each replicate, shape (1 + replicates,); NaN where undefined."""
-    n: int
-    """The denominator of the share or mean, in instances."""
-
-
-def replicated(measure: Measure, tally: Tally, columns: slice = slice(None)) -> list[Replicated]:
-    """One metric in every scope, from its columns of a tally."""
-    return [
-        Replicated(name, scope, measure.parameters, value[:, i], int(n[0, i]))
-        for name, (value, n) in measure.compute(tally.sums[..., columns]).items()
-        for i, scope in enumerate(tally.scopes)
-        if measure.scoped or scope == ALL
-    ]
-
-
-def _estimate(found: Replicated) -> Estimate:
-    low, high = percentile_interval(found.values[1:])
-    defined = not np.isnan(found.values[0])
+def _estimate(
+    name: str, scope: str, parameters: Mapping[str, object], values: FloatArray, n: int
+) -> Estimate:
+    """A number from its value and that of each replicate, NaN where undefined."""
+    low, high = percentile_interval(values[1:])
+    defined = not np.isnan(values[0])
     return Estimate(
-        name=found.name,
-        scope=found.scope,
-        value=_defined(found.values[0]),
+        name=name,
+        scope=scope,
+        value=_defined(values[0]),
         low=_defined(float(low)) if defined else None,
         high=_defined(float(high)) if defined else None,
-        n=found.n,
-        parameters=found.parameters,
+        n=n,
+        parameters=parameters,
     )
 
 

@@ -223,7 +223,6 @@ def comparison_summary(shared: Mapping[str, Any]) -> Group:
     """Summary of a comparison: what changed between two runs, and why."""
     parts: list[RenderableType] = [*_causes(shared["causes"]), *_models(shared["model"])]
     parts += _measures(shared.get("measures", ()))
-    parts += _exchanges(shared["exchanges"]["rows"])
     nodes = [
         (row["node"], row["title"] or "", *_change_cells(row))
         for row in shared["nodes"]["rows"][:LARGEST]
@@ -247,7 +246,6 @@ def comparison_summary(shared: Mapping[str, Any]) -> Group:
     totals = shared["totals"]
     names = (
         "nodes",
-        "exchanges",
         "pairs",
         "edits",
         *(("metrics", "confusions") if shared["model"] else ()),
@@ -314,14 +312,6 @@ def _metric_changes(rows: Iterable[Sequence[object]]) -> Table:
     headings = ("metric", "OLD", "NEW", "difference", "95% interval")
     named = ((f"{name} {of}".strip(" –"), *numbers) for name, of, *numbers in rows)
     return filled(table(*headings, right=4), (tuple(map(str, row)) for row in named))
-
-
-def _exchanges(rows: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
-    """Siblings that stand for each other, a sentence each."""
-    from audit._reports.comparison.words import exchange_sentence
-
-    for row in rows[:LARGEST]:
-        yield Text(one_line(exchange_sentence(row)))
 
 
 def _change_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:

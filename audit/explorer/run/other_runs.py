@@ -91,8 +91,7 @@ class Differences:
             ``difference, low, high, q_value, changed`` as ``audit compare`` has them, null where
             the hierarchy was edited so that shares cannot be compared, and ``q_value`` null too
             where there is too little to test; ``same_data``, whether both runs counted the same
-            data; ``restated``, the instances of the earlier run under the later hierarchy where
-            these are others than were counted; ``of_groups``, whether the difference is one of the
+            data; ``of_groups``, whether the difference is one of the
             mean shares of groups. None where a run does not have the node.
         """
         row = self._rows.get(node)
@@ -102,8 +101,6 @@ class Differences:
         if self.of_is_old:
             turned = (None if one is None else -one for one in (difference, high, low))
             difference, low, high = turned
-        known = row["difference"] is not None
-        restated = known and row["restated_low"] != row["support_old"]
         return {
             "difference": difference,
             "low": low,
@@ -111,7 +108,6 @@ class Differences:
             "q_value": row["q_value"],
             "changed": row["changed"],
             "same_data": same_data(self.of, self.less),
-            "restated": row["restated_low"] if restated else None,
             "of_groups": row["mean_old"] is not None,
         }
 
@@ -121,7 +117,7 @@ class Differences:
         runs = (self.of, self.less) if self.of_is_old else (self.less, self.of)
         old, new = map(Release, runs)
         same = same_data(self.of, self.less)
-        table, _ = judged_nodes(old, new, common_nodes(old, new), same_data=same)
+        table = judged_nodes(old, new, common_nodes(old, new), same_data=same)
         return {row["node"]: row for row in table.iter_rows(named=True)}
 
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from audit._reports.comparison.history import SECTIONS
 from audit._reports.comparison.words import chance
 from audit._reports.words import metric_words
-from audit._reports.words.words import counted, printable, words
+from audit._reports.words.words import printable, words
 from audit.explorer.chapter_files import with_files
 from audit.explorer.run.opened_run import OpenedRun
 from audit.explorer.run.other_runs import Differences, RunsBeside
@@ -144,7 +144,9 @@ def _in_run(
             "difference_low": difference["low"],
             "difference_high": difference["high"],
             "changed": _changed(difference),
-            "remark": _restated(difference),
+            "remark": "the difference is of the mean shares of groups"
+            if difference["of_groups"]
+            else None,
         }
     return row
 
@@ -162,17 +164,6 @@ def _changed(difference: Mapping[str, Any]) -> str:
 
 def _yes(difference: Mapping[str, Any]) -> str:
     return "yes" if difference["changed"] else "no"
-
-
-def _restated(difference: Mapping[str, Any]) -> str | None:
-    if difference["of_groups"]:
-        return "the difference is of the mean shares of groups"
-    if difference["restated"] is None:
-        return None
-    return (
-        f"compared with the earlier run’s {counted(difference['restated'], 'instance')} under the "
-        "later hierarchy"
-    )
 
 
 PAGES = {"/history": history}

@@ -33,12 +33,12 @@ def same_data(old: AuditResult, new: AuditResult) -> bool:
 
 
 def causes(
-    old: AuditResult, new: AuditResult, edits: pl.DataFrame, restated: int, shared: SharedNodes
+    old: AuditResult, new: AuditResult, edits: pl.DataFrame, edited: int, shared: SharedNodes
 ) -> tuple[Cause, ...]:
     """All causes, changed or not."""
     sentences = {
         "data": _data(old, new),
-        "hierarchy": f"{_hierarchy(edits, restated)} {shared}.",
+        "hierarchy": f"{_hierarchy(edits, edited)} {shared}.",
         "normaliser": _inseparable("The normaliser", "code"),
         "tool": _inseparable("The version of the tool", "code and every rule"),
         "policy": "Findings were judged by two policies, so that one can be new or gone without "
@@ -88,7 +88,7 @@ def _data(old: AuditResult, new: AuditResult) -> str:
     )
 
 
-def _hierarchy(edits: pl.DataFrame, restated: int) -> str:
+def _hierarchy(edits: pl.DataFrame, edited: int) -> str:
     own = edits.filter(~pl.col("from_labels"))
     counts = Counter(own["edit"].to_list())
     words = {
@@ -106,10 +106,10 @@ def _hierarchy(edits: pl.DataFrame, restated: int) -> str:
     if placed:
         but = counted(placed, "unlisted codes") + " in only one of the runs"
         sentences[0] = sentences[0].removesuffix(".") + f", but for {but}."
-    if restated:
+    if edited:
         sentences.append(
-            f"Nodes with other nodes below them than before: {restated:,}; their counts in OLD are "
-            "restated under NEW's hierarchy as far as the tables allow."
+            f"Nodes with other nodes below them than before: {edited:,}; their counts are not "
+            "compared."
         )
     return " ".join(sentences)
 

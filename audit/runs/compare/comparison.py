@@ -78,15 +78,11 @@ class Comparison:
         """Changes of all nodes that both hierarchies have and a run uses, a row a node.
 
         ``node, title, depth, branch``; ``support_old, support_new`` (instances) and ``rate_old,
-        rate_new`` (their shares of all instances); ``restated_low, restated_high`` bound how many
-        of OLD would carry the node under NEW's hierarchy: ``rate_old`` is of this number, and it
-        and what follows are null where the two differ. ``difference`` is new less old, with its 95
-        % interval ``low, high``; ``odds_ratio`` new over old; ``p_value`` of the node alone,
-        ``q_value`` after Benjamini and Hochberg over all tested; ``changed`` says whether it counts
-        as a change. With groups these are of the means of the groups' shares, ``mean_old,
-        mean_new``, null without. ``folded_into`` is the node whose change explains this one. A
-        change that stands has a ``kind``: ``node``, ``branch`` or ``exchange``; an exchange has its
-        ``parent``, and the share of instances that ``moved``; its nodes are ``exchanged``.
+        rate_new`` (their shares of all instances). ``difference`` is new less old, with its 95 %
+        interval ``low, high``: null, as what follows, where other nodes are below in NEW;
+        ``odds_ratio`` new over old; ``p_value`` of the node alone, ``q_value`` after Benjamini and
+        Hochberg over all tested; ``changed`` says whether it counts as a change. With groups these
+        are of the means of the groups' shares, ``mean_old, mean_new``, null without.
         """
         return self.node_changes.table
 
@@ -98,9 +94,9 @@ class Comparison:
         that have no label below both, ``support_a_old`` and so on those of either node.
         ``mean_old`` to ``q_value`` and ``changed`` are as in ``nodes``. ``lift_change`` is the lift
         in NEW over that in OLD; ``nodes_p_value, nodes_q_value`` test whether it is 1, so that the
-        pair changed by more than its nodes did. ``folded_a, folded_b`` is the pair whose change
-        explains this one. Of changed pairs alone, ``ratio_old, ratio_new`` are the joint instances
-        over those that the length of records lets expect, and ``relation`` is given.
+        pair changed by more than its nodes did. Of changed pairs alone, ``ratio_old, ratio_new``
+        are the joint instances over those that the length of records lets expect, and ``relation``
+        is given.
         """
         return self.pair_changes.table
 
@@ -112,13 +108,10 @@ class Comparison:
 
     @cached_property
     def _totals(self) -> dict[str, int]:
-        standing = self.nodes.filter(pl.col("changed") & pl.col("folded_into").is_null())
-        pairs = self.pairs.filter(pl.col("changed") & pl.col("folded_a").is_null())
         return {
             "edits": int((~self.edits["from_labels"]).sum()),
-            "nodes": int((standing["kind"] != "exchange").sum()),
-            "exchanges": int((standing["kind"] == "exchange").sum()),
-            "pairs": len(pairs),
+            "nodes": int(self.nodes["changed"].sum()),
+            "pairs": int(self.pairs["changed"].sum()),
             "metrics": 0 if self.model is None else self.model.metrics_in_all_changed,
             "confusions": 0 if self.model is None else len(self.model.confusions_changed),
             **({"measures": sum(map(_apart, self.measures))} if self.measures else {}),
@@ -163,9 +156,11 @@ class Comparison:
             "changed": self.changed,
             "totals": self._totals,
             "nodes": {**self._node_totals(), "rows": view.nodes()},
-            "exchanges": {"total": self._totals["exchanges"], "rows": view.exchanges()},
-            "pairs": {**self._pair_totals(), "rows": view.pairs()},
-            "restated": {"total": self._restated, "rows": view.restated()},
+            "pairs": {
+                "family": self.pair_changes.family,
+                "changed": self._totals["pairs"],
+                "rows": view.pairs(),
+            },
             "edits": {"totals": self._edit_totals(), "rows": view.edits()},
             "checks": [view.check(check) for check in self.checks],
             "model": self._shared_model(),
@@ -199,29 +194,12 @@ class Comparison:
             return None
         return SharedModel(self.old, self.new, self.model, self.min_cell).view()
 
-    @property
-    def _restated(self) -> int:
-        low, high = pl.col("restated_low"), pl.col("restated_high")
-        old = pl.col("support_old")
-        return len(self.nodes.filter((low != old) | (high != old)))
-
     def _node_totals(self) -> dict[str, int]:
-        unknown = self.nodes.filter(pl.col("restated_low") != pl.col("restated_high"))
-        folded = self.nodes.filter(pl.col("folded_into").is_not_null())
         return {
             "compared": len(self.nodes),
-            "not_comparable": len(unknown),
+            "not_comparable": self.nodes["difference"].null_count(),
             "family": self.node_changes.family,
             "changed": self._totals["nodes"],
-            "folded": len(folded),
-        }
-
-    def _pair_totals(self) -> dict[str, int]:
-        folded = self.pairs.filter(pl.col("folded_a").is_not_null())
-        return {
-            "family": self.pair_changes.family,
-            "changed": self._totals["pairs"],
-            "folded": len(folded),
         }
 
     def _edit_totals(self) -> dict[str, int]:

@@ -12,9 +12,6 @@ import polars as pl
 from scipy.sparse import csc_array, csr_array
 from scipy.special import stdtr, stdtrit
 
-from audit.alignment.metrics.batch import moves_of
-from audit.alignment.metrics.measure import add_all, measures_of
-from audit.alignment.metrics.streaming import ALL, Replicated, Stream
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.errors import InputError
 from audit.base.schemas import schema
@@ -42,7 +39,7 @@ class KeptModel:
         hierarchy: Its hierarchy.
         ids: Ids of the instances with predictions, sorted; those without any label or score have
             no place, since the run keeps no row of them.
-        units: What is resampled of each: its group, else its id.
+        units: What is independent of each: its group, else its id.
         gold: Labels, 0/1, shape (n_instances, n_nodes).
         scores: Scores, same shape.
     """
@@ -65,20 +62,6 @@ class KeptModel:
         ledger = self.run.ledger["predictions"]
         threshold = ledger["decision_threshold"]
         return decide(self.scores, threshold, single_label=ledger["single_label"])
-
-    def replicated(self, scopes: Sequence[str]) -> list[Replicated]:
-        """Every metric of all instances and of the scopes, with bootstrap replicates.
-
-        A unit is drawn as often as in any other run, by its name.
-        """
-        ledger = self.run.ledger["predictions"]
-        policy = self.run.made_with
-        kind = (ledger[name] for name in ("single_label", "set_valued", "decision_threshold"))
-        moves = moves_of(self.hierarchy, policy.levels, policy.aggregation)
-        measures = measures_of(self.hierarchy, moves, policy.subgraphs, *kind)
-        stream = Stream(self.hierarchy, measures, (ALL, *(one for one in scopes if one != ALL)))
-        add_all(stream, self.gold, self.scores, self.units, policy.aggregation)
-        return stream.replicated()
 
     def entropies(self, a: str, b: str) -> tuple[IntArray, FloatArray]:
         """Instances whose scores reach both nodes, and how evenly these are split, in bits.

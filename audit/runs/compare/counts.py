@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -137,25 +137,9 @@ class Counts:
         """Whether the effect reaches the least effect size, shape (n,)."""
         return beyond_floor(self.odds_ratio)
 
-    def without(self, part: Counts) -> Counts:
-        """Counts without the instances of a part that is contained in them."""
-        old, new = part.among(self.n_old, self.n_new)
-        return replace(self, old=self.old - old, new=self.new - new)
-
-    def among(self, n_old: Size, n_new: Size) -> tuple[FloatArray, FloatArray]:
-        """The same shares as counts among other numbers of instances."""
-        old = np.where(self.n_old == n_old, self.old, self.old / self.n_old * n_old)
-        return old, np.where(self.n_new == n_new, self.new, self.new / self.n_new * n_new)
-
     def __getitem__(self, places: IntArray | BoolArray | Sequence[int]) -> Counts:
         n_old, n_new = (n if isinstance(n, int) else n[places] for n in (self.n_old, self.n_new))
         return Counts(self.old[places], n_old, self.new[places], n_new, self.same_data)
-
-    def holds(self) -> BoolArray:
-        """Whether each difference is significant and large; used on remainders in folding."""
-        if self.same_data:
-            return np.asarray(self.difference != 0)
-        return np.asarray(self.large & (self.p_value <= FALSE_DISCOVERY_RATE.value))
 
 
 def _with_bounds(k: IntArray | FloatArray, n: Size) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -10,10 +10,8 @@ import numpy as np
 import polars as pl
 
 from audit.alignment.metrics import METRICS
-from audit.base.dag import FloatArray
 from audit.base.schemas import schema
 from audit.engine.statistics.intervals import difference_interval
-from audit.engine.statistics.resampling import percentile_interval
 from audit.results.result import AuditResult
 from audit.results.shared_metrics import ALL
 from audit.results.two_models import ModelChanges, State
@@ -34,54 +32,46 @@ _METRICS = schema(
 def model_changes(old: AuditResult, new: AuditResult, *, same_data: bool) -> ModelChanges | None:
     """Compare the models of two runs; None if neither has predictions.
 
-    If both runs keep their instances, and have some in common, the intervals of differences are
-    percentiles of bootstrap replicates into which both runs draw each unit, a group or else an
-    instance, equally often. Otherwise they are those of `difference_interval`, which takes the runs
-    as independent.
+    Intervals of differences are those of `difference_interval`, which takes the runs as
+    independent. Confused pairs are tested if both runs keep their instances, and have some in
+    common.
     """
     if old.model is None or new.model is None:
         if old.model is new.model:
             return None
         state: State = "only_new" if old.model is None else "only_old"
         empty = pl.DataFrame(schema=_METRICS)
-        return ModelChanges(state, "none", None, None, None, empty, *untested_confusions(None))
+        return ModelChanges(state, None, None, None, empty, *untested_confusions(None))
     kept = kept_model(old), kept_model(new)
     if kept[0] is not None and kept[1] is not None:
         common = _common(kept[0], kept[1])
         if len(common):
-            return _paired(kept[0], kept[1], common)
-    return _unpaired(old, new, same_data=same_data)
+            return _by_instance(kept[0], kept[1], common)
+    state = _by_what_was_counted(old, new)
+    metrics = _metric_changes(old, new, exact=same_data and state == "same")
+    return ModelChanges(state, None, None, None, metrics, *untested_confusions((old, new)))
 
 
-def _paired(old: KeptModel, new: KeptModel, common: pl.Series) -> ModelChanges:
+def _by_instance(old: KeptModel, new: KeptModel, common: pl.Series) -> ModelChanges:
     scores, answers = (_differing(old, new, of, common) for of in ("scores", "decided"))
     whole = len(common) == len(old.ids) == len(new.ids) and old.predicted == new.predicted
     same = whole and not scores and not answers
     return ModelChanges(
         "same" if same else "differ",
-        "paired",
         len(common),
         scores,
         answers,
-        _paired_metrics(old, new),
+        _metric_changes(old.run, new.run, exact=same),
         *confusion_changes(old, new),
     )
 
 
-def _unpaired(old: AuditResult, new: AuditResult, *, same_data: bool) -> ModelChanges:
-    state = _by_what_was_counted(old, new)
-    exact = same_data and state == "same"
-    metrics = _frame(
-        {
-            **key,
-            **_sides(was, now),
-            **_bounds(was, now, exact=exact),
-        }
+def _metric_changes(old: AuditResult, new: AuditResult, *, exact: bool) -> pl.DataFrame:
+    rows = [
+        {**key, **_sides(was, now), **_bounds(was, now, exact=exact)}
         for key, was, now in _matched(old.metric_rows, new.metric_rows)
-    )
-    return ModelChanges(
-        state, "unpaired", None, None, None, metrics, *untested_confusions((old, new))
-    )
+    ]
+    return pl.DataFrame(rows, schema=_METRICS)
 
 
 def _common(old: KeptModel, new: KeptModel) -> pl.Series:
@@ -106,30 +96,6 @@ def _stored(model: KeptModel, values: Any, common: pl.Series) -> pl.DataFrame:
         }
     )
     return table.filter(pl.col("instance").is_in(common.implode()))
-
-
-def _paired_metrics(old: KeptModel, new: KeptModel) -> pl.DataFrame:
-    scopes = [{metric["scope"] for metric in model.run.metric_rows} for model in (old, new)]
-    shared = sorted(scopes[0] & scopes[1])
-    before, after = (
-        [
-            {
-                "name": found.name,
-                "scope": found.scope,
-                "parameters": dict(found.parameters),
-                "value": None if np.isnan(found.values[0]) else float(found.values[0]),
-                "n": found.n,
-                "replicates": found.values[1:],
-            }
-            for found in model.replicated(shared)
-            if found.name in _ORDER
-        ]
-        for model in (old, new)
-    )
-    return _frame(
-        {**key, **_sides(was, now), **_of_replicates(was, now)}
-        for key, was, now in _matched(before, after)
-    )
 
 
 _ORDER = {metric.name: place for place, metric in enumerate(METRICS)}
@@ -193,14 +159,6 @@ def _sides(was: _Metric | None, now: _Metric | None) -> dict[str, Any]:
     }
 
 
-def _of_replicates(was: _Metric | None, now: _Metric | None) -> dict[str, float | None]:
-    if was is None or now is None or was["value"] is None or now["value"] is None:
-        return {"low": None, "high": None}
-    apart: FloatArray = now["replicates"] - was["replicates"]
-    low, high = (float(bound) for bound in percentile_interval(apart))
-    return {"low": None if np.isnan(low) else low, "high": None if np.isnan(high) else high}
-
-
 def _bounds(was: _Metric | None, now: _Metric | None, *, exact: bool) -> dict[str, float | None]:
     """The interval of a difference from the intervals of both; the difference itself if exact."""
     sides = [side for side in (was, now) if side is not None]
@@ -232,7 +190,3 @@ def _counted(run: AuditResult) -> list[Any]:
 
 def _digests(run: AuditResult) -> set[str]:
     return {source["sha256"] for source in run.inputs if source["role"] == "predictions"}
-
-
-def _frame(rows: Any) -> pl.DataFrame:
-    return pl.DataFrame(list(rows), schema=_METRICS)

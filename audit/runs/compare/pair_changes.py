@@ -11,7 +11,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.two_rates import GroupSums, share_p_value
 from audit.runs.compare.counts import (
     FALSE_DISCOVERY_RATE,
@@ -22,10 +21,6 @@ from audit.runs.compare.counts import (
     q_values,
 )
 from audit.runs.compare.edits import Common, Release
-from audit.runs.compare.folding import fold_changes, pairs_above
-
-FOLDED_AT_MOST = 20_000
-"""Largest number of changed pairs considered for folding, the largest differences first."""
 
 _RATE = FALSE_DISCOVERY_RATE.value
 _Number = TypeVar("_Number", np.int64, np.float64)
@@ -73,8 +68,7 @@ def pair_changes(old: Release, new: Release, common: Common, *, same_data: bool)
 
     A pair is changed if its rate changed, and if its joint count changed beyond what the supports
     of its two nodes account for under independence; both at the false-discovery rate within the
-    family, and both by the least effect size. A pair that another changed pair accounts for is
-    folded into that one. Ancestor pairs are left out.
+    family, and both by the least effect size. Ancestor pairs are left out.
     """
     kept = common.as_it_is
     before = _read(old, common, kept)
@@ -185,13 +179,8 @@ def _judged(family: _Family) -> PairChanges:
             & (q_value <= _RATE)
             & (nodes_q_value <= _RATE)
         )
-    folded = _folded(family, changed)
-    if not counts.same_data:
-        _correct_again(
-            family, changed, folded, (counts.p_value, nodes_p_value), (q_value, nodes_q_value)
-        )
     low, high = counts.interval
-    names = np.array([*family.common.nodes, None], dtype=object)
+    names = np.array(family.common.nodes, dtype=object)
     old_a, old_b = family.supports(family.old)
     new_a, new_b = family.supports(family.new)
     table = pl.DataFrame(
@@ -215,12 +204,6 @@ def _judged(family: _Family) -> PairChanges:
             "nodes_p_value": nodes_p_value,
             "nodes_q_value": nodes_q_value,
             "changed": changed,
-            "folded_a": pl.Series(names[family.a[folded]].tolist(), dtype=pl.String).set(
-                pl.Series(folded < 0), None
-            ),
-            "folded_b": pl.Series(names[family.b[folded]].tolist(), dtype=pl.String).set(
-                pl.Series(folded < 0), None
-            ),
         }
         if len(family.key)
         else _EMPTY
@@ -241,7 +224,6 @@ _EMPTY = {
                      "q_value", "lift_change", "nodes_p_value", "nodes_q_value")
     },
     "changed": pl.Series([], dtype=pl.Boolean),
-    **{name: pl.Series([], dtype=pl.String) for name in ("folded_a", "folded_b")},
 }  # fmt: skip
 
 
@@ -276,44 +258,6 @@ def _beyond_nodes(family: _Family) -> tuple[FloatArray, FloatArray]:
     change = np.where(np.isnan(change), np.where(joint[1] > 0, np.inf, 0.0), change)
     inside = np.clip(share, 1e-300, 1 - 1e-16)
     return change, share_p_value(joint[1] / scale, joint[0] / scale, inside)
-
-
-def _folded(family: _Family, changed: BoolArray) -> IntArray:
-    """For each pair the changed pair that accounts for it, by place; -1 where none does."""
-    into = np.full(len(family.key), -1, np.int64)
-    places = np.flatnonzero(changed)
-    largest = np.argsort(-np.abs(family.counts.difference[places]), kind="stable")
-    places = places[largest[:FOLDED_AT_MOST]]
-    if len(places) < 2:
-        return into
-    a, b = family.a[places], family.b[places]
-    above = pairs_above(a, b, family.common.new)
-    depth = np.diff(family.common.new.indptr)
-    order = np.lexsort((family.key[places], -(depth[a] + depth[b])))
-    found = fold_changes(family.counts[places], order.tolist(), dict(enumerate(above)))
-    for pair, end in found.items():
-        into[places[pair]] = places[end]
-    return into
-
-
-def _correct_again(
-    family: _Family,
-    changed: BoolArray,
-    folded: IntArray,
-    p_values: tuple[FloatArray, FloatArray],
-    q_values: tuple[FloatArray, FloatArray],
-) -> None:
-    """Correct the pairs that stand once more, in place; what fails is dropped with what it holds.
-
-    Folded pairs are true with those they are folded into, and would make room for others by chance.
-    """
-    standing = np.flatnonzero(changed & (folded < 0))
-    holds = np.ones(len(changed), np.bool_)
-    for p_value, q_value in zip(p_values, q_values, strict=True):
-        q_value[standing] = benjamini_hochberg(p_value[standing], int(family.counts.tested.sum()))
-        holds[standing] &= q_value[standing] <= _RATE
-    changed &= holds & np.where(folded < 0, True, holds[folded])
-    folded[~changed] = -1
 
 
 def _described(table: pl.DataFrame, family: _Family) -> pl.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -52,13 +51,9 @@ class SharedView:
         self._sizes = old.size, new.size
         self._titles = {**old.titles, **new.titles}
         self._groups = Release(old).groups, Release(new).groups
-        alone, exchange = pl.col("folded_into").is_null(), pl.col("kind") == "exchange"
-        self._with_it = Counter(nodes["folded_into"].drop_nulls().to_list())
-        self._nodes = _ranked(nodes.filter(alone & ~exchange), "node")
-        self._exchanged = _exchanged(nodes, _ranked(nodes.filter(alone & exchange), "node"))
-        self._pairs = _ranked(pairs.filter(pl.col("folded_a").is_null()), "a", "b")
+        self._nodes = _ranked(nodes, "node")
+        self._pairs = _ranked(pairs, "a", "b")
         self._edits = list(edits.head(SHOWN_EDITS).iter_rows(named=True))
-        self._restated = list(_restated(nodes).head(SHOWN).iter_rows(named=True))
         self._told = {
             check.name: [found for found in check.findings if found.change in TOLD][:SHOWN]
             for check in checks
@@ -66,20 +61,12 @@ class SharedView:
         self._published = self._protected(old, 0), self._protected(new, 1)
 
     def nodes(self) -> list[_Row]:
-        """The changed nodes with the greatest differences, without folded ones."""
+        """The changed nodes with the greatest differences."""
         return withheld_last(map(self._node, self._nodes), "difference", "node")
 
-    def exchanges(self) -> list[_Row]:
-        """Siblings of which one is used instead of the other, the most instances first."""
-        return withheld_last(map(self._exchange, self._exchanged), "moved", "parent")
-
     def pairs(self) -> list[_Row]:
-        """The changed pairs with the greatest differences, without folded ones."""
+        """The changed pairs with the greatest differences."""
         return withheld_last(map(self._pair, self._pairs), "difference", "a", "b")
-
-    def restated(self) -> list[_Row]:
-        """Nodes whose count in OLD is another under NEW's hierarchy, the largest effect first."""
-        return withheld_last(map(self._restated_node, self._restated), "restated_low", "node")
 
     def edits(self) -> list[_Row]:
         """The first edits, in the order of the table."""
@@ -104,8 +91,7 @@ class SharedView:
         it tells or withholds here too.
         """
         when = ("old", "new")[side]
-        members = (member for _, members in self._exchanged for member in members)
-        rows = (*self._nodes, *members, *self._restated, *self._edits)
+        rows = (*self._nodes, *self._edits)
         counts = {carried(row["node"]): row[f"support_{when}"] for row in rows}
         apart = [row for row in self._pairs if row["relation"] != "overlap"]
         counts |= {_both(row): row[f"joint_{when}"] for row in apart}
@@ -134,23 +120,13 @@ class SharedView:
         return dict(zip(names, shown, strict=True))
 
     def _node(self, row: _Row) -> _Row:
-        supports, hidden = self._supports(row), self._hidden(row)
+        supports = self._supports(row)
+        hidden = _bounded(*supports.values()) or self._few_groups(row)
         return {
             **{name: row[name] for name in ("node", "title", "branch")},
-            "with_it": self._with_it[row["node"]],
-            "whole_branch": row["kind"] == "branch",
             **supports,
             **_measured(row, ("rate_old", "rate_new", *_COMMON), hidden=hidden),
         }
-
-    def _hidden(self, row: _Row) -> bool:
-        """Whether shares of a node would tell a small count of instances or of groups."""
-        n = self._sizes[0]
-        return (
-            _bounded(*self._supports(row).values())
-            or self._differ_little(row["support_old"], row["restated_low"], n, n)
-            or self._few_groups(row)
-        )
 
     def _few_groups(self, row: _Row) -> bool:
         """Whether the means of groups tell as little as a few groups that carry something."""
@@ -159,23 +135,6 @@ class SharedView:
             return False
         counts = [int(mean * n) for mean, n in zip(means, self._groups, strict=True)]
         return self._differ_little(counts[0], counts[1], *self._groups)
-
-    def _exchange(self, exchanged: tuple[_Row, list[_Row]]) -> _Row:
-        row, members = exchanged
-        hidden = any(map(self._hidden, members))
-        return {
-            "parent": row["parent"],
-            "title": self._titles.get(row["parent"]),
-            **{
-                side: [
-                    {"node": one["node"], "title": one["title"], **self._supports(one)}
-                    for one in members
-                    if (one["difference"] > 0) == (side == "to")
-                ]
-                for side in ("from", "to")
-            },
-            **_measured(row, ("moved", "q_value"), hidden=hidden),
-        }
 
     def _edit(self, row: _Row) -> _Row:
         names = ("edit", "node", "title", "old", "new", "counted_at", "from_labels")
@@ -212,20 +171,6 @@ class SharedView:
             "joint_new": new,
             **_measured(row, _COMMON, hidden=hidden),
             **_measured(row, _BEYOND_NODES, hidden=supports_hidden),
-        }
-
-    def _restated_node(self, row: _Row) -> _Row:
-        n, bounds = self._sizes[0], ("restated_low", "restated_high")
-        hidden = any(
-            self._differ_little(row["support_old"], row[bound], n, n)
-            or self._differ_little(row[bound], row["support_new"], *self._sizes)
-            for bound in bounds
-        )
-        return {
-            "node": row["node"],
-            "title": row["title"],
-            **self._supports(row),
-            **_measured(row, bounds, hidden=hidden),
         }
 
     def _finding(self, found: FindingChange) -> _Row:
@@ -291,13 +236,6 @@ def _bounded(*shown: Shown) -> bool:
     return any(isinstance(one, str) for one in shown)
 
 
-def _restated(nodes: pl.DataFrame) -> pl.DataFrame:
-    """Nodes whose count in OLD is another under NEW's hierarchy, the largest effect first."""
-    bounds = pl.col("restated_low"), pl.col("restated_high")
-    effect = pl.max_horizontal(*((bound - pl.col("support_old")).abs() for bound in bounds))
-    return nodes.filter(effect > 0).sort(-effect, "node")
-
-
 def _both(row: _Row) -> Cell:
     return together(carried(row["a"]), carried(row["b"]))
 
@@ -305,16 +243,6 @@ def _both(row: _Row) -> Cell:
 def _ranked(rows: pl.DataFrame, *ids: str) -> list[_Row]:
     changed = rows.filter("changed").sort(-pl.col("difference").abs(), *ids)
     return list(changed.head(SHOWN).iter_rows(named=True))
-
-
-def _exchanged(nodes: pl.DataFrame, rows: list[_Row]) -> list[tuple[_Row, list[_Row]]]:
-    """Each exchange with the nodes that it is of, those that changed most first.
-
-    What is folded into its first node beside them, as changes above it, is no child of the parent.
-    """
-    of = nodes.filter("exchanged").sort(-pl.col("difference").abs(), "node")
-    told = pl.coalesce("folded_into", "node")
-    return [(row, list(of.filter(told == row["node"]).iter_rows(named=True))) for row in rows]
 
 
 def _place(row: _Row) -> tuple[int, bool, str]:

@@ -55,7 +55,7 @@ def test_it_refers_to_nothing_outside_itself(html: str) -> None:
 def test_every_row_of_the_view_stands_in_it(shared: dict[str, Any], html: str) -> None:
     text = Document(html).text
 
-    for row in (*shared["nodes"]["rows"], *shared["edits"]["rows"], *shared["restated"]["rows"]):
+    for row in (*shared["nodes"]["rows"], *shared["edits"]["rows"]):
         assert joined(f"{row['title'] or ''}{row['node']}") in text
     for check in shared["checks"]:
         assert (check["name"] in text) is not applies_to_neither(check)

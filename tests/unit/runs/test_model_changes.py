@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -134,63 +133,6 @@ def test_swapping_the_runs_negates_every_difference(old: AuditResult, new: Audit
 # --- a loop over instances, without the code that it judges ---------------------------------------
 
 
-def poisson_draws(unit: str, replicates: int) -> list[int]:
-    """How often a unit is drawn: BLAKE2b of its name, SplitMix64, Poisson with mean 1."""
-    two_64 = 2**64
-    key = int.from_bytes(hashlib.blake2b(b"0\0" + unit.encode(), digest_size=8).digest())
-    bounds, total = [], 0.0
-    for k in range(17):
-        total += math.exp(-1) / math.factorial(k)
-        bounds.append(int(total * two_64))
-    drawn = []
-    for replicate in range(1, replicates + 1):
-        state = (key + replicate * 0x9E3779B97F4A7C15) % two_64
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
-            state ^= state >> shift
-            state = state * factor % two_64
-        drawn.append(sum(bound <= state for bound in bounds if bound < two_64))
-    return drawn
-
-
-def answer(scores: Mapping[str, float]) -> str:
-    return max(sorted(scores), key=lambda node: scores[node])
-
-
-def f1_parts(labels: Sequence[str], scores: Mapping[str, float]) -> tuple[int, int]:
-    best = answer(scores)
-    given = set().union(*map(above, labels))
-    return 2 * len(given & above(best)), len(given) + len(above(best))
-
-
-@pytest.mark.parametrize("grouped", [False, True])
-def test_a_paired_interval_is_that_of_a_loop_over_instances(grouped: bool) -> None:
-    labels, before = drawn(40, 3, 0.4)
-    _, after = drawn(40, 4, 0.8)
-    unit_of = {one: f"g{place // 4}" if grouped else one for place, one in enumerate(labels)}
-    groups = unit_of if grouped else None
-    comparison = compare_runs(*(audited(labels, s, groups=groups) for s in (before, after)))
-    found = metric(comparison, "hierarchical_f1", average='"micro"')
-
-    draws = {unit: [1, *poisson_draws(unit, 200)] for unit in set(unit_of.values())}
-    differences = []
-    for replicate in range(201):
-        values = []
-        for scores in (before, after):
-            twice, total = 0, 0
-            for one, given in labels.items():
-                times = draws[unit_of[one]][replicate]
-                parts = f1_parts(given, scores[one])
-                twice, total = twice + times * parts[0], total + times * parts[1]
-            values.append(twice / total)
-        differences.append(values[1] - values[0])
-    assert comparison.model is not None
-    assert comparison.model.interval == "paired"
-    assert found["difference"] == pytest.approx(differences[0], abs=1e-12)
-    assert (found["low"], found["high"]) == pytest.approx(
-        tuple(np.percentile(differences[1:], [2.5, 97.5])), abs=1e-12
-    )
-
-
 def test_changed_confusions_are_those_of_a_paired_test(old: AuditResult, new: AuditResult) -> None:
     comparison = compare_runs(old, new)
     assert comparison.model is not None
@@ -284,34 +226,22 @@ def test_one_score_that_differs_is_told_and_never_unchanged(new: AuditResult) ->
     assert repr(comparison).startswith("Comparison(other predictions")
 
 
-def test_without_kept_instances_intervals_are_unpaired_and_wider(
+def test_without_kept_instances_no_confused_pair_is_tested(
     old: AuditResult, new: AuditResult
 ) -> None:
-    labels, scores = drawn(120, 1, 0.4)
-    close = {one: dict(of) for one, of in scores.items()}
-    for one in list(close)[:10]:
-        close[one] = dict(zip(LEAVES, reversed(list(close[one].values())), strict=True))
-    later = audited(labels, close)
-    paired = compare_runs(old, later)
-    unpaired = compare_runs(replace(old, instances=None), later)
-    assert paired.model is not None
-    assert unpaired.model is not None
-    tight, wide = (metric(c, "hierarchical_f1", average='"micro"') for c in (paired, unpaired))
+    kept = compare_runs(old, new).model
+    without = compare_runs(replace(old, instances=None), new).model
+    assert kept is not None
+    assert without is not None
 
-    assert unpaired.model.interval == "unpaired"
-    assert unpaired.model.predictions == "differ"
-    assert unpaired.model.common is None
-    assert unpaired.model.family == 0
-    assert wide["difference"] == pytest.approx(tight["difference"])
-    assert wide["high"] - wide["low"] > 1.5 * (tight["high"] - tight["low"])
+    assert without.predictions == "differ"
+    assert without.common is None
+    assert without.family == 0
+    assert without.metrics.equals(kept.metrics)
 
 
-def test_an_unpaired_interval_is_made_of_the_intervals_of_both(
-    old: AuditResult, new: AuditResult
-) -> None:
-    found = metric(
-        compare_runs(replace(old, instances=None), new), "hierarchical_f1", average='"macro"'
-    )
+def test_an_interval_is_made_of_the_intervals_of_both(old: AuditResult, new: AuditResult) -> None:
+    found = metric(compare_runs(old, new), "hierarchical_f1", average='"macro"')
     (a,), (b,) = (
         [m for m in run.metric_rows if m["scope"] == "all" and m["name"] == "hierarchical_f1"
          and m["parameters"]["average"] == "macro"]
@@ -356,13 +286,13 @@ def test_a_model_in_one_run_alone_is_told(new: AuditResult) -> None:
     assert compare_runs(without, without).model is None
 
 
-def test_instances_that_one_run_lacks_leave_the_others_paired(new: AuditResult) -> None:
+def test_instances_that_one_run_lacks_leave_the_others(new: AuditResult) -> None:
     labels, scores = drawn(120, 2, 0.9)
     part = {one: labels[one] for one in list(labels)[:90]}
     comparison = compare_runs(new, audited(part, {one: scores[one] for one in part}))
 
     assert comparison.model is not None
-    assert (comparison.model.interval, comparison.model.common) == ("paired", 90)
+    assert comparison.model.common == 90
     assert comparison.model.predictions == "differ"
     assert comparison.model.scores_differ == 0
 
@@ -376,7 +306,9 @@ def of_persons(run: AuditResult, min_cell: int = 11) -> AuditResult:
 
 def test_no_small_difference_of_right_answers_is_told(old: AuditResult) -> None:
     labels, scores = drawn(120, 1, 0.4)
-    right = [one for one in scores if answer(scores[one]) == labels[one][0]]
+    right = [
+        one for one in scores if max(scores[one], key=scores[one].__getitem__) == labels[one][0]
+    ]
     for one in right[:4]:
         other = next(leaf for leaf in LEAVES if leaf != labels[one][0])
         scores[one] = dict.fromkeys(LEAVES, 0.1) | {other: 0.7}
