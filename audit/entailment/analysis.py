@@ -58,14 +58,6 @@ SHARED: Mapping[str, SharedTable] = {
     "quality_near": columns("split other", "share low high", "heads near same_instance"),
     "quality_agreement": columns("relation measure reason", "value low high", "tuples votes"),
     "quality_weak": columns("relation", "share low high", "tuples weak ties against"),
-    "quality_annotators": columns(
-        "annotator",
-        "rate low high others difference difference_low difference_high sensitivity "
-        "specificity p_value q_value",
-        "votes compared agreeing",
-        most=SHOWN,
-        order="p_value",
-    ),
     "graph_relations": columns(
         "relation deepest",
         "mean_depth mean_children",
@@ -154,7 +146,6 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
         dataset_checks.NEAR_DUPLICATE,
         dataset_checks.GENERATION_MISMATCH,
         vote_checks.WEAK_LABEL,
-        vote_checks.ANNOTATOR_OUTLIER,
         graph_checks.CONTRADICTION,
         graph_checks.CYCLE,
         graph_checks.TRANSITIVITY,

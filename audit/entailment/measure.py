@@ -32,10 +32,8 @@ from audit.entailment.predictions import together
 from audit.entailment.validity_answers import DetectionMeasurements
 from audit.entailment.votes import (
     CARRYING,
-    LEAST_COMPARED,
     REPLICATES,
     agreement,
-    annotators,
     weak_labels,
 )
 from audit.hierarchies.formats.wordnet import WordNet
@@ -51,7 +49,6 @@ def _parameters() -> dict[str, float]:
         "neighbours": NEIGHBOURS,
         "missed_at_similarity": miss_rate(SIMILARITY),
         "carrying_share": CARRYING,
-        "least_compared": LEAST_COMPARED,
         "replicates": REPLICATES,
     }
 
@@ -71,7 +68,6 @@ class QualityMeasurements:
         near: Columns `audit.entailment.near_duplicates.NEAR`.
         agreement: Columns `audit.entailment.votes.AGREEMENT`.
         weak: Columns `audit.entailment.votes.WEAK`.
-        annotators: Columns `audit.entailment.votes.ANNOTATORS`.
         mismatches: Tuples behind `consistency`, columns
             `audit.entailment.consistency.MISMATCHES`.
         misplaced: Those behind `shared_keys`, columns
@@ -82,9 +78,6 @@ class QualityMeasurements:
             `audit.entailment.near_duplicates.REPEATS`.
         weak_labels: Tuples behind `weak`, columns
             `audit.entailment.votes.WEAK_LABELS`.
-        dissents: Votes behind `annotators`, columns `audit.entailment.votes.DISSENTS`.
-        doubted: Labels that votes speak against, columns
-            `audit.entailment.votes.DOUBTED`.
         parameters: Limits and sizes by name, as printed beside the numbers.
     """
 
@@ -97,14 +90,11 @@ class QualityMeasurements:
     near: pl.DataFrame
     agreement: pl.DataFrame
     weak: pl.DataFrame
-    annotators: pl.DataFrame
     mismatches: pl.DataFrame
     misplaced: pl.DataFrame
     near_heads: pl.DataFrame
     repeats: pl.DataFrame
     weak_labels: pl.DataFrame
-    dissents: pl.DataFrame
-    doubted: pl.DataFrame
     parameters: dict[str, float] = field(default_factory=_parameters)
 
 
@@ -128,7 +118,6 @@ def measure_quality(
     near, near_heads = near_duplicates(dataset)
     progress("comparing votes")
     weak, weakly_labelled = weak_labels(dataset)
-    rated, dissents, doubted = annotators(dataset)
     return QualityMeasurements(
         *counted,
         consistency=by_fault,
@@ -136,14 +125,11 @@ def measure_quality(
         near=near,
         agreement=agreement(dataset),
         weak=weak,
-        annotators=rated,
         mismatches=mismatches,
         misplaced=misplaced,
         near_heads=near_heads,
         repeats=repeats(dataset),
         weak_labels=weakly_labelled,
-        dissents=dissents,
-        doubted=doubted,
     )
 
 

@@ -100,9 +100,6 @@ def _shares(evidence: Evidence) -> Plot | None:
 
 
 def _shares_of(evidence: Evidence) -> Iterator[Line]:
-    if "agreeing" in evidence:
-        told = evidence["agreeing"], evidence["compared"], evidence.get("share")
-        yield _share("", *told, *_bounds(evidence))
     name = next((name for name in COUNTED if name in evidence), None)
     if name is None or "of" not in evidence:
         return

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from audit.base.plurals import filled
 from audit.checks.check import Check
 from audit.entailment.analysis import Entailment
-from audit.entailment.dataset import EVENT, HYPERNYM, NOUN, VERB, VOTES, EntailmentDataset
+from audit.entailment.dataset import EVENT, HYPERNYM, NOUN, VERB, EntailmentDataset
 from audit.measure.measure import Measurements
 from audit.results.findings import CheckResult, Finding
 from fixtures.entailed_release import Stated, measured_tuples, planted, stated
@@ -93,7 +93,6 @@ def test_a_planted_fault_is_found_with_its_tuples_and_nothing_else(name: str) ->
 
 
 SAID: dict[str, tuple[str, tuple[str, ...], str, dict[str, object]]] = {
-    "annotator_outlier": ("warning", ("w07",), "", {"family": 20}),
     "catch_all": ("warning", (EVENT, "activity"), "name nothing in particular", {}),
     "contradiction": ("warning", (NOUN, "one context"), "“{0}” → “{1}”", {"edges": 1}),
     "transitivity": (
@@ -167,27 +166,6 @@ def test_where_there_is_nothing_to_judge_it_does_not_apply(
     name: str, rows: list[Stated], why: str
 ) -> None:
     assert run(name, rows).not_applicable == why
-
-
-def test_where_voters_are_unknown_or_have_few_votes_annotators_are_not_compared() -> None:
-    check, few = CHECKS["annotator_outlier"], clean_world(3)
-    counts = replace(few, votes=pl.DataFrame(schema=VOTES))
-    unknown = check.run(measured_tuples(counts)).not_applicable
-    too_few = check.run(measured_tuples(replace(few, votes=few.votes.head(100)))).not_applicable
-
-    assert unknown == "it is not known who voted"
-    assert too_few.startswith("fewer than four annotators have 20 votes")
-
-
-def test_an_annotator_who_is_told_agrees_less_for_sure() -> None:
-    _, measured = planted("annotator_outlier")
-    result = CHECKS["annotator_outlier"].run(measured)
-    (finding,) = result.findings
-    difference = finding.evidence["difference_high"].value
-
-    assert result.denominator == 20
-    assert isinstance(difference, float)
-    assert difference < 0
 
 
 def test_a_concept_whose_words_name_something_is_a_note() -> None:
