@@ -55,7 +55,6 @@ SHARED: Mapping[str, SharedTable] = {
     ),
     "quality_consistency": columns("relation fault", "share low high", "tuples faulty"),
     "quality_shared_keys": columns("split other", "share low high", "keys shared"),
-    "quality_near": columns("split other", "share low high", "heads near same_instance"),
     "quality_agreement": columns("relation measure reason", "value low high", "tuples votes"),
     "quality_weak": columns("relation", "share low high", "tuples weak ties against"),
     "graph_relations": columns(
@@ -143,7 +142,7 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
     checks: ClassVar[tuple[Check, ...]] = (
         dataset_checks.TAIL_MISMATCH,
         dataset_checks.HEAD_IN_TWO_SPLITS,
-        dataset_checks.NEAR_DUPLICATE,
+        dataset_checks.DUPLICATE_TUPLE,
         dataset_checks.GENERATION_MISMATCH,
         vote_checks.WEAK_LABEL,
         graph_checks.CONTRADICTION,

@@ -27,7 +27,7 @@ _RATIOS: Mapping[str, str] = {"unexpected_pair": "excess_ratio"}
 _DIFFERENCES: Mapping[str, str] = {"residual_overuse": "residual_difference"}
 """For each check, the policy's threshold on its findings' ratio, or on their difference."""
 
-COUNTED = ("edges", "tuples", "keys", "heads", "lacking", "instances", "rows")
+COUNTED = ("edges", "tuples", "keys", "lacking", "instances", "rows")
 """Counts that ``of`` is the total of: the first of these that evidence has."""
 _EXPECTED = ("explained", "expected", "expected_exchanges", "expected_rows")
 _BESIDE = (

@@ -100,9 +100,7 @@ SAID: dict[str, tuple[str, tuple[str, ...], str, dict[str, object]]] = {
     ),
     "redundant_edge": ("note", (NOUN,), "“{0}” → “{2}” by way of “{1}”", {}),
     "head_in_two_splits": ("error", ("train", "test"), "", {"keys": 3, "astray": 3}),
-    "near_duplicate": (
-        "warning", ("train", "test"), "", {"heads": 3, "same_instance": 3, "similarity": 0.8}
-    ),
+    "duplicate_tuple": ("warning", (NOUN,), "“duplicate_tuple-0” repeats “", {"across": 0}),
     "tail_mismatch": ("warning", (NOUN, "tail_differs"), " and not “", {"tuples": 3}),
     "weak_label": ("warning", (NOUN,), "by 3 of 5 votes", {"tuples": 10}),
 }  # fmt: skip
@@ -121,7 +119,7 @@ def test_a_planted_fault_is_told(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["catch_all", "near_duplicate", "redundant_edge", "tail_mismatch", "weak_label"]
+    "name", ["catch_all", "duplicate_tuple", "redundant_edge", "tail_mismatch", "weak_label"]
 )
 def test_the_cases_are_what_was_planted(name: str) -> None:
     fault, measured = planted(name)
@@ -314,19 +312,19 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
 def test_repeated_tuples_are_told_apart() -> None:
     measured = measured_tuples(stated(("h", NOUN, "h", concept, True) for concept in "aba"))
-    (finding,) = CHECKS["near_duplicate"].run(measured).findings
+    (finding,) = CHECKS["duplicate_tuple"].run(measured).findings
 
-    assert (finding.key, finding.severity) == (("repeated", NOUN), "warning")
+    assert (finding.key, finding.severity) == ((NOUN,), "warning")
     assert (finding.evidence["tuples"].value, finding.evidence["of"].value) == (1, 3)
     assert "“t2” repeats “t0”" in finding.statement
-    assert case_ids(CHECKS["near_duplicate"], measured, finding) == ["t2"]
+    assert case_ids(CHECKS["duplicate_tuple"], measured, finding) == ["t2"]
 
 
 def test_repeats_in_another_split_are_an_error() -> None:
     made = stated(("h", NOUN, "h", "a", True) for _ in range(2))
     split = pl.Series("split", ["train", "test"])
     dataset = dataset_of(made.tuples.with_columns(split), made.votes)
-    (finding,) = CHECKS["near_duplicate"].run(measured_tuples(dataset)).findings
+    (finding,) = CHECKS["duplicate_tuple"].run(measured_tuples(dataset)).findings
 
     assert (finding.severity, finding.evidence["across"].value) == ("error", 1)
 

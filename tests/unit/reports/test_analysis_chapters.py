@@ -107,7 +107,7 @@ TOLD = (
         entailment_results,
         OF_ENTAILMENT,
         lambda view: list(_tuples(view)),
-        ("Tuples", "348"),
+        ("Tuples", "347"),
         ("entailment-", "AbsPyramid"),
     ),
 )
