@@ -26,7 +26,6 @@ from audit.entailment.votes import (
     agreement,
     weak_labels,
 )
-from audit.hierarchies.formats.wordnet import WordNet
 
 
 def _parameters() -> dict[str, float]:
@@ -119,7 +118,6 @@ class Beside:
     predictions: Records | None = None
     generations: Records | None = None
     ratings: Records | None = None
-    wordnet: WordNet | None = None
     meteor: Path | None = None
 
 
@@ -144,13 +142,8 @@ def measure_entailment(
         dataset=dataset,
         positives=beside.positives,
         quality=measure_quality(dataset, beside.positives, progress),
-        graph=measure_graph(dataset, beside.wordnet, progress),
-        detection=measure_detection(
-            dataset,
-            beside.predictions or together(()),
-            wordnet=beside.wordnet,
-            progress=progress,
-        ),
+        graph=measure_graph(dataset, progress),
+        detection=measure_detection(dataset, beside.predictions or together(()), progress),
         generation=None
         if beside.generations is None
         else measure_generation(

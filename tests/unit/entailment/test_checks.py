@@ -93,7 +93,6 @@ def test_a_planted_fault_is_found_with_its_tuples_and_nothing_else(name: str) ->
 
 
 SAID: dict[str, tuple[str, tuple[str, ...], str, dict[str, object]]] = {
-    "catch_all": ("warning", (EVENT, "activity"), "name nothing in particular", {}),
     "contradiction": ("warning", (NOUN, "one context"), "“{0}” → “{1}”", {"edges": 1}),
     "transitivity": (
         "note", (NOUN, "across contexts"), "“{0}” → “{1}” → “{2}”", {"edges": 1}
@@ -119,7 +118,7 @@ def test_a_planted_fault_is_told(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["catch_all", "duplicate_tuple", "redundant_edge", "tail_mismatch", "weak_label"]
+    "name", ["duplicate_tuple", "redundant_edge", "tail_mismatch", "weak_label"]
 )
 def test_the_cases_are_what_was_planted(name: str) -> None:
     fault, measured = planted(name)
@@ -154,7 +153,6 @@ def test_the_cases_are_all_tuples_that_state_the_edges(name: str) -> None:
         ("cycle", types(("a", "b", False)), "no tuple states a valid edge"),
         ("redundant_edge", types(("a", "b", False)), "no tuple states a valid edge"),
         ("transitivity", types(("a", "b", True)), "no valid edge begins where another ends"),
-        ("catch_all", types(("a", "b", True)), "no concept has thirty valid edges"),
         ("head_in_two_splits", types(("a", "b", True)), "there are no two splits"),
         ("weak_label", types(("a", "b", True)), "no tuple has votes"),
         ("generation_mismatch", types(("a", "b", True)), "no generation set was given"),
@@ -164,21 +162,6 @@ def test_where_there_is_nothing_to_judge_it_does_not_apply(
     name: str, rows: list[Stated], why: str
 ) -> None:
     assert run(name, rows).not_applicable == why
-
-
-def test_a_concept_whose_words_name_something_is_a_note() -> None:
-    rows = [(f"h{i}", NOUN, f"i{i}", "wild animal", True) for i in range(60)]
-    rows += [(f"h{i}", NOUN, f"i{i}", f"k{i % 20}", True) for i in range(60)]
-    (finding,) = run("catch_all", rows).findings
-
-    assert (finding.severity, finding.evidence["excess"].value) == ("note", 20)
-
-
-def test_concepts_as_large_as_those_beside_them_pass() -> None:
-    rows = [("h", NOUN, f"i{i}", concept, True) for i in range(60) for concept in ("a", "b")]
-    result = run("catch_all", rows)
-
-    assert (result.status, result.denominator) == ("pass", 2)
 
 
 def test_answers_under_different_heads_are_a_note() -> None:
