@@ -30,7 +30,6 @@ from audit.entailment.predictions import (
 from audit.entailment.reading import read_entailment
 from audit.entailment.settings import Entailing
 from audit.entailment.tuple_files import ELEMENTS
-from audit.hierarchies.formats.wordnet import read_wordnet
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
@@ -55,17 +54,8 @@ SHARED: Mapping[str, SharedTable] = {
     ),
     "quality_consistency": columns("relation fault", "share low high", "tuples faulty"),
     "quality_shared_keys": columns("split other", "share low high", "keys shared"),
-    "quality_near": columns("split other", "share low high", "heads near same_instance"),
     "quality_agreement": columns("relation measure reason", "value low high", "tuples votes"),
     "quality_weak": columns("relation", "share low high", "tuples weak ties against"),
-    "quality_annotators": columns(
-        "annotator",
-        "rate low high others difference difference_low difference_high sensitivity "
-        "specificity p_value q_value",
-        "votes compared agreeing",
-        most=SHOWN,
-        order="p_value",
-    ),
     "graph_relations": columns(
         "relation deepest",
         "mean_depth mean_children",
@@ -85,19 +75,10 @@ SHARED: Mapping[str, SharedTable] = {
     ),
     "graph_redundant": _cases("relation instance concept through", counts="valid"),
     "graph_concepts": _cases(
-        "relation concept says_nothing catch_all",
-        "share share_low share_high typical excess",
-        "edges of beside",
+        "relation concept says_nothing",
+        "share share_low share_high",
+        "edges of",
         order="edges",
-    ),
-    "graph_twins": _cases(
-        "relation first second",
-        "jaccard",
-        "shared first_children second_children",
-        order="shared",
-    ),
-    "graph_wordnet": columns(
-        "relation stated", "share share_low share_high", "edges in_wordnet agreeing"
     ),
     "graph_lint": columns("relation rule severity unit first", counts="n of"),
     "graph_neighbourhoods": columns("finding relation child parent", counts="valid invalid"),
@@ -151,15 +132,13 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
     checks: ClassVar[tuple[Check, ...]] = (
         dataset_checks.TAIL_MISMATCH,
         dataset_checks.HEAD_IN_TWO_SPLITS,
-        dataset_checks.NEAR_DUPLICATE,
+        dataset_checks.DUPLICATE_TUPLE,
         dataset_checks.GENERATION_MISMATCH,
         vote_checks.WEAK_LABEL,
-        vote_checks.ANNOTATOR_OUTLIER,
         graph_checks.CONTRADICTION,
         graph_checks.CYCLE,
         graph_checks.TRANSITIVITY,
         graph_checks.REDUNDANT_EDGE,
-        graph_checks.CATCH_ALL,
     )
 
     dataset: EntailmentDataset
@@ -170,8 +149,6 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
     @classmethod
     def read(cls, settings: Entailing, progress: Progress) -> Self:
         """Read tuples, and what comes with them."""
-        if settings.meteor and settings.wordnet is None:
-            raise InputError("METEOR needs a WordNet", found="none", hint="--wordnet FOLDER")
         if settings.ratings is not None and not settings.generations:
             raise InputError("--ratings needs --generations", found="no generated concepts")
         progress("reading tuples")
@@ -198,8 +175,7 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
             predictions=predictions,
             generations=generations,
             ratings=ratings,
-            wordnet=None if settings.wordnet is None else read_wordnet(settings.wordnet),
-            meteor=settings.wordnet if settings.meteor else None,
+            meteor=settings.meteor,
         )
         return cls(dataset, beside, settings, readings)
 
@@ -305,7 +281,6 @@ def _facts(
         "annotators": dataset.votes["annotator"].n_unique(),
         "generation_set": settings.positives is not None,
         "parameters": entailed.quality.parameters,
-        "wordnet": settings.wordnet is not None,
         "models": detection.coverage["model"].n_unique(),
         "predictions": dict(detection.ledger),
         "threshold": detection.threshold,

@@ -32,7 +32,6 @@ from audit.entailment.validity_answers import (
     baselines,
 )
 from audit.entailment.validity_measures import bins, calibration_error, consistency
-from audit.hierarchies.formats.wordnet import WordNet
 
 IN_DOMAIN = "in_domain"
 """The same model, trained on the relation that it is tested on."""
@@ -48,19 +47,13 @@ tuple that it answers; or the measure needs valid and invalid tuples, and there 
 def measure_detection(
     dataset: EntailmentDataset,
     predictions: Records,
-    *,
-    wordnet: WordNet | None = None,
     progress: Progress = silent,
 ) -> DetectionMeasurements:
-    """Measure models and baselines on the test set, or on all tuples where there is none.
-
-    Args:
-        wordnet: A WordNet, for the baseline that looks a concept up above its instance.
-    """
+    """Measure models and baselines on the test set, or on all tuples where there is none."""
     questions = questions_of(dataset)
     ledger, known = _ledger(dataset, questions, predictions)
     progress("answering by baselines")
-    references = list(baselines(dataset, questions, wordnet))
+    references = list(baselines(dataset, questions))
     models = list(answers_of(questions, known, THRESHOLD))
     scored = _Scored(questions)
     everybody = [*models, *references]

@@ -17,41 +17,21 @@ from audit.entailment.generation import measure_generation
 from audit.entailment.generations import GenerationMeasurements
 from audit.entailment.graph.measure import measure_graph
 from audit.entailment.graph.measurements import GraphMeasurements
-from audit.entailment.near_duplicates import (
-    BANDS,
-    NEIGHBOURS,
-    ROWS,
-    SHINGLE,
-    SIMILARITY,
-    miss_rate,
-    near_duplicates,
-    repeats,
-    shared_keys,
-)
 from audit.entailment.predictions import together
+from audit.entailment.repeated import repeats, shared_keys
 from audit.entailment.validity_answers import DetectionMeasurements
 from audit.entailment.votes import (
     CARRYING,
-    LEAST_COMPARED,
     REPLICATES,
     agreement,
-    annotators,
     weak_labels,
 )
-from audit.hierarchies.formats.wordnet import WordNet
 
 
 def _parameters() -> dict[str, float]:
     return {
         "unique_at_most": THRESHOLD,
-        "near_similarity": SIMILARITY,
-        "shingle_characters": SHINGLE,
-        "hashes": BANDS * ROWS,
-        "bands": BANDS,
-        "neighbours": NEIGHBOURS,
-        "missed_at_similarity": miss_rate(SIMILARITY),
         "carrying_share": CARRYING,
-        "least_compared": LEAST_COMPARED,
         "replicates": REPLICATES,
     }
 
@@ -67,24 +47,15 @@ class QualityMeasurements:
             where there is one, else of the valid tuples.
         generation_set: Columns `audit.entailment.dataset_counts.GENERATION`.
         consistency: Columns `audit.entailment.consistency.CONSISTENCY`.
-        shared_keys: Columns `audit.entailment.near_duplicates.SHARED`.
-        near: Columns `audit.entailment.near_duplicates.NEAR`.
+        shared_keys: Columns `audit.entailment.repeated.SHARED`.
         agreement: Columns `audit.entailment.votes.AGREEMENT`.
         weak: Columns `audit.entailment.votes.WEAK`.
-        annotators: Columns `audit.entailment.votes.ANNOTATORS`.
         mismatches: Tuples behind `consistency`, columns
             `audit.entailment.consistency.MISMATCHES`.
-        misplaced: Those behind `shared_keys`, columns
-            `audit.entailment.near_duplicates.MISPLACED`.
-        near_heads: Heads behind `near`, columns
-            `audit.entailment.near_duplicates.NEAR_HEADS`.
-        repeats: Tuples that repeat others, columns
-            `audit.entailment.near_duplicates.REPEATS`.
+        misplaced: Those behind `shared_keys`, columns `audit.entailment.repeated.MISPLACED`.
+        repeats: Tuples that repeat others, columns `audit.entailment.repeated.REPEATS`.
         weak_labels: Tuples behind `weak`, columns
             `audit.entailment.votes.WEAK_LABELS`.
-        dissents: Votes behind `annotators`, columns `audit.entailment.votes.DISSENTS`.
-        doubted: Labels that votes speak against, columns
-            `audit.entailment.votes.DOUBTED`.
         parameters: Limits and sizes by name, as printed beside the numbers.
     """
 
@@ -94,17 +65,12 @@ class QualityMeasurements:
     generation_set: pl.DataFrame
     consistency: pl.DataFrame
     shared_keys: pl.DataFrame
-    near: pl.DataFrame
     agreement: pl.DataFrame
     weak: pl.DataFrame
-    annotators: pl.DataFrame
     mismatches: pl.DataFrame
     misplaced: pl.DataFrame
-    near_heads: pl.DataFrame
     repeats: pl.DataFrame
     weak_labels: pl.DataFrame
-    dissents: pl.DataFrame
-    doubted: pl.DataFrame
     parameters: dict[str, float] = field(default_factory=_parameters)
 
 
@@ -125,25 +91,18 @@ def measure_quality(
     by_fault, mismatches = consistency(dataset)
     progress("comparing splits")
     by_splits, misplaced = shared_keys(dataset)
-    near, near_heads = near_duplicates(dataset)
     progress("comparing votes")
     weak, weakly_labelled = weak_labels(dataset)
-    rated, dissents, doubted = annotators(dataset)
     return QualityMeasurements(
         *counted,
         consistency=by_fault,
         shared_keys=by_splits,
-        near=near,
         agreement=agreement(dataset),
         weak=weak,
-        annotators=rated,
         mismatches=mismatches,
         misplaced=misplaced,
-        near_heads=near_heads,
         repeats=repeats(dataset),
         weak_labels=weakly_labelled,
-        dissents=dissents,
-        doubted=doubted,
     )
 
 
@@ -159,7 +118,6 @@ class Beside:
     predictions: Records | None = None
     generations: Records | None = None
     ratings: Records | None = None
-    wordnet: WordNet | None = None
     meteor: Path | None = None
 
 
@@ -184,13 +142,8 @@ def measure_entailment(
         dataset=dataset,
         positives=beside.positives,
         quality=measure_quality(dataset, beside.positives, progress),
-        graph=measure_graph(dataset, beside.wordnet, progress),
-        detection=measure_detection(
-            dataset,
-            beside.predictions or together(()),
-            wordnet=beside.wordnet,
-            progress=progress,
-        ),
+        graph=measure_graph(dataset, progress),
+        detection=measure_detection(dataset, beside.predictions or together(()), progress),
         generation=None
         if beside.generations is None
         else measure_generation(

@@ -61,7 +61,6 @@ class Entailing(Stored):
     positives: Annotated[
         Path | None, Option("Tuples for generation, to compare with the valid ones.", INPUT)
     ] = None
-    wordnet: Annotated[Path | None, Option("Folder of a WordNet to compare with.", INPUT)] = None
     predictions: Annotated[
         tuple[Path, ...], Option("Predicted validity, by id; may be repeated.", MODEL)
     ] = ()
@@ -75,4 +74,6 @@ class Entailing(Stored):
     numbered_from: Annotated[
         int | None, Option("Number of the first tuple, if none has an id.", MODEL, least=0, most=1)
     ] = None
-    meteor: Annotated[bool, Option("Also measure METEOR; needs nltk and --wordnet.", MODEL)] = False
+    meteor: Annotated[
+        Path | None, Option("Also measure METEOR, with the WordNet of this folder.", MODEL)
+    ] = None

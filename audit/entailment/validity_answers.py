@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -12,8 +12,6 @@ from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.schemas import schema
 from audit.engine.statistics.resampling import unit_keys
 from audit.entailment.dataset import TRAIN, EntailmentDataset, Questions
-from audit.entailment.graph.concepts import NOT_COMPARED, agreeing_edges
-from audit.hierarchies.formats.wordnet import WordNet
 
 MODEL, BASELINE = "model", "baseline"
 """Kinds of what answers."""
@@ -162,8 +160,7 @@ def answers_of(questions: Questions, frame: pl.DataFrame, threshold: float) -> I
 MAJORITY, RANDOM = "majority", "random"
 CONCEPT_ALONE, HEAD_ALONE = "concept_alone", "head_alone"
 CONTAINMENT, HEAD_WORD = "containment", "head_word"
-WORDNET = "wordnet"
-BASELINES = (MAJORITY, RANDOM, CONCEPT_ALONE, HEAD_ALONE, CONTAINMENT, HEAD_WORD, WORDNET)
+BASELINES = (MAJORITY, RANDOM, CONCEPT_ALONE, HEAD_ALONE, CONTAINMENT, HEAD_WORD)
 """Names of all baselines, in report order."""
 
 FOLDS = 5
@@ -174,9 +171,7 @@ PRIOR = 1.0
 _WORD = r"[\p{L}\p{N}]+"
 
 
-def baselines(
-    dataset: EntailmentDataset, questions: Questions, wordnet: WordNet | None = None
-) -> Iterator[Answers]:
+def baselines(dataset: EntailmentDataset, questions: Questions) -> Iterator[Answers]:
     """Answers of every baseline, in the order of `BASELINES`."""
     learned = dataset.tuples.filter(pl.col("split") == TRAIN)
     own = learned.is_empty()
@@ -188,8 +183,6 @@ def baselines(
     for name, column in ((CONCEPT_ALONE, "concept"), (HEAD_ALONE, "head")):
         yield _scored(name, _rates(learned, questions, column, own=own))
     yield from _words_in_common(questions)
-    if wordnet is not None:
-        yield _by_wordnet(questions, wordnet)
 
 
 def _scored(name: str, score: FloatArray) -> Answers:
@@ -254,14 +247,3 @@ def _words_in_common(questions: Questions) -> Iterator[Answers]:
     last = pl.col("concept").list.last() == pl.col("instance").list.last()
     same: BoolArray = words.select(last.fill_null(False)).to_series().to_numpy()
     yield _scored(HEAD_WORD, same.astype(np.float64))
-
-
-def _by_wordnet(questions: Questions, wordnet: WordNet) -> Answers:
-    """Whether a sense of the concept is above one of the instance; no answer about verbs."""
-    edges = questions.tuples.select("relation", "instance", "concept").with_row_index("edge")
-    compared = ~edges["relation"].is_in(NOT_COMPARED)
-    above = agreeing_edges(edges.filter(compared), wordnet)[1]
-    found = edges["edge"].is_in(above.implode()).to_numpy()
-    return replace(
-        _scored(WORDNET, found.astype(np.float64)), answered=compared.to_numpy(), predicted=found
-    )

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 PAGES = {
     "explanations": ("nodes?measure=alignment_expert&order=value", "examples", "branches"),
     "concepts": ("nodes?holding=a", "classes", "points"),
-    "entailment": ("quality_mismatches", "graph_components", "quality_annotators"),
+    "entailment": ("quality_mismatches", "graph_components", "quality_agreement"),
 }
 
 

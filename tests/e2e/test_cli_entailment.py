@@ -172,7 +172,6 @@ def test_answers_none_of_which_a_tuple_has_are_refused(
         (("--column", "head"), "a name and a column"),
         (("--column", "votes=nobody_*"), "nobody_*"),
         (("--predictions", "missing.csv"), "missing.csv"),
-        (("--wordnet", "nowhere"), "nowhere"),
     ],
 )
 def test_a_mistake_is_one_message(

@@ -253,7 +253,6 @@ _TOTALS = {
     "elsewhere": "of_elsewhere",
     "groups": "of_groups",
     "parent_units": "of_parent",
-    "agreeing": "compared",
 }
 """Counts with a total of their own, by name of the count."""
 

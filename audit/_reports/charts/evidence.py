@@ -27,7 +27,7 @@ _RATIOS: Mapping[str, str] = {"unexpected_pair": "excess_ratio"}
 _DIFFERENCES: Mapping[str, str] = {"residual_overuse": "residual_difference"}
 """For each check, the policy's threshold on its findings' ratio, or on their difference."""
 
-COUNTED = ("edges", "tuples", "keys", "heads", "lacking", "instances", "rows")
+COUNTED = ("edges", "tuples", "keys", "lacking", "instances", "rows")
 """Counts that ``of`` is the total of: the first of these that evidence has."""
 _EXPECTED = ("explained", "expected", "expected_exchanges", "expected_rows")
 _BESIDE = (
@@ -100,9 +100,6 @@ def _shares(evidence: Evidence) -> Plot | None:
 
 
 def _shares_of(evidence: Evidence) -> Iterator[Line]:
-    if "agreeing" in evidence:
-        told = evidence["agreeing"], evidence["compared"], evidence.get("share")
-        yield _share("", *told, *_bounds(evidence))
     name = next((name for name in COUNTED if name in evidence), None)
     if name is None or "of" not in evidence:
         return

@@ -31,7 +31,6 @@ BASELINES: Mapping[str, Wording] = records(_STATED["baselines"], Wording)
 
 AGAINST: Mapping[str, str] = {
     **{name: wording.title.lower() for name, wording in BASELINES.items()},
-    "wordnet": BASELINES["wordnet"].title,
     "in_domain": "trained on the same relation",
 }
 """What models are compared with."""
@@ -48,9 +47,6 @@ AGREEMENT: Mapping[str, Wording] = records(_STATED["agreement"], Wording)
 
 RULES: Mapping[str, str] = _STATED["rules"]
 """What the lint of hierarchies says about the graph."""
-
-STATED: Mapping[str, str] = _STATED["stated"]
-"""How edges are stated."""
 
 KINDS: Mapping[str, str] = _STATED["kinds"]
 """What files hold."""

@@ -128,16 +128,7 @@ def intraclass_correlation(k: FloatArray, n: FloatArray) -> float:
         return 0.0
     between = float(((k - n * k.sum() / total) ** 2 / n).sum()) / (groups - 1)
     within = float((k * (n - k) / n).sum()) / (total - groups)
-    return float(correlation_by_variance(between, within, total, float((n**2).sum()), groups))
-
-
-def correlation_by_variance(between: Any, within: Any, n: Any, squares: Any, groups: Any) -> Any:
-    """Intraclass correlation by the mean squares of an analysis of variance; numbers or arrays.
-
-    Args:
-        squares: Sum over groups of the squared number of their instances.
-    """
-    typical = (n - squares / n) / (groups - 1)
+    typical = (total - float((n**2).sum()) / total) / (groups - 1)
     return (between - within) / (between + (typical - 1) * within)
 
 

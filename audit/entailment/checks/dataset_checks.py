@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from audit.checks.check import Outcome
-from audit.disclosure import Quantity, coarse, count, derived
+from audit.disclosure import coarse, count, derived
 from audit.engine.statistics.intervals import wilson
 from audit.entailment.checks.edges import (
     edge_of,
@@ -23,7 +23,7 @@ from audit.entailment.checks.edges import (
 from audit.entailment.dataset import ALL
 from audit.entailment.dataset_counts import beyond, wrongly_generated, wrongly_left_out
 from audit.entailment.measure import EntailmentMeasurements
-from audit.entailment.near_duplicates import SAME_KEY
+from audit.entailment.repeated import SAME_KEY
 from audit.measure.measure import Measurements
 from audit.results.findings import SHARE, Column, Finding
 
@@ -155,55 +155,15 @@ HEAD_IN_TWO_SPLITS = entailment_check(
     ),
 )
 
-REPEATED = "repeated"
-"""Key of the finding of a relation's repeated tuples, beside the relation."""
 
-
-def _run_near_duplicate(measured: Measurements) -> Outcome:
-    """Report pairs of splits with near duplicates, and relations with repeated tuples.
-
-    Near duplicates none of which shares an instance are a note: splits keep a head and its instance
-    together, so that a head may be in two splits with two instances anyway.
-    """
+def _run_duplicate_tuple(measured: Measurements) -> Outcome:
+    """Report relations with repeated tuples."""
     entailed = measured.of(EntailmentMeasurements)
-    near = entailed.quality.near.filter(pl.col("near") > 0)
     repeated = entailed.quality.repeats["relation"].unique(maintain_order=True).sort()
     return Outcome(
-        denominator=entailed.dataset.tuples["head"].n_unique(),
-        denominator_unit="heads",
-        findings=(
-            *(_near(measured, row) for row in near.iter_rows(named=True)),
-            *(_repeated(measured, relation) for relation in repeated),
-        ),
-    )
-
-
-def _near(measured: Measurements, row: Mapping[str, Any]) -> Finding:
-    split, other, entailed = row["split"], row["other"], measured.of(EntailmentMeasurements)
-    said = quoted_cases(
-        _near_heads(entailed, split, other),
-        lambda case: f"{quoted(case['head'])}, and {quoted(case['other_head'])} in {split}",
-    )
-    tuples = len(_with_near_heads(entailed, split, other))
-    return Finding(
-        check=NEAR_DUPLICATE.name,
-        severity="warning" if row["same_instance"] else "note",
-        nodes=(),
-        statement=f"{{heads}} of {{of}} heads of the {other} split ({{share}}) {{heads|is|are}} "
-        f"nearly the same as one of the {split} split, {{same_instance}} of them with the same "
-        f"instance: {said}.",
-        evidence={
-            "instances": coarse(tuples, measured.n_instances),
-            **share_of("heads", row["near"], row["heads"], row),
-            "same_instance": count(row["same_instance"], row["heads"]),
-            "similarity": Quantity(entailed.quality.parameters["near_similarity"]),
-        },
-        curator="Put heads that are nearly the same into one split, or keep one of each.",
-        data_user=f"Report numbers without these heads of {other} too: a model may know the "
-        "answer by heart.",
-        touched=tuples,
-        strength=row["share"],
-        key=(split, other),
+        denominator=entailed.dataset.tuples.height,
+        denominator_unit="tuples",
+        findings=tuple(_repeated(measured, relation) for relation in repeated),
     )
 
 
@@ -216,7 +176,7 @@ def _repeated(measured: Measurements, relation: str) -> Finding:
         repeats, lambda case: f"{quoted(case['id'])} repeats {quoted(case['first'])}"
     )
     return Finding(
-        check=NEAR_DUPLICATE.name,
+        check=DUPLICATE_TUPLE.name,
         severity="error" if across else "warning",
         nodes=(relation,),
         statement=f"{{tuples}} of {{of}} tuples of {relation} ({{share}}) "
@@ -232,31 +192,15 @@ def _repeated(measured: Measurements, relation: str) -> Finding:
         "label.",
         touched=len(repeats),
         strength=len(repeats) / n,
-        key=(REPEATED, relation),
+        key=(relation,),
     )
 
 
-def _near_heads(entailed: EntailmentMeasurements, split: str, other: str) -> pl.DataFrame:
-    heads = entailed.quality.near_heads.filter(split=split, other=other)
-    return heads.sort(pl.col("same_instance").not_(), -pl.col("similarity"), "head")
-
-
-def _with_near_heads(entailed: EntailmentMeasurements, split: str, other: str) -> pl.DataFrame:
-    """The tuples of the later split under near duplicates."""
-    heads = _near_heads(entailed, split, other)["head"]
-    tuples = entailed.dataset.tuples.filter(split=other)
-    return tuples.filter(pl.col("head").is_in(heads.implode()))
-
-
-NEAR_DUPLICATE = entailment_check(
-    "near_duplicate",
-    "Do splits share nearly equal heads, or do tuples repeat others?",
-    _run_near_duplicate,
-    lambda entailed, finding: (
-        entailed.quality.repeats.filter(relation=finding.key[1])
-        if finding.nodes
-        else _with_near_heads(entailed, *finding.key)
-    ),
+DUPLICATE_TUPLE = entailment_check(
+    "duplicate_tuple",
+    "Do tuples repeat others?",
+    _run_duplicate_tuple,
+    lambda entailed, finding: entailed.quality.repeats.filter(relation=finding.key[0]),
 )
 
 

@@ -20,7 +20,7 @@ from audit.results.findings import SHARE, Column, Finding
 OF_RELATION = (
     Column("Relation", "node"),
     SHARE,
-    Column("How many", "edges tuples heads lacking", of="of"),
+    Column("How many", "edges tuples lacking", of="of"),
     Column("Tuples", "instances"),
 )
 """The columns of findings on a relation: its share, and how many of what is counted."""

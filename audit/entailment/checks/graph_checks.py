@@ -1,4 +1,4 @@
-"""Checks of the graph that tuples state: contradictions, cycles, chains, catch-alls."""
+"""Checks of the graph that tuples state: contradictions, cycles, chains, redundant edges."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from audit.checks.check import Outcome
-from audit.disclosure import Quantity, coarse, derived
+from audit.disclosure import coarse
 from audit.entailment.checks.edges import (
     EDGE,
     arrows,
@@ -22,12 +22,10 @@ from audit.entailment.checks.edges import (
     where_judged,
     with_bounds,
 )
-from audit.entailment.graph.concepts import EXCESS, LEAST_EDGES, SHARE
 from audit.entailment.graph.text_graph import ACROSS, ONE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import SHARE as OF_EDGES
-from audit.results.findings import Column, Finding, times_limit
+from audit.results.findings import Column, Finding
 
 
 def _run_contradiction(measured: Measurements) -> Outcome:
@@ -292,70 +290,5 @@ REDUNDANT_EDGE = entailment_check(
     _run_redundant_edge,
     lambda entailed, finding: tuples_of(
         entailed, entailed.graph.redundant.filter(relation=finding.key[0])
-    ),
-)
-
-
-def _run_catch_all(measured: Measurements) -> Outcome:
-    """Report concepts with far more valid edges than comparable ones."""
-    concepts = measured.of(EntailmentMeasurements).graph.concepts
-    judged = int((concepts["edges"] >= LEAST_EDGES).sum())
-    found = concepts.filter("catch_all").iter_rows(named=True)
-    return Outcome(
-        denominator=judged,
-        denominator_unit="concepts with thirty valid edges",
-        findings=tuple(_catch_all(measured, row) for row in found),
-        not_applicable="" if judged else "no concept has thirty valid edges",
-    )
-
-
-def _catch_all(measured: Measurements, row: Mapping[str, Any]) -> Finding:
-    key = row["relation"], row["concept"]
-    tuples = len(_valid_with(measured.of(EntailmentMeasurements), *key))
-    empty = " Its words name nothing in particular." if row["says_nothing"] else ""
-    return Finding(
-        check=CATCH_ALL.name,
-        severity="warning" if row["says_nothing"] else "note",
-        nodes=(row["relation"],),
-        statement=f"{quoted(row['concept'])} is the concept of {{edges}} of {{of}} valid edges of "
-        f"{row['relation']} ({{share}})[, {{excess}} times as many as the other concepts of its "
-        f"instances have on average].{empty}",
-        evidence={
-            "concept": Quantity(quoted(row["concept"])),
-            "instances": coarse(tuples, measured.n_instances),
-            **with_bounds("edges", row["edges"], row["of"]),
-            "typical": derived(row["typical"], "edges"),
-            "excess": derived(row["excess"], "edges"),
-            "share_limit": Quantity(SHARE),
-            "excess_limit": Quantity(EXCESS),
-        },
-        curator="Have a more specific concept given in its place, or leave it out: annotators and "
-        "models learn nothing from an answer that fits nearly everything.",
-        data_user="Report results without this concept too: a model that always accepts it looks "
-        "better than it is.",
-        touched=tuples,
-        strength=row["share"],
-        beyond=min(times_limit(row["share"], SHARE), times_limit(row["excess"], EXCESS)),
-        key=key,
-    )
-
-
-def _valid_with(entailed: EntailmentMeasurements, relation: str, concept: str) -> pl.DataFrame:
-    """The valid tuples of a relation with the concept."""
-    tuples = entailed.dataset.tuples.filter(relation=relation, concept=concept)
-    return tuples.filter(pl.col("valid") & (pl.col("instance") != pl.col("concept")))
-
-
-CATCH_ALL = entailment_check(
-    "catch_all",
-    "Does any concept fit nearly anything?",
-    _run_catch_all,
-    lambda entailed, finding: _valid_with(entailed, *finding.key),
-    columns=(
-        Column("Concept", "concept"),
-        Column("Relation", "node"),
-        OF_EDGES,
-        Column("Edges", "edges", of="of"),
-        Column("Times as many as others", "excess"),
     ),
 )

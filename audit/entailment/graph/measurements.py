@@ -81,31 +81,11 @@ CONCEPTS = schema(
     ("relation concept", pl.String),
     ("edges of", pl.Int64),
     ("share share_low share_high", pl.Float64),
-    ("beside", pl.Int64),
-    ("typical excess", pl.Float64),
-    ("says_nothing catch_all", pl.Boolean),
+    ("says_nothing", pl.Boolean),
 )
 """Concepts of each relation with the most valid edges, those first: ``share`` is theirs of its
-``of`` valid edges, with its Wilson interval. ``beside`` counts their instances that have another
-concept, ``typical`` is the mean number of valid edges of such other concepts over these instances
-(over all other edges of the relation where there are none), ``excess`` is edges over ``typical``.
-``says_nothing``: its words name nothing, as "thing" and "activity" do."""
-
-TWINS = schema(
-    ("relation first second", pl.String),
-    ("shared first_children second_children", pl.Int64),
-    ("jaccard", pl.Float64),
-)
-"""Siblings that behave as one: two texts of the condensation that share a concept above them or
-have none, with nearly the same instances."""
-
-WORDNET = schema(
-    ("relation stated", pl.String),
-    ("edges in_wordnet agreeing", pl.Int64),
-    ("share share_low share_high", pl.Float64),
-)
-"""Agreement with WordNet, for ``valid`` and ``denied`` edges: of the edges both of whose texts are
-nouns of WordNet, in how many some sense of the concept is one of the instance or is above it."""
+``of`` valid edges, with its Wilson interval. ``says_nothing``: its words name nothing, as "thing"
+and "activity" do."""
 
 LINT = schema(
     ("relation rule severity", pl.String),
@@ -125,7 +105,6 @@ class GraphMeasurements:
     """The audit of the graph that an entailment dataset states.
 
     Args:
-        wordnet: Columns `WORDNET`; empty without a WordNet.
         members: Columns ``relation, text, first``: the texts of components, by their first one.
     """
 
@@ -137,8 +116,6 @@ class GraphMeasurements:
     violations: pl.DataFrame
     redundant: pl.DataFrame
     concepts: pl.DataFrame
-    twins: pl.DataFrame
-    wordnet: pl.DataFrame
     lint: pl.DataFrame
     neighbourhoods: pl.DataFrame
     members: pl.DataFrame

@@ -29,7 +29,6 @@ def neighbourhood_table(
     components: pl.DataFrame,
     contradictions: pl.DataFrame,
     violations: pl.DataFrame,
-    concepts: pl.DataFrame,
 ) -> pl.DataFrame:
     """Columns `NEIGHBOURHOODS`, in the order of the checks."""
     tables = [
@@ -38,7 +37,6 @@ def neighbourhood_table(
             _of_components(components),
             _of_edges("contradiction", contradictions, ("instance", "concept")),
             _of_edges("transitivity", violations, ("instance", "through", "concept")),
-            _of_concepts(concepts),
         )
         for finding, relation, texts in rows
     ]
@@ -62,12 +60,6 @@ def _of_edges(check: str, table: pl.DataFrame, texts: Sequence[str]) -> _Picture
     for (relation, one), cases in list(table.group_by(keys, maintain_order=True))[:MOST_FINDINGS]:
         some = [text for case in cases.select(texts).head(3).iter_rows() for text in case]
         yield finding_id(check, str(relation), ONE if one else ACROSS), str(relation), some
-
-
-def _of_concepts(concepts: pl.DataFrame) -> _Pictures:
-    worst = concepts.filter("catch_all").sort("excess", descending=True).head(MOST_FINDINGS)
-    for relation, concept in worst.select("relation", "concept").iter_rows():
-        yield finding_id("catch_all", relation, concept), relation, [concept]
 
 
 def _neighbourhood(

@@ -30,7 +30,7 @@ from audit.entailment.validity_answers import BASELINES as MEASURED_BASELINES
 from audit.entailment.validity_measures import MEASURES
 from audit.hierarchies.edge_faults import LINTS
 from fixtures import entailment_results
-from fixtures.entailment_results import MODELS, OUTLIER
+from fixtures.entailment_results import MODELS
 from fixtures.examples import examples
 from tests.unit.reports.shown import figure_of, tables_of, text_of
 
@@ -112,7 +112,6 @@ def test_pictures_are_named_by_what_they_are_around(report: Report) -> None:
     assert titles[0] == "A cycle of Noun-Entail, around “companion”"
     assert "Contradictions of Noun-Entail, under one head" in titles
     assert "Denied conclusions of Noun-Entail, across heads" in titles
-    assert titles[-1] == "Around a catch-all of Event-Entail, “activity”"
 
 
 def test_the_first_tables_are_those_of_the_paper(shared: dict[str, Any], report: Report) -> None:
@@ -139,7 +138,6 @@ def test_the_first_tables_are_those_of_the_paper(shared: dict[str, Any], report:
 @pytest.mark.parametrize(
     ("id_", "part", "whole", "share"),
     [
-        ("entailment-wordnet", "Agreeing", "Both in WordNet", "Share"),
         ("entailment-concepts", "Valid edges", "Of", "Share"),
     ],
 )
@@ -221,12 +219,6 @@ def test_transfer_is_told_against_the_relation_itself(report: Report) -> None:
     assert {*rows} == {on for _, on in MODELS if on is not None}
 
 
-def test_annotators_who_surely_agree_less_come_first(report: Report) -> None:
-    figure = figure_of(report, "entailment-annotators")
-    assert text_of(figure.table.rows[0][0]) == OUTLIER
-    assert OUTLIER in figure.alt
-
-
 def test_what_was_left_out_adds_up(shared: dict[str, Any], report: Report) -> None:
     rows = [tuple(map(text_of, row)) for row in of(report).read.rows]
     for name in dict.fromkeys(row[0] for row in rows):
@@ -245,12 +237,12 @@ def test_names_in_words_are_those_that_are_measured() -> None:
 
 
 def test_such_a_report_speaks_of_tuples(report: Report) -> None:
-    assert "348 tuples, " in report.verdict.sentence
+    assert "347 tuples, " in report.verdict.sentence
     assert report.title == "Entailment graph"
     names = [name for name, _ in report.release.facts]
     assert names[:3] == ["Tuples", "Of them valid", "Relations"]
     assert not {"Hierarchy", "Normaliser"} & set(names)
-    assert report.ledger_facts == (("Tuples", "348"),)
+    assert report.ledger_facts == (("Tuples", "347"),)
 
 
 def test_a_card_names_and_draws_what_its_share_is_of() -> None:
@@ -262,19 +254,6 @@ def test_a_card_names_and_draws_what_its_share_is_of() -> None:
     assert plot.lines[0].text == "1 of 70, 1.4%"
     lines = dict(evidence_lines(evidence))
     assert (lines["edges"], lines["instances"]) == ("1 of 70", "47")
-
-
-def test_the_difference_of_an_annotator_has_no_limit_of_another_check(report: Report) -> None:
-    evidence = {
-        "instances": 110, "agreeing": 174, "compared": 290, "share": 0.6, "low": 0.54, "high": 0.65,
-        "others_share": 0.89, "difference": -0.29, "difference_low": -0.36,
-        "difference_high": -0.23,
-    }  # fmt: skip
-    limits = {"residual_difference": 0.1}
-    shares, difference = plots("annotator_outlier", evidence, limits)
-    assert shares.lines[0].text == "174 of 290, 60.0%"
-    assert difference.limit is None
-    assert plots("residual_overuse", evidence, limits)[-1].limit is not None
 
 
 def test_what_is_not_there_has_no_chapter(report: Report, bare: Report) -> None:

@@ -121,8 +121,8 @@ def test_a_table_of_nodes_does_not_tell_which_small_ones_were_judged(n: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("table", "column"), [("graph_concepts", "edges"), ("graph_twins", "shared"),
-                          ("graph_components", "texts"), ("quality_annotators", "p_value")]
+    ("table", "column"), [("graph_concepts", "edges"),
+                          ("graph_components", "texts")]
 )  # fmt: skip
 def test_lists_of_an_entailment_graph_are_in_the_order_of_what_is_told(
     table: str, column: str

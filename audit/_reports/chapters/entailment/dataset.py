@@ -1,4 +1,4 @@
-"""The chapters on the dataset and on votes: its tuples, their soundness, and annotators."""
+"""The chapters on the dataset and on votes: its tuples, and how far votes agree."""
 
 from __future__ import annotations
 
@@ -6,25 +6,20 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
 
-from audit._reports.chapters.entailment.by_relation import KEPT, by_relation, with_total
-from audit._reports.charts.parts import dots_spec
-from audit._reports.charts.svg import draw
+from audit._reports.chapters.entailment.by_relation import by_relation, with_total
 from audit._reports.words.entailment_words import AGREEMENT, ALL
-from audit._reports.words.parts import Cell, Chapter, Figure, Key, Ranged, Table, chapter
-from audit._reports.words.shown_numbers import Row, Rows, count, line_label, plain, ranged, share
+from audit._reports.words.parts import Cell, Chapter, Table, chapter
+from audit._reports.words.shown_numbers import Row, Rows, count, plain, ranged, share
 from audit._reports.words.table_specs import (
     across,
-    chances,
     decimals,
     interval_below,
     numbers,
     pivoted,
     shares,
-    table,
     texts,
-    written,
 )
-from audit._reports.words.words import counted, number, points
+from audit._reports.words.words import number
 
 PLACES = 2
 
@@ -127,14 +122,10 @@ def _generation_set(rows: Rows) -> Table | None:
 
 
 def votes(entailment: Mapping[str, Any]) -> Chapter | None:
-    """Agreement and weak labels by relation, and the annotators; None without votes."""
+    """Agreement by relation; None without votes."""
     if not entailment["facts"]["voted"]:
         return None
-    parameters = entailment["facts"]["parameters"]
-    return chapter(
-        (_annotators(entailment["quality_annotators"], parameters),),
-        (_agreement(entailment["quality_agreement"]),),
-    )
+    return chapter((), (_agreement(entailment["quality_agreement"]),))
 
 
 def _agreement(rows: Rows) -> Table | None:
@@ -165,61 +156,3 @@ def _agreed(row: Row) -> Cell:
     if row["measure"] in ("pairwise", "unanimous"):
         return ranged(share(row, "value"), row)
     return ranged(plain(row, "value"), row)
-
-
-def _annotators(rows: Rows, parameters: Mapping[str, float]) -> Figure | None:
-    drawn = [row for row in rows if row["rate"] is not None]
-    if not drawn:
-        return None
-    least = min(drawn, key=lambda row: (row["rate"], row["annotator"]))
-    return Figure(
-        id="entailment-annotators",
-        title="Annotators beside the majority of the others",
-        drawing=draw(dots_spec([_line(row) for row in drawn], "votes with the majority")),
-        alt=f"Dot plot of {counted(len(drawn), 'annotator')}. The lowest, {least['annotator']}, "
-        f"votes with the majority of the others on {share(least, 'rate')} of "
-        f"{count(least, 'compared')} tuples.",
-        caption="The share of an annotator’s votes that are those of most others, on tuples whose "
-        "other votes have a majority, with its 95% interval; annotators who most certainly agree "
-        "less come first. Sensitivity and specificity are the shares of valid and of invalid "
-        "tuples that the annotator finds by Dawid and Skene’s model. The q-value tests whether the "
-        "share is below that of the others, for annotators with at least "
-        f"{number(parameters['least_compared'])} such votes. Annotators beyond the first are in "
-        f"{KEPT.format('quality_annotators')}.",
-        key=(Key("observed", "share, with its 95% interval", "dot"),),
-        table=table(
-            "entailment-annotators-numbers",
-            "Annotators beside the majority of the others",
-            rows,
-            texts("Annotator", lambda row: str(row["annotator"])),
-            written("With the majority", _agreeing),
-            interval_below(shares("Share", "rate")),
-            shares("Others", "others"),
-            written("Difference in points", _difference),
-            shares("Sensitivity", "sensitivity"),
-            shares("Specificity", "specificity"),
-            chances("q-value", "q_value"),
-        ),
-    )
-
-
-def _agreeing(row: Row) -> str:
-    return f"{count(row, 'agreeing')} of {count(row, 'compared')}"
-
-
-def _line(row: Row) -> dict[str, Any]:
-    return {
-        "label": line_label(str(row["annotator"])),
-        "share": row["rate"],
-        "low": row["low"],
-        "high": row["high"],
-        "counts": _agreeing(row),
-    }
-
-
-def _difference(row: Row) -> Cell:
-    ends = (row["difference_low"], row["difference_high"])
-    if row["difference"] is None or None in ends:
-        return plain(row, "difference")
-    low, high = (points(end) for end in ends)
-    return Ranged(points(row["difference"]), f"{low} to {high}")

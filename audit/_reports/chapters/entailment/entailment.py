@@ -110,7 +110,6 @@ def _facts(facts: Mapping[str, Any], totals: Rows) -> Facts:
         *((("Annotators", number(annotators)),) if annotators else ()),
         ("Models", number(facts["models"])),
         ("Generation set", "given" if facts["generation_set"] else "none"),
-        ("WordNet", "given" if facts["wordnet"] else "none"),
     )
 
 

@@ -11,13 +11,12 @@ from urllib.parse import unquote
 
 from audit._reports.chapters.entailment.by_relation import by_relation, first_rows, relations
 from audit._reports.charts.graph_picture import GraphEdge, State, draw_graph
-from audit._reports.words.entailment_words import RULES, STATED
+from audit._reports.words.entailment_words import RULES
 from audit._reports.words.parts import Chapter, Figure, Key, Table, chapter
 from audit._reports.words.shown_numbers import UNDEFINED, Row, Rows, plain
 from audit._reports.words.table_specs import (
     Spec,
     badges,
-    decimals,
     interval_below,
     numbers,
     optional_table,
@@ -31,7 +30,6 @@ AROUND: Mapping[str, str] = {
     "cycle": "A cycle of {relation}, around “{last}”",
     "contradiction": "Contradictions of {relation}, {last}",
     "transitivity": "Denied conclusions of {relation}, {last}",
-    "catch_all": "Around a catch-all of {relation}, “{last}”",
 }
 """Titles of pictures by check, of the relation and the last part of a finding’s key."""
 WHERE: Mapping[str, str] = {"one context": "under one head", "across contexts": "across heads"}
@@ -162,7 +160,6 @@ def graph(entailment: Mapping[str, Any]) -> Chapter | None:
             _numbers(entailment["graph_relations"]),
             _shape(entailment["graph_shape"], relations(entailment["graph_relations"])),
             _lint(rows("lint")),
-            _wordnet(rows("wordnet")),
         ),
     )
 
@@ -174,7 +171,6 @@ def cases(entailment: Mapping[str, Any]) -> tuple[Table, ...]:
         _contradictions(rows("contradictions")),
         _violations(rows("violations")),
         _redundant(rows("redundant")),
-        _twins(rows("twins")),
         _concepts(rows("concepts")),
     )
     return tuple(table for table in tables if table is not None)
@@ -266,22 +262,6 @@ def _lint(rows: Rows) -> Table | None:
     )
 
 
-def _wordnet(rows: Rows) -> Table | None:
-    return optional_table(
-        "entailment-wordnet",
-        "Agreement with WordNet: of the edges whose texts are both nouns of WordNet, how many have "
-        "a sense of the concept that is also one of the instance, or above one. Denied edges "
-        "should have few",
-        rows,
-        texts("Relation", "relation"),
-        texts("Edges", "stated", STATED),
-        numbers("How many", "edges"),
-        numbers("Both in WordNet", "in_wordnet"),
-        numbers("Agreeing", "agreeing"),
-        interval_below(shares("Share"), "share_low", "share_high"),
-    )
-
-
 def _head_of(row: Row) -> str:
     """Under which head a case stands; a dash where it needs several, or has none."""
     if not row["one_context"]:
@@ -329,48 +309,27 @@ def _redundant(rows: Rows) -> Table | None:
     )
 
 
-def _twins(rows: Rows) -> Table | None:
-    return _cases(
-        "twins",
-        "Siblings with nearly the same instances",
-        rows,
-        texts("First", "first"),
-        texts("Second", "second"),
-        numbers("In common", "shared"),
-        numbers("Of the first", "first_children"),
-        numbers("Of the second", "second_children"),
-        decimals("Jaccard", "jaccard", 2),
-    )
-
-
 def _concepts(rows: Rows) -> Table | None:
     seen: Counter[str] = Counter()
     kept = []
     for row in rows:
         seen[row["relation"]] += 1
-        if seen[row["relation"]] <= LISTED or row["catch_all"]:
+        if seen[row["relation"]] <= LISTED:
             kept.append(row)
     return _cases(
         "concepts",
-        "Concepts with the most valid edges. The ratio compares them with the other concepts of "
-        "the same instances",
+        "Concepts with the most valid edges",
         kept,
         texts("Concept", "concept"),
         numbers("Valid edges", "edges"),
         numbers("Of", "of"),
         interval_below(shares("Share"), "share_low", "share_high"),
-        decimals("Mean of the other concepts", "typical", 2),
-        decimals("Times as many", "excess", 2),
         texts("Remark", _remark),
     )
 
 
 def _remark(row: Row) -> str:
-    remarks = (
-        "a catch-all" * row["catch_all"],
-        "names nothing in particular" * row["says_nothing"],
-    )
-    return ", ".join(filter(None, remarks)) or UNDEFINED
+    return "names nothing in particular" if row["says_nothing"] else UNDEFINED
 
 
 def _cases(name: str, caption: str, rows: Rows, *columns: Spec) -> Table | None:

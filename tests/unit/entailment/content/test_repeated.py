@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.entailment.dataset import NOUN, EntailmentDataset
-from audit.entailment.near_duplicates import pairs_of_splits, repeats, shared_keys
+from audit.entailment.repeated import pairs_of_splits, repeats, shared_keys
 from fixtures.entailed_release import stated
 
 SPLITS = ("train", "valid", "test", "extra")
