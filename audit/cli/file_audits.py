@@ -105,7 +105,7 @@ def concepts(
     labels: GivenLabels,
     testing: Testing,
     *,
-    predictions: PredictionsFile = (),
+    predictions: PredictionsFile = None,
     judged: Judged,
     output: NewRun = _CONCEPTS,
 ) -> None:

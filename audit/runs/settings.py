@@ -60,10 +60,7 @@ DanglingEdges: TypeAlias = Annotated[
     Option("Refuse edges to a parent that is not a node (default), or drop and count them.", INPUT),
 ]
 PredictionsFile: TypeAlias = Annotated[
-    tuple[Path, ...],
-    Option(
-        "A model's predictions of the same instances; given twice, two models are compared.", MODEL
-    ),
+    Path | None, Option("A model's predictions of the same instances.", MODEL)
 ]
 PolicyFile: TypeAlias = Annotated[
     Path | None,
@@ -206,7 +203,7 @@ class Settings(HierarchyShape):
     classes: Annotated[Path | None, Option("Names of a matrix's columns, one per line.", INPUT)] = (
         None
     )
-    predictions: PredictionsFile = ()
+    predictions: PredictionsFile = None
     predictions_format: Annotated[
         str | None, Option("Format of the predictions; recognised if not given.", MODEL)
     ] = None

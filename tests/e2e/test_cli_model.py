@@ -391,18 +391,6 @@ MISTAKES: dict[str, tuple[Given, str]] = {
         ],
         "3 of 4 are not: 'elf', 'orc', 'gnome'",
     ),
-    "the same model twice": (
-        lambda r: [*scores(SOFTMAX)(r), "--predictions", r.folder / "." / "bad.npy"],
-        "bad.npy twice",
-    ),
-    "three models": (lambda r: ["--predictions", r.scores] * 3, "the predictions of 3"),
-    "two models, counted": (
-        lambda r: [*scores(SOFTMAX)(r), "--predictions", r.scores, "--memory", "1GB"],
-        "Hint: leave these out",
-    ),
-    "a second model of fewer rows": (
-        lambda r: [*scores(SOFTMAX[:4])(r), "--predictions", r.scores], "bad.npy",
-    ),
     "logits without a transform": (scores(SOFTMAX * 9 - 4), "--softmax"),
     "other instances": (lines("x.csv", "instance,node,score", "x,dog,0.5"), "share instances"),
     "single label of sets": (
@@ -585,21 +573,3 @@ def test_what_scores_are_stands_among_the_readings_and_is_decided_otherwise(
 def test_names_of_classes_that_name_nothing_are_refused(release: Release) -> None:
     release.scores = release.write("answers.csv", ["id,prediction", "0,dog", "1,cow"])
     assert "leave out --classes" in refused(release.with_scores(), release.folder)
-
-
-def test_two_models_stand_side_by_side_in_every_report(release: Release) -> None:
-    other = release.array("other.npy", SOFTMAX[[1, 2, 2, 3, 4, 5]])
-    output = done(release.with_scores("--predictions", other, "--min-cell", 1)).output
-    shared, page = release.shared(), (release.folder / "run/report.html").read_text("utf-8")
-
-    assert shared["models"]["names"] == ["scores.npy", "other.npy"]
-    assert shared["models"]["common"] == len(LABELS)
-    assert {one["decision"].split(":")[0] for one in shared["readings"]} >= {"other.npy"}
-    for text in (output, page):
-        assert "neither scores.npy nor other.npy is shown to be better" in " ".join(text.split())
-    assert "Two models side by side" in page
-    verdicts = json.loads(audit("verify", release.folder / "run", "--recompute", "--json").stdout)
-    assert {one["name"]: one["outcome"] for one in verdicts["verdicts"]}["recomputation"] == "holds"
-    inputs = json.loads((release.folder / "run/manifest.json").read_text("utf-8"))["inputs"]
-    given = [Path(one["path"]).name for one in inputs if one["role"] == "predictions"]
-    assert given == ["scores.npy", "classes.txt", "other.npy"]

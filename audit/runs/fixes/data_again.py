@@ -27,7 +27,7 @@ def _as_then(settings: Settings) -> Iterator[None]:
 def read_again(settings: Settings) -> LabelDataset:
     """The data that settings name."""
     with _as_then(settings):
-        return read_data(replace(settings, predictions=()), stated_policy(settings))[0]
+        return read_data(replace(settings, predictions=None), stated_policy(settings))[0]
 
 
 def data_of(run: Path, data: str | None = None) -> tuple[Settings, LabelDataset]:
