@@ -53,5 +53,5 @@ class NewRun:
 
 
 KeepInstances: TypeAlias = Annotated[
-    bool, Option("Keep each instance, for `audit show`.", OUTPUT, after="pdf")
+    bool, Option("Keep each instance, for `audit cases --instance`.", OUTPUT, after="pdf")
 ]
