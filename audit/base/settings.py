@@ -12,9 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from audit.base.errors import without_secrets
 from audit.base.remote import stored_place
 
-INPUT, MODEL, POLICY, OUTPUT, LARGE_DATA = "Input", "Model", "Policy", "Output", "Large data"
-LIMITED = "Limits"
-"""Headings of ``--help`` that several commands have."""
+FIRST, INPUT, HIERARCHY, MODEL = "First", "Input", "Hierarchy", "Model"
+POLICY, OUTPUT, LARGE_DATA, LIMITED = "Policy", "Output", "Large data", "Limits"
+"""Headings of ``--help`` that several commands have; the first holds what most audits need."""
 
 WITH_POLICY = ("icd9cm", "icd10cm")
 """Built-in hierarchies with a policy of their own."""
@@ -132,7 +132,7 @@ a node with a value of its own keeps it, and any other has the sum of its childr
 On a tree whose inner nodes have no value of their own, all three are equal."""
 
 
-_Shape = partial(Option, panel=INPUT, after="hierarchy")
+_Shape = partial(Option, panel=HIERARCHY, after="hierarchy")
 _Column = partial(_Shape, metavar="COL")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from audit.base.errors import InputError
-from audit.base.settings import INPUT, HierarchyShape, Option
+from audit.base.settings import FIRST, HierarchyShape, Option
 from audit.cli.new_run import make_run
 from audit.cli.options import KeepInstances, NewRun
 from audit.concepts.settings import Testing
@@ -51,10 +51,10 @@ class GivenLabels(HierarchyShape):
     """A dataset of labels, where there is another file that has labels too."""
 
     hierarchy: Annotated[
-        str | None, Option("Hierarchy of the labels; without one, all are below one root.", INPUT)
+        str | None, Option("Hierarchy of the labels; without one, all are below one root.", FIRST)
     ] = None
     dangling: DanglingEdges = None
-    labels: Annotated[Path | None, Option("Dataset of the labels, audited too.", INPUT)] = None
+    labels: Annotated[Path | None, Option("Dataset of the labels, audited too.", FIRST)] = None
     format: FormatName = None
     id: InstanceColumn = None
     label: LabelColumn = None
