@@ -13,7 +13,7 @@ from audit.base.errors import without_secrets
 from audit.base.remote import stored_place
 
 FIRST, INPUT, HIERARCHY, MODEL = "First", "Input", "Hierarchy", "Model"
-POLICY, OUTPUT, LARGE_DATA, LIMITED = "Policy", "Output", "Large data", "Limits"
+POLICY, OUTPUT, LARGE_DATA = "Policy", "Output", "Large data"
 """Headings of ``--help`` that several commands have; the first holds what most audits need."""
 
 WITH_POLICY = ("icd9cm", "icd10cm")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +19,6 @@ from audit.runs.settings import (
     FormatName,
     InstanceColumn,
     LabelColumn,
-    Limits,
     MinCell,
     PolicyFile,
     PredictionsFile,
@@ -43,7 +42,6 @@ class Judged:
     min_cell: MinCell = None
     seed: Seed = 0
     title: Title = None
-    limits: Limits = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

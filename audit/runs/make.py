@@ -11,7 +11,6 @@ from typing import Any
 
 from audit.base.databases import one_snapshot
 from audit.base.errors import InputError
-from audit.base.limits import limits
 from audit.base.plugins import using
 from audit.base.progress import Progress, silent
 from audit.base.reading import refuse_changed
@@ -60,7 +59,6 @@ def audited(
     """Make the audit, with every file that determined it among its inputs."""
     beside = _Beside(read_runs(settings.reference), read_runs(settings.protected_with))
     with (
-        limits(**settings.limits),
         using(settings.plugins),
         allowing(settings.allow_network),
         one_snapshot(),

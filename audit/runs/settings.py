@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from audit.base.disk import judging_date
 from audit.base.errors import InputError
-from audit.base.limits import LIMITS, limits_of, size_of
+from audit.base.limits import size_of
 from audit.base.settings import (
     FIRST,
     HIERARCHY,
     INPUT,
     LARGE_DATA,
-    LIMITED,
     MODEL,
     OUTPUT,
     POLICY,
@@ -98,18 +97,6 @@ Title: TypeAlias = Annotated[
         "Title of the reports; by default the policy's, or the name of the file or folder.",
         OUTPUT,
         metavar="TEXT",
-    ),
-]
-Limits: TypeAlias = Annotated[
-    Mapping[str, int],
-    Option(
-        f"Read more, or less, of unusual input: {', '.join(one.name for one in LIMITS)}; "
-        "`audit list limits` explains. May be repeated.",
-        LIMITED,
-        flag="--limit",
-        metavar="NAME=NUMBER",
-        typed=list[str],
-        parse=limits_of,
     ),
 ]
 
@@ -308,7 +295,6 @@ class Settings(HierarchyShape):
         str | None,
         Option("Where Spark runs; by default as Spark is set up.", LARGE_DATA, metavar="URL"),
     ] = None
-    limits: Limits = field(default_factory=dict)
     today: date = field(default_factory=judging_date)
     analyses: Annotated[Mapping[str, Stored], _OfAnalyses()] = field(default_factory=dict)
 
