@@ -116,7 +116,7 @@ Dangling: TypeAlias = Literal["refuse", "drop"]
 """Treatment of edges with an end that is not a node: refuse the hierarchy, or leave them out."""
 Ids: TypeAlias = Literal["names", "paths"]
 """What nodes go by where a file has no ids: their names, or all names on the way to them."""
-Transform: TypeAlias = Literal["softmax", "sigmoid", "percent"]
+Transform: TypeAlias = Literal["softmax", "sigmoid"]
 """Function that turns a model's outputs into scores: over all columns of a row, or elementwise."""
 Join: TypeAlias = Literal["by_order", "by_id"]
 """What joins rows of predictions and instances of labels: their order, or ids, which are row

@@ -199,7 +199,6 @@ class Settings(HierarchyShape):
             "Predictions are logits over classes that exclude each other.", MODEL, sets="softmax"
         ),
         Option("Predictions are logits, one independent answer per node.", MODEL, sets="sigmoid"),
-        Option("Predictions are per cent.", MODEL, sets="percent"),
     ] = None
     single_label: Annotated[
         bool | None,
