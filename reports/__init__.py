@@ -5,7 +5,6 @@ from audit._reports import (
     write_comparison,
     write_history,
     write_html,
-    write_instance,
     write_pdf,
 )
 
@@ -14,6 +13,5 @@ __all__ = [
     "write_comparison",
     "write_history",
     "write_html",
-    "write_instance",
     "write_pdf",
 ]

@@ -19,7 +19,6 @@ __all__ = [
     "write_comparison",
     "write_history",
     "write_html",
-    "write_instance",
     "write_pdf",
 ]
 
@@ -124,30 +123,6 @@ def write_html(
 
     text = html_text(shared_view(result), imprint or UNNAMED)
     Path(path).write_bytes(text.encode("utf-8"))
-
-
-def write_instance(view: Mapping[str, Any], path: str | Path) -> None:
-    """Write the tree of one instance as one self-contained HTML file.
-
-    Args:
-        view: From `audit.runs.instances.instance_view`. Nothing of it is suppressed: the page is
-            as confidential as the instance.
-        path: The file to write; the same view gives the same bytes.
-
-    Raises:
-        RenderError: If it cannot be rendered.
-
-    >>> import audit, reports
-    >>> from audit.data.weighted_dag import InstanceTree
-    >>> from audit.runs.instances import instance_view
-    >>> tree = audit.load_hierarchy({"pet": {"cat": {}, "dog": {}}})
-    >>> labels, scores = (audit.WeightedDag(tree, one) for one in ({"cat": 1}, {"dog": 0.75}))
-    >>> view = instance_view(InstanceTree(labels, scores), "a", least=0.01)
-    >>> reports.write_instance(view, "a.html")
-    """
-    from audit._reports.instance import instance_html
-
-    Path(path).write_bytes(instance_html(view).encode("utf-8"))
 
 
 def write_pdf(

@@ -1,4 +1,4 @@
-"""The tree of one instance, its labels beside its predictions: as an HTML file, and drawn."""
+"""The tree of one instance, its labels beside its predictions: as nested lines, and drawn."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from audit._reports.chapters.report import printable_view
 from audit._reports.charts.parts import rect, text
-from audit._reports.html import environment, rendering, style
 from audit._reports.words.parts import Drawing
 from audit._reports.words.words import node_label
 
@@ -38,24 +36,6 @@ class Branch:
     """Whether there are lines below it."""
     closes: int
     """How many branches end behind it."""
-
-
-def instance_html(view: Mapping[str, Any]) -> str:
-    """Render the complete file; a `RenderError` if it cannot be."""
-    with rendering("the page of an instance"):
-        shown = printable_view(view)
-        return (
-            environment()
-            .get_template("instance.html.jinja")
-            .render(
-                view=shown,
-                branches=branches(shown["lines"]),
-                deeper=sum(line["level"] > DEEPEST for line in shown["lines"]),
-                deepest=DEEPEST,
-                tones=TONES,
-                css=style("screen", ("instance",)),
-            )
-        )
 
 
 def branches(lines: Sequence[Mapping[str, Any]]) -> list[Branch]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -14,9 +14,7 @@ from audit.base.errors import InputError, first_cases
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?i?)B?", re.IGNORECASE)
-USUAL: Mapping[str, int] = MappingProxyType({})
-"""No limits stated, so that each is the usual one."""
-_STATED: ContextVar[Mapping[str, int]] = ContextVar("limits", default=USUAL)
+_STATED: ContextVar[Mapping[str, int]] = ContextVar("limits", default=MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,7 @@ class Limit:
     """A limit on how much of something is read.
 
     Args:
-        name: Its name for ``--limit`` and `limits`.
+        name: Its name for `limits`.
         most: The limit where none is stated.
         of: What is limited, as a plural noun for the message.
         why: What would be exhausted beyond it.
@@ -58,8 +56,8 @@ class Limit:
             f"at most {most:,} {self.of} are read",
             found=f"{found:,}" if whole else f"{found:,} or more",
             where=where,
-            hint=f"--limit {self.name}={enough} raises the limit, if there is room for it; in "
-            f"Python, audit.limits({self.name}={enough})",
+            hint=f"in Python, audit.limits({self.name}={enough}) raises the limit, if there is "
+            "room for it",
         )
 
 
@@ -138,16 +136,6 @@ def limits(**most: int) -> Iterator[None]:
     >>> with audit.limits(labels=20_000):
     ...     labels = audit.load_labels([["cat"], ["dog"]], {"cat": "pet", "dog": "pet"})
     """
-    refuse_unknown(most)
-    before = _STATED.set({**_STATED.get(), **most})
-    try:
-        yield
-    finally:
-        _STATED.reset(before)
-
-
-def refuse_unknown(most: Mapping[str, int]) -> None:
-    """Raise InputError if there is no limit of a name, or a number is below 1."""
     known = [limit.name for limit in LIMITS]
     unknown = [name for name in most if name not in known]
     if unknown:
@@ -159,45 +147,16 @@ def refuse_unknown(most: Mapping[str, int]) -> None:
     least = [f"{name}={number}" for name, number in most.items() if number < 1]
     if least:
         raise InputError("a limit is a whole number from 1", found=first_cases(least))
+    before = _STATED.set({**_STATED.get(), **most})
+    try:
+        yield
+    finally:
+        _STATED.reset(before)
 
 
 def stated_limits() -> dict[str, int]:
     """The limits that are stated where this is called, by name; what starts tasks hands them on."""
     return dict(_STATED.get())
-
-
-def limits_of(stated: Sequence[str]) -> dict[str, int]:
-    """Parse ``NAME=NUMBER`` of each limit; a number may be written as a size.
-
-    Raises:
-        InputError: If there is no limit of a name, one is stated twice, or a number is none.
-
-    >>> limits_of(["labels=20000", "unpacked=4GB"])
-    {'labels': 20000, 'unpacked': 4000000000}
-    """
-    pairs = [text.partition("=") for text in stated]
-    unlike = [text for text, (_, sign, _) in zip(stated, pairs, strict=True) if not sign]
-    if unlike:
-        raise InputError(
-            "--limit takes a name and a number, such as labels=20000", found=first_cases(unlike)
-        )
-    names = [name.strip() for name, _, _ in pairs]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError("each limit can be stated once", found=f"twice: {first_cases(twice)}")
-    refuse_unknown(dict.fromkeys(names, 1))
-    limits = {name: _number(name, text) for name, (_, _, text) in zip(names, pairs, strict=True)}
-    refuse_unknown(limits)
-    return limits
-
-
-def _number(name: str, text: str) -> int:
-    try:
-        return size_of(text)
-    except InputError as error:
-        raise InputError(
-            f"--limit {name} takes a whole number, or a size such as 4GB", found=error.found
-        ) from None
 
 
 def size_of(text: str) -> int:

@@ -12,9 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from audit.base.errors import without_secrets
 from audit.base.remote import stored_place
 
-INPUT, MODEL, POLICY, OUTPUT, LARGE_DATA = "Input", "Model", "Policy", "Output", "Large data"
-LIMITED = "Limits"
-"""Headings of ``--help`` that several commands have."""
+FIRST, INPUT, HIERARCHY, MODEL = "First", "Input", "Hierarchy", "Model"
+POLICY, OUTPUT, LARGE_DATA = "Policy", "Output", "Large data"
+"""Headings of ``--help`` that several commands have; the first holds what most audits need."""
 
 WITH_POLICY = ("icd9cm", "icd10cm")
 """Built-in hierarchies with a policy of their own."""
@@ -116,7 +116,7 @@ Dangling: TypeAlias = Literal["refuse", "drop"]
 """Treatment of edges with an end that is not a node: refuse the hierarchy, or leave them out."""
 Ids: TypeAlias = Literal["names", "paths"]
 """What nodes go by where a file has no ids: their names, or all names on the way to them."""
-Transform: TypeAlias = Literal["softmax", "sigmoid", "percent"]
+Transform: TypeAlias = Literal["softmax", "sigmoid"]
 """Function that turns a model's outputs into scores: over all columns of a row, or elementwise."""
 Join: TypeAlias = Literal["by_order", "by_id"]
 """What joins rows of predictions and instances of labels: their order, or ids, which are row
@@ -132,7 +132,7 @@ a node with a value of its own keeps it, and any other has the sum of its childr
 On a tree whose inner nodes have no value of their own, all three are equal."""
 
 
-_Shape = partial(Option, panel=INPUT, after="hierarchy")
+_Shape = partial(Option, panel=HIERARCHY, after="hierarchy")
 _Column = partial(_Shape, metavar="COL")
 
 

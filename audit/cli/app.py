@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from audit.cli.cases import cases
 from audit.cli.compare import compare, history
 from audit.cli.declared import declared
 from audit.cli.explore import explore
@@ -18,7 +19,6 @@ from audit.cli.lists import list_
 from audit.cli.preference import preference
 from audit.cli.report import report
 from audit.cli.run import demo, run
-from audit.cli.show import cases, show
 from audit.cli.verify import verify
 
 app = typer.Typer(
@@ -35,7 +35,6 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
     ("verify", verify, "release-2", "release-2 --recompute --data labels.csv"),
     ("compare", compare, "release-1 release-2", "release-1 release-2 --out changes"),
     ("history", history, "release-1 release-2", "release-* --out history --overwrite"),
-    ("show", show, "release-2 300001", "release-2 300001 --least 0.1"),
     ("explore", explore, "release-2", "release-2 --show-instances --port 8080"),
     (
         "export",
@@ -43,7 +42,12 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         "release-2 --csv tables --croissant croissant.json",
         "release-2 --xlsx tables.xlsx --overwrite",
     ),
-    ("cases", cases, "release-2", "release-2 malformed_code:refused --sample 5"),
+    (
+        "cases",
+        cases,
+        "release-2 malformed_code:refused --sample 5",
+        "release-2 --instance 300001",
+    ),
     ("fixes", fixes, "release-2", "release-2 --xlsx decisions.xlsx"),
     (
         "apply",

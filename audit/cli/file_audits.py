@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 from audit.base.errors import InputError
-from audit.base.settings import INPUT, HierarchyShape, Option
+from audit.base.settings import FIRST, HierarchyShape, Option
 from audit.cli.new_run import make_run
 from audit.cli.options import KeepInstances, NewRun
 from audit.concepts.settings import Testing
@@ -19,7 +19,6 @@ from audit.runs.settings import (
     FormatName,
     InstanceColumn,
     LabelColumn,
-    Limits,
     MinCell,
     PolicyFile,
     PredictionsFile,
@@ -43,7 +42,6 @@ class Judged:
     min_cell: MinCell = None
     seed: Seed = 0
     title: Title = None
-    limits: Limits = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +49,10 @@ class GivenLabels(HierarchyShape):
     """A dataset of labels, where there is another file that has labels too."""
 
     hierarchy: Annotated[
-        str | None, Option("Hierarchy of the labels; without one, all are below one root.", INPUT)
+        str | None, Option("Hierarchy of the labels; without one, all are below one root.", FIRST)
     ] = None
     dangling: DanglingEdges = None
-    labels: Annotated[Path | None, Option("Dataset of the labels, audited too.", INPUT)] = None
+    labels: Annotated[Path | None, Option("Dataset of the labels, audited too.", FIRST)] = None
     format: FormatName = None
     id: InstanceColumn = None
     label: LabelColumn = None
@@ -105,7 +103,7 @@ def concepts(
     labels: GivenLabels,
     testing: Testing,
     *,
-    predictions: PredictionsFile = (),
+    predictions: PredictionsFile = None,
     judged: Judged,
     output: NewRun = _CONCEPTS,
 ) -> None:

@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from audit.base.limits import USUAL, limits
 from audit.base.settings import Argument, HierarchyShape
 from audit.cli.options import FailOn, JUnitFile, PrintJson, Quiet, Severity
 from audit.cli.output import print_json, print_shown, shown_progress
-from audit.runs.settings import DanglingEdges, Limits, Relations, TitleFiles
+from audit.runs.settings import DanglingEdges, Relations, TitleFiles
 
 _FAILING: Mapping[Severity, tuple[str, ...]] = {
     "never": (),
@@ -32,7 +31,6 @@ def lint(
     as_json: PrintJson = False,
     quiet: Quiet = False,
     junit: JUnitFile = None,
-    limit: Limits = USUAL,
 ) -> None:
     """Find faults in a hierarchy's structure: cycles, redundant edges, titles that clash."""
     with shown_progress() as progress:
@@ -41,14 +39,13 @@ def lint(
 
         refuse_no_file(junit)
         progress("reading")
-        with limits(**limit):
-            result = linted(
-                hierarchy,
-                relations=relations,
-                titles=titles,
-                dangling=dangling or "refuse",
-                **shape.shape(),
-            )
+        result = linted(
+            hierarchy,
+            relations=relations,
+            titles=titles,
+            dangling=dangling or "refuse",
+            **shape.shape(),
+        )
     if as_json:
         print_json(result.to_dict())
     else:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from audit.base.settings import OUTPUT, POLICY, Argument, Option
+from audit.base.settings import FIRST, OUTPUT, POLICY, Argument, Option
 
 Severity: TypeAlias = Literal["never", "error", "warning"]
 """Least severity of findings that gives exit status 1."""
@@ -44,8 +44,8 @@ class NewRun:
     """What is written of an audit, and printed."""
 
     fail_on: FailOn = "never"
-    out: Annotated[Path, Option("Folder of the run.", OUTPUT, writes=True)] = Path("audit-run")
-    overwrite: Annotated[bool, Option("Replace an earlier run.", OUTPUT)] = False
+    out: Annotated[Path, Option("Folder of the run.", FIRST, writes=True)] = Path("audit-run")
+    overwrite: Annotated[bool, Option("Replace an earlier run.", FIRST)] = False
     pdf: WritePdf = None
     junit: JUnitFile = None
     as_json: AsJson = False
@@ -53,5 +53,5 @@ class NewRun:
 
 
 KeepInstances: TypeAlias = Annotated[
-    bool, Option("Keep each instance, for `audit show`.", OUTPUT, after="pdf")
+    bool, Option("Keep each instance, for `audit cases --instance`.", OUTPUT, after="pdf")
 ]

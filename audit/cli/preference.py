@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 from audit.base.errors import InputError
-from audit.base.limits import USUAL, limits
 from audit.base.settings import Argument, Option
 from audit.cli.options import NewRun, PrintJson, WritePdf
 from audit.cli.output import print_json, print_shown, shown_progress
-from audit.runs.settings import DanglingEdges, Limits, MinCell, Settings, Title
+from audit.runs.settings import DanglingEdges, MinCell, Settings, Title
 
 
 def preference(
@@ -38,7 +37,6 @@ def preference(
     title: Title = None,
     min_cell: MinCell = None,
     as_json: PrintJson = False,
-    limit: Limits = USUAL,
 ) -> None:
     """Measure which answers a language model prefers: specific or general, correct or related."""
     how: dict[str, Any] = {
@@ -51,7 +49,7 @@ def preference(
     if out is not None:
         output = NewRun(out=out, overwrite=overwrite, pdf=pdf, as_json=as_json)
         files = {"scores": predictions, "questions": questions, "words": Path(hierarchy)}
-        _make_run({**files, **how}, output, title=title, min_cell=min_cell, limits=limit)
+        _make_run({**files, **how}, output, title=title, min_cell=min_cell)
     if overwrite or pdf is not None or title is not None or min_cell is not None:
         raise InputError(
             "--overwrite, --pdf, --no-pdf, --title and --min-cell need --out", found="no run"
@@ -60,8 +58,7 @@ def preference(
         from audit.alignment.preference import run_preference
 
         progress("comparing")
-        with limits(**limit):
-            result = run_preference(predictions, questions, hierarchy, **how)
+        result = run_preference(predictions, questions, hierarchy, **how)
     if as_json:
         print_json(result.to_dict())
     else:

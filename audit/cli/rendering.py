@@ -197,8 +197,7 @@ def _distinguished(runs: tuple[Path, Path]) -> tuple[Imprint, Imprint]:
     if old.title or new.title or old.name != new.name:
         return old, new
     settings = (_manifest_of(folder).get("settings") or {} for folder in runs)
-    named = (stated.get("predictions") or () for stated in settings)
-    models = [" and ".join(Path(one).name for one in files) for files in named]
+    models = [Path(stated.get("predictions") or "").name for stated in settings]
     if models[0] == models[1]:
         return old, new
     first, second = (f"{old.name} with {model}" if model else old.name for model in models)

@@ -132,7 +132,7 @@ def demo(
         Settings(
             dataset=str(data / "release_2"),
             hierarchy="icd9cm",
-            predictions=(data / "predictions.psv",),
+            predictions=data / "predictions.psv",
         ),
         NewRun(out=folder / "audit-run", pdf=pdf, quiet=quiet),
         command="demo",

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import InputError, SchemaError, first_cases
@@ -97,15 +96,6 @@ class Predictions:
         if instance not in self.instances:
             raise SchemaError("an instance with predictions is required", found=repr(instance))
         return WeightedDag.of_row(self.hierarchy, self.scores, self.instances.index(instance))
-
-    def within(self, hierarchy: Hierarchy) -> Predictions:
-        """The same scores in another hierarchy; SchemaError where it lacks a node of this one."""
-        if hierarchy is self.hierarchy:
-            return self
-        places = np.array([hierarchy.index(node) for node in self.hierarchy.nodes], np.int64)
-        cells, shape = self.scores.tocoo(), (len(self), len(hierarchy))
-        moved = csr_array((cells.data, (cells.row, places[cells.col])), shape=shape)
-        return replace(self, hierarchy=hierarchy, scores=moved)
 
     def __len__(self) -> int:
         return len(self.instances)
@@ -207,19 +197,6 @@ def load_predictions(
         join=join,
         policy=policy,
     )
-
-
-def in_one_hierarchy(models: Sequence[Predictions]) -> tuple[Predictions, ...]:
-    """Predictions of several models in one hierarchy, which has the classes added for each."""
-    if not models:
-        return ()
-    hierarchy = models[0].hierarchy
-    for model in models[1:]:
-        added = [one for one in model.ledger.hung_classes.values() if one not in hierarchy]
-        above = [(node, parent) for node in added for parent in model.hierarchy.parents(node)]
-        frame = pl.DataFrame(above, {"node": pl.String, "parent": pl.String}, orient="row")
-        hierarchy = grown(hierarchy, frame)
-    return tuple(model.within(hierarchy) for model in models)
 
 
 def _named_by_labels(raw: RawPredictions, names: Sequence[str]) -> RawPredictions:

@@ -91,13 +91,14 @@ def as_scores(raw: RawPredictions, transform: Transform | None, several: int = 0
     softmax is stated too.
     """
     _refuse(raw, lambda numbers: ~np.isfinite(numbers), "every score must be a finite number")
+    percent = not transform and _are_percentages(raw)
     if transform:
         _refuse_transform(raw, transform)
-    elif _are_percentages(raw):
+    elif percent:
         stated = Reading(
             "numbers are per cent", "all rows sum to 100", len(raw.instances), "--softmax"
         )
-        raw, transform = replace(raw, readings=(*raw.readings, stated)), "percent"
+        raw = replace(raw, readings=(*raw.readings, stated))
     if transform == "softmax":
         said = "the scores of a row are shares of one answer, though instances have several labels"
         why = "--softmax says that classes exclude each other"
@@ -105,11 +106,11 @@ def as_scores(raw: RawPredictions, transform: Transform | None, several: int = 0
         return _softmax(replace(raw, readings=(*raw.readings, *[stated] * bool(several))))
     if transform == "sigmoid":
         return _over(raw, expit)
-    scores = _over(raw, lambda numbers: numbers / 100) if transform == "percent" else raw
-    percent = raw.numbers.min(initial=0) >= 0 and raw.numbers.max(initial=0) <= 100
+    scores = _over(raw, lambda numbers: numbers / 100) if percent else raw
+    in_hundred = raw.numbers.min(initial=0) >= 0 and raw.numbers.max(initial=0) <= 100
     labelled = f"{counted(several, 'instances')} have several labels"
     hint = f"--sigmoid turns a model's raw outputs into scores: {labelled}" if several else _OUTPUTS
-    hint += "; --percent divides per cent by 100" * bool(percent)
+    hint += "; per cent must be divided by 100" * bool(in_hundred)
     _refuse(scores, _no_score, "every score must be from 0 to 1", hint)
     return _over(scores, _clipped)
 

@@ -59,7 +59,6 @@ from audit.results.shared_findings import (
 from audit.results.shared_metrics import Scopes
 from audit.results.shared_tables import lineage
 from audit.results.shared_values import SHIFTS, shown_by_values
-from audit.results.two_models import TwoModels
 
 SCHEMA_VERSION = "4.0"
 
@@ -162,8 +161,6 @@ class SharedView:
         entries = dict(ModelPart.absent())
         if model is not None:
             entries = dict(model.shared(min_cell, self._scopes_of(model)))
-        if (two := self.run.part(TwoModels)) is not None:
-            entries["models"] = two.shared(self.run)
         entries |= mended(self.run)
         others: dict[str, Any] = {}
         for part in self.run.analyses:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -49,25 +49,11 @@ from audit.runs.analyses import (
 )
 from audit.runs.case_lists import BEHAVIOUR, CaseNumbers, case_table, proposal_table
 from audit.runs.manifest import digest_of_data, input_record
-from audit.runs.models import (
-    model_part,
-    models_of,
-    prediction_ledger,
-    require_kind,
-    with_second,
-)
+from audit.runs.models import model_part, prediction_ledger, require_kind
 from audit.runs.protected_with import protected_beside, refuse_other_data
 from audit.runs.refusals import refuse_columns, refuse_hierarchy, refuse_wrong_hierarchy
 
 DISTRIBUTION = "hierarchy-audit"
-
-
-class _How(TypedDict):
-    """How models are measured."""
-
-    seed: int
-    device: str | None
-    progress: Progress
 
 
 @opening
@@ -75,7 +61,7 @@ def run_audit(
     data: LabelDataset | PairCount,
     policy: Policy | None = None,
     *,
-    predictions: Predictions | Sequence[Predictions] | None = None,
+    predictions: Predictions | None = None,
     analyses: Sequence[Analysis[Any]] = (),
     seed: int = 0,
     sources: Sequence[Path] = (),
@@ -96,7 +82,7 @@ def run_audit(
     Args:
         data: Labels mapped to a hierarchy, or counts, which lack groups and single instances.
         policy: The policy; the hierarchy's built-in policy supplies what it does not state.
-        predictions: A model's predictions, or those of two: the audit is then of the first.
+        predictions: A model's predictions.
         analyses: What else is measured, with its checks.
         seed: Seed of the intervals of a model's metrics.
         sources: The files that were counted, of counts alone; else the counts identify the data.
@@ -113,8 +99,8 @@ def run_audit(
         progress: Called with a step, how much of it is done, the total (None: unknown), the unit.
 
     Raises:
-        InputError: If another run is of other data, two models cannot be compared, most rows are
-            refused, a device is lacking, counts do not do; PolicyError if the policy does not.
+        InputError: If another run is of other data, most rows are refused, a device is lacking,
+            counts do not do; PolicyError if the policy does not.
 
     Time and memory grow with the pairs that instances carry: 5,000 stays with a million different
     pairs take three seconds and 430 MB.
@@ -124,21 +110,23 @@ def run_audit(
     >>> audit.run_audit(labels).worst().select("check", "nodes", "instances", "share").rows()
     [('duplicate_label', ['dog'], 1, 0.5)]
     """
-    models, analyses = models_of(predictions), (*analyses, *added_analyses())
-    data = _placed(data, models, analyses)
+    require_kind(predictions, Predictions, "audit.load_predictions(scores, dataset) makes them")
+    analyses = (*analyses, *added_analyses())
+    data = _placed(data, predictions, analyses)
     refuse_wrong_hierarchy(data, sources, anyway=anyway)
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
     refuse_reference(data.hierarchy, policy, reference, *earlier, same_hierarchy=same_hierarchy)
     refuse_columns(policy, data, today)
-    origin = _origin_of(data, models, sources, queried)
+    origin = _origin_of(data, predictions, sources, queried)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
-    how: _How = {"seed": seed, "device": device, "progress": progress}
     before = None if reference is None else Reference.of(reference, data.hierarchy)
-    measured = measure(data, policy, *models[:1], reference=before, **how)
+    measured = measure(
+        data, policy, predictions, reference=before, seed=seed, device=device, progress=progress
+    )
     found = (one.measure(measured, seed, progress) for one in analyses)
     measured = replace(measured, analyses=tuple(found))
     checks, behind = _applied_to(measured, _checks_for(analyses, origin.format), progress)
-    result = with_second(_result(measured, origin, checks, analyses), measured, models, **how)
+    result = _result(measured, origin, checks, analyses)
     result = replace(result, parts=(*result.parts, *filter(None, [mended])))
     result = protected_beside(result, protected_with)
     result = judged(result, policy, today=today, reference=reference, earlier=earlier)
@@ -147,19 +135,19 @@ def run_audit(
 
 def _placed(
     data: LabelDataset | PairCount,
-    models: Sequence[Predictions],
+    predictions: Predictions | None,
     analyses: Sequence[Analysis[Any]],
 ) -> LabelDataset | PairCount:
     """The data, in the hierarchy of the predictions where there are any."""
     refuse_names(analyses)
     if not isinstance(data, LabelDataset):
-        if analyses or models:
+        if analyses or predictions is not None:
             raise InputError(
                 "predictions, explanations and representations need instances in memory",
                 found="data that were counted",
             )
         return data
-    return data.within(models[0].hierarchy) if models else data
+    return data if predictions is None else data.within(predictions.hierarchy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,12 +186,12 @@ class _Origin:
 
 def _origin_of(
     data: LabelDataset | PairCount,
-    models: Sequence[Predictions],
+    predictions: Predictions | None,
     sources: Sequence[Path],
     queried: Mapping[str, str] | None,
 ) -> _Origin:
     if isinstance(data, LabelDataset):
-        inputs = _inputs(data, models)
+        inputs = _inputs(data, predictions)
         tables = () if data.sources or data.digest else (data.instances, data.assertions)
         digest = "" if data.queried else data.digest
         format, persons = data.format, data.persons
@@ -305,10 +293,12 @@ def _parts(
     return tuple(parts)
 
 
-def _inputs(dataset: LabelDataset, models: Sequence[Predictions]) -> tuple[Mapping[str, str], ...]:
+def _inputs(
+    dataset: LabelDataset, predictions: Predictions | None
+) -> tuple[Mapping[str, str], ...]:
     read = [("data", dataset.sources), ("titles", dataset.titles)]
-    predictions = dict.fromkeys(path for model in models for path in model.sources)
-    read.append(("predictions", tuple(predictions)))
+    if predictions is not None:
+        read.append(("predictions", predictions.sources))
     files = (input_record(role, path) for role, paths in read for path in paths)
     rows = {"role": "data", **dataset.queried, "sha256": dataset.digest}
     return (*([rows] if dataset.queried else []), *files)

@@ -27,7 +27,7 @@ from audit.results.result import AuditResult
 from audit.runs.analyses import MEASURED
 from audit.runs.manifest import RESULT, with_inputs
 from audit.runs.read import read_run, read_shared
-from audit.runs.refusals import refuse_models, refuse_wrong_classes
+from audit.runs.refusals import refuse_wrong_classes
 from audit.runs.settings import Judging, Settings
 
 _OF_LABELS = (
@@ -83,9 +83,8 @@ def read_runs(folders: Sequence[Path]) -> tuple[AuditResult, ...]:
 
 def read_data(
     settings: Settings, policy: Policy | None, progress: Progress = silent
-) -> tuple[LabelDataset, tuple[Predictions, ...]]:
+) -> tuple[LabelDataset, Predictions | None]:
     """Read the labels, and the predictions if any, after checking that the device is available."""
-    refuse_models([path.resolve() for path in settings.predictions])
     if settings.device:
         device_named(settings.device)
     progress("reading the hierarchy")
@@ -103,23 +102,22 @@ def read_data(
     )
     read = labels.ledger.rows_read
     progress("reading labels", read, read, "rows")
-    models = tuple(
-        _read_model(settings, path, labels, policy, shared, progress)
-        for path in settings.predictions
-    )
-    read_from = (path for model in models for path in model.sources)
+    predictions = _read_predictions(settings, labels, policy, shared, progress)
+    read_from = () if predictions is None else predictions.sources
     _refuse_unused_classes(settings, (*labels.sources, *read_from))
-    return labels, models
+    return labels, predictions
 
 
-def _read_model(
+def _read_predictions(
     settings: Settings,
-    path: Path,
     labels: LabelDataset,
     policy: Policy | None,
     classes: Shared | None,
     progress: Progress,
-) -> Predictions:
+) -> Predictions | None:
+    path = settings.predictions
+    if path is None:
+        return None
     progress("reading predictions")
     predictions = load_predictions(
         path,

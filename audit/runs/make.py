@@ -11,7 +11,6 @@ from typing import Any
 
 from audit.base.databases import one_snapshot
 from audit.base.errors import InputError
-from audit.base.limits import limits
 from audit.base.plugins import using
 from audit.base.progress import Progress, silent
 from audit.base.reading import refuse_changed
@@ -60,7 +59,6 @@ def audited(
     """Make the audit, with every file that determined it among its inputs."""
     beside = _Beside(read_runs(settings.reference), read_runs(settings.protected_with))
     with (
-        limits(**settings.limits),
         using(settings.plugins),
         allowing(settings.allow_network),
         one_snapshot(),
@@ -123,12 +121,12 @@ def _audit_instances(
     progress: Progress,
 ) -> Audited:
     analyses = _analyses(settings, progress)
-    labels, models = _labels(settings, policy, analyses, progress)
+    labels, predictions = _labels(settings, policy, analyses, progress)
     log = settings.changes
     result = run_audit(
         labels,
         policy=policy,
-        predictions=models,
+        predictions=predictions,
         analyses=analyses,
         seed=settings.seed,
         same_hierarchy=settings.same_hierarchy,
@@ -144,7 +142,7 @@ def _audit_instances(
         return Audited(result, _keep_nothing)
 
     def keep(folder: Path) -> None:
-        write_instances(folder, labels, models[0] if models else None)
+        write_instances(folder, labels, predictions)
 
     return Audited(result, keep)
 
@@ -163,13 +161,13 @@ def _labels(
     policy: Policy | None,
     analyses: Sequence[FileAnalysis[Any]],
     progress: Progress,
-) -> tuple[LabelDataset, tuple[Predictions, ...]]:
+) -> tuple[LabelDataset, Predictions | None]:
     """The dataset and its predictions; the labels of an analysis where there is no dataset."""
     alone = next((one for one in analyses if one.format == settings.format), None)
     if alone is None:
         return read_data(settings, policy, progress)
     flat = settings.hierarchy == FLAT
-    return alone.labels(None if flat else read_hierarchy(settings, policy)), ()
+    return alone.labels(None if flat else read_hierarchy(settings, policy)), None
 
 
 def _audit_counts(

@@ -30,7 +30,6 @@ from audit.results.parts import (
 from audit.results.record import COUNTED, finding_of
 from audit.results.result import AuditResult
 from audit.results.shared_view import SCHEMA_VERSION
-from audit.results.two_models import TwoModels
 from audit.runs.folder import (
     DENOMINATORS,
     EARLIER,
@@ -175,9 +174,7 @@ def _read_parts(
     shared: Mapping[str, Any],
     layouts: Mapping[str, Mapping[str, Any]],
 ) -> tuple[ResultPart, ...]:
-    of_data: list[ResultPart | None] = [
-        kind.read(table, shared) for kind in (ModelPart, TwoModels, DriftPart)
-    ]
+    of_data: list[ResultPart | None] = [kind.read(table, shared) for kind in (ModelPart, DriftPart)]
     if (cells := _kept(folder, f"{VALUE_CELLS}.parquet")) is not None:
         of_data.append(ValueCells(cells.collect()))
     if (changes := _kept(folder, f"{MENDED}.parquet")) is not None:

@@ -178,21 +178,6 @@ def refuse_wrong_classes(predictions: Predictions, path: Path) -> None:
     )
 
 
-def refuse_models(named: Sequence[object]) -> None:
-    """Raise InputError on more than two models, or on one that is given twice."""
-    if len(named) > 2:
-        raise InputError(
-            "the predictions of one model are required, or of two that are compared",
-            found=f"the predictions of {len(named):,}",
-            hint="audit two at a time; audit compare has further ones beside each other",
-        )
-    if len(set(named)) < len(named):
-        raise InputError(
-            "two models that are compared need predictions of their own",
-            found=f"{named[0]} twice",
-        )
-
-
 def _most_frequent(rows: Mapping[str, int]) -> str:
     ordered = sorted(rows, key=lambda label: (-rows[label], label))
     return (

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from audit.base.disk import judging_date
 from audit.base.errors import InputError
-from audit.base.limits import LIMITS, limits_of, size_of
+from audit.base.limits import size_of
 from audit.base.settings import (
+    FIRST,
+    HIERARCHY,
     INPUT,
     LARGE_DATA,
-    LIMITED,
     MODEL,
     OUTPUT,
     POLICY,
@@ -44,30 +45,27 @@ FormatName: TypeAlias = Annotated[
     str | None, Option("Format of the dataset; recognised if not given.", INPUT)
 ]
 InstanceColumn: TypeAlias = Annotated[
-    str | None, Option("Column of the instance id; ROW if each row is an instance.", INPUT)
+    str | None, Option("Column of the id; ROW if each row is one.", FIRST)
 ]
 LabelColumn: TypeAlias = Annotated[
-    str | None, Option("Column of the label, or a pattern of several: 'DX#'.", INPUT)
+    str | None, Option("Column of the label, or of several: 'DX#'.", FIRST)
 ]
 TitleFiles: TypeAlias = Annotated[
-    tuple[Path, ...], Option("Dictionary of code titles; may be repeated.", INPUT)
+    tuple[Path, ...], Option("Dictionary of code titles; may be repeated.", HIERARCHY)
 ]
 Relations: TypeAlias = Annotated[
-    tuple[str, ...], Option("OBO relations that count in addition to is_a.", INPUT)
+    tuple[str, ...], Option("OBO relations that count in addition to is_a.", HIERARCHY)
 ]
 DanglingEdges: TypeAlias = Annotated[
     Dangling | None,
     Option("Refuse edges to a parent that is not a node (default), or drop and count them.", INPUT),
 ]
 PredictionsFile: TypeAlias = Annotated[
-    tuple[Path, ...],
-    Option(
-        "A model's predictions of the same instances; given twice, two models are compared.", MODEL
-    ),
+    Path | None, Option("A model's predictions of the same instances.", FIRST)
 ]
 PolicyFile: TypeAlias = Annotated[
     Path | None,
-    Option("Policy file (TOML), or icd9cm or icd10cm for a file of its codes.", POLICY),
+    Option("Policy file (TOML), or icd9cm or icd10cm.", FIRST),
 ]
 ReferenceRuns: TypeAlias = Annotated[
     tuple[Path, ...],
@@ -99,18 +97,6 @@ Title: TypeAlias = Annotated[
         "Title of the reports; by default the policy's, or the name of the file or folder.",
         OUTPUT,
         metavar="TEXT",
-    ),
-]
-Limits: TypeAlias = Annotated[
-    Mapping[str, int],
-    Option(
-        f"Read more, or less, of unusual input: {', '.join(one.name for one in LIMITS)}; "
-        "`audit list limits` explains. May be repeated.",
-        LIMITED,
-        flag="--limit",
-        metavar="NAME=NUMBER",
-        typed=list[str],
-        parse=limits_of,
     ),
 ]
 
@@ -146,9 +132,8 @@ class Settings(HierarchyShape):
     hierarchy: Annotated[
         str,
         Option(
-            "Name of a built-in hierarchy, or a hierarchy file; not needed where the data hold "
-            "their own, as COCO, Label Studio and OMOP do.",
-            INPUT,
+            "A file or a built-in one; or the data hold it.",
+            FIRST,
         ),
     ] = ""
     sql: Annotated[str | None, Option("Query whose rows are read.", INPUT)] = None
@@ -156,8 +141,8 @@ class Settings(HierarchyShape):
     format: FormatName = None
     id: InstanceColumn = None
     label: LabelColumn = None
-    group: Annotated[str | None, Option("Column of the group, e.g. patient.", INPUT)] = None
-    split: Annotated[str | None, Option("Column of the split, e.g. train/test.", INPUT)] = None
+    group: Annotated[str | None, Option("Column of the group, e.g. patient.", FIRST)] = None
+    split: Annotated[str | None, Option("Column of the split, e.g. train/test.", FIRST)] = None
     strata: Annotated[
         tuple[str, ...],
         Option(
@@ -169,10 +154,8 @@ class Settings(HierarchyShape):
     codes: Annotated[
         tuple[str, ...],
         Option(
-            "Code set of the labels: diagnoses, procedures, or as-written to read each as it "
-            "stands; 'PR*=procedures' of some columns; with-zeros for numbers that lost zeros; "
-            "'ICD9CM/*' counts the labels that fit, by what the star stands for. May be repeated.",
-            INPUT,
+            "Code set, such as diagnoses; may be repeated.",
+            FIRST,
             metavar="SET",
         ),
     ] = ()
@@ -198,7 +181,7 @@ class Settings(HierarchyShape):
         Unlisted | None,
         Option(
             "Refuse labels that the hierarchy lacks (default for a file), or hang them into it.",
-            INPUT,
+            HIERARCHY,
         ),
     ] = None
     dangling: DanglingEdges = None
@@ -206,7 +189,7 @@ class Settings(HierarchyShape):
     classes: Annotated[Path | None, Option("Names of a matrix's columns, one per line.", INPUT)] = (
         None
     )
-    predictions: PredictionsFile = ()
+    predictions: PredictionsFile = None
     predictions_format: Annotated[
         str | None, Option("Format of the predictions; recognised if not given.", MODEL)
     ] = None
@@ -216,7 +199,6 @@ class Settings(HierarchyShape):
             "Predictions are logits over classes that exclude each other.", MODEL, sets="softmax"
         ),
         Option("Predictions are logits, one independent answer per node.", MODEL, sets="sigmoid"),
-        Option("Predictions are per cent.", MODEL, sets="percent"),
     ] = None
     single_label: Annotated[
         bool | None,
@@ -312,7 +294,6 @@ class Settings(HierarchyShape):
         str | None,
         Option("Where Spark runs; by default as Spark is set up.", LARGE_DATA, metavar="URL"),
     ] = None
-    limits: Limits = field(default_factory=dict)
     today: date = field(default_factory=judging_date)
     analyses: Annotated[Mapping[str, Stored], _OfAnalyses()] = field(default_factory=dict)
 

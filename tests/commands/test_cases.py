@@ -79,6 +79,17 @@ def test_the_findings_are_listed_with_their_numbers(small: Path) -> None:
         assert any(f"{len(records)} cases" in line for line in above)
 
 
+def test_an_instance_is_drawn_as_a_tree_of_its_labels(small: Path) -> None:
+    run = small / "first_grouped"
+    labels = labels_of("first")["i000"]
+    heading, _, *lines = made("cases", run, "--instance", "i000").splitlines()
+    assert heading == "Labels of i000"
+    assert all(any(f"{one} {TITLES[one]}" in line for line in lines) for one in labels)
+    refused("cases", run, "unknown_code:refused", "--instance", "i000")
+    refused("cases", run, "--sample", 2, "--instance", "i000")
+    refused("cases", run, "--instance", "nobody")
+
+
 def test_refusals_leave_nothing_and_an_earlier_file_stays(small: Path, tmp_path: Path) -> None:
     file = tmp_path / "cases.csv"
     refused("cases", small / "first", "absent", "--csv", file)

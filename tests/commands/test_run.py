@@ -156,7 +156,7 @@ def test_settings_are_written_down_as_they_were_given(small: Path, tmp_path: Pat
     manifest = read_json(tmp_path / "run" / "manifest.json")
     paths = {"dataset": "first.csv", "hierarchy": "tree.csv", "policy": "policy.toml"}
     stated: dict[str, object] = {name: str(small / file) for name, file in paths.items()}
-    stated |= {"group": "person", "strata": ["site"], "seed": 7, "id": None, "predictions": []}
+    stated |= {"group": "person", "strata": ["site"], "seed": 7, "id": None, "predictions": None}
     assert {name: manifest["settings"][name] for name in stated} == stated
     assert manifest["command"][0] == "audit"
     assert manifest["started"] <= manifest["finished"]

@@ -394,8 +394,8 @@ def test_a_terminal_obeys_no_id_and_no_title(tmp_path: Path) -> None:
     labels.write_text("instance,label\ni\x1b[0m,x\x1b[2J\nj,z\x1b]0;\x07\n")
     shown = [
         audited((labels, hierarchy), out, "--keep-instances"),
-        audit("show", out, "i\x1b[0m"),
-        audit("show", out, "\x1b[0m"),
+        audit("cases", out, "--instance", "i\x1b[0m"),
+        audit("cases", out, "--instance", "\x1b[0m"),
         audit("cases", out),
         audit("run", labels, "--hierarchy", tmp_path / "\x1b[2J", "--out", tmp_path / "none"),
         audited((labels, hierarchy), out, "--overwrite", "--json"),
@@ -413,7 +413,7 @@ def test_an_instance_is_drawn_however_deep_its_label_lies(tmp_path: Path) -> Non
     hierarchy.write_text("child,parent\n" + "".join(f"n{n + 1},n{n}\n" for n in range(1200)))
     labels.write_text("instance,label\na,n1200\n")
     audited((labels, hierarchy), out, "--keep-instances")
-    shown = audit("show", out, "a")
+    shown = audit("cases", out, "--instance", "a")
 
     assert shown.exit_code == 0
     assert [line.split()[-1] for line in shown.stdout.splitlines()[2:]] == [

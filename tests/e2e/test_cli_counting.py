@@ -343,49 +343,6 @@ def most_labels(place: Path) -> int:
 
 
 @pytest.mark.parametrize(
-    "engine",
-    [
-        (),
-        ("--memory", SMALL),
-        pytest.param(("--engine", "spark", "--master", "local[2]"), marks=pytest.mark.slow),
-    ],
-)
-def test_the_message_names_the_limit_that_lets_the_data_pass(
-    place: Path, out: Path, engine: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if "spark" in engine:
-        pytest.importorskip("pyspark", reason="needs the extra spark")
-        if shutil.which("java") is None:
-            pytest.skip("needs Java 17")
-        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", SPARK)
-    rows, most = place / "rows.parquet", most_labels(place)
-    message = refused(audit(*arguments(rows, out, *engine, "--limit", f"labels={most - 1}")))
-
-    assert f"at most {most - 1} different labels on one instance are read" in message
-    assert f"Hint: --limit labels={most} raises the limit" in message
-    assert not out.exists()
-    run(rows, out, *engine, "--limit", f"labels={most}")
-    assert json.loads((out / "manifest.json").read_text())["settings"]["limits"] == {"labels": most}
-    told = json.loads(audit("verify", out, "--recompute", "--json").stdout)["verdicts"]
-    assert {one["name"]: one["outcome"] for one in told}["recomputation"] == "holds"
-
-
-def test_a_limit_changes_no_number(place: Path, out: Path) -> None:
-    run(place / "rows.parquet", out, "--memory", "1GB", "--limit", "labels=1MB")
-
-    assert (out / "result.json").read_bytes() == (place / "counted/result.json").read_bytes()
-
-
-def test_limits_are_listed() -> None:
-    listed, help_ = audit("list", "limits").stdout, audit("run", "--help").stdout
-
-    for name in ("labels", "ancestors", "parts", "unpacked"):
-        assert name in listed
-        assert name in help_
-    assert "AUDIT_MOST" not in listed + help_
-
-
-@pytest.mark.parametrize(
     ("name", "found"), [("folder", "an empty folder"), ("gone.csv", "nothing there")]
 )
 def test_batches_need_a_file_or_parts(place: Path, out: Path, name: str, found: str) -> None:

@@ -272,9 +272,9 @@ def test_sets_are_predictions_without_scores(release: Release) -> None:
 # --- one instance ---------------------------------------------------------------------------
 
 
-def test_show_draws_labels_and_predictions_of_an_instance_in_one_tree(release: Release) -> None:
+def test_cases_draws_labels_and_predictions_of_an_instance_in_one_tree(release: Release) -> None:
     done(release.with_scores("--keep-instances"))
-    shown = done(audit("show", release.folder / "run", 0)).stdout
+    shown = done(audit("cases", release.folder / "run", "--instance", 0)).stdout
 
     assert [line.rstrip() for line in shown.splitlines()] == [
         "Labels and predictions of 0",
@@ -294,31 +294,9 @@ def test_show_draws_labels_and_predictions_of_an_instance_in_one_tree(release: R
     ]
 
 
-def test_show_writes_a_page_and_replaces_none_unasked(release: Release) -> None:
-    done(release.with_scores("--keep-instances"))
-    run, page = release.folder / "run", release.folder / "one.html"
-
-    assert done(audit("show", run, 0, "--html", page)).stdout == f"Page: {page}\n"
-    first = page.read_bytes()
-    assert b"mammal" in first
-    assert "--overwrite" in mistaken(audit("show", run, 1, "--html", page))
-    assert page.read_bytes() == first
-    done(audit("show", run, 1, "--html", page, "--overwrite"))
-    assert page.read_bytes() != first
-    assert "--html" in mistaken(audit("show", run, 1, "--overwrite"))
-
-
-def test_show_leaves_out_what_is_below_the_least_share(release: Release) -> None:
-    done(release.with_scores("--keep-instances"))
-    shown = done(audit("show", release.folder / "run", 0, "--least", 0.3)).stdout
-
-    assert "cow" not in shown
-    assert "1 more with less than 30% of the total each" in shown
-
-
-def test_show_draws_labels_alone_without_predictions(release: Release) -> None:
+def test_cases_draws_labels_alone_without_predictions(release: Release) -> None:
     done(release.audited("--keep-instances"))
-    shown = done(audit("show", release.folder / "run", 2)).stdout
+    shown = done(audit("cases", release.folder / "run", "--instance", 2)).stdout
 
     bar = "█" * 20
     assert shown.splitlines() == [
@@ -341,16 +319,16 @@ def mistaken(result: Result) -> str:
     return result.stderr
 
 
-def test_show_refuses_a_run_that_keeps_no_instances(release: Release) -> None:
+def test_a_run_that_keeps_no_instances_draws_none(release: Release) -> None:
     done(release.with_scores())
 
-    assert "--keep-instances" in mistaken(audit("show", release.folder / "run", 0))
+    assert "--keep-instances" in mistaken(audit("cases", release.folder / "run", "--instance", 0))
 
 
-def test_show_refuses_an_unknown_instance(release: Release) -> None:
+def test_an_unknown_instance_is_refused(release: Release) -> None:
     done(release.with_scores("--keep-instances"))
 
-    assert "'nobody'" in mistaken(audit("show", release.folder / "run", "nobody"))
+    assert "'nobody'" in mistaken(audit("cases", release.folder / "run", "--instance", "nobody"))
 
 
 def test_list_metrics_names_every_metric() -> None:
@@ -390,18 +368,6 @@ MISTAKES: dict[str, tuple[Given, str]] = {
             r.write("elf.txt", ["elf", "orc", "gnome", *CLASSES[3:]]),
         ],
         "3 of 4 are not: 'elf', 'orc', 'gnome'",
-    ),
-    "the same model twice": (
-        lambda r: [*scores(SOFTMAX)(r), "--predictions", r.folder / "." / "bad.npy"],
-        "bad.npy twice",
-    ),
-    "three models": (lambda r: ["--predictions", r.scores] * 3, "the predictions of 3"),
-    "two models, counted": (
-        lambda r: [*scores(SOFTMAX)(r), "--predictions", r.scores, "--memory", "1GB"],
-        "Hint: leave these out",
-    ),
-    "a second model of fewer rows": (
-        lambda r: [*scores(SOFTMAX[:4])(r), "--predictions", r.scores], "bad.npy",
     ),
     "logits without a transform": (scores(SOFTMAX * 9 - 4), "--softmax"),
     "other instances": (lines("x.csv", "instance,node,score", "x,dog,0.5"), "share instances"),
@@ -585,21 +551,3 @@ def test_what_scores_are_stands_among_the_readings_and_is_decided_otherwise(
 def test_names_of_classes_that_name_nothing_are_refused(release: Release) -> None:
     release.scores = release.write("answers.csv", ["id,prediction", "0,dog", "1,cow"])
     assert "leave out --classes" in refused(release.with_scores(), release.folder)
-
-
-def test_two_models_stand_side_by_side_in_every_report(release: Release) -> None:
-    other = release.array("other.npy", SOFTMAX[[1, 2, 2, 3, 4, 5]])
-    output = done(release.with_scores("--predictions", other, "--min-cell", 1)).output
-    shared, page = release.shared(), (release.folder / "run/report.html").read_text("utf-8")
-
-    assert shared["models"]["names"] == ["scores.npy", "other.npy"]
-    assert shared["models"]["common"] == len(LABELS)
-    assert {one["decision"].split(":")[0] for one in shared["readings"]} >= {"other.npy"}
-    for text in (output, page):
-        assert "neither scores.npy nor other.npy is shown to be better" in " ".join(text.split())
-    assert "Two models side by side" in page
-    verdicts = json.loads(audit("verify", release.folder / "run", "--recompute", "--json").stdout)
-    assert {one["name"]: one["outcome"] for one in verdicts["verdicts"]}["recomputation"] == "holds"
-    inputs = json.loads((release.folder / "run/manifest.json").read_text("utf-8"))["inputs"]
-    given = [Path(one["path"]).name for one in inputs if one["role"] == "predictions"]
-    assert given == ["scores.npy", "classes.txt", "other.npy"]

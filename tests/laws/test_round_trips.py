@@ -89,7 +89,7 @@ def test_a_run_is_read_back_as_it_was_written(
     dataset = loaded(labels, groups)
     scores = {leaf: [eighths(one + leaf) for one in labels] for leaf in LEAVES}
     model = audit.load_predictions({"instance": [*labels], **scores}, dataset)
-    run = audit.run_audit(dataset, predictions=[model] * modelled)
+    run = audit.run_audit(dataset, predictions=model if modelled else None)
     folder = audit.write_run(run, tmp_path_factory.mktemp("law") / "run")
     again = audit.read_run(folder)
     twice = audit.write_run(again, tmp_path_factory.mktemp("law") / "run")

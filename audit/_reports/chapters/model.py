@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from audit._reports.chapters.exchanges import Exchanges, exchanges
@@ -16,7 +16,6 @@ from audit._reports.chapters.model_metrics import (
 from audit._reports.charts.charts import beside_spec
 from audit._reports.charts.parts import dots_spec, ends
 from audit._reports.charts.svg import draw
-from audit._reports.comparison.models import TWO, Models, models
 from audit._reports.words.metric_words import threshold
 from audit._reports.words.parts import Codes, Facts, Figure, Key, Table
 from audit._reports.words.shown_numbers import UNDEFINED, Rows
@@ -134,8 +133,6 @@ class Model:
     absent: str
     """What cannot be measured, and why."""
     measured: tuple[Figure, ...]
-    two: Models | None
-    """What a second model is beside the first, which all else is of."""
     behaviours: Behaviours | None
     exchanges: Exchanges | None
     beside: Figure | None
@@ -146,23 +143,6 @@ class Model:
         chapters = (self.behaviours, self.exchanges)
         drawn = (chapter.figure for chapter in chapters if chapter is not None)
         return tuple(filter(None, (*self.measured, *drawn, self.beside)))
-
-
-_SIDE_BY_SIDE = (
-    "The checks, and all else that is said of the model, concern {0}; {1} is compared with it "
-    "here, instance by instance. Its predictions:"
-)
-
-
-def two_models(shared: Mapping[str, Any]) -> Models | None:
-    """What a second model is beside the first; None without one."""
-    if (two := shared.get("models")) is None:
-        return None
-    first, second = (shortened(name, 30) for name in two["names"])
-    made = models(two, replace(TWO, names=(first, second)))
-    assert made is not None, "there are two"
-    facts = _facts(two["ledger"], shared["ledger"]["instances"])
-    return replace(made, said=_SIDE_BY_SIDE.format(first, second), facts=facts)
 
 
 def model(shared: Mapping[str, Any]) -> Model | None:
@@ -183,7 +163,6 @@ def model(shared: Mapping[str, Any]) -> Model | None:
             {scope["node"]: scope["title"] for scope in overview["scopes"]},
             {row["node"]: row["depth"] for row in overview["scopes"]},
         ),
-        two=two_models(shared),
         behaviours=behaviours(overview["behaviours"]),
         exchanges=exchanges(overview),
         beside=beside_figure(overview["data_beside_model"], predictions),

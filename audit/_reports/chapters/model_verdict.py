@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from audit._reports.comparison.models import TWO, difference
-from audit._reports.words.metric_words import Metric, change, heading, of, with_interval
+from audit._reports.words.metric_words import Metric, heading, of, with_interval
 from audit._reports.words.parts import ModelVerdict
 from audit._reports.words.table_specs import Spec, optional_table, texts, written
 from audit._reports.words.words import (
@@ -17,8 +15,6 @@ from audit._reports.words.words import (
     listed,
     number,
     percent,
-    shortened,
-    span,
     tenths,
 )
 
@@ -47,9 +43,8 @@ def model_verdict(shared: Mapping[str, Any]) -> ModelVerdict | None:
 
     None without predictions.
     """
-    places = _places([one for one in shared["metrics"] if one["scope"] == "all"])
-    if two := shared.get("models"):
-        return _of_two(two, places)
+    metrics = [one for one in shared["metrics"] if one["scope"] == "all"]
+    places = _of_sets(metrics) or _of_answers(metrics)
     names = [name for name in _SHOWN if any(name in place.metrics for place in places)]
     made = optional_table(
         "model-verdict",
@@ -60,105 +55,6 @@ def model_verdict(shared: Mapping[str, Any]) -> ModelVerdict | None:
         written("Instances", lambda place: of(place.right)),
     )
     return ModelVerdict(_sentence(places), made) if made else None
-
-
-def _places(metrics: Sequence[Metric]) -> list[_Place]:
-    return _of_sets(metrics) or _of_answers(metrics)
-
-
-def _of_two(two: Mapping[str, Any], places: Sequence[_Place]) -> ModelVerdict | None:
-    """Both models at the places of either, a line a metric, and what the difference means."""
-    known = {_key(row): row for row in two["metrics"]["rows"]}
-    rows = [row for row in known.values() if row["n_second"] is not None]
-    second = _places([_of_side(row, "second") for row in rows])
-    lines = {
-        _key(one): (place, known[_key(one)])
-        for place in (*second, *places)
-        for name in _SHOWN
-        if (one := place.metrics.get(name)) is not None and _key(one) in known
-    }
-    names = [shortened(name, 30) for name in two["names"]]
-    table = optional_table(
-        "model-verdict",
-        "The two models, and what moving up the hierarchy mends",
-        sorted(lines.values(), key=lambda line: line[0].at),
-        texts("Metric", lambda line: f"{heading(line[1]['name'])}, {line[0].said}"),
-        *map(_of_model, names, TWO.keys),
-        written("Difference", lambda line: _apart(line[1])),
-    )
-    right = [(place, known[_key(place.right)]) for place in places if _key(place.right) in known]
-    own = zip(names, map(_sentence, (places, second)), strict=True)
-    said = (f"{name}: {sentence}" for name, sentence in own if sentence)
-    return ModelVerdict(" ".join((_compared(two, names, right), *said)), table) if table else None
-
-
-_Line = tuple[_Place, Mapping[str, Any]]
-
-
-def _key(metric: Metric) -> str:
-    return json.dumps([metric["name"], metric["parameters"]], sort_keys=True)
-
-
-def _of_side(row: Mapping[str, Any], side: str) -> Metric:
-    """One side of a compared metric, as a metric by itself."""
-    own = {"value": row[side], "n": row[f"n_{side}"]}
-    ends = {end: row[f"{side}_{end}"] for end in ("low", "high")}
-    return {"name": row["name"], "scope": "all", "parameters": row["parameters"], **own, **ends}
-
-
-def _of_model(name: str, side: str) -> Spec:
-    def cell(line: _Line) -> str:
-        measured = line[1][f"n_{side}"] is not None
-        return with_interval(_of_side(line[1], side)) if measured else "not measured"
-
-    return written(name, cell)
-
-
-def _apart(row: Mapping[str, Any]) -> str:
-    """A difference with its interval in brackets."""
-    shown = difference(row, TWO)
-    if row["difference"] is None or row["low"] is None:
-        return shown
-    ends = span(*(change(row["name"], row[end]) for end in ("low", "high")))
-    return f"{shown} ({ends.replace(' ', chr(0xA0))})"
-
-
-def _compared(two: Mapping[str, Any], names: Sequence[str], lines: Sequence[_Line]) -> str:
-    """Which of the two is right more often, at the finest place and at the coarsest."""
-    first, second = names
-    if two["predictions"] == "same":
-        return f"{first} and {second} hold the same predictions."
-    told = [line for line in lines if line[1]["difference"] is not None]
-    if not told:
-        return f"How often {first} and {second} are right cannot be compared here."
-    at = [f"for {told[0][0].said}", *(place.said for place, _ in told[1:][-1:])]
-    rows = [told[0][1], *(row for _, row in told[1:][-1:])]
-    said = listed([f"{_apart(row)} {place}" for row, place in zip(rows, at, strict=True)])
-    fine, coarse = _sign(rows[0]), _sign(rows[-1])
-    neither = f"neither {first} nor {second} is shown to be better"
-    verdict = f"{second} is {_THAN[fine]} than {first}" if fine else neither
-    if coarse != fine:
-        further = f"{second} is {_THAN[coarse]}" if coarse else "no difference is shown"
-        verdict += f", but {further} {at[-1]}"
-    return f"By {heading(rows[0]['name'])}, {_over(two, rows[0])}, {verdict}: {said}."
-
-
-_THAN = {1: "better", -1: "worse"}
-
-
-def _over(two: Mapping[str, Any], row: Mapping[str, Any]) -> str:
-    """What a difference is over: the same instances, or more of one model."""
-    both = counted(two["common"] or 0, "instance")
-    sizes = [row[f"n_{side}"] for side in TWO.keys]
-    if all(n == two["common"] for n in sizes):
-        return f"over {both} that both answered"
-    first, second = map(number, sizes)
-    return f"over {first} and {second} instances of which both answered {both}"
-
-
-def _sign(row: Mapping[str, Any]) -> int:
-    """1 where the second is shown to have more, -1 less, 0 where neither is shown."""
-    return 0 if row["low"] is None else int(row["low"] > 0) - int(row["high"] < 0)
 
 
 def _column(name: str) -> Spec:

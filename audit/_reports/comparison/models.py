@@ -8,7 +8,7 @@ from typing import Any
 
 from audit._reports.comparison.words import chance
 from audit._reports.words.metric_words import change, change_unit, cut, heading, others, value
-from audit._reports.words.parts import Facts, Table
+from audit._reports.words.parts import Table
 from audit._reports.words.shown_numbers import UNDEFINED
 from audit._reports.words.table_specs import Spec, nodes, numbers, optional_table, texts, written
 from audit._reports.words.words import WITHHELD, counted, number, span
@@ -16,40 +16,21 @@ from audit._reports.words.words import WITHHELD, counted, number, span
 Shared = Mapping[str, Any]
 
 _STATES: Mapping[str, str] = {
-    "same": "The predictions are the same {both}.",
-    "differ": "The predictions of the two {called} differ.",
+    "same": "The predictions are the same in both runs.",
+    "differ": "The predictions of the two runs differ.",
     "alike": "The files of the predictions differ, although every number counted of them is the "
     "same. Runs made with --keep-instances can be compared instance by instance.",
     "only_old": "OLD has predictions, NEW has none.",
     "only_new": "NEW has predictions, OLD has none.",
 }
 _INTERVALS = (
-    "Intervals take the {called} as independent, so that they are too wide where both models "
-    "predicted the same instances."
+    "Intervals take the runs as independent, so that they are too wide where both models predicted "
+    "the same instances."
 )
 _UNTESTED = (
     "Changes of confused pairs are not tested: that takes instances that both runs keep "
     "(--keep-instances)."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Sides:
-    """What is compared: the keys of both sides, their names, and what they are called together."""
-
-    keys: tuple[str, str] = ("old", "new")
-    names: tuple[str, str] = ("OLD", "NEW")
-    called: str = "runs"
-    both: str = "in both runs"
-
-    def said(self, sentence: str) -> str:
-        """A sentence on both."""
-        return sentence.format(called=self.called, both=self.both)
-
-
-RUNS = Sides()
-TWO = Sides(("first", "second"), ("first", "second"), "models", "of both")
-"""Two models in one run; their names are those of their files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +43,21 @@ class Models:
     metrics_changed: str
     tested: str
     confusions: Table | None
-    said: str = ""
-    """What stands first of two models in one run, and what was read of the second."""
-    facts: Facts = ()
 
 
-def models(model: Shared | None, sides: Sides = RUNS) -> Models | None:
+def models(model: Shared | None) -> Models | None:
     """The section on models; None if neither run has predictions."""
     if model is None:
         return None
     metrics, confusions = model["metrics"], model["confusions"]
     return Models(
-        predictions=predictions_sentence(model, sides),
-        intervals=sides.said(_INTERVALS),
-        metrics=metric_changes_table(metrics["rows"], sides),
+        predictions=predictions_sentence(model),
+        intervals=_INTERVALS,
+        metrics=metric_changes_table(metrics["rows"]),
         metrics_changed=f"Of {counted(metrics['total'], 'metric')} over all instances, the "
         f"intervals of {number(metrics['changed'])} do not hold 0.",
         tested=_UNTESTED if model["common"] is None else _tested(confusions),
-        confusions=confusion_changes_table(confusions["rows"], sides),
+        confusions=confusion_changes_table(confusions["rows"]),
     )
 
 
@@ -90,9 +68,9 @@ def _tested(confusions: Shared) -> str:
     )
 
 
-def predictions_sentence(model: Shared, sides: Sides = RUNS) -> str:
+def predictions_sentence(model: Shared) -> str:
     """Whether the predictions differ, and of how many instances."""
-    state = sides.said(_STATES[model["predictions"]])
+    state = _STATES[model["predictions"]]
     if model["common"] is None or model["predictions"] == "same":
         return state
     return (
@@ -102,34 +80,31 @@ def predictions_sentence(model: Shared, sides: Sides = RUNS) -> str:
     )
 
 
-def metric_changes_table(
-    rows: Sequence[Shared], sides: Sides = RUNS, id_: str = "metric-change-table"
-) -> Table | None:
+def metric_changes_table(rows: Sequence[Shared], id_: str = "metric-change-table") -> Table | None:
     """Metrics of all instances on both sides; None without any."""
     return optional_table(
         id_,
-        f"Metrics over all instances {sides.both}",
+        "Metrics over all instances in both runs",
         rows,
         texts("Metric", lambda row: heading(row["name"])),
         texts("Of", lambda row: cut(row) or "; ".join(others(row)) or UNDEFINED),
-        *(_side(key, name) for key, name in zip(sides.keys, sides.names, strict=True)),
-        written("Difference", lambda row: difference(row, sides)),
+        _side("old", "OLD"),
+        _side("new", "NEW"),
+        written("Difference", _difference),
         _interval(lambda row, bound: change(row["name"], row[bound])),
     )
 
 
-def confusion_changes_table(rows: Sequence[Shared], sides: Sides = RUNS) -> Table | None:
+def confusion_changes_table(rows: Sequence[Shared]) -> Table | None:
     """Pairs that one model confuses more than the other; None without any."""
     return optional_table(
         "confusion-change-table",
-        f"Concept confusion of pairs of labels {sides.both}, the greatest difference first",
+        "Concept confusion of pairs of labels in both runs, the greatest difference first",
         rows,
         nodes("First label", "a", "title_a"),
         nodes("Second label", "b", "title_b"),
-        *(
-            numbers(name, key, "{:.4f}".format)
-            for key, name in zip(sides.keys, sides.names, strict=True)
-        ),
+        numbers("OLD", "old", "{:.4f}".format),
+        numbers("NEW", "new", "{:.4f}".format),
         numbers("Difference", "difference", _signed),
         _interval(lambda row, bound: _signed(row[bound])),
         written("q-value", lambda row: chance(row["q_value"])),
@@ -146,10 +121,10 @@ def _value(row: Shared, side: str) -> str:
     return value({**row, "n": row[f"n_{side}"]}, side)
 
 
-def difference(row: Shared, sides: Sides = RUNS) -> str:
+def _difference(row: Shared) -> str:
     """The difference; a dash where one side has no value."""
     if row["difference"] is None:
-        return WITHHELD if all(row[f"n_{key}"] for key in sides.keys) else UNDEFINED
+        return WITHHELD if row["n_old"] and row["n_new"] else UNDEFINED
     return change(row["name"], row["difference"]) + change_unit(row["name"])
 
 

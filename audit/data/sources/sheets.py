@@ -52,7 +52,8 @@ def read_sheets(path: Path) -> dict[str, tuple[pl.DataFrame, int]]:
                 f"a workbook that can be read in {2 * most:,} bytes of memory is required",
                 found="its reader needs more, or fails",
                 where=path,
-                hint=f"save the sheet as CSV; --limit unpacked={2 * most} gives it more",
+                hint="save the sheet as CSV; in Python, audit.limits(unpacked="
+                f"{2 * most}) gives it more",
             )
         told: dict[str, Any] = read_json(Path(folder) / _TOLD)
         if "error" in told:

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from audit._reports.chapters.exchanges import exchanges
-from audit._reports.chapters.model import two_models
 from audit._reports.charts.icicle import icicle, icicle_drawing
 from audit._reports.words import metric_words
 from audit._reports.words.words import words
@@ -204,7 +203,6 @@ def model(site: Site, request: Request) -> Response:
         "Model",
         sheet=sheet,
         verdict=site.verdict,
-        models=two_models(site.printable_shared),
         names={name: words(name) for name in names},
         asked=asked,
         confused=sheet_of(site, request, open_[:TEN], EXCHANGES) if open_ else None,

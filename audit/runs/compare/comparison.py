@@ -17,9 +17,9 @@ from audit.base.errors import InputError
 from audit.base.files import sha256_as_read
 from audit.base.reading import refuse_changed
 from audit.hierarchies.same import refuse_other, shared_nodes
+from audit.results.compared_models import ModelChanges, SharedModel
 from audit.results.mended import mended
 from audit.results.result import AuditResult, to_json_bytes
-from audit.results.two_models import ModelChanges, SharedModel
 from audit.runs.compare.causes import Cause, causes, same_data
 from audit.runs.compare.counts import terms
 from audit.runs.compare.edits import EDITS, Release, common_nodes, hierarchy_edits

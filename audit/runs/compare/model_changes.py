@@ -12,9 +12,9 @@ import polars as pl
 from audit.alignment.metrics import METRICS
 from audit.base.schemas import schema
 from audit.engine.statistics.intervals import difference_interval
+from audit.results.compared_models import ModelChanges, State
 from audit.results.result import AuditResult
 from audit.results.shared_metrics import ALL
-from audit.results.two_models import ModelChanges, State
 from audit.runs.compare.confusion_changes import (
     KeptModel,
     confusion_changes,

@@ -19,9 +19,9 @@ from audit.disclosure import (
     together,
     withheld_last,
 )
+from audit.results.compared_models import SHOWN
 from audit.results.findings import Finding
 from audit.results.result import AuditResult
-from audit.results.two_models import SHOWN
 from audit.runs.compare.edits import Release
 from audit.runs.compare.finding_changes import CHANGES, TOLD, CheckChange, Compared, FindingChange
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from audit.base.errors import InputError, first_cases
-from audit.base.limits import limits
 from audit.base.plugins import using
 from audit.base.remote import allowing
 from audit.data.dataset import LabelDataset
@@ -19,15 +18,15 @@ from audit.runs.settings import Settings
 
 @contextmanager
 def _as_then(settings: Settings) -> Iterator[None]:
-    """With the limits, plugins and network that a run was made with."""
-    with limits(**settings.limits), using(settings.plugins), allowing(settings.allow_network):
+    """With the plugins and network that a run was made with."""
+    with using(settings.plugins), allowing(settings.allow_network):
         yield
 
 
 def read_again(settings: Settings) -> LabelDataset:
     """The data that settings name."""
     with _as_then(settings):
-        return read_data(replace(settings, predictions=()), stated_policy(settings))[0]
+        return read_data(replace(settings, predictions=None), stated_policy(settings))[0]
 
 
 def data_of(run: Path, data: str | None = None) -> tuple[Settings, LabelDataset]:

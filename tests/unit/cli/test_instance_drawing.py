@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.cli.show import bar, instance_lines
+from audit.cli.terminal.instance import bar, instance_lines
 from audit.data.weighted_dag import InstanceTree, WeightedDag
 from fixtures.labelled import tree
 

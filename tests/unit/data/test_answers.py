@@ -155,7 +155,7 @@ def test_several_answers_are_stated_where_scores_leave_it_open() -> None:
     assert read(several, labelled(60, each=2)).readings == ()
 
 
-@pytest.mark.parametrize("transform", ["softmax", "sigmoid", "percent"])
+@pytest.mark.parametrize("transform", ["softmax", "sigmoid"])
 @pytest.mark.parametrize("scores", [softmax(1), np.random.default_rng(1).random((60, 40))])
 def test_scores_are_not_transformed_again(
     scores: NDArray[np.float64], transform: Transform
@@ -180,11 +180,10 @@ def test_per_cent_whose_rows_sum_to_101_are_no_answers_in_per_cent() -> None:
         read(101 * softmax(4))
 
 
-def test_other_per_cent_are_asked_and_read_with_the_option() -> None:
+def test_other_per_cent_are_refused_with_what_to_do() -> None:
     several = 100 * np.random.default_rng(0).random((60, 40))
-    with pytest.raises(AuditError, match="--percent divides per cent"):
+    with pytest.raises(AuditError, match="per cent must be divided by 100"):
         read(several)
     with pytest.raises(AuditError) as caught:
         read(several - 50)
-    assert "--percent" not in caught.value.hint
-    assert read(several, transform="percent").scores.max() == pytest.approx(several.max() / 100)
+    assert "per cent" not in caught.value.hint

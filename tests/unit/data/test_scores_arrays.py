@@ -132,7 +132,7 @@ def test_an_archive_may_hold_a_hundred_times_its_size(
             assert read_predictions(path, names(tmp_path)).scores.shape == (rows, 2)
             most = rows
         else:
-            with pytest.raises(InputError, match="--limit unpacked"):
+            with pytest.raises(InputError, match="unpacked="):
                 read_predictions(path, names(tmp_path))
     assert 0 < most < 50_000
 

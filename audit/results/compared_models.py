@@ -1,21 +1,17 @@
-"""Two models: what differs between them, what of it may be shared, and both in one run."""
+"""What differs between the models of two runs, and what of it may be shared."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
 from audit.disclosure import is_small, shown_change, shown_count, withheld_last
-from audit.results.parts import ModelPart, Tables, metric_rows, metric_table
 from audit.results.record import Record
 from audit.results.shared_metrics import ALL, NET, SHARES, in_decimals, shared_metrics, whole_of
-
-if TYPE_CHECKING:
-    from audit.counting.pair_verdicts import ReadTable
 
 SHOWN = 20
 """Largest number of rows of each ranked table of a comparison; the restricted tables hold all."""
@@ -217,87 +213,3 @@ def _move(row: Mapping[str, Any]) -> str:
 
 def _withheld(row: Mapping[str, Any]) -> bool:
     return row["new"] is None and row["n_new"] is not None
-
-
-@dataclass(frozen=True, eq=False)
-class TwoModels:
-    """A second model of a run's instances, compared with the run's own as ``old``."""
-
-    names: tuple[str, str]
-    ledger: Mapping[str, Any]
-    metrics: tuple[Mapping[str, Any], ...]
-    beside: tuple[Mapping[str, Any], ...]
-    changes: ModelChanges
-
-    def tables(self) -> Tables:
-        """``metric_changes`` and ``confusion_changes`` as of a comparison, ``second_metrics``."""
-        kept = {name: getattr(self.changes, name) for name in _KEPT}
-        facts = {"names": self.names, "ledger": self.ledger, **kept}
-        return {
-            "metric_changes": self.changes.metrics,
-            "confusion_changes": self.changes.confusions,
-            "second_metrics": metric_table(self.metrics, self.beside),
-            "two_models": pl.DataFrame({"facts": [json.dumps(facts)]}),
-        }
-
-    @classmethod
-    def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:
-        """The part of a run with two models."""
-        if "models" not in shared:
-            return None
-        facts = json.loads(table("two_models").collect().item())
-        metrics, confusions = (table(f"{of}_changes").collect() for of in ("metric", "confusion"))
-        changes = ModelChanges(
-            metrics=metrics, confusions=confusions, **{name: facts[name] for name in _KEPT}
-        )
-        first, second = facts["names"]
-        own = metric_rows(table("second_metrics").collect())
-        return cls((first, second), facts["ledger"], *own, changes)
-
-    def shared(self, run: Record) -> _Row:
-        """``models`` in ``result.json``: what a comparison of two runs would show of both."""
-        second = ModelPart(run.pair_table, beside=self.beside)
-        ledger = {**run.ledger, "predictions": self.ledger}
-        other = replace(run, ledger=ledger, parts=(second,))
-        view = SharedModel(run, other, self.changes, run.min_cell).view()
-        sides = [
-            [row for row in side if row["scope"] == ALL] for side in (run.metric_rows, self.metrics)
-        ]
-        ends = [
-            {_said(row): in_decimals(row, whole_of(row, side), run.min_cell) for row in side}
-            for side in sides
-        ]
-        metrics = [_renamed(row) | _ends(row, ends) for row in view["metrics"]["rows"]]
-        confusions = [_renamed(row) for row in view["confusions"]["rows"]]
-        return {
-            "names": list(self.names),
-            "ledger": dict(self.ledger),
-            **view,
-            "metrics": {**view["metrics"], "rows": metrics},
-            "confusions": {**view["confusions"], "rows": confusions},
-        }
-
-
-_KEPT = ("predictions", "common", "scores_differ", "answers_differ", "family")
-_SIDES = {"old": "first", "new": "second"}
-
-
-def _renamed(row: Mapping[str, Any]) -> _Row:
-    """A row of a comparison, its sides called by their order."""
-    names = _SIDES | {f"n_{side}": f"n_{name}" for side, name in _SIDES.items()}
-    return {names.get(name, name): value for name, value in row.items()}
-
-
-def _ends(row: _Row, sides: Sequence[Mapping[str, Mapping[str, Any]]]) -> _Row:
-    """The interval of each side by itself; null where its value is."""
-
-    def bounds() -> Iterator[tuple[str, float | None]]:
-        for (when, name), own in zip(_SIDES.items(), sides, strict=True):
-            known = {} if row[when] is None else own.get(_said(row), {})
-            yield from ((f"{name}_{end}", known.get(end)) for end in ("low", "high"))
-
-    return dict(bounds())
-
-
-def _said(row: Mapping[str, Any]) -> str:
-    return json.dumps([row["name"], row["parameters"]], sort_keys=True)

@@ -1,0 +1,102 @@
+"""``audit cases``: the instances behind findings of a run, and one of them as a tree."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import Annotated, Any
+
+import typer
+
+from audit.base.errors import InputError, printable
+from audit.base.plurals import counted
+from audit.base.settings import Argument, Option
+from audit.cli.options import RunFolder
+from audit.cli.output import print_shown, write_lines
+
+LEAST = 0.01
+"""Share of the root below which a node of an instance's tree is left out."""
+
+
+def cases(
+    run: RunFolder,
+    finding: Annotated[
+        str | None,
+        Argument("Id of a finding; without one, all findings are listed.", metavar="FINDING"),
+    ] = None,
+    sample: Annotated[
+        int | None, Option("Draw N cases of a finding at random.", metavar="N", least=1)
+    ] = None,
+    seed: Annotated[int, Option("Seed of the drawing.", least=0)] = 0,
+    csv: Annotated[
+        Path | None, Option("Write the cases as CSV instead.", metavar="FILE", writes=True)
+    ] = None,
+    overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
+    instance: Annotated[
+        str | None,
+        Option(
+            "Draw labels and predictions of this instance in one tree instead, of a run made "
+            "with --keep-instances.",
+            metavar="ID",
+        ),
+    ] = None,
+) -> None:
+    """List the instances behind a finding of a run, or count those behind each finding."""
+    from audit.cli.terminal.listings import case_summary
+    from audit.runs.case_lists import cases_of, drawn, listed, records_behind, write_csv
+    from audit.runs.read import read_run
+
+    if instance is not None:
+        if finding or sample or csv:
+            raise InputError(
+                "--instance is given without FINDING, --sample and --csv", found="one of them too"
+            )
+        _print_tree(run, instance)
+        return
+    if sample and finding is None and csv is None:
+        raise InputError("--sample needs FINDING or --csv", found="neither")
+    if overwrite and csv is None:
+        raise InputError("--overwrite needs --csv", found="--overwrite alone")
+    result = read_run(run)
+    found = cases_of(result, finding)
+    if sample:
+        found = drawn(found, sample, seed)
+    if csv is not None:
+        write_csv(records_behind(result, found), csv, overwrite=overwrite)
+        typer.echo(f"Cases: {csv}")
+    elif finding is None:
+        print_shown(case_summary(listed(result)))
+    else:
+        ids = found.collect(engine="streaming")["instance"].to_list()
+        heading = f"{counted(len(ids), result.called)} behind {finding}"
+        _print_cases(heading, ids, records_behind(result, found))
+
+
+def _print_tree(run: Path, instance: str) -> None:
+    """Print labels and predictions of an instance in one tree, hits and misses marked."""
+    from audit.cli.terminal.instance import instance_lines
+    from audit.runs.instances import read_instance
+
+    tree = read_instance(run, instance)
+    columns, encoding = get_terminal_size().columns, getattr(sys.stdout, "encoding", None)
+    drawn = instance_lines(tree, LEAST, columns=columns, encoding=encoding or "utf-8")
+    heading = "Labels" if tree.predictions is None else "Labels and predictions"
+    write_lines("\n".join([f"{heading} of {printable(instance)}", *drawn]))
+
+
+def _print_cases(heading: str, ids: Sequence[str], told: Iterator[Any]) -> None:
+    """Print ids, one a line; a terminal sees how many they are, with the labels of each.
+
+    It obeys nothing in them.
+    """
+    if sys.stderr.isatty():
+        typer.echo(heading, err=True)
+    if sys.stdout.isatty():
+        from audit.cli.terminal.listings import record_lines
+
+        for one in told:
+            print_shown(record_lines(one))
+    elif ids:
+        write_lines("\n".join(ids))
