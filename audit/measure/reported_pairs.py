@@ -104,17 +104,12 @@ def candidates(pairs: pl.DataFrame, known: Family, least: Expectation, rules: Ru
     """
     a, b = ends_of(pairs)
     places = known.members(a, b)
-    instances = instances_of(pairs)
+    instances = (pairs["joint"] - pairs["joint_entailed"]).to_numpy().astype(np.float64)
     places = places[instances[places] >= rules.least_joint]
     observed = pairs["observed"].to_numpy() if "observed" in pairs.columns else instances
     a, b, instances, observed = a[places], b[places], instances[places], observed[places]
     more = np.flatnonzero(observed >= rules.factor * least.joint(a, b))
     return Candidates(a[more], b[more], instances[more], observed[more])
-
-
-def instances_of(pairs: pl.DataFrame) -> FloatArray:
-    """Joint records of each line, without those that have a label below both nodes."""
-    return (pairs["joint"] - pairs["joint_entailed"]).to_numpy().astype(np.float64)
 
 
 def verdicts(

@@ -80,7 +80,7 @@ def _between_values(measured: Measurements) -> Iterator[_Row]:
     below = measured.loaded.below
     parents = [
         (measured.hierarchy.nodes[parent], below.labelled(parent), below.only_residual(parent))
-        for parent in _parents(measured)
+        for parent in map(measured.hierarchy.index, _enough(measured)["parent"])
     ]
     for column in ("split", *measured.policy.strata):
         values, place = measured.loaded.dataset.values_of(column)
@@ -166,10 +166,6 @@ def _all_kinds(table: pl.DataFrame) -> pl.DataFrame:
 def _enough(measured: Measurements) -> pl.DataFrame:
     least = measured.policy.residual_instances.value
     return _all_kinds(measured.residuals).filter(pl.col("n") >= least)
-
-
-def _parents(measured: Measurements) -> list[int]:
-    return [measured.hierarchy.index(parent) for parent in _enough(measured)["parent"]]
 
 
 def _share(measured: Measurements, inside: BoolArray, labelled: IntArray, only: IntArray) -> Share:

@@ -53,7 +53,10 @@ def first_association(
     """
     found = np.full(len(a), -1, np.int64)
     each = [one.sides for one in known] if len(a) else []
-    together = ((_asking_for(needed, each), needed) for _, needed in each)
+    together = (
+        ([node for asking, same in each if same == needed for node in asking], needed)
+        for _, needed in each
+    )
     ends, (a, b) = np.unique([a, b], return_inverse=True)
     below = csr_array(hierarchy.below[ends])
 
@@ -74,11 +77,6 @@ def first_association(
         implied.sort_indices()
         found[(stored(implied, a, b) | stored(implied, b, a)) & (found < 0)] = len(known)
     return found
-
-
-def _asking_for(needed: Sequence[str], each: Sequence[Sequence[tuple[str, ...]]]) -> list[str]:
-    """All nodes that any rule says the same of."""
-    return [node for asking, same in each if same == needed for node in asking]
 
 
 def at_or_below(hierarchy: Hierarchy, nodes: Sequence[str]) -> BoolArray:

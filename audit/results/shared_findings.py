@@ -104,11 +104,11 @@ def counts_of(release: Release, finding: Finding) -> Iterator[tuple[Cell, Quanti
 def in_steps(
     finding: Finding, nodes: Mapping[str, Shown], min_cell: int
 ) -> Iterator[tuple[str, Shown]]:
-    """Counts in steps of nodes, no more exactly than these are told elsewhere."""
-    for name, node in zip(("instances", "sibling_instances"), finding.nodes, strict=False):
-        one, bound = finding.evidence.get(name), nodes.get(node)
-        if one is not None and one.kind == "coarse" and isinstance(bound, str):
-            yield name, less_precise(shown({name: one}, min_cell)[name], bound)
+    """The count in steps of the first node, no more exactly than it is told elsewhere."""
+    own = finding.evidence.get("instances")
+    bound = nodes.get(finding.nodes[0]) if finding.nodes else None
+    if own is not None and own.kind == "coarse" and isinstance(bound, str):
+        yield "instances", less_precise(shown({"instances": own}, min_cell)["instances"], bound)
 
 
 def numbers_of(

@@ -71,7 +71,9 @@ def _shown(metric: Mapping[str, Any], published: _Published) -> dict[str, Any]:
     m, n = published.min_cell, metric["n"]
     small = is_small(n, m) or _bounds_few(metric, m)
     told = in_decimals(metric, published.whole(metric), m)
-    small = small or _looks_whole(metric, told)
+    small = small or (
+        metric["name"] in _OF_BITS and told["value"] in {0.0, 1.0} - {metric["value"]}
+    )
     if not small and published.all_of(metric, published.needs(metric)):
         return told
     hidden = {**metric, **dict.fromkeys(("value", "low", "high"))}
@@ -115,11 +117,6 @@ def _bounds_few(metric: Mapping[str, Any], min_cell: int) -> bool:
     mean = metric["name"] in (*_OVER_CUTS, *_MASS)
     sums = (value * n, (1 - value) * n) if mean and value is not None and n else ()
     return any(0 < part < min_cell for part in sums)
-
-
-def _looks_whole(metric: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
-    """Whether a mean of entropies is rounded to none or all, which few counts are."""
-    return metric["name"] in _OF_BITS and told["value"] in {0.0, 1.0} - {metric["value"]}
 
 
 class _Published:

@@ -290,16 +290,6 @@ def write_tables(result: AuditResult, folder: Path) -> None:
                 table.write_parquet(file)
 
 
-def restricted_names(result: AuditResult) -> frozenset[str]:
-    """Names of all files that a run of this result may have below ``restricted/``."""
-    parts = (name for part in (result.pair_table, *result.parts) for name in part.tables())
-    tables = ("nodes", "edges", "residuals", "strata", "branch_pairs", "cases", *parts)
-    files = {f"{name}.parquet" for name in tables}
-    kept = {POLICY, FINDINGS, DENOMINATORS, PROPOSALS, INSTANCES, REFUSED, OTHERS, NUMBERS}
-    reference = {REFERENCE, EARLIER} if result.reference else set[str]()
-    return frozenset(files | kept | reference)
-
-
 def _write_pairs(pairs: pl.LazyFrame, path: Path) -> None:
     """Write pairs some rows at a time, each column in the encoding that makes it smallest."""
     import pyarrow.parquet as pq

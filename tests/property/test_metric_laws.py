@@ -27,7 +27,15 @@ from audit.alignment.metrics.preference import On, SubgraphPreference
 from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream, whole
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
-from audit.engine.scores.cuts import Cut, atom_mass, cut_at, depth_cut, entropy, level_cut
+from audit.engine.scores.cuts import (
+    Cut,
+    atom_values,
+    cut_at,
+    depth_cut,
+    entropy,
+    level_cut,
+    normalised,
+)
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures import brute_force_metrics as oracle
@@ -131,7 +139,7 @@ def test_cuts_and_their_atoms_equal_plain_python(model: Model) -> None:
         ]
         assert len(set(sets)) == len(sets)
         assert cut.residual == (sets.index(frozenset()) if frozenset() in sets else -1)
-        mass = atom_mass(model.scores, cut)
+        mass = normalised(atom_values(model.scores, cut))
         for line, scores in zip(mass.toarray().tolist(), model.predicted, strict=True):
             expected = oracle.atom_mass(model.parents, wanted, scores)
             assert line == pytest.approx([expected.get(s, 0.0) for s in sets], **CLOSE)
@@ -164,7 +172,11 @@ def test_entropy_of_atoms_never_rises_when_a_partition_is_coarsened(
     fine = data.draw(st.sets(st.sampled_from(everyone), min_size=1))
     coarse = data.draw(st.sets(st.sampled_from(sorted(fine)), min_size=1))
     below, above = (
-        entropy(atom_mass(model.scores, cut_at(model.hierarchy.closure, np.array(sorted(nodes)))))
+        entropy(
+            normalised(
+                atom_values(model.scores, cut_at(model.hierarchy.closure, np.array(sorted(nodes))))
+            )
+        )
         for nodes in (fine, coarse)
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from audit._reports.charts.evidence import COUNTED, of_concepts, plots
+from audit._reports.charts.evidence import COUNTED, plots
 from audit._reports.words.parts import Badge, Bar, Card, Cell, Node, Nodes, Ranged, Table
 from audit._reports.words.shown_numbers import UNDEFINED
 from audit._reports.words.table_specs import Spec, optional_table, texts
@@ -271,8 +271,7 @@ def _counted(evidence: Mapping[str, Any]) -> str | None:
 def _label(name: str, evidence: Mapping[str, Any], called: Mapping[str, str]) -> str:
     if name == "low" and "high" in evidence:
         return "95% interval"
-    own = name == "limit" and of_concepts(evidence)
-    return "limit" if own else words(name, called)
+    return words(name, called)
 
 
 def _text(name: str, evidence: Mapping[str, Any]) -> str:

@@ -55,7 +55,9 @@ def behaviours(rows: Rows) -> Behaviours | None:
     """Make the chapter; None if no behaviours were queried."""
     if not rows:
         return None
-    counts = _behaviour_table(rows)
+    counts = table(
+        "behaviours-numbers", "Kinds of behaviour", rows, *_COLUMNS, spans("95% interval")
+    )
     examples = any(row["examples"] for row in rows)
     return Behaviours(
         figure=_behaviour_figure(rows, counts),
@@ -101,10 +103,6 @@ _COLUMNS = (
     numbers("Out of", "of"),
     numbers("Share", "share", percent),
 )
-
-
-def _behaviour_table(rows: Rows) -> Table:
-    return table("behaviours-numbers", "Kinds of behaviour", rows, *_COLUMNS, spans("95% interval"))
 
 
 def _examples(rows: Rows) -> Table:

@@ -13,7 +13,6 @@ from audit._reports.words.parts import Line, Plot, Tick
 from audit._reports.words.words import (
     EVIDENCE,
     among,
-    decimal,
     number,
     percent,
     points,
@@ -44,44 +43,11 @@ def plots(check: str, evidence: Evidence, thresholds: Mapping[str, float]) -> tu
     """The plots of a finding's evidence; empty if all of it is withheld."""
     drawn = (
         _shares(evidence),
-        _accuracies(evidence),
         _difference(evidence, thresholds.get(_DIFFERENCES.get(check, ""))),
         _counts(evidence),
         _ratio(evidence, thresholds.get(_RATIOS.get(check, ""))),
     )
     return tuple(plot for plot in drawn if plot is not None)
-
-
-def of_concepts(evidence: Evidence) -> bool:
-    """Whether evidence is of the concept of a node, whose limit is no policy's."""
-    return any(name in evidence for name in _ACCURACIES)
-
-
-_ACCURACIES: Mapping[str, tuple[str, str]] = {
-    "readable": ("against all others", "observed"),
-    "separable": ("against the sibling", "observed"),
-    "best_separable": ("at the layer that separates them best", "model"),
-    "probed": ("the probe", "observed"),
-    "predicted": ("the predictions", "model"),
-}
-"""Accuracies of the concepts of nodes: what each is of, and its colour role."""
-
-
-def _accuracies(evidence: Evidence) -> Plot | None:
-    """Balanced accuracies of a node over one axis."""
-    lines = [
-        _bounded(
-            Line(f"{called}: {decimal(value, 2)}", "dot", role, value),
-            *_bounds(evidence, f"{name}_"),
-        )
-        for name, (called, role) in _ACCURACIES.items()
-        if (value := _number_or_none(evidence.get(name))) is not None
-    ]
-    if not lines:
-        return None
-    limit = _number_or_none(evidence.get("limit"))
-    title = "Balanced accuracy, where 0.5 is chance"
-    return _plot(title, lines, whole(number), number, limit=limit, whose="")
 
 
 def _shares(evidence: Evidence) -> Plot | None:
@@ -273,13 +239,12 @@ def _plot(
     origin: float | None = None,
     limit: float | None = None,
     of_all: bool = False,
-    whose: str = " of the policy",
 ) -> Plot:
     """Lines in the units of what they show become places on the axis."""
     return Plot(
         lines=tuple(_on_scale(line, scale) for line in found),
         ticks=scale.ticks,
-        alt=" ".join(_sentences(title, found, text, scale, limit, whose)),
+        alt=" ".join(_sentences(title, found, text, scale, limit)),
         origin=None if origin is None else scale.place(origin),
         limit=None if limit is None else Tick(scale.place(limit), f"limit {text(limit)}"),
         of_all=of_all,
@@ -298,12 +263,11 @@ def _sentences(
     text: Callable[[float], str],
     scale: Scale,
     limit: float | None,
-    whose: str,
 ) -> Iterator[str]:
     yield f"{title}, from {text(scale.start)} to {text(scale.end)}:"
     yield "; ".join(_in_words(line, text) for line in found) + "."
     if limit is not None:
-        yield f"Limit{whose}: {text(limit)}."
+        yield f"Limit of the policy: {text(limit)}."
 
 
 def _in_words(line: Line, text: Callable[[float], str]) -> str:

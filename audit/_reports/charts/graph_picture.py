@@ -114,7 +114,7 @@ def _boxes(texts: Sequence[str], graph: Layered) -> tuple[dict[int, Box], tuple[
     room = across_ if down else along
     width = min(MOST, max(4, int((room - 2 * PADDING) / ADVANCE)))
     lines = {node: wrapped(text, width) for node, text in enumerate(texts)}
-    met = _edges_met(graph)
+    met = Counter(path[0] for path in graph.paths) | Counter(path[-1] for path in graph.paths)
     sizes = {node: _size(of, met.get(node, 0), down=down) for node, of in lines.items()}
     across = places(
         graph,
@@ -132,11 +132,6 @@ def _boxes(texts: Sequence[str], graph: Layered) -> tuple[dict[int, Box], tuple[
             boxes[place] = Box((start + depth / 2, centre), half, depth / 2, lines.get(place, ()))
         start += depth + between
     return *_centred(boxes, start - between, down=down), down
-
-
-def _edges_met(graph: Layered) -> Counter[int]:
-    """How many edges meet the busier side of each box."""
-    return Counter(path[0] for path in graph.paths) | Counter(path[-1] for path in graph.paths)
 
 
 def _between(deep: Sequence[float]) -> float:

@@ -125,7 +125,7 @@ def frequent_figure(rows: Rows) -> Figure | None:
     by_depth = [list(some) for _, some in groupby(rows, lambda row: row["depth"])]
     each = max(LINES // len(by_depth), 1)
     drawn = [row for some in by_depth for row in some[:each]]
-    within = [row for row in rows if _no_more(row)]
+    within = [row for row in rows if row["ratio_low"] is not None and row["ratio_low"] <= 1]
     judged = [row for row in rows if row["ratio_low"] is not None]
     said = (
         f" Of {counted(len(judged), 'pair')} with an expectation, {len(within)} are no more "
@@ -168,11 +168,6 @@ def frequent_figure(rows: Rows) -> Figure | None:
             written("Ratio and interval", lambda row: _ratio(row) or UNDEFINED),
         ),
     )
-
-
-def _no_more(row: Mapping[str, Any]) -> bool:
-    """Whether a pair is known to be no more frequent than expected."""
-    return row["ratio_low"] is not None and row["ratio_low"] <= 1
 
 
 def _firsts(by_depth: list[list[Mapping[str, Any]]]) -> Iterator[str]:

@@ -160,7 +160,9 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     if finding.key == SHALLOWER[1]:
         return cases_shallower(measured, finding)
     if finding.key == (UNINFORMATIVE,):
-        return cases_uninformative(measured)
+        return np.flatnonzero(
+            only_among(measured.loaded.dataset.direct, measured.hierarchy.uninformative)
+        )
     integrity = integrity_of(measured)
     if finding.key == (ON_THEIR_DAY,) or integrity is None:
         return cases_on_day(measured, HEADING)
@@ -194,13 +196,6 @@ def _codes_below(measured: Measurements, node: str) -> list[str]:
     return [
         one for one in hierarchy.descendants(node) if hierarchy.assignable[hierarchy.index(one)]
     ]
-
-
-def cases_uninformative(measured: Measurements) -> IntArray:
-    """The instances with uninformative labels only, ascending."""
-    return np.flatnonzero(
-        only_among(measured.loaded.dataset.direct, measured.hierarchy.uninformative)
-    )
 
 
 def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, ...]:

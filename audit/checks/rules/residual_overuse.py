@@ -233,14 +233,10 @@ def retested(check: CheckResult, residuals: pl.DataFrame, policy: Policy) -> Che
     return replace(check, findings=tuple(findings))
 
 
-def _indices(measured: Measurements, high: pl.DataFrame) -> list[int]:
-    return [measured.hierarchy.index(parent) for parent in high["parent"]]
-
-
 def _explained(measured: Measurements, judged: _Judged) -> dict[int, list[int]]:
     """The standing descendants that explain each high parent, deepest first; none: it stands."""
     hierarchy, explained = measured.hierarchy, dict[int, list[int]]()
-    parents = _indices(measured, judged.high)
+    parents = [measured.hierarchy.index(parent) for parent in judged.high["parent"]]
     for parent in sorted(parents, key=lambda i: (hierarchy.height[i], i)):
         below = set(row(hierarchy.below, parent).tolist())
         flagged = [i for i, by in explained.items() if not by and i in below]

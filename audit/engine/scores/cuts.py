@@ -133,24 +133,6 @@ def cut_values(by_atom: Sparse, cut: Cut) -> Sparse:
     return csr_array(by_atom @ cut.atoms[:, cut.nodes])
 
 
-def atom_mass(values: Sparse, cut: Cut) -> Sparse:
-    """Share of each instance's total value that falls on each atom.
-
-    Args:
-        values: Scores on nodes, not negative, shape (n_instances, n_nodes).
-
-    Returns:
-        Rows that sum to one, shape (n_instances, n_atoms); a row of zeros for an instance whose
-        values are all zero.
-
-    >>> chain = csr_array([[1, 0], [1, 1]])
-    >>> atom_mass(csr_array([[1.0, 3.0], [0.0, 0.0]]), cut_at(chain, np.array([1]))).toarray()
-    array([[0.25, 0.75],
-           [0.  , 0.  ]])
-    """
-    return normalised(atom_values(values, cut))
-
-
 def normalised(values: Sparse) -> Sparse:
     """Each row divided by its sum, same shape; a row that sums to zero gives zeros."""
     total = row_sums(values)[row_numbers(values)]

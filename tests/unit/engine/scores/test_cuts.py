@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from audit.base.errors import SchemaError
 from audit.engine.scores.cuts import (
     Cut,
-    atom_mass,
+    atom_values,
     cut_at,
     depth_cut,
     entropy,
@@ -73,7 +73,7 @@ def test_mass_is_split_once(toy_hierarchy: Hierarchy) -> None:
     for node, value in {"dog": 0.5, "cow": 0.25, "pet": 0.125, "object": 0.125}.items():
         values[0, toy_hierarchy.index(node)] = value
     cut = at(toy_hierarchy, 1)
-    mass = atom_mass(csr_array(values * 3), cut).toarray()[0]
+    mass = normalised(atom_values(csr_array(values * 3), cut)).toarray()[0]
 
     by_node = {node: mass[cut.atom_of[toy_hierarchy.index(node)]] for node in ("dog", "cow", "pet")}
     assert by_node == {"dog": 0.5, "cow": 0.25, "pet": 0.125}
@@ -83,7 +83,7 @@ def test_mass_is_split_once(toy_hierarchy: Hierarchy) -> None:
 def test_no_mass_is_a_row_of_zeros_without_entropy() -> None:
     cut = cut_at(csr_array(np.eye(2, dtype=np.int64)), np.array([0, 1]))
     explicit = csr_array((np.zeros(1), [0], [0, 1, 1]), shape=(2, 2))
-    mass = atom_mass(explicit, cut)
+    mass = normalised(atom_values(explicit, cut))
 
     assert mass.toarray().tolist() == [[0, 0], [0, 0]]
     assert entropy(mass).tolist() == [0, 0]
@@ -104,5 +104,5 @@ def test_one_atom_is_certain_to_the_last_bit() -> None:
 def test_no_instances_have_no_rows(toy_hierarchy: Hierarchy) -> None:
     cut = at(toy_hierarchy, 2)
 
-    assert atom_mass(csr_array((0, 8)), cut).shape == (0, cut.atoms.shape[0])
+    assert atom_values(csr_array((0, 8)), cut).shape == (0, cut.atoms.shape[0])
     assert entropy(csr_array((0, 3))).tolist() == []
