@@ -172,3 +172,37 @@ def test_in_batches_an_instance_that_comes_back_after_others_is_refused(batch: i
         rows = pl.DataFrame({"instance": [*names, back], "label": ["x"] * 7})
         with pytest.raises(audit.AuditError):
             audited_in_batches(rows, audit.load_hierarchy({"all": {"x": {}, "y": {}}}), batch)
+
+
+def test_a_policy_that_names_no_node_is_refused_before_rows_are_counted() -> None:
+    rows = pl.DataFrame({"instance": [*"aba"], "label": ["x"] * 3})
+    tree, policy = audit.load_hierarchy({"x": "all"}), audit.Policy(residual_nodes=("z",))
+    steps = list[str]()
+
+    with pytest.raises(audit.AuditError):
+        audited_in_batches(rows, tree, 1, policy, progress=lambda step, *_: steps.append(step))
+    assert {*steps} == {"reading labels"}
+
+
+def test_a_count_in_batches_says_how_many_rows_are_read() -> None:
+    rows = pl.DataFrame({"instance": [*"aabbc"], "label": ["x"] * 5})
+    steps = list[tuple[Any, ...]]()
+    audited_in_batches(
+        rows, audit.load_hierarchy({"x": "all"}), 2, progress=lambda *step: steps.append(step)
+    )
+
+    read = [step for step in steps if step[0] == "reading labels"]
+    assert read == [("reading labels", done, None, "rows") for done in (2, 4, 5)]
+
+
+@pytest.mark.slow
+def test_in_batches_just_as_many_pairs_are_counted_as_may_be() -> None:
+    labels = [f"n{n:04}" for n in range(1_000)]
+    tree = audit.load_hierarchy(dict.fromkeys([*labels, *"xyz"], "all"))
+    rows = pl.DataFrame({"instance": ["i"] * 1_000, "label": labels})
+    pairs = 1_000 * 999 // 2
+
+    with audit.limits(pairs=pairs):
+        assert audited_in_batches(rows, tree, 500).ledger["rows_mapped"] == 1_000
+    with audit.limits(pairs=pairs - 1), pytest.raises(audit.AuditError):
+        audited_in_batches(rows, tree, 500)
