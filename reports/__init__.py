@@ -3,7 +3,6 @@
 from audit._reports import (
     show,
     write_comparison,
-    write_history,
     write_html,
     write_instance,
     write_pdf,
@@ -12,7 +11,6 @@ from audit._reports import (
 __all__ = [
     "show",
     "write_comparison",
-    "write_history",
     "write_html",
     "write_instance",
     "write_pdf",
