@@ -3,7 +3,6 @@
 from audit._reports import (
     show,
     write_comparison,
-    write_history,
     write_html,
     write_pdf,
 )
@@ -11,7 +10,6 @@ from audit._reports import (
 __all__ = [
     "show",
     "write_comparison",
-    "write_history",
     "write_html",
     "write_pdf",
 ]

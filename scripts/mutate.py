@@ -65,9 +65,8 @@ LEFT_OUT = (
     "audit/hierarchies/formats/mesh.py",
     # Withdrawn: byte-exact edits, statements of SQL, and logs by which they are taken back.
     "audit/runs/fixes/[ceptw]*.py", "audit/runs/fixes/statements.py",
-    # Withdrawn: protection by other runs, and the folder of a history.
+    # Withdrawn: protection by other runs.
     "audit/runs/protected_with.py",
-    "audit/runs/history_folder.py",
     # Made of shared views, which get tests with their new rooms.
     "audit/runs/compare/shared_view.py", "audit/runs/history.py", "audit/runs/shared_runs.py",
 )  # fmt: skip

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = [
     "show",
     "write_comparison",
-    "write_history",
     "write_html",
     "write_pdf",
 ]
@@ -75,29 +74,6 @@ def write_comparison(
 
     shared = comparison if isinstance(comparison, Mapping) else comparison.shared()
     Path(path).write_bytes(comparison_html(shared, imprints).encode("utf-8"))
-
-
-def write_history(history: Mapping[str, Any], path: str | Path) -> None:
-    """Write the page of several runs as one self-contained HTML file.
-
-    Args:
-        history: The dictionary read back from ``history.json``, which `audit history` leaves.
-        path: The file to write; the same history gives the same bytes.
-
-    Raises:
-        RenderError: If it cannot be rendered.
-
-    >>> import audit, reports
-    >>> from audit.runs.history import history_of
-    >>> from audit.runs.shared_runs import read_shared_runs
-    >>> tree, releases = {"pet": {"cat": {}, "dog": {}}}, ([["cat"]], [["cat"], ["dog"]])
-    >>> runs = [audit.write_run(audit.run_audit(audit.load_labels(labels, tree)), f"run-{n}")
-    ...         for n, labels in enumerate(releases)]
-    >>> reports.write_history(history_of(read_shared_runs(runs), as_named=True), "history.html")
-    """
-    from audit._reports.comparison.history import history_html
-
-    Path(path).write_bytes(history_html(history).encode("utf-8"))
 
 
 def write_html(

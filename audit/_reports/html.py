@@ -33,7 +33,7 @@ _SCRIPTS = ("elements", "sort", "filter", "hierarchy", "fold", "contents", "scro
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a comparison or history: its folder of templates, its anchor and its heading."""
+    """A part of a comparison or of a history: its folder of templates, anchor and heading."""
 
     folder: str
     id: str

@@ -34,7 +34,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
     ("report", report, "release-2", "release-2 --policy mine.toml --out judged"),
     ("verify", verify, "release-2", "release-2 --recompute --data labels.csv"),
     ("compare", compare, "release-1 release-2", "release-1 release-2 --out changes"),
-    ("history", history, "release-1 release-2", "release-* --out history --overwrite"),
+    ("history", history, "release-1 release-2", "release-* --out history.json --overwrite"),
     ("explore", explore, "release-2", "release-2 --show-instances --port 8080"),
     (
         "export",

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated
 
 import typer
 
-from audit.base.errors import InputError, RenderError
 from audit.base.settings import Argument, Option
 from audit.cli.options import AsJson, JUnitFile, Quiet
 from audit.cli.output import print_json, print_report_place, print_shown, shown_progress
-from audit.cli.rendering import imprint_of_run, render_comparison, render_history
+from audit.cli.rendering import imprint_of_run, render_comparison
 from audit.runs.settings import SameHierarchy
-
-if TYPE_CHECKING:
-    pass
 
 
 def compare(
@@ -33,15 +28,7 @@ def compare(
     quiet: Quiet = False,
     junit: JUnitFile = None,
 ) -> None:
-    """Show what changed between two runs, and why; of shared copies, what both say."""
-    from audit.runs.manifest import RESTRICTED
-
-    if copies := [run for run in (old, new) if run.is_dir() and not (run / RESTRICTED).exists()]:
-        _refuse_junit(junit, copies)
-        made, failed = _write_history(
-            (old, new), out, as_named=True, overwrite=overwrite, same=same_hierarchy
-        )
-        _print(made, out, failed, as_json=as_json, not_compared=_OF_TABLES)
+    """Show what changed between two runs, and why."""
     from audit.cli.ci_output import publish, refuse_no_file
     from audit.cli.outcomes import of_comparison
     from audit.runs.compare.comparison import compare_runs, seal_comparison, write_changes
@@ -83,87 +70,33 @@ def compare(
 
 def history(
     runs: Annotated[tuple[Path, ...], Argument("Folders of the runs.", metavar="RUN...")],
-    out: Annotated[Path, Option("Folder of the history.", writes=True)] = Path("audit-history"),
+    out: Annotated[
+        Path | None,
+        Option("Write the whole history as JSON too.", metavar="FILE", writes=True),
+    ] = None,
     as_named: Annotated[
         bool, Option("Keep the runs in the order in which they are named.")
     ] = False,
-    overwrite: Annotated[bool, Option("Replace an earlier history.")] = False,
+    overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
     same_hierarchy: SameHierarchy = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Show how checks, metrics and findings changed over several runs."""
-    made, unrendered = _write_history(
-        runs, out, as_named=as_named, overwrite=overwrite, same=same_hierarchy
-    )
-    _print(made, out, unrendered, as_json=as_json)
-
-
-def _write_history(
-    runs: tuple[Path, ...], out: Path, *, as_named: bool, overwrite: bool, same: bool
-) -> tuple[Mapping[str, Any], list[RenderError]]:
-    """Write a history of what runs share; returns it, and rendering errors."""
-    from audit.runs.folder import HISTORY, writing_run
+    from audit.base.disk import replacing
+    from audit.cli.terminal.listings import history_summary
+    from audit.results.result import to_json_bytes
     from audit.runs.history import history_of
-    from audit.runs.history_folder import HTML, seal_history, write_history_tables
     from audit.runs.protected_with import refuse_told_together
     from audit.runs.shared_runs import read_shared_runs, whole_runs
 
-    started = datetime.now(UTC)
-    with (
-        shown_progress() as progress,
-        writing_run(out, overwrite=overwrite, kind=HISTORY) as folder,
-    ):
-        progress("reading the runs")
-        found = read_shared_runs(runs)
-        refuse_told_together(whole_runs(runs, found, as_named=as_named))
-        history = history_of(found, as_named=as_named, same_hierarchy=same)
-        write_history_tables(history, folder)
-        progress("writing the report")
-        unrendered = render_history(history, folder / HTML)
-        command = ["audit", *sys.argv[1:]]
-        seal_history(folder, history, runs=runs, command=command, started=started)
-    return history, unrendered
-
-
-def _print(
-    history: Mapping[str, Any],
-    out: Path,
-    unrendered: Sequence[RenderError],
-    *,
-    as_json: bool,
-    not_compared: Sequence[str] = (),
-) -> NoReturn:
-    """Print the summary of a history, what is not in it, and the path of its page; exit."""
-    from audit.cli.terminal.listings import history_summary
-    from audit.runs.history_folder import HTML
-
+    found = read_shared_runs(runs)
+    refuse_told_together(whole_runs(runs, found, as_named=as_named))
+    told = history_of(found, as_named=as_named, same_hierarchy=same_hierarchy)
+    if out is not None:
+        with replacing(out, overwrite=overwrite) as file:
+            file.write_bytes(to_json_bytes(told))
     if as_json:
-        shown = {name: history[name] for name in ("order", "runs", "steps")}
-        left_out = {"not_compared": list(not_compared)} if not_compared else {}
-        failed = [str(error) for error in unrendered]
-        print_json({"history": str(out), **shown, **left_out, "not_written": failed})
+        print_json({name: told[name] for name in ("order", "runs", "steps")})
     else:
-        print_shown(history_summary(history))
-        for one in not_compared:
-            typer.echo(f"Not compared: {one}.")
-    print_report_place(out / HTML, list(unrendered), as_json=as_json)
-    raise typer.Exit(3 if unrendered else 0)
-
-
-_OF_TABLES = (
-    "counts of nodes and pairs",
-    "edits of the hierarchy and the policy, and what they explain",
-    "whether differences are more than chance",
-    "findings that a run does not list",
-)
-"""What a comparison says only of runs with ``restricted/``."""
-
-
-def _refuse_junit(junit: Path | None, copies: Sequence[Path]) -> None:
-    if junit is not None:
-        raise InputError(
-            "--junit needs two whole runs",
-            found=f"no restricted/ in {' and '.join(map(str, copies))}",
-            hint="leave out --junit",
-        )
+        print_shown(history_summary(told))

@@ -216,13 +216,3 @@ def render_comparison(
         path.unlink(missing_ok=True)
         return [error]
     return []
-
-
-def render_history(history: Mapping[str, Any], path: Path) -> list[RenderError]:
-    """Write the page of a history; returns the rendering errors, if any."""
-    from audit import _reports as reports
-
-    unrendered: list[RenderError] = []
-    with _kept_whole(path, unrendered):
-        reports.write_history(history, path)
-    return unrendered

@@ -57,17 +57,6 @@ RUN = FolderKind("run", RESULT, (HTML, PDF))
 COMPARISON = FolderKind("comparison", "comparison.json", ("comparison.html",))
 COMPARISON_VERSION = "4.0"
 """Version of the schema of ``comparison.json``."""
-HISTORY_TABLES = ("checks", "metrics", "findings")
-HISTORY = FolderKind(
-    "history",
-    "history.json",
-    (
-        "history.html",
-        *(f"{name}.{end}" for name in HISTORY_TABLES for end in ("csv", "parquet")),
-    ),
-)
-HISTORY_VERSION = "1.0"
-"""Version of the schema of ``history.json``."""
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeAlias
 from audit.base.errors import InputError
 from audit.hierarchies.same import refuse_other, shared_nodes
 from audit.results.findings import SEVERITIES
-from audit.runs.folder import HISTORY_VERSION
 from audit.runs.shared_runs import SharedRun, in_order
 
 Step: TypeAlias = Literal["appeared", "disappeared", "persisting", "not_asked"]
@@ -88,7 +87,6 @@ def history_of(
     ordered = in_order(runs, as_named=as_named)
     least = max(int(run.shared["policy"]["min_cell"]) for run in ordered)
     return {
-        "schema_version": HISTORY_VERSION,
         "order": "named" if as_named or any(run.started is None for run in runs) else "time",
         "undated": sum(run.started is None for run in runs),
         "min_cell": least,

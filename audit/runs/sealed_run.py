@@ -1,4 +1,4 @@
-"""Sealed folders: files of a run, comparison or history, verified against its manifest."""
+"""Sealed folders: files of a run or a comparison, verified against its manifest."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.folder import (
     COMPARISON,
     COMPARISON_VERSION,
-    HISTORY,
-    HISTORY_VERSION,
     RUN,
     FolderKind,
     no_run,
@@ -31,7 +29,7 @@ from audit.runs.folder import (
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, seal_of
 from audit.runs.settings import Judging, Settings
 
-VERSIONS = {RUN: SCHEMA_VERSION, COMPARISON: COMPARISON_VERSION, HISTORY: HISTORY_VERSION}
+VERSIONS = {RUN: SCHEMA_VERSION, COMPARISON: COMPARISON_VERSION}
 """Schema version of the content file of each kind of folder."""
 
 
@@ -66,7 +64,7 @@ class RestrictedManifest(BaseModel):
 LISTING = f"{RESTRICTED}/{MANIFEST}"
 """Path of the manifest of the restricted files."""
 
-SHARED_ALONE = "`audit export --csv`, `audit compare` and `audit history` work with a shared copy"
+SHARED_ALONE = "`audit export --csv` and `audit history` work with a shared copy"
 """What can be done where only what may be shared is there."""
 NO_RESTRICTED = f"the run has no {RESTRICTED}/: only what may be shared is here"
 
@@ -75,7 +73,7 @@ _Kind = TypeVar("_Kind", Manifest, RestrictedManifest)
 
 
 class SealedRun:
-    """A run, a comparison or a history in its folder; InputError if that is none of them."""
+    """A run or a comparison in its folder; InputError if that is neither."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

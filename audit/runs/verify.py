@@ -16,7 +16,7 @@ from audit.base.remote import address_of, allowing
 from audit.policy.policy import Policy
 from audit.policy.reading import load_policy
 from audit.results.result import AuditResult, to_json_bytes
-from audit.runs.folder import HISTORY, HTML, PDF, POLICY, RUN
+from audit.runs.folder import HTML, PDF, POLICY, RUN
 from audit.runs.inputs import at_place, judge_again, stated_policy
 from audit.runs.make import audited
 from audit.runs.manifest import RESTRICTED, RESULT, public_inputs, versions
@@ -60,17 +60,17 @@ def verify_run(
     Recomputation takes as long as the audit.
 
     Args:
-        folder: Folder of the run, of a comparison or of a history.
+        folder: Folder of the run, or of a comparison.
         recompute: Whether to make everything again from the inputs, with the recorded settings.
         data: Current path of the dataset, or address of its database; None for the recorded one.
         allow_network: Whether inputs at addresses are read there, to recompute the audit.
         render: What renders reports again, to compare their bytes; None: they are not compared.
 
     Returns:
-        A verdict for each step, in order; of a comparison the first two, of a history the first.
+        A verdict for each step, in order; of a comparison the first two.
 
     Raises:
-        InputError: If the folder is none of them, or has another schema version.
+        InputError: If the folder is neither, or has another schema version.
 
     >>> import audit
     >>> labels = audit.load_labels([["cat"], ["dog"]], {"pet": {"cat": {}, "dog": {}}})
@@ -81,7 +81,7 @@ def verify_run(
     run = SealedRun(Path(folder))
     verdicts = (_files(run), _restricted(run))
     if run.kind is not RUN:
-        return verdicts[: 1 if run.kind is HISTORY else 2]
+        return verdicts
     if not recompute:
         return (*verdicts, _tables(run), *_unmade("not asked for; add --recompute"))
     again = _recomputation(run, str(data) if data else None, allow_network)

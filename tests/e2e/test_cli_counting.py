@@ -422,10 +422,10 @@ def test_a_run_without_any_instance_holds_to_its_schema_and_stands_beside_others
     verdicts = {one.name: one.outcome for one in verify_run(none, recompute=True)}
     assert (verdicts["tables"], verdicts["recomputation"]) == ("holds", "holds")
 
-    history = tmp_path / "history"
+    history = tmp_path / "history.json"
     made = audit("history", none, some, "--out", history)
     assert made.exit_code == 0, made.output
-    kept = json.loads((history / "history.json").read_bytes())
+    kept = json.loads(history.read_bytes())
     assert [one["instances"] for one in kept["runs"]] == [0, 2]
     first = open_run(none, "none")
     assert open_beside(first, [none, some], ["none", "some"]).history["order"] == "time"

@@ -112,7 +112,7 @@ def limits(history: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 FINDINGS = 300
-"""Greatest number of findings on the page; the tables beside it have all."""
+"""Greatest number of findings on the page."""
 _STEPS = {**STEP, "persisting": "Persisting"}
 _COUNTS = {
     "error": "Errors",
@@ -170,10 +170,10 @@ def steps_table(history: Mapping[str, Any]) -> Table:
     )
 
 
-def check_numbers(history: Mapping[str, Any]) -> Table:
-    """Findings of each check in each run."""
+def check_numbers(history: Mapping[str, Any]) -> Table | None:
+    """Findings of each check in each run; None without any."""
     loud = _speaking(history)
-    return table(
+    return optional_table(
         "check-numbers",
         "Findings of each check in each run",
         [row for row in history["checks"] if row["check"] in loud],
@@ -194,8 +194,14 @@ def _speaking(history: Mapping[str, Any]) -> set[str]:
     return {row["check"] for row in history["checks"] if any(map(row.get, _COUNTS))}
 
 
-def metric_numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """One metric in each run, a row for each of its cuts and runs."""
+def metric_tables(history: Mapping[str, Any]) -> tuple[Table, ...]:
+    """Each metric of all instances, a row for each of its cuts and runs."""
+    rows = [row for row in history["metrics"] if row["scope"] == "all"]
+    names = dict.fromkeys(row["metric"] for row in rows if row["value"] is not None)
+    return tuple(_metric(name, [row for row in rows if row["metric"] == name]) for name in names)
+
+
+def _metric(name: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     return table(
         f"metric-{name.replace('_', '-')}-numbers",
         metric_words.title(name),

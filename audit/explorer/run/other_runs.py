@@ -126,7 +126,7 @@ class RunsBeside:
     """Several runs of one hierarchy that are looked at beside each other.
 
     Args:
-        history: The content of ``history.json`` of all of them.
+        history: What `audit.runs.history.history_of` makes of all of them.
     """
 
     names: Sequence[str]
@@ -148,8 +148,10 @@ class RunsBeside:
 
     @property
     def history_command(self) -> str:
-        """Command that writes the history as files."""
-        return shlex.join(["audit", "history", *map(str, self.folders), *self.options])
+        """Command that writes the history as a file."""
+        return shlex.join(
+            ["audit", "history", *map(str, self.folders), "--out", "history.json", *self.options]
+        )
 
     @cached_property
     def differences(self) -> Sequence[Differences | None]:

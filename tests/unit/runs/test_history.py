@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,10 +16,9 @@ from hypothesis import strategies as st
 from audit.base.errors import InputError
 from audit.results.result import AuditResult
 from audit.runs.folder import write_run
-from audit.runs.history import STEPS, counted_steps, history_of, steps_of
-from audit.runs.history_folder import history_tables, write_history_tables
+from audit.runs.history import counted_steps, history_of, steps_of
 from audit.runs.shared_runs import SharedRun, read_shared_runs
-from fixtures.results import hostile_result, judged_result, model_result, rich_result, sample_result
+from fixtures.results import judged_result, model_result, rich_result, sample_result
 from fixtures.sealed_files import reseal
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
@@ -207,19 +205,3 @@ def test_a_manifest_without_a_moment_has_no_time(
     reseal(run)
 
     assert read_shared_runs([run])[0].started is None
-
-
-def test_tables_are_the_history_and_hold_no_formula(tmp_path: Path) -> None:
-    runs = [shared_run("=cmd()", hostile_result(), 0), shared_run("b", rich_result(), 1)]
-    history = history_of(runs)
-    write_history_tables(history, tmp_path)
-
-    for name, table in history_tables(history).items():
-        assert pl.read_parquet(tmp_path / f"{name}.parquet").equals(table)
-        text = pl.read_csv(tmp_path / f"{name}.csv", infer_schema=False)
-        assert text.height == table.height
-        cells = [str(one or "") for one in text.select(text.columns[1]).to_series()]
-        assert not [one for one in cells if one.startswith(("=", "+", "-", "@"))]
-    assert "=cmd()" in set(pl.read_parquet(tmp_path / "checks.parquet")["name"])
-    findings = history_tables(history)["findings"]
-    assert set(findings["since_last"].drop_nulls()) <= set(STEPS)

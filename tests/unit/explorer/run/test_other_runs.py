@@ -112,7 +112,7 @@ def test_the_command_names_the_earlier_run_first_wherever_it_stands(old: Path, n
 
     assert beside(new, old).comparisons == [command]
     assert beside(old, new).comparisons == [command]
-    assert beside(new, old).history_command == f"audit history {new} {old}"
+    assert beside(new, old).history_command == f"audit history {new} {old} --out history.json"
 
 
 def test_a_run_without_restricted_tables_gives_what_it_shares(
