@@ -15,7 +15,6 @@ from audit.base.settings import Argument, Option
 from audit.cli.options import AsJson, JUnitFile, Quiet
 from audit.cli.output import print_json, print_report_place, print_shown, shown_progress
 from audit.cli.rendering import imprint_of_run, render_comparison, render_history
-from audit.runs.settings import SameHierarchy
 
 if TYPE_CHECKING:
     pass
@@ -28,7 +27,6 @@ def compare(
         "audit-comparison"
     ),
     overwrite: Annotated[bool, Option("Replace an earlier comparison.")] = False,
-    same_hierarchy: SameHierarchy = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     junit: JUnitFile = None,
@@ -38,9 +36,7 @@ def compare(
 
     if copies := [run for run in (old, new) if run.is_dir() and not (run / RESTRICTED).exists()]:
         _refuse_junit(junit, copies)
-        made, failed = _write_history(
-            (old, new), out, as_named=True, overwrite=overwrite, same=same_hierarchy
-        )
+        made, failed = _write_history((old, new), out, as_named=True, overwrite=overwrite)
         _print(made, out, failed, as_json=as_json, not_compared=_OF_TABLES)
     from audit.cli.ci_output import publish, refuse_no_file
     from audit.cli.outcomes import of_comparison
@@ -58,7 +54,7 @@ def compare(
         progress("comparing")
         runs = [read_run(run) for run in (old, new)]
         refuse_told_together(dict(zip(map(str, (old, new)), runs, strict=True)))
-        comparison = compare_runs(*runs, same_hierarchy=same_hierarchy)
+        comparison = compare_runs(*runs)
         shared = comparison.shared()
         write_changes(comparison, shared, folder)
         progress("writing the report")
@@ -88,19 +84,16 @@ def history(
         bool, Option("Keep the runs in the order in which they are named.")
     ] = False,
     overwrite: Annotated[bool, Option("Replace an earlier history.")] = False,
-    same_hierarchy: SameHierarchy = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Show how checks, metrics and findings changed over several runs."""
-    made, unrendered = _write_history(
-        runs, out, as_named=as_named, overwrite=overwrite, same=same_hierarchy
-    )
+    made, unrendered = _write_history(runs, out, as_named=as_named, overwrite=overwrite)
     _print(made, out, unrendered, as_json=as_json)
 
 
 def _write_history(
-    runs: tuple[Path, ...], out: Path, *, as_named: bool, overwrite: bool, same: bool
+    runs: tuple[Path, ...], out: Path, *, as_named: bool, overwrite: bool
 ) -> tuple[Mapping[str, Any], list[RenderError]]:
     """Write a history of what runs share; returns it, and rendering errors."""
     from audit.runs.folder import HISTORY, writing_run
@@ -117,7 +110,7 @@ def _write_history(
         progress("reading the runs")
         found = read_shared_runs(runs)
         refuse_told_together(whole_runs(runs, found, as_named=as_named))
-        history = history_of(found, as_named=as_named, same_hierarchy=same)
+        history = history_of(found, as_named=as_named)
         write_history_tables(history, folder)
         progress("writing the report")
         unrendered = render_history(history, folder / HTML)

@@ -203,6 +203,5 @@ def judge_again(
         reference=reference,
         earlier=[run for run in earlier if run],
         checks=MEASURED,
-        same_hierarchy=judging.same_hierarchy,
     )
     return with_inputs(replace(result, inputs=kept), [("policy", judging.policy), *before])

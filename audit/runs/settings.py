@@ -76,9 +76,6 @@ ReferenceRuns: TypeAlias = Annotated[
         metavar="RUN",
     ),
 ]
-SameHierarchy: TypeAlias = Annotated[
-    bool, Option("Take runs to be of one classification, though they share few nodes.", POLICY)
-]
 MinCell: TypeAlias = Annotated[
     int | None,
     Option(
@@ -263,7 +260,6 @@ class Settings(HierarchyShape):
             metavar="LOG",
         ),
     ] = None
-    same_hierarchy: SameHierarchy = False
     protected_with: Annotated[
         tuple[Path, ...],
         Option(
@@ -365,5 +361,4 @@ class Judging(Stored):
 
     policy: Annotated[Path | None, Option("Judge the run again by this policy (TOML).")] = None
     reference: ReferenceRuns = ()
-    same_hierarchy: SameHierarchy = False
     today: date = field(default_factory=judging_date)
