@@ -34,7 +34,7 @@ _OF_LABELS = (
     *("format", "id", "label", "group", "split", "titles"),
     *("where", "version_column", "code_version"),
 )
-_OF_PREDICTIONS = ("id", "transform", "single_label", "join")
+_OF_PREDICTIONS = ("id", "transform", "single_label", "by_order")
 """Settings that are arguments of the same names of `load_labels` and of `load_predictions`."""
 
 

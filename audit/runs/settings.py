@@ -24,7 +24,6 @@ from audit.base.settings import (
     Dangling,
     Engine,
     HierarchyShape,
-    Join,
     Levels,
     Option,
     Stored,
@@ -205,15 +204,9 @@ class Settings(HierarchyShape):
             flag="--single-label/--multi-label",
         ),
     ] = None
-    join: Annotated[
-        Join | None,
-        Option("Labels and predictions are in the same order.", MODEL, sets="by_order"),
-        Option(
-            "Labels and predictions are joined by ids; where there are none, row numbers from 0.",
-            MODEL,
-            sets="by_id",
-        ),
-    ] = None
+    by_order: Annotated[bool, Option("Labels and predictions are in the same order.", MODEL)] = (
+        False
+    )
     device: Annotated[
         Literal["cpu", "cuda"] | None,
         Option("Count pairs of scores with PyTorch on this device.", MODEL),
