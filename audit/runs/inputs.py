@@ -32,7 +32,7 @@ from audit.runs.settings import Judging, Settings
 
 _OF_LABELS = (
     *("format", "id", "label", "group", "split", "titles"),
-    *("where", "version_column", "code_version"),
+    *("where", "version_column"),
 )
 _OF_PREDICTIONS = ("id", "transform", "single_label", "by_order")
 """Settings that are arguments of the same names of `load_labels` and of `load_predictions`."""

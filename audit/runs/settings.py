@@ -159,12 +159,6 @@ class Settings(HierarchyShape):
         tuple[str, ...], Option("Count only rows with COLUMN=VALUE, or COLUMN!=VALUE.", INPUT)
     ] = ()
     version_column: Annotated[str | None, Option("Column of the version of codes.", INPUT)] = None
-    code_version: Annotated[
-        str | None,
-        Option(
-            "Value of that column to audit; without the column, the version of all rows.", INPUT
-        ),
-    ] = None
     missing: Annotated[
         tuple[str, ...], Option("A word that means no code, in place of the usual ones.", INPUT)
     ] = ()
@@ -324,7 +318,7 @@ class Settings(HierarchyShape):
         """Which rows of the dataset count, and of which version each is."""
         from audit.data.row_rules import RowRules
 
-        return RowRules(self.where, self.version_column, self.code_version)
+        return RowRules(self.where, self.version_column)
 
     @property
     def source(self) -> Source:
