@@ -118,9 +118,6 @@ Ids: TypeAlias = Literal["names", "paths"]
 """What nodes go by where a file has no ids: their names, or all names on the way to them."""
 Transform: TypeAlias = Literal["softmax", "sigmoid"]
 """Function that turns a model's outputs into scores: over all columns of a row, or elementwise."""
-Join: TypeAlias = Literal["by_order", "by_id"]
-"""What joins rows of predictions and instances of labels: their order, or ids, which are row
-numbers from 0 where there are none."""
 Levels: TypeAlias = Literal["depth", "paper"]
 """Cuts that metrics move between: depths from the root, or the paper's levels from the leaves."""
 Aggregation: TypeAlias = Literal["descendants", "paths", "mimic"]

@@ -64,7 +64,6 @@ def rejudged(
     reference: AuditResult | None = None,
     earlier: Sequence[AuditResult] = (),
     checks: Sequence[Check] = CHECKS,
-    same_hierarchy: bool = False,
 ) -> AuditResult:
     """Judge a run by another policy; parameters as in `judged`, `refuse_reference`, and the
     ``checks`` that a policy can set beside those that the run has.
@@ -84,7 +83,7 @@ def rejudged(
     hierarchy = result.identity["hierarchy"]["name"]
     named = {check.name for check in checks} | {check.name for check in result.checks}
     refuse_unknown_names(policy, set(result.nodes["node"]), hierarchy, named)
-    refuse_reference(result, policy, reference, *earlier, same_hierarchy=same_hierarchy)
+    refuse_reference(result, policy, reference, *earlier)
     refused = list(needs_counting(result, counted, policy, checks))
     if refused:
         raise PolicyError(

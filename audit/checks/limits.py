@@ -201,7 +201,6 @@ def refuse_reference(
     audited: Hierarchy | AuditResult,
     policy: Policy,
     *references: AuditResult | None,
-    same_hierarchy: bool,
 ) -> None:
     """Raise an error if a reference is required but missing, or of another hierarchy."""
     found = [run for run in references if run is not None]
@@ -211,7 +210,7 @@ def refuse_reference(
             found="no reference",
             hint="name the earlier run with --reference, or state ratchet = false",
         )
-    for reference in () if same_hierarchy else found:
+    for reference in found:
         (ours, nodes), (theirs, others) = _named(audited), _named(reference)
         required = f"a reference run of the hierarchy {ours} is required"
         refuse_other(shared_nodes(nodes, others), (ours, theirs), required)

@@ -13,7 +13,6 @@ from audit.base.settings import Argument, Option
 from audit.cli.options import AsJson, JUnitFile, Quiet
 from audit.cli.output import print_json, print_report_place, print_shown, shown_progress
 from audit.cli.rendering import imprint_of_run, render_comparison
-from audit.runs.settings import SameHierarchy
 
 
 def compare(
@@ -23,7 +22,6 @@ def compare(
         "audit-comparison"
     ),
     overwrite: Annotated[bool, Option("Replace an earlier comparison.")] = False,
-    same_hierarchy: SameHierarchy = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     junit: JUnitFile = None,
@@ -45,7 +43,7 @@ def compare(
         progress("comparing")
         runs = [read_run(run) for run in (old, new)]
         refuse_told_together(dict(zip(map(str, (old, new)), runs, strict=True)))
-        comparison = compare_runs(*runs, same_hierarchy=same_hierarchy)
+        comparison = compare_runs(*runs)
         shared = comparison.shared()
         write_changes(comparison, shared, folder)
         progress("writing the report")
@@ -78,7 +76,6 @@ def history(
         bool, Option("Keep the runs in the order in which they are named.")
     ] = False,
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
-    same_hierarchy: SameHierarchy = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -92,7 +89,7 @@ def history(
 
     found = read_shared_runs(runs)
     refuse_told_together(whole_runs(runs, found, as_named=as_named))
-    told = history_of(found, as_named=as_named, same_hierarchy=same_hierarchy)
+    told = history_of(found, as_named=as_named)
     if out is not None:
         with replacing(out, overwrite=overwrite) as file:
             file.write_bytes(to_json_bytes(told))

@@ -15,7 +15,6 @@ from audit.base.errors import InputError
 from audit.base.settings import INPUT, OUTPUT, POLICY, Option
 from audit.cli.options import RunFolder
 from audit.cli.rendering import imprint_of_run, name_of_run
-from audit.runs.settings import SameHierarchy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +51,6 @@ class Shown:
             metavar="OTHER",
         ),
     ] = ()
-    same_hierarchy: SameHierarchy = False
 
 
 def explore(run: RunFolder, shown: Shown) -> None:
@@ -68,8 +66,6 @@ def explore(run: RunFolder, shown: Shown) -> None:
     from audit.runs.analyses import CHECK_NAMES
 
     _refuse_unshown(shown.media, shown.show_instances and shown.static is None)
-    if shown.same_hierarchy and not shown.beside:
-        raise InputError("--same-hierarchy needs --beside", found="no other run")
     folders = [run, *shown.beside]
     names = [name_of_run(folder) for folder in folders]
     day = imprint_of_run(run).day
@@ -93,8 +89,7 @@ def explore(run: RunFolder, shown: Shown) -> None:
     )
     for note in opened.media.notes if opened.media else ():
         typer.echo(note, err=True)
-    same = shown.same_hierarchy
-    others = open_beside(opened, folders, names, same_hierarchy=same) if shown.beside else None
+    others = open_beside(opened, folders, names) if shown.beside else None
     checks = CHECK_NAMES | {check["name"] for check in opened.shared["checks"]}
     edited = None if shown.policy is None else EditedPolicy(shown.policy, checks=checks)
     if edited is not None:

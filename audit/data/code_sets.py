@@ -9,7 +9,6 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.readings import Reading, asked
-from audit.data.row_rules import version_of
 from audit.hierarchies.coding import BESIDE, VERSIONS, Integrity
 from audit.hierarchies.formats.names import whole
 from audit.hierarchies.hierarchy import Hierarchy
@@ -369,6 +368,5 @@ def with_versions(
     )
     decision = "codes of two versions are of another one, where all others of their record are"
     evidence = "E and V codes are of ICD-9-CM and of ICD-10-CM"
-    own = version_of(hierarchy.coding.name.partition("/")[0]) if hierarchy.coding else None
-    option = f"--code-version {own}"
+    option = f"--codes {AS_WRITTEN}"
     return found, (Reading(decision, evidence, int(touched.sum()), option),)

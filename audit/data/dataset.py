@@ -218,7 +218,6 @@ def load_labels(
     strata: Iterable[str] = (),
     where: Iterable[str] = (),
     version_column: str | None = None,
-    code_version: str | None = None,
     missing: Iterable[str] = (),
     strip: Iterable[str] = (),
     codes: str | Iterable[str] = (),
@@ -244,7 +243,7 @@ def load_labels(
         titles: Title dictionaries beside those found with the data, over which they win.
         classes: Column names of a matrix of labels, in its order, or a file of them, one a line.
         strata: Further columns of the instances, such as site, period or coder.
-        where, version_column, code_version: As in `RowRules`.
+        where, version_column: As in `RowRules`.
         missing, strip, vocabulary: As in `Words`.
         codes: The code set of the labels, such as ``procedures``; none: found.
         plugins, allow_network: As in `load_hierarchy`, of formats and of the data.
@@ -266,7 +265,7 @@ def load_labels(
     """
     known = _loaded(hierarchy, Words(tuple(missing), tuple(strip), (), vocabulary), codes, data)
     named = (id, label, group, split, classes_of(classes), tuple(strata), KnownNodes(known))
-    source, rules = source_of(data, query, table), (tuple(where), version_column, code_version)
+    source, rules = source_of(data, query, table), (tuple(where), version_column)
     raw = read_labels(source, Columns(*named, RowRules(*rules), known.codes), format)
     if raw.instances.is_empty():
         raise InputError("a dataset with an instance is required", found="none", where=source)

@@ -8,8 +8,7 @@ import numpy as np
 
 from audit.base.dag import IntArray
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.readings import Reading, asked
-from audit.base.settings import Join
+from audit.base.readings import AskedError, Reading
 from audit.data.dataset import LabelDataset
 from audit.data.prediction_format import RawPredictions
 from audit.data.sources.source import bare_id
@@ -19,7 +18,7 @@ Joined = tuple[IntArray, IntArray, tuple[Reading, ...]]
 _SAME_IDS = "both need the same ids; --id names the column of the labels' ids"
 
 
-def joined(raw: RawPredictions, dataset: LabelDataset, join: Join | None) -> Joined:
+def joined(raw: RawPredictions, dataset: LabelDataset, by_order: bool) -> Joined:
     """Join predictions to labels by their ids, or by order where no side has any.
 
     Where one side lacks ids, and those of the other are the row numbers from 0 in order, both are
@@ -28,25 +27,25 @@ def joined(raw: RawPredictions, dataset: LabelDataset, join: Join | None) -> Joi
     """
     labels = dataset.instances["instance"].gather(dataset.order).to_list()
     ids, alike = [*raw.instances], len(labels) == len(raw.instances)
-    by_order = np.arange(len(labels)), np.argsort(dataset.order)
+    in_order = np.arange(len(labels)), np.argsort(dataset.order)
     lacking = ["predictions"] * raw.numbered + ["labels"] * dataset.numbered
-    if join == "by_order" or (join is None and len(lacking) == 2):
+    if by_order or len(lacking) == 2:
         if not alike:
             raise _nothing_shared(raw, labels, "as many predictions as instances are required")
-        return (*by_order, ())
-    if join is None and len(lacking) == 1 and labels == ids and _first(ids) == 0:
+        return (*in_order, ())
+    if len(lacking) == 1 and labels == ids and _first(ids) == 0:
         why = f"the {lacking[0]} have no ids, and the others are the row numbers from 0"
         stated = Reading("labels and predictions are in the same order", why, len(ids), "--id")
-        return (*by_order, (stated,))
+        return (*in_order, (stated,))
     ids, labels, told = _bared(ids, labels)
     row_of = {instance: row for row, instance in enumerate(ids)}
     own = np.full(len(labels), -1, np.int64)
     own[dataset.order] = [row_of.get(instance, -1) for instance in labels]
     rows = np.flatnonzero(own >= 0)
     shifted = alike and {_first(labels), _first(ids)} == {0, 1}
-    if join is None and (len(lacking) == 1 or shifted) and (alike or len(rows)):
-        raise _unclear(raw, labels, lacking, len(rows))
-    if not len(rows):
+    if alike and (len(lacking) == 1 or shifted):
+        raise _unclear(raw, labels, lacking)
+    if len(lacking) == 1 or not len(rows):
         raise _nothing_shared(raw, labels, "predictions and labels must share instances")
     return rows, own[rows], (*told, *_partly(alike, len(rows), max(len(ids), len(labels))))
 
@@ -78,21 +77,19 @@ def _partly(alike: bool, n: int, of: int) -> tuple[Reading, ...]:
     return (stated,) if n < of else ()
 
 
-def _unclear(
-    raw: RawPredictions, labels: Sequence[str], lacking: Sequence[str], n: int
-) -> InputError:
-    """What to ask where ids are not alike on both sides, of which n are."""
+def _unclear(raw: RawPredictions, labels: Sequence[str], lacking: Sequence[str]) -> InputError:
+    """What to ask where as many ids are not alike on both sides."""
     sides = {"predictions": raw.instances, "labels": labels}
     told = [
         f"the {side} have " + ("no ids" if side in lacking else f"the ids {first_cases(ids)}")
         for side, ids in sides.items()
     ]
-    order = Reading("both are in the same order", "", len(labels), "--by-order")
-    ids = "ids are the row numbers of the others, from 0" if lacking else "equal ids are joined"
-    possible = [order] * (len(labels) == len(raw.instances))
-    possible += [Reading(ids, "", n, "--by-id")] * (n > 0)
-    required = f"it must be stated which prediction belongs to which label: {' and '.join(told)}"
-    return asked(required, possible, raw.name)
+    return AskedError(
+        "it must be stated which prediction belongs to which label",
+        found=" and ".join(told),
+        where=raw.name,
+        hint=f"--by-order if both are in the same order; else {_SAME_IDS}",
+    )
 
 
 def _nothing_shared(raw: RawPredictions, labels: Sequence[str], required: str) -> SchemaError:

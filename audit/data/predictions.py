@@ -15,7 +15,7 @@ from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.plugins import opening
 from audit.base.plurals import counted
 from audit.base.readings import Reading
-from audit.base.settings import Join, Transform
+from audit.base.settings import Transform
 from audit.data.class_names import GivenClasses, classes_of, refuse_unused
 from audit.data.dataset import LabelDataset
 from audit.data.formats import read_predictions
@@ -137,7 +137,7 @@ def load_predictions(
     id: str | None = None,
     transform: Transform | None = None,
     single_label: bool | None = None,
-    join: Join | None = None,
+    by_order: bool = False,
     policy: Policy | None = None,
     plugins: Iterable[str] = (),
     allow_network: bool = False,
@@ -156,7 +156,7 @@ def load_predictions(
             scores, or per cent if each row sums to 100.
         single_label: Whether each instance has one answer, the highest score, or any number; None:
             as the sums of scores say.
-        join: Whether rows are joined by order or by ids; None: by ids where both sides have them.
+        by_order: Whether rows are joined by order, whatever ids there are.
         policy: Decides whether unmatched instances are refused or counted.
         plugins: Installed packages whose formats are used besides.
         allow_network: Whether ``data`` may be at an address.
@@ -194,7 +194,7 @@ def load_predictions(
         dataset,
         transform=transform,
         single_label=single_label,
-        join=join,
+        by_order=by_order,
         policy=policy,
     )
 
@@ -212,7 +212,7 @@ def map_predictions(
     *,
     transform: Transform | None = None,
     single_label: bool | None = None,
-    join: Join | None = None,
+    by_order: bool = False,
     policy: Policy | None = None,
 ) -> Predictions:
     """Map raw scores to the nodes of a hierarchy and the instances of a dataset.
@@ -229,7 +229,7 @@ def map_predictions(
     hierarchy, hung = _with_classes(raw.classes, dataset.hierarchy)
     nodes = _nodes_of(raw.classes, hierarchy, hung, where)
     _refuse_shared(given, nodes, hierarchy, where)
-    rows, own, readings = joined(raw, dataset, join)
+    rows, own, readings = joined(raw, dataset, by_order)
     instances = tuple(dataset.instances["instance"].gather(rows))
     if policy.unmatched_instances == "refuse":
         _refuse_unmatched(raw, dataset, instances)

@@ -13,7 +13,7 @@ import polars as pl
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.data.records import pick
 from audit.data.sources import Source
-from audit.hierarchies.coding import STATED, VERSIONS
+from audit.hierarchies.coding import VERSIONS
 
 ROW = "row:"
 """Prefix that marks the name of a column that rules read, among the names of roles."""
@@ -38,7 +38,6 @@ class RowRules:
         where: Conditions ``COLUMN=VALUE`` or ``COLUMN!=VALUE`` that rows must meet; VALUE may be a
             pattern, case is ignored. Of several values that a column may have, any will do.
         version_column: Column that says the version of a row's code.
-        code_version: Its value on the rows to be audited; without a column, that of all rows.
 
     Raises:
         InputError: If a condition is none.
@@ -46,7 +45,6 @@ class RowRules:
 
     where: tuple[str, ...] = ()
     version_column: str | None = None
-    code_version: str | None = None
 
     def __post_init__(self) -> None:
         for stated in self.where:
@@ -84,21 +82,15 @@ class RowRules:
             _told(rows[f"{ROW}{column}"], partial(_left_out, conditions))
             for column, conditions in self.conditions.items()
         ]
-        column, stated = self.version_column, self.code_version
-        versions = (
-            rows[f"{ROW}{column}"]
-            if column
-            else pl.repeat(stated, len(rows), dtype=pl.String, eager=True)
-        )
-        if column or stated:
-            told.append(_told(versions, partial(_table, stated)))
+        if column := self.version_column:
+            versions = rows[f"{ROW}{column}"]
+            told.append(_told(versions, _table))
             if len(unknown := versions.filter(told[-1] == "").unique().sort()):
                 raise SchemaError(
                     f"the column {column!r} must say of each code 9 or 10, as ICD-9-CM",
                     found=first_cases(unknown),
                     where=where,
-                    hint=f"--version-column {column} --code-version VALUE names the value of the "
-                    "rows to be audited",
+                    hint="write 9 or 10 in its place, and leave out rows of other versions",
                 )
         return pl.select(pl.coalesce(*map(pl.lit, told))).to_series()
 
@@ -114,15 +106,9 @@ def _left_out(conditions: Sequence[tuple[str, str]], value: str | None) -> str |
     return None if kept and ("!=", True) not in fits else "left_out"
 
 
-def _table(stated: str | None, value: str | None) -> str | None:
-    """The table of a row of that version, by the stated value; empty if it names none."""
-    if value is None:
-        return "bad_row"
-    version = version_of(value)
-    alike = stated and stated.strip().casefold() == value.casefold()
-    if stated and not alike and (version is None or version != version_of(stated)):
-        return "other_version"
-    return VERSIONS[version] if version else STATED if stated else ""
+def _table(value: str | None) -> str:
+    """The table of a row of that version; empty if it names none."""
+    return "bad_row" if value is None else VERSIONS.get(version_of(value) or "", "")
 
 
 def _told(values: pl.Series, mark: Callable[[str | None], str | None]) -> pl.Series:

@@ -207,12 +207,12 @@ def with_rules(source: Source, chosen: Chosen, columns: Columns) -> Chosen:
     with suppress(AuditError):  # what cannot be read is told by the reader of the format
         found = {name: _counted(source, chosen.id, name) for name in _chosen(source, names)}
     for name, (rows, every, within) in found.items():
-        unsaid = not (rules.version_column or rules.code_version)
+        unsaid = not rules.version_column
         says = _VERSION.fullmatch(_plain(name)) or names_system(name)
         if unsaid and says and {*map(version_of, rows)} == {"9", "10"}:
             rules = replace(rules, version_column=name)
             said = f"{name!r} is the version of each code", "it holds 9 and 10"
-            told.append(Reading(*said, every, "--code-version VALUE"))
+            told.append(Reading(*said, every, "--version-column COLUMN"))
         elif unsaid and not rules.where and names_system(name) and 1 < len(rows) <= MOST_VALUES:
             where, some = _system(source, chosen, name, rows)
             rules, told = replace(rules, where=where), told + some

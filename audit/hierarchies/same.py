@@ -44,8 +44,7 @@ def refuse_other(shared: SharedNodes, names: tuple[str, str], required: str) -> 
         raise InputError(
             required,
             found=f"{names[0]!r} and {names[1]!r}: {shared}",
-            hint="counts can be compared only within one classification; --same-hierarchy says "
-            "that they are one",
+            hint="counts can be compared only within one classification",
         )
 
 

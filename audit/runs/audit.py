@@ -68,7 +68,6 @@ def run_audit(
     queried: Mapping[str, str] | None = None,
     reference: AuditResult | None = None,
     earlier: Sequence[AuditResult] = (),
-    same_hierarchy: bool = False,
     mended: Mended | None = None,
     protected_with: Sequence[AuditResult] = (),
     today: date | None = None,
@@ -89,7 +88,6 @@ def run_audit(
         queried: The query that was counted, with the digest of its rows, of counts alone.
         reference: The release before, read back: findings that it has too are marked as known.
         earlier: Releases before that one, read back: no small difference from them is shown.
-        same_hierarchy: Whether two hierarchies that share few nodes are one classification.
         mended: What was changed in the reference's data, from the log of ``audit apply``.
         protected_with: Earlier audits of the same data: no withheld count follows from both.
         today: The day that waivers expire by; None: `judging_date`.
@@ -115,7 +113,7 @@ def run_audit(
     data = _placed(data, predictions, analyses)
     refuse_wrong_hierarchy(data, sources, anyway=anyway)
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
-    refuse_reference(data.hierarchy, policy, reference, *earlier, same_hierarchy=same_hierarchy)
+    refuse_reference(data.hierarchy, policy, reference, *earlier)
     refuse_columns(policy, data, today)
     origin = _origin_of(data, predictions, sources, queried)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)

@@ -59,17 +59,13 @@ _EDITS = ("hierarchy", "policy")
 _Row = dict[str, Any]
 
 
-def history_of(
-    runs: Sequence[SharedRun], *, as_named: bool = False, same_hierarchy: bool = False
-) -> _Row:
+def history_of(runs: Sequence[SharedRun], *, as_named: bool = False) -> _Row:
     """Make the history of two runs or more of one hierarchy.
 
     Args:
         runs: The runs.
         as_named: Whether they stay in this order; else they are put in the order of their times,
             runs of the same time in this order. They stay in it too where one has no time.
-        same_hierarchy: Whether their hierarchies are one classification, though few of the nodes
-            that they show are in all of them.
 
     Returns:
         Plain data: ``runs, steps, checks, metrics, findings``, each a list of rows, with runs
@@ -82,8 +78,7 @@ def history_of(
     """
     _refuse_few(runs)
     _refuse_twice(runs)
-    if not same_hierarchy:
-        _refuse_hierarchies(runs)
+    _refuse_hierarchies(runs)
     ordered = in_order(runs, as_named=as_named)
     least = max(int(run.shared["policy"]["min_cell"]) for run in ordered)
     return {

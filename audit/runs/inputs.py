@@ -32,9 +32,9 @@ from audit.runs.settings import Judging, Settings
 
 _OF_LABELS = (
     *("format", "id", "label", "group", "split", "titles"),
-    *("where", "version_column", "code_version"),
+    *("where", "version_column"),
 )
-_OF_PREDICTIONS = ("id", "transform", "single_label", "join")
+_OF_PREDICTIONS = ("id", "transform", "single_label", "by_order")
 """Settings that are arguments of the same names of `load_labels` and of `load_predictions`."""
 
 
@@ -203,6 +203,5 @@ def judge_again(
         reference=reference,
         earlier=[run for run in earlier if run],
         checks=MEASURED,
-        same_hierarchy=judging.same_hierarchy,
     )
     return with_inputs(replace(result, inputs=kept), [("policy", judging.policy), *before])

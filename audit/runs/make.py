@@ -129,7 +129,6 @@ def _audit_instances(
         predictions=predictions,
         analyses=analyses,
         seed=settings.seed,
-        same_hierarchy=settings.same_hierarchy,
         **beside.given,
         mended=None if log is None else mended_by(log, beside.releases, labels.sources),
         today=settings.today,
@@ -182,7 +181,7 @@ def _audit_counts(
     applied = policy_for(hierarchy, policy)
     refuse_unknown_checks(applied, CHECK_NAMES | {one.name for one in added_checks()})
     releases = beside.releases or (None,)
-    refuse_reference(hierarchy, applied, *releases, same_hierarchy=settings.same_hierarchy)
+    refuse_reference(hierarchy, applied, *releases)
     options: dict[str, Any] = {"policy": policy, "progress": progress}
     if settings.counting == "spark":
         count = _count_on_spark(settings, source, hierarchy, options)
@@ -195,7 +194,6 @@ def _audit_counts(
         policy,
         sources=source.files,
         queried=queried,
-        same_hierarchy=settings.same_hierarchy,
         **beside.given,
         today=settings.today,
         anyway=settings.anyway,

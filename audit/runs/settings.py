@@ -24,7 +24,6 @@ from audit.base.settings import (
     Dangling,
     Engine,
     HierarchyShape,
-    Join,
     Levels,
     Option,
     Stored,
@@ -75,9 +74,6 @@ ReferenceRuns: TypeAlias = Annotated[
         POLICY,
         metavar="RUN",
     ),
-]
-SameHierarchy: TypeAlias = Annotated[
-    bool, Option("Take runs to be of one classification, though they share few nodes.", POLICY)
 ]
 MinCell: TypeAlias = Annotated[
     int | None,
@@ -163,12 +159,6 @@ class Settings(HierarchyShape):
         tuple[str, ...], Option("Count only rows with COLUMN=VALUE, or COLUMN!=VALUE.", INPUT)
     ] = ()
     version_column: Annotated[str | None, Option("Column of the version of codes.", INPUT)] = None
-    code_version: Annotated[
-        str | None,
-        Option(
-            "Value of that column to audit; without the column, the version of all rows.", INPUT
-        ),
-    ] = None
     missing: Annotated[
         tuple[str, ...], Option("A word that means no code, in place of the usual ones.", INPUT)
     ] = ()
@@ -208,15 +198,9 @@ class Settings(HierarchyShape):
             flag="--single-label/--multi-label",
         ),
     ] = None
-    join: Annotated[
-        Join | None,
-        Option("Labels and predictions are in the same order.", MODEL, sets="by_order"),
-        Option(
-            "Labels and predictions are joined by ids; where there are none, row numbers from 0.",
-            MODEL,
-            sets="by_id",
-        ),
-    ] = None
+    by_order: Annotated[bool, Option("Labels and predictions are in the same order.", MODEL)] = (
+        False
+    )
     device: Annotated[
         Literal["cpu", "cuda"] | None,
         Option("Count pairs of scores with PyTorch on this device.", MODEL),
@@ -263,7 +247,6 @@ class Settings(HierarchyShape):
             metavar="LOG",
         ),
     ] = None
-    same_hierarchy: SameHierarchy = False
     protected_with: Annotated[
         tuple[Path, ...],
         Option(
@@ -335,7 +318,7 @@ class Settings(HierarchyShape):
         """Which rows of the dataset count, and of which version each is."""
         from audit.data.row_rules import RowRules
 
-        return RowRules(self.where, self.version_column, self.code_version)
+        return RowRules(self.where, self.version_column)
 
     @property
     def source(self) -> Source:
@@ -365,5 +348,4 @@ class Judging(Stored):
 
     policy: Annotated[Path | None, Option("Judge the run again by this policy (TOML).")] = None
     reference: ReferenceRuns = ()
-    same_hierarchy: SameHierarchy = False
     today: date = field(default_factory=judging_date)

@@ -184,7 +184,7 @@ def of_boxes(folder: Path, again: bool = True) -> Found:
     scores = [[{"label": one, "score": 0.9}] + again * [{"label": one, "score": 0.8}]
               for one in CLASSES]  # fmt: skip
     scores[0].append({"label": CLASSES[1], "score": 0.7 - 0.2 * again})
-    return of_scores(("p.json", json.dumps(scores)), join="by_order")(folder)
+    return of_scores(("p.json", json.dumps(scores)), by_order=True)(folder)
 
 
 def of_media(folder: Path, table: bool = False) -> Found:
@@ -446,8 +446,8 @@ TOLD = [
          of_labels({"site": [*"aabb"], "labels": CELLS["label"]}), {"id": "site"}),
     Told("data.unnamed_columns.few_ids", "2 instances", "--id COLUMN",
          of_labels(FEW, id="rater"), {"id": "scan"}),
-    Told("data.unnamed_columns.with_rules", "version", "--code-version VALUE",
-         of_labels(VERSION, "icd9cm"), {"code_version": "9"}),
+    Told("data.unnamed_columns.with_rules", "version", "--version-column COLUMN",
+         of_labels(VERSION | {"of": ["9"] * 4}, "icd9cm"), {"version_column": "of"}),
     Told("hierarchies.formats.media._read_open_images", "below 'Part'", "--relations Part",
          of_hierarchy("h.json", PARTS), {"relations": ("Part",)}),
     Told("data.unnamed_columns._told", "whatever", "--where 'main!=0'",
@@ -478,7 +478,7 @@ TOLD = [
                    ("w.csv", "id,dog,cat,b\n1,0,0,1\n2,0,1,0\n")), {"otherwise": True}),
     Told("data.joining._bared", "without folders", "--by-order",
          of_scores({"id": [f"{one}.png" for one in "dcba"], "prediction": CLASSES}),
-         {"join": "by_order"}),
+         {"by_order": True}),
     Told("data.unnamed_columns._system", "'system' is 'x'", "--where 'system=*'",
          of_labels({"id": ABCD, "label": ["dog", "cat", "7", "8"], "system": [*"xxyy"]}),
          {"where": ["system=*"]}),
@@ -519,8 +519,8 @@ TOLD = [
          of_labels({"id": ABCD, "label": ["389", "311", *"xx"]}, ZEROS), {"codes": "with-zeros"}),
     Told("data.code_sets._told_of_zeros", "are refused", "--codes with-zeros",
          of_labels({"id": ABCD, "label": ["0389", "88", *"xx"]}, ZEROS), {"codes": "with-zeros"}),
-    Told("data.code_sets.with_versions", "two versions", "--code-version 9",
-         of_labels(VERSIONS, "icd9cm", format="long"), {"code_version": "9"}),
+    Told("data.code_sets.with_versions", "two versions", "--codes as-written",
+         of_labels(VERSIONS, "icd9cm", format="long"), {"codes": "as-written"}),
     Told("hierarchies.label_words.read_words", "no code", "--missing WORD",
          of_labels({"id": ABCD, "label": ["dog", "cat", "oak", "n/a"]}), {"missing": ["zzz"]}),
     Told("hierarchies.label_words.read_words", "marks", "--strip PATTERN",
@@ -550,7 +550,7 @@ TOLD = [
          of_either(of_archive, {"files": [*"bcda"]}, {"files": [*"bcda"], "ids": [*"dcba"]}),
          {"otherwise": True}),
     Told("data.joining._partly", "same id", "--by-order",
-         of_scores({**OPEN, "id": [*"abcx"]}), {"join": "by_order"}),
+         of_scores({**OPEN, "id": [*"abcx"]}), {"by_order": True}),
     Told("data.prediction_formats.scores_wide._told", "'y_pred' is left out",
          "--predictions-format answers", of_scores(RESULTS), {"format": "answers"}),
     Told("data.scores._one_answer", "one answer", "--multi-label",
@@ -563,7 +563,7 @@ TOLD = [
          of_scores(OPEN), {"single_label": True}),
     Told("data.scores.as_scores", "shares of one answer", "--sigmoid",
          of_scores(9 * SCORES, {"id": [*"aabcd"], "label": [CLASSES[1], *CLASSES]},
-                   classes=CLASSES, transform="softmax", join="by_order"),
+                   classes=CLASSES, transform="softmax", by_order=True),
          {"transform": "sigmoid"}),
     Told("data.scores.as_scores", "per cent", "--softmax",
          of_scores(100 * SCORES, CLASSES, classes=CLASSES), {"transform": "softmax"}),
@@ -684,8 +684,6 @@ ASKED: list[Asked] = [
      [(f"--system {one}", {"vocabulary": one}) for one in "st"]),
     ("hierarchies.formats.omop._vocabulary", of_vocabulary,
      [(f"--vocabulary {one}", {"vocabulary": one}) for one in "AB"]),
-    ("data.joining._unclear", of_scores({**OPEN, "id": [*"1032"]}, CLASSES),
-     [("--by-order", {"join": "by_order"}), ("--by-id", {"join": "by_id"})]),
     ("data.unnamed_columns._told",
      of_labels({**{k: FLAGGED[k] for k in ("id", "label")}, "negated": ["0", "1"] * 2}),
      [("--where 'negated!=1'", {"where": ["negated!=1"]}),

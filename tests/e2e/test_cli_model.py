@@ -521,17 +521,13 @@ def test_a_run_with_questions_about_its_model_is_made_again_from_its_manifest(
 # --- readings --------------------------------------------------------------------------------
 
 
-def test_order_or_ids_join_what_has_none_where_the_user_says_which(release: Release) -> None:
+def test_order_joins_what_has_no_ids_where_the_user_says_so(release: Release) -> None:
     rows = [f"{number},{label}" for number, label in enumerate(LABELS, start=1)]
     from_1 = release.write("from_1.csv", ["instance,label", *rows])
     message = refused(release.with_scores(labels=from_1), release.folder)
-    assert "--by-order if both are in the same order; --by-id if" in message
-    both = release.with_scores("--by-order", "--by-id", labels=from_1)
-    assert "only one of --by-order and --by-id may be given" in refused(both, release.folder)
+    assert "--by-order if both are in the same order" in message
     done(release.with_scores("--by-order", labels=from_1))
-    done(release.with_scores("--by-id", labels=from_1, out="by id"))
-    ledgers = [release.shared(out)["ledger"]["predictions"] for out in ("run", "by id")]
-    assert [ledger["instances_matched"] for ledger in ledgers] == [6, 5]
+    assert release.shared()["ledger"]["predictions"]["instances_matched"] == 6
 
 
 def test_what_scores_are_stands_among_the_readings_and_is_decided_otherwise(

@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -127,13 +126,15 @@ def texts(**files: str) -> Callable[[Path], None]:
 def read_scores(path: Path) -> None:
     """Read predictions as they are; a matrix with the names of its columns."""
     bare = path.suffix in (".npy", ".safetensors") or path.name.endswith("lone.npz")
-    by_order: Any = "by_order" if bare or path.name.endswith("plain.jsonl") else None
-    audit.load_predictions(path, LABELS, classes=SCORED.classes if bare else None, join=by_order)
+    by_order = bare or path.name.endswith("plain.jsonl")
+    audit.load_predictions(
+        path, LABELS, classes=SCORED.classes if bare else None, by_order=by_order
+    )
 
 
 def read_classes(path: Path) -> None:
     """Read the names of the columns of a matrix."""
-    audit.load_predictions(SCORED.scores, LABELS, classes=path, join="by_order")
+    audit.load_predictions(SCORED.scores, LABELS, classes=path, by_order=True)
 
 
 def read_titles(path: Path) -> None:

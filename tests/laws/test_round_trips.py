@@ -211,9 +211,8 @@ def test_scores_are_loaded_as_they_were_written(writer: PredictionWriter, tmp_pa
     path = tmp_path / writer.file
     writer.write(scored, path)
     labels = loaded({one.instance: one.labels for one in RECORDS})
-    join: Any = None if writer.keeps_ids else "by_order"
     classes = writer.classes_beside(scored, path)
-    model = audit.load_predictions(path, labels, classes=classes, join=join)
+    model = audit.load_predictions(path, labels, classes=classes, by_order=not writer.keeps_ids)
     columns = [labels.hierarchy.index(name) for name in scored.classes]
 
     assert model.instances == scored.instances

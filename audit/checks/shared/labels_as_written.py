@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from audit.hierarchies.coding import STATED, VERSIONS, Integrity
+from audit.hierarchies.coding import VERSIONS, Integrity
 from audit.measure.measure import Measurements
 
 FIRST = ("", "0", "00", "000")
@@ -133,7 +133,7 @@ def written(measured: Measurements) -> pl.DataFrame:
     )
     columns = ("line", "label", "table", "node", "added", "rows", "instances")
     every = pl.concat([mapped(measured).select(columns), refused.select(columns)])
-    of_version = pl.col("table").is_in([*VERSIONS.values(), STATED])
+    of_version = pl.col("table").is_in([*VERSIONS.values()])
     return every.with_columns(table=pl.when(~of_version).then("table"))
 
 

@@ -24,8 +24,6 @@ def open_beside(
     first: OpenedRun,
     folders: Sequence[Path],
     titles: Sequence[str],
-    *,
-    same_hierarchy: bool = False,
 ) -> RunsBeside:
     """Open runs beside the one that is looked at.
 
@@ -36,7 +34,7 @@ def open_beside(
             different hierarchies.
     """
     shared = read_shared_runs(folders)
-    history = history_of(shared, same_hierarchy=same_hierarchy)
+    history = history_of(shared)
     opened = open_run if first.in_full else open_shared
     names = distinct_titles(titles, folders)
     others = [opened(folder, name) for folder, name in zip(folders[1:], names[1:], strict=True)]
@@ -47,7 +45,6 @@ def open_beside(
         history,
         folders,
         [by_time and _earlier(run, shared[0]) for run in shared],
-        ["--same-hierarchy"] * same_hierarchy,
     )
 
 
@@ -134,7 +131,6 @@ class RunsBeside:
     history: Mapping[str, Any]
     folders: Sequence[Path]
     earlier: Sequence[bool]
-    options: Sequence[str] = ()
 
     @property
     def comparisons(self) -> Sequence[str]:
@@ -144,14 +140,12 @@ class RunsBeside:
             (other, first) if earlier else (first, other)
             for other, earlier in zip(others, self.earlier[1:], strict=True)
         )
-        return [shlex.join(["audit", "compare", *map(str, pair), *self.options]) for pair in pairs]
+        return [shlex.join(["audit", "compare", *map(str, pair)]) for pair in pairs]
 
     @property
     def history_command(self) -> str:
         """Command that writes the history as a file."""
-        return shlex.join(
-            ["audit", "history", *map(str, self.folders), "--out", "history.json", *self.options]
-        )
+        return shlex.join(["audit", "history", *map(str, self.folders), "--out", "history.json"])
 
     @cached_property
     def differences(self) -> Sequence[Differences | None]:

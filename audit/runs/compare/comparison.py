@@ -227,14 +227,12 @@ def _apart(row: Mapping[str, Any]) -> bool:
     return row["low"] is not None and not row["low"] <= 0 <= row["high"]
 
 
-def compare_runs(old: AuditResult, new: AuditResult, *, same_hierarchy: bool = False) -> Comparison:
+def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
     """Compare two runs of one hierarchy.
 
     Args:
         old: The earlier run, from `audit.read_run` or `audit.run_audit`.
         new: The later run.
-        same_hierarchy: Whether both hierarchies are one classification, though few nodes are in
-            both.
 
     Returns:
         The comparison. Swapping the runs negates every difference. Intervals and p values of labels
@@ -253,9 +251,8 @@ def compare_runs(old: AuditResult, new: AuditResult, *, same_hierarchy: bool = F
     """
     _refuse_empty(old, new)
     shared = shared_nodes(*(r.nodes.select("node", "title").iter_rows() for r in (old, new)))
-    if not same_hierarchy:
-        names = [str(run.identity["hierarchy"]["name"]) for run in (old, new)]
-        refuse_other(shared, (names[0], names[1]), "two runs of one hierarchy are required")
+    names = [str(run.identity["hierarchy"]["name"]) for run in (old, new)]
+    refuse_other(shared, (names[0], names[1]), "two runs of one hierarchy are required")
     before, after = Release(old), Release(new)
     common = common_nodes(before, after)
     edits = hierarchy_edits(before, after)

@@ -10,7 +10,6 @@ import pytest
 
 import audit
 from audit.base.errors import InputError, SchemaError
-from audit.base.settings import Join
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 
@@ -29,12 +28,12 @@ def labels(ids: Sequence[str] | None) -> LabelDataset:
 
 
 def predictions(
-    ids: Sequence[str] | None, dataset: LabelDataset, join: Join | None = None
+    ids: Sequence[str] | None, dataset: LabelDataset, by_order: bool = False
 ) -> Predictions:
     if ids is None:
-        return audit.load_predictions(SCORES, dataset, classes=CLASSES, join=join)
+        return audit.load_predictions(SCORES, dataset, classes=CLASSES, by_order=by_order)
     columns = {name: SCORES[:, column] for column, name in enumerate(CLASSES)}
-    return audit.load_predictions({"id": ids, **columns}, dataset, join=join)
+    return audit.load_predictions({"id": ids, **columns}, dataset, by_order=by_order)
 
 
 def right(found: Predictions, dataset: LabelDataset) -> int:
@@ -61,13 +60,10 @@ def test_other_ids_beside_none_are_asked(ids: list[str], lacking: str) -> None:
     dataset = labels(of_labels)
     with pytest.raises(InputError, match=f"the {lacking} have no ids") as caught:
         predictions(of_predictions, dataset)
-    assert repr(ids[0]) in caught.value.required
-    assert ("--by-id" in caught.value.hint) == (ids != NAMES)
-    by_order = predictions(of_predictions, dataset, "by_order")
+    assert repr(ids[0]) in caught.value.found
+    by_order = predictions(of_predictions, dataset, by_order=True)
     assert right(by_order, dataset) == 12
     assert by_order.instances == tuple(dataset.instances["instance"])
-    if ids != NAMES:
-        assert right(predictions(of_predictions, dataset, "by_id"), dataset) < 12
 
 
 @pytest.mark.parametrize(("of_labels", "of_predictions"), [(FROM_1, FROM_0), (FROM_0, FROM_1)])
@@ -75,13 +71,9 @@ def test_row_numbers_from_0_beside_others_from_1_are_asked(
     of_labels: list[str], of_predictions: list[str]
 ) -> None:
     dataset = labels(of_labels)
-    with pytest.raises(InputError, match=r"--by-order if .*; --by-id if equal ids are joined"):
+    with pytest.raises(InputError, match=r"--by-order if .*; else both need the same ids"):
         predictions(of_predictions, dataset)
-    assert right(predictions(of_predictions, dataset, "by_order"), dataset) == 12
-    by_id = predictions(of_predictions, dataset, "by_id")
-    assert (len(by_id), right(by_id, dataset) < 11) == (11, True)
-    (stated,) = by_id.readings
-    assert (stated.rows, stated.option) == (11, "--by-order")
+    assert right(predictions(of_predictions, dataset, by_order=True), dataset) == 12
 
 
 @pytest.mark.parametrize("ids", [SHUFFLED, NAMES])
@@ -111,15 +103,15 @@ def test_other_ids_on_both_sides_are_refused_or_joined_by_order() -> None:
     with pytest.raises(SchemaError, match="must share instances") as caught:
         predictions(others, dataset)
     assert "--by-order" in caught.value.hint
-    assert len(predictions(others, dataset, "by_order")) == 12
+    assert len(predictions(others, dataset, by_order=True)) == 12
 
 
 @pytest.mark.parametrize("rows", [2, 15])
-@pytest.mark.parametrize("join", [None, "by_order"])
-def test_sides_of_other_length_without_ids_are_refused(rows: int, join: Join | None) -> None:
+@pytest.mark.parametrize("by_order", [False, True])
+def test_sides_of_other_length_without_ids_are_refused(rows: int, by_order: bool) -> None:
     with pytest.raises(SchemaError, match=f"as many predictions(.|\n)*{rows} and 12") as caught:
         audit.load_predictions(SCORES[np.arange(rows) % 12], labels(None), classes=CLASSES,
-                               join=join)  # fmt: skip
+                               by_order=by_order)  # fmt: skip
     assert "--by-order" not in caught.value.hint
 
 

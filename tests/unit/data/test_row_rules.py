@@ -150,15 +150,6 @@ def test_other_values_are_no_version(value: str, icd9cm: Hierarchy) -> None:
         versioned(rows, icd9cm)
 
 
-def versioned(rows: pl.DataFrame, hierarchy: Hierarchy, value: str | None = None) -> LabelDataset:
+def versioned(rows: pl.DataFrame, hierarchy: Hierarchy) -> LabelDataset:
     columns = {"id": "id", "label": "code", "version_column": "Version"}
-    return load_labels(rows, hierarchy, code_version=value, **columns)
-
-
-def test_the_value_of_a_version_can_be_named(icd9cm: Hierarchy) -> None:
-    rows = ROWS.with_columns(Version=pl.Series(["9", "0", "9", "0", "0"]))
-    found = versioned(rows, icd9cm, "9")
-    assert found.ledger.refused == {"other_version": 3}
-    edges = pl.DataFrame({"child": ["401.9", "I10"], "parent": "all"})
-    flat = Hierarchy.build(edges, name="flat")
-    assert versioned(rows, flat, "0").ledger.refused == {"unknown_code": 1, "other_version": 2}
+    return load_labels(rows, hierarchy, **columns)
