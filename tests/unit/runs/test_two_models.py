@@ -26,7 +26,6 @@ from fixtures.predicted import predicted
 
 LEAVES = ("asthma", "cough", "attack", "angina")
 BODY = ("lung heart < body", "asthma cough < lung", "attack angina < heart")
-ENDS = ("low", "high")
 SIDES = {"first": "old", "second": "new", "n_first": "n_old", "n_second": "n_new"}
 
 
