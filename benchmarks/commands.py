@@ -206,12 +206,6 @@ def _taken(row: Row, tree: Path, out: Path) -> dict[str, Any]:
     }
 
 
-def _there(package: str) -> bool:
-    return (
-        subprocess.call([sys.executable, "-c", f"import {package}"], stderr=subprocess.DEVNULL) == 0
-    )
-
-
 def _keep(kept: Path, line: Mapping[str, Any]) -> None:
     with kept.open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")

@@ -12,7 +12,6 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.base.errors import InputError
 from audit.base.schemas import schema
 from audit.counting.pair_verdicts import TOLD, ReadTable, Verdicts, ends_of, keys_of
 from audit.engine.statistics.fdr import Family
@@ -159,10 +158,10 @@ class PairTable:
 
     @classmethod
     def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self:
-        """The pairs of a run; InputError if the table has columns that can be computed."""
+        """The pairs of a run."""
         nodes = table("nodes")
         return cls(
-            counted=counted_in(table, "pairs"),
+            counted=table("pairs"),
             graph=lambda: graph_of(table, shared),
             support=nodes.select("support").collect().to_series().to_numpy(),
             instances=int(shared["ledger"]["instances"]),
@@ -181,18 +180,6 @@ def _blocks(counted: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     rows = int(counted.select(pl.len()).collect().item())
     for start in range(0, max(rows, 1), PAIRS_AT_ONCE):
         yield counted.slice(start, PAIRS_AT_ONCE).collect()
-
-
-def counted_in(table: ReadTable, name: str) -> pl.LazyFrame:
-    """The counted columns of pairs of a run."""
-    counted = table(name)
-    if counted.collect_schema().get("a") != pl.UInt32:
-        raise InputError(
-            "a run whose tables of pairs hold counts alone is required",
-            found=f"a table {name} with all columns, as an earlier version wrote",
-            hint="audit the data again, or read the run with the version that wrote it",
-        )
-    return counted
 
 
 def graph_of(table: ReadTable, shared: Mapping[str, Any]) -> Hierarchy:

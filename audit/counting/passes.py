@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -195,18 +195,17 @@ class Contiguous:
             )
 
 
-_Counted = TypeVar("_Counted")
 _BatchCounts: TypeAlias = tuple[RecordCounts, Batch, Sparse]
 
 
-class InOrder(Generic[_Counted]):
+class InOrder:
     """Counts batches in threads and consumes the results in the order of the batches."""
 
-    def __init__(self, threads: ThreadPoolExecutor, take: Callable[[_Counted], None]) -> None:
+    def __init__(self, threads: ThreadPoolExecutor, take: Callable[[_BatchCounts], None]) -> None:
         self.threads, self.take = threads, take
-        self._under_way: deque[Future[_Counted]] = deque()
+        self._under_way: deque[Future[_BatchCounts]] = deque()
 
-    def add(self, count: Callable[[], _Counted]) -> None:
+    def add(self, count: Callable[[], _BatchCounts]) -> None:
         """Submit a batch; no more batches are in progress than there are cores."""
         self._under_way.append(self.threads.submit(count))
         self.settle(cores() - 1)

@@ -183,14 +183,14 @@ class ModelPart:
     @classmethod
     def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:
         """The part of a run with predictions."""
-        from audit.counting.pair_table import PairTable, counted_in, graph_of
+        from audit.counting.pair_table import PairTable, graph_of
 
         if shared["ledger"]["predictions"] is None:
             return None
         metrics, beside = metric_rows(table("metrics").collect())
         return cls(
             pair_table=PairTable(
-                counted=counted_in(table, "model_pairs"),
+                counted=table("model_pairs"),
                 graph=lambda: graph_of(table, shared),
                 support=table("model_support").collect()["support"].to_numpy(),
                 instances=int(shared["ledger"]["predictions"]["instances_matched"]),

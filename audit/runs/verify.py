@@ -83,16 +83,10 @@ def verify_run(
     if run.kind is not RUN:
         return verdicts
     if not recompute:
-        return (*verdicts, _tables(run), *_unmade("not asked for; add --recompute"))
+        steps, unasked = ("inputs", "recomputation", "reports"), "not asked for; add --recompute"
+        return (*verdicts, _tables(run), *(Verdict(name, UNCHECKED, unasked) for name in steps))
     again = _recomputation(run, str(data) if data else None, allow_network)
     return (*verdicts, _tables(run), *again, _reports(run, render))
-
-
-_MADE_AGAIN = ("inputs", "recomputation", "reports")
-
-
-def _unmade(reason: str) -> tuple[Verdict, ...]:
-    return tuple(Verdict(name, UNCHECKED, reason) for name in _MADE_AGAIN)
 
 
 def _files(run: SealedRun) -> Verdict:

@@ -17,8 +17,6 @@ from fixtures.held import held, read_json, sha256
 from fixtures.label_files import WRITERS, Record
 from fixtures.small_release import COLUMNS, Row, labels_of, options, rows, write_table
 
-Sheet = list[dict[str, str]]
-
 
 def decided(run: Path, file: Path, decide: Callable[[dict[str, str]], str]) -> Path:
     """The sheet of a run with decisions."""

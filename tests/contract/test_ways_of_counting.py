@@ -40,7 +40,6 @@ def codes(shift: int) -> list[str]:
 
 IDS = {"id": [f"s{row}" for row in range(N)]}
 STAYS = {"id": [f"s{row // 2}" for row in range(N)]}
-FLAGS = {"dx1_poa": ["Y"] * N, "dx2_poa": ["N"] * N}
 TWICE = {"site": [f"a{row // 6}" for row in range(N)]}
 FEW = [["401.9", "none"], [], ["428.0"], ["250.00", "401.9"]] * 3
 

@@ -203,7 +203,7 @@ def _unnamed_nodes(finding: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 def _badge(finding: Mapping[str, Any]) -> Badge:
     word = SEVERITY[finding["severity"]]
     if finding["waiver"]:
-        return Badge(f"{word}, {_decision(finding['waiver'])}", "plain")
+        return Badge(f"{word}, {DECISION[finding['waiver']['decision']]}", "plain")
     if "to_fix" in finding:
         return Badge(f"{word}, {DECISION['to_fix']}", TONE[finding["severity"]])
     return Badge(f"{word}, known" if finding["known"] else word, TONE[finding["severity"]])
@@ -213,16 +213,11 @@ def _judgement(finding: Mapping[str, Any]) -> Iterator[str]:
     """Sentences on what the policy makes of a finding."""
     waiver = finding["waiver"]
     if waiver:
-        decided = _decision(waiver).capitalize()
+        decided = DECISION[waiver["decision"]].capitalize()
         yield f"{decided} by {waiver['owner']} until {waiver['expires']}: {waiver['reason']}"
     yield from promise(finding)
     if finding["known"]:
         yield "The reference run has this finding too, and no worse."
-
-
-def _decision(waiver: Mapping[str, Any]) -> str:
-    """What was decided, in a word; runs of earlier versions know waivers alone."""
-    return DECISION[waiver.get("decision", "waived")]
 
 
 def evidence_lines(

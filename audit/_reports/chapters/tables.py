@@ -118,7 +118,7 @@ def dropped_facts(ledger: Mapping[str, Any]) -> Facts:
 
 def waivers_table(waivers: Sequence[Mapping[str, Any]]) -> Table | None:
     """All waivers in full; None without any."""
-    waivers = [{**waiver, **_decided(waiver)} for waiver in waivers]
+    waivers = [{**waiver, "decision": DECISION[waiver["decision"]]} for waiver in waivers]
     names = list(dict.fromkeys(name for waiver in waivers for name in waiver))
     return optional_table(
         "waiver-table",
@@ -126,11 +126,6 @@ def waivers_table(waivers: Sequence[Mapping[str, Any]]) -> Table | None:
         [{name: _any(waiver.get(name)) for name in names} for waiver in waivers],
         *(texts(capitalised(words(name, {"used": "findings covered"})), name) for name in names),
     )
-
-
-def _decided(waiver: Mapping[str, Any]) -> dict[str, str]:
-    decision = waiver.get("decision")
-    return {"decision": DECISION[decision]} if decision else {}
 
 
 def thresholds_table(policy: Mapping[str, Any]) -> Table:

@@ -76,7 +76,7 @@ def hierarchy_figure(rows: Rows) -> Figure | None:
         + (_SHADES if judged else "")
         + (deeper if shown < len(cells) else ""),
         key_title="Residual share",
-        key=_keys(SHARES, "no residual share to show") if judged else (),
+        key=_keys() if judged else (),
         table=table(
             "hierarchy-numbers",
             f"The {counted(len(listed), 'node')} with the most instances",
@@ -271,7 +271,7 @@ def _shade(share: float | None, steps: Sequence[float]) -> str:
     return "scale-none" if share is None else SCALE[sum(share > step for step in steps)]
 
 
-def _keys(steps: Sequence[float], none: str) -> tuple[Key, ...]:
-    names = [f"{step:.0%}" for step in steps]
+def _keys() -> tuple[Key, ...]:
+    names = [f"{step:.0%}" for step in SHARES]
     texts = [f"up to {names[0]}", *map("{} to {}".format, names, names[1:]), f"above {names[-1]}"]
-    return (*map(Key, SCALE, texts), Key("scale-none", none))
+    return (*map(Key, SCALE, texts), Key("scale-none", "no residual share to show"))

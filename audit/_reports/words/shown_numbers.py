@@ -137,10 +137,10 @@ def minus(text: str) -> str:
     return text if bare == text else f"−{bare}" if bare.strip("0.,") else bare
 
 
-def bounds(row: Row, low: str = "low", high: str = "high") -> dict[str, float | None]:
+def bounds(row: Row) -> dict[str, float | None]:
     """The interval to be drawn, None at both ends where there is none."""
-    known = row[low] is not None and row[high] is not None
-    return {"low": row[low] if known else None, "high": row[high] if known else None}
+    known = row["low"] is not None and row["high"] is not None
+    return {"low": row["low"] if known else None, "high": row["high"] if known else None}
 
 
 def line_label(text: str, width: int = LABEL) -> str:

@@ -164,11 +164,9 @@ def numbers(
     return written(heading, cell)
 
 
-def spans(
-    heading: str, write: Callable[[Any], str] = percent, low: str = "low", high: str = "high"
-) -> Spec:
+def spans(heading: str, write: Callable[[Any], str] = percent) -> Spec:
     """A column of intervals alone, withheld where one of their ends is."""
-    return written(heading, lambda row: span(write(row[low]), write(row[high])))
+    return written(heading, lambda row: span(write(row["low"]), write(row["high"])))
 
 
 def decimals(heading: str, field: str, places: int = PLACES) -> Spec:

@@ -206,7 +206,7 @@ def _listed(finding: Row, columns: Sequence[Mapping[str, str]], decided: bool) -
 
 def _state(finding: Row, decided: bool) -> str:
     if finding["waiver"]:
-        return DECISION[finding["waiver"].get("decision", "waived")]
+        return DECISION[finding["waiver"]["decision"]]
     if "to_fix" in finding:
         return f"yes, {DECISION['to_fix']}"
     state = "folded" if finding["folded"] else "open"

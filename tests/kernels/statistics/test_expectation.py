@@ -45,7 +45,6 @@ def expectations(draw: st.DrawFn) -> Expectation:
     )
 
 
-ONE = np.ones((3, 1, 1))
 PAIRS = np.array(np.triu_indices(N_NODES, 1), np.int64)
 
 

@@ -16,7 +16,6 @@ from audit.base.errors import InputError
 TREE = {"dog": "pet", "cat": "pet", "gold fish": "pet", "owl": "bird"}
 OF = {"a1": ["dog", "gold fish"], "a2": ["cat"], "a3": ["owl", "dog"], "a4": ["cat", "owl"]}
 PAIRS = [(one, label) for one, labels in OF.items() for label in labels]
-NUMBERED = {str(n): labels for n, labels in enumerate(OF.values())}
 
 
 def flags(yes: object, no: object) -> dict[str, dict[str, object]]:

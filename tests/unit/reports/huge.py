@@ -37,6 +37,7 @@ def huge_view(findings: int = 20, text: str = LONG[:300]) -> dict[str, Any]:
         {
             "check": "cross_branch",
             "pair": [f"A{place:03}", f"B{place:03}"],
+            "decision": "waived",
             "owner": "Coding office",
             "reason": text,
             "expires": "2031-01-01",

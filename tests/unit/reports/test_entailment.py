@@ -48,11 +48,6 @@ def report(shared: dict[str, Any]) -> Report:
 
 
 @pytest.fixture(scope="module")
-def small() -> Report:
-    return build(entailment_results.with_small_cells())
-
-
-@pytest.fixture(scope="module")
 def bare() -> Report:
     return build(entailment_results.bare())
 

@@ -55,15 +55,6 @@ def assert_same_counts(found: PairCounts, expected: PairCounts) -> None:
     np.testing.assert_allclose(found.confusion_sum, expected.confusion_sum, rtol=1e-12, atol=1e-12)
 
 
-def assert_same(found: PairTally, expected: PairTally) -> None:
-    assert_same_counts(found.counts(), expected.counts())
-    np.testing.assert_array_equal(found.lengths, expected.lengths)
-    np.testing.assert_array_equal(found.support, expected.support)
-    np.testing.assert_array_equal(found.direct_support, expected.direct_support)
-    np.testing.assert_array_equal(found.entailed.keys, expected.entailed.keys)
-    np.testing.assert_array_equal(found.entailed.joint, expected.entailed.joint)
-
-
 @given(drawn(), st.integers(1, 5), st.sampled_from(SQUARES))
 def test_batches_equal_the_count_of_all_at_once(
     given: tuple[Sparse, Sparse], size: int, square: int
