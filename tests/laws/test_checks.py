@@ -216,7 +216,7 @@ def ward(seed: int, n: int, persons: int = 0, ordered: bool = False, **policy: A
 def mends(result: audit.AuditResult, wanted: Iterable[Proposal]) -> None:
     """Assert that a result proposes what a search would: of one label once, for certain if it can.
 
-    Which of several that are less certain counts for a label is the probability's to say.
+    Of several that are less certain the likely one counts for a label.
     """
     order, told = {id_: place for place, id_ in enumerate(result.findings["id"])}, proposed(result)
     asked = dict[Any, list[Proposal]]()

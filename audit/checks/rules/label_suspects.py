@@ -12,7 +12,6 @@ from audit.base.dag import IntArray
 from audit.base.plurals import counted
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
 from audit.checks.shared.proposals import (
-    LIKELY,
     Change,
     as_in_data,
     carried_as,
@@ -36,6 +35,8 @@ from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.results.findings import SUSPECTS, Column, Finding, Part, times_limit
 
+LIKELY = 0.5
+"""Probability above which the node that scores are for is proposed."""
 TRUSTED = 0.23
 """How much of the evidence of scores counts, of the logit of a probability. The scores themselves
 cannot tell: an error that a model is sure of looks like a wrong label. Fitted to half of the

@@ -21,7 +21,7 @@ from audit.checks.shared.label_findings import (
     not_dated_sentence,
 )
 from audit.checks.shared.labels_as_written import integrity_of, mapped
-from audit.checks.shared.proposals import by_candidates, of_lines, together
+from audit.checks.shared.proposals import by_candidates, most_carried_first, of_lines, together
 from audit.disclosure import BESIDE, Quantity, count, derived
 from audit.engine.pairs.record_counts import only_among
 from audit.engine.statistics.two_rates import MeanLoss, mean_loss
@@ -178,7 +178,10 @@ def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
     of_table = pl.col("code_set") == finding.key[0]
     nodes = _headings(measured, integrity).filter(of_table).select("line", node="label")
     written = mapped(measured).select("line", "label", "table")
-    below = {one: _codes_below(measured, one) for one in nodes["node"].unique()}
+    below = {
+        one: most_carried_first(measured, _codes_below(measured, one))
+        for one in nodes["node"].unique()
+    }
     candidates = pl.Series("candidates", [below[one] for one in nodes["node"]], pl.List(pl.String))
     found = of_lines(measured, nodes.with_columns(candidates).join(written, on="line"))
     return together(

@@ -19,7 +19,6 @@ from audit.checks.shared.labels_as_written import (
     read_again,
     zeros_are_lost,
 )
-from audit.checks.shared.likely_codes import likelihoods
 from audit.data.sources.events import code_set
 from audit.hierarchies.label_words import MARKS, unwrapped
 from audit.hierarchies.titles import title_key
@@ -40,17 +39,13 @@ PROPOSED = schema(
 
 ``instance`` (index), ``label`` as written (null: one to add), ``table`` (its code set, null if none
 is known), ``change``, ``proposed`` (the label to write, null where there is none or several
-``candidates``), ``probability`` (of the proposed label; null unless it is likely), ``certainty``
-(``certain``: it follows from the file or the classification; ``likely``: one candidate is more
-probable than all others together; ``review``: a person must look), ``reason``, and ``keep``: how
+``candidates``), ``probability`` (of the proposed label, where scores tell it), ``certainty``
+(``certain``: it follows from the file or the classification; ``likely``: it is the only candidate,
+or scores say so; ``review``: a person must look), ``reason``, and ``keep``: how
 many of equal labels of the instance stay, where one is removed.
 """
 MOST_CANDIDATES = 5
 """Number of candidates that are named of one change."""
-LIKELY = 0.5
-"""Probability above which one candidate is proposed."""
-_BETWEEN = "\x1f"
-"""Between candidates in one text."""
 
 
 def proposals(
@@ -110,73 +105,39 @@ def by_candidates(
 ) -> Iterator[pl.DataFrame]:
     """Proposals for labels each of which may be one of several nodes.
 
-    One that may be a single node is replaced by it for certain if ``of_one`` says why. Of others
-    the nodes are weighed by the other labels of the record; where one of them is more probable than
-    all others together it is likely, else a person must look.
+    One that may be a single node is replaced by it, for certain if ``of_one`` says why. Of others
+    a person must look.
 
     Args:
-        found: ``instance, label, table, candidates``; candidates are nodes, at least one. Where
-            there is a column ``chances``, it says how probable the label is of each.
+        found: ``instance, label, table, candidates``; candidates are nodes, at least one.
     """
-    written = as_in_data(measured)
+    told = found.with_columns(_named(measured, found["candidates"]))
     alone = pl.col("candidates").list.len() == 1
-    sure = found.filter(alone) if of_one else found.clear()
-    if len(sure):
-        said = [written(one) for one in sure["candidates"].list.first()]
-        yield proposals(
-            sure.with_columns(proposed=pl.Series(said, dtype=pl.String)).drop("candidates"),
-            "replace",
-            "certain",
-            of_one,
-        )
-    rest = found.filter(~alone) if of_one else found
-    if len(rest):
-        yield from _weighed(measured, rest, reason, written)
+    one = told.filter(alone).with_columns(proposed=pl.col("candidates").list.first())
+    sure: Certainty = "certain" if of_one else "likely"
+    yield proposals(one.drop("candidates"), "replace", sure, of_one or reason)
+    yield proposals(told.filter(~alone), "review", "review", reason)
 
 
-def _weighed(
-    measured: Measurements, found: pl.DataFrame, reason: str, written: Callable[[str], str]
-) -> Iterator[pl.DataFrame]:
-    told = weighed(measured, found, written)
-    likely = pl.col("probability") > LIKELY
-    one = told.filter(likely).with_columns(proposed=pl.col("candidates").list.first())
-    yield proposals(one, "replace", "likely", reason)
-    yield proposals(told.filter(~likely).drop("probability"), "review", "review", reason)
+def _named(measured: Measurements, candidates: pl.Series) -> pl.Series:
+    """The first candidates of each row as the data write them."""
+    written = as_in_data(measured)
+    return pl.Series(
+        "candidates",
+        [None if own is None else [written(one) for one in own] for own in
+         candidates.list.head(MOST_CANDIDATES)],
+        pl.List(pl.String),
+    )  # fmt: skip
 
 
-def weighed(
-    measured: Measurements, found: pl.DataFrame, written: Callable[[str], str]
-) -> pl.DataFrame:
-    """The frame with its ``candidates`` as the data write them, the most probable first, and the
-    ``probability`` of the first."""
-    rows_of = _by_set(found["candidates"])
-    instances = found["instance"].to_numpy().astype(np.int64)
-    asked = {own: instances[rows] for own, rows in rows_of.items()}
-    none = pl.DataFrame(schema={"row": pl.Int64, "candidates": pl.String})
-    best, ranked = np.zeros(len(found)), [none]
-    weights = likelihoods(measured, asked)
-    for (own, rows), of_rows in zip(rows_of.items(), weights, strict=True):
-        if "chances" in found.columns:
-            of_rows = of_rows * np.array(found["chances"].gather(rows).to_list())
-            of_rows /= of_rows.sum(axis=1, keepdims=True)
-        order = np.argsort(-of_rows, axis=1, kind="stable")[:, :MOST_CANDIDATES]
-        best[rows] = of_rows[np.arange(len(rows)), order[:, 0]]
-        said = pl.Series([written(code) for code in own], dtype=pl.String)
-        flat = {"row": np.repeat(rows, order.shape[1]), "candidates": said.gather(order.ravel())}
-        ranked.append(pl.DataFrame(flat))
-    named = pl.concat(ranked).group_by("row", maintain_order=True).agg("candidates").sort("row")
-    return found.with_columns(named["candidates"], pl.Series("probability", best, pl.Float64))
-
-
-def _by_set(candidates: pl.Series) -> dict[tuple[str, ...], IntArray]:
-    """The numbers of the rows that have the same candidates, by these."""
-    keys = candidates.list.join(_BETWEEN).alias("key").to_frame().with_row_index("row")
-    grouped = keys.group_by("key", maintain_order=True).agg("row")
-    return {tuple(key.split(_BETWEEN)): np.array(rows, np.int64) for key, rows in grouped.rows()}
+def most_carried_first(measured: Measurements, nodes: Iterable[str]) -> list[str]:
+    """Nodes in the order of how many records carry them."""
+    support, hierarchy = measured.direct_support, measured.hierarchy
+    return sorted(nodes, key=lambda node: -support[hierarchy.index(node)])
 
 
 def near_codes(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
-    """What labels that are no nodes may be a slip of, weighed by the other labels of the record.
+    """What labels that are no nodes may be a slip of, the likeliest slip first.
 
     Returns:
         As `PROPOSED`; no row for a label that is near no node that may be one.
@@ -188,8 +149,7 @@ def near_codes(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
     texts = [*known]
     near = [_near(label, known, texts, signs) for label in rest["label"].to_list()]
     found = rest.select("line", "label", "table").with_columns(
-        pl.Series("candidates", [[*one] for one in near], pl.List(pl.String)),
-        pl.Series("chances", [[*one.values()] for one in near], pl.List(pl.Float64)),
+        pl.Series("candidates", near, pl.List(pl.String))
     )
     found = of_lines(measured, found.filter(pl.col("candidates").list.len() > 0))
     said = (
@@ -243,11 +203,9 @@ def _nodes_as_text(measured: Measurements) -> tuple[dict[str, str], str]:
     return known, "".join(sorted({sign for text in known for sign in text}))
 
 
-def _near(
-    label: str, known: Mapping[str, str], texts: Sequence[str], signs: str
-) -> dict[str, float]:
+def _near(label: str, known: Mapping[str, str], texts: Sequence[str], signs: str) -> list[str]:
     found = slips(label.strip().replace(".", ""), texts, known, signs)
-    return {known[text]: chance for text, chance in found.items()}
+    return [known[text] for text in sorted(found, key=lambda text: -found[text])]
 
 
 def slips(label: str, texts: Sequence[str], known: Container[str], signs: str) -> dict[str, float]:
@@ -351,25 +309,22 @@ def carried_as(
 def siblings_of_residual(measured: Measurements, instances: IntArray, parent: str) -> pl.DataFrame:
     """Rows of `PROPOSED` that ask to look at the residual labels of instances below a node.
 
-    Candidates are the specific labels in use below it that are not above the label itself, the most
-    probable first.
+    Candidates are the specific labels in use below it that are not above the label itself, those
+    of most records first.
     """
     hierarchy = measured.hierarchy
     below = np.array([hierarchy.index(one) for one in hierarchy.descendants(parent)])
     residual = np.isin(below, [*measured.residual])
     specific = below[~residual & (measured.direct_support[below] > 0)]
-    names = [hierarchy.nodes[node] for node in specific]
+    names = most_carried_first(measured, (hierarchy.nodes[node] for node in specific))
     found = carried_as(measured, instances, below[residual])
     offered = [
-        (node, [one for one in names if one not in hierarchy.ancestors(node)])
+        (node, [one for one in names if one not in hierarchy.ancestors(node)] or None)
         for node in found["node"].unique()
     ]
     kinds = schema(("node", pl.String), ("candidates", pl.List(pl.String)))
     beside = pl.DataFrame(offered, kinds, orient="row")
     found = found.join(beside, on="node", how="left", maintain_order="left")
-    some = found["candidates"].list.len() > 0
-    asked = weighed(measured, found.filter(some), as_in_data(measured))
-    rest = found.filter(~some).drop("candidates")
-    told = pl.concat([asked, rest], how="diagonal").drop("probability")
-    said = "it is a catch-all; these are specific labels beside it, the most fitting first"
+    said = "it is a catch-all; these are specific labels beside it, those of most records first"
+    told = found.with_columns(_named(measured, found["candidates"]))
     return proposals(told, "review", "review", said)

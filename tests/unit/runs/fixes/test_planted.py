@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 
 import audit
-from audit.engine.statistics.intervals import wilson
 from fixtures.sample_runs import run_command
 
 RELEASE = Path(__file__).parents[4] / "sample_data" / "release_1"
@@ -49,51 +48,6 @@ def write(folder: Path, records: dict[str, list[str]]) -> None:
     rows = [(one, code) for one, own in records.items() for code in own]
     with (folder / TABLE).open("w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows([("HADM_ID", "ICD9_CODE"), *rows])
-
-
-def planted(folder: Path, seed: int) -> dict[tuple[str, str], str]:
-    """Damage labels of a copy of the release; the right code by instance and damaged label."""
-    records, draws = records_of(RELEASE), random.Random(seed)
-    places = [(one, place) for one, own in records.items() for place in range(len(own))]
-    truth = dict[tuple[str, str], str]()
-    for one, place in draws.sample(places, 4000):
-        code = records[one][place]
-        if code not in KNOWN or len(code) < 4:
-            continue
-        kind = draws.choice(["other", "exchanged", "doubled", "lost", "cut"])
-        new = slip(code, kind, draws)
-        if new not in records[one] and (kind == "cut" or new not in KNOWN):
-            records[one][place] = new
-            truth[one, new] = code
-    write(folder, records)
-    return truth
-
-
-@pytest.mark.slow
-def test_what_is_likely_is_right_as_often_as_is_said(tmp_path: Path) -> None:
-    """In each of five bins the mean of what is said lies in the interval of the share right."""
-    bins = [list[tuple[float, bool]]() for _ in range(5)]
-    every = 0
-    for seed in (1, 2):
-        release = tmp_path / f"release-{seed}"
-        truth = planted(release, seed)
-        result = audit.run_audit(audit.load_labels(release, "icd9cm"))
-        assert result.proposals is not None
-        every += len(truth)
-        for row in result.proposals.collect().to_dicts():
-            of = row["instance"], row["label"]
-            if of in truth and row["certainty"] == "likely":
-                right = row["proposed"] == truth[of]
-                bins[min(4, int(10 * (row["probability"] - 0.5)))].append(
-                    (row["probability"], right)
-                )
-            elif of in truth:
-                assert row["certainty"] == "review" or not row["proposed"]
-    assert sum(map(len, bins)) > every / 2
-    for some in bins:
-        said, right = (sum(one) for one in zip(*some, strict=True))
-        low, high = wilson(int(right), len(some))
-        assert low < said / len(some) < high
 
 
 def wrong(code: str, draws: random.Random) -> dict[str, str]:
