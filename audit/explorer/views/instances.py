@@ -183,7 +183,9 @@ def show_list(site: Site, request: Request) -> Response:
         "instances",
         "Instances",
         columns,
-        lambda span: instances.page(query, span).each(lambda row: _with_link(row, asked)),
+        lambda span: instances.page(query, span).each(
+            lambda row: {**row, "address": instance_address(row["instance"], **asked)}
+        ),
         ORDERS if site.run.has_model else {"id": "id", "labels": "most labels"},
         query.order,
     )
@@ -346,10 +348,6 @@ def query_parameters(query: InstanceQuery) -> dict[str, str]:
         "order": "" if query.order == "id" else query.order,
     }
     return {name: value for name, value in stated.items() if value}
-
-
-def _with_link(row: Row, asked: dict[str, str]) -> Row:
-    return {**row, "address": instance_address(row["instance"], **asked)}
 
 
 def _listed(text: str) -> tuple[str, ...]:
