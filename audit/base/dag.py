@@ -126,13 +126,6 @@ def shortest_to_leaf(edges: Sparse) -> IntArray:
     return level
 
 
-def lowest_common_ancestors(
-    reach: Sparse, depth: IntArray, height: IntArray, a: IntArray, b: IntArray
-) -> IntArray:
-    """`CommonAncestors.lowest` of pairs of nodes, shape (n_pairs,)."""
-    return CommonAncestors(reach, depth, height).lowest(a, b)
-
-
 class CommonAncestors:
     """Finds the common ancestors of pairs of nodes; the nodes are put in order once.
 

@@ -158,7 +158,11 @@ class TableColumns:
             return None
         near = self.beside(best)
         own = sorted(near + [best] * (best not in self.families), key=self.names.index)
-        fuller = [one for one in near if best in own and self._holds_all(one, own)]
+        fuller = [
+            one
+            for one in near
+            if best in own and all(other == one or self._stands_in(other, one) for other in own)
+        ]
         if fuller:
             return fuller[0]
         own = self._without_repeated([*own, *([best] if best in self.families else [])], best)
@@ -295,9 +299,6 @@ class TableColumns:
         near = [name for name in alone if self.share(name) > least[name]]
         near = [name for name in near if len({*self._nodes_of(name)}) > 1]
         return [one for one in near if not (says(one, ADMITTING) or self._stands_in(one, best))]
-
-    def _holds_all(self, name: str, others: Sequence[str]) -> bool:
-        return all(one == name or self._stands_in(one, name) for one in others)
 
     def _titled(self) -> str | None:
         """The only column, or family, whose cells are titles of nodes, where none holds nodes."""

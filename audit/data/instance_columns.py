@@ -139,7 +139,7 @@ class InstanceColumns(TableColumns):
 
     def id_of(self, label: str) -> str | None:
         """As `id_beside`; `NUMBERED` where rows have several labels, and no column may be one."""
-        found, several = self.id_beside(label), self.each(label) or self._joins(label)
+        found, several = self.id_beside(label), self._holds_several(label)
         may = any(kind_of(n) < OTHER or self.differs(n) for n in self._candidates(label))
         texts = [n for n in self.rest(label) if n.strip().lower() in TEXTS and self.differs(n)]
         alone = several or (texts and not self._candidates(label))
@@ -174,7 +174,7 @@ class InstanceColumns(TableColumns):
             finer = [n for n in self._of(NAMED, shared) if self._lies_in(n, stays[0])]
             main = [name for name in finer if says(name, MAIN)]
             return main[0] if len(main) == 1 else self._only(stays, own)
-        if self.each(label) or self._joins(label) or not shared:
+        if self._holds_several(label) or not shared:
             runs = [n for n in found if self._may_group(n) and self._is_in_runs(n)]
             if named or not runs:
                 return self._likeliest(unique)
@@ -191,9 +191,10 @@ class InstanceColumns(TableColumns):
             return self._finest(shared)
         return None if min(map(kind_of, shared)) < OTHER else self._only(unique, unique)
 
-    def _joins(self, label: str) -> bool:
-        """Whether the cells of a column hold several labels."""
-        return sign_between(self.source.first_cells(label), self.source.nodes)[0] is not None
+    def _holds_several(self, label: str) -> bool:
+        """Whether a row, or a cell, holds several labels, so that rows may be instances."""
+        cells, nodes = self.source.first_cells(label), self.source.nodes
+        return self.each(label) or sign_between(cells, nodes)[0] is not None
 
     def _of(self, kind: int, names: Sequence[str]) -> list[str]:
         return [name for name in names if kind_of(name) == kind]
@@ -278,13 +279,9 @@ class InstanceColumns(TableColumns):
     def differ(self, first: Columns, other: Columns) -> bool:
         """Whether two ways to read a table are rivals: another id, or another column of labels."""
         if first.id != other.id:
-            rows = other.id == NUMBERED and not self._may_number(str(first.label))
+            rows = other.id == NUMBERED and not self._holds_several(str(first.label))
             return not rows and first.label == other.label
         return first.label != other.label and other.label in self.rivals
-
-    def _may_number(self, label: str) -> bool:
-        """Whether rows may be instances, as those of several labels are, beside ids that repeat."""
-        return self.each(label) or self._joins(label)
 
     def _labels(self) -> Iterator[str]:
         """Patterns and columns most of whose cells are nodes, all of them first."""
@@ -313,7 +310,7 @@ class InstanceColumns(TableColumns):
         the finest is likeliest.
         """
         values, found = self.values, self._candidates(label)
-        several = self.each(label) or self._joins(label)
+        several = self._holds_several(label)
         person = next(iter(self._of(OF_PERSON, found)), "")
 
         def rank(name: str) -> tuple[int, int, bool]:

@@ -87,7 +87,8 @@ class KnownNodes:
         held = sorted(str(one) for one in every if "," in str(one))
         if self.coded or not held or len(held) > _MOST_NAMES:
             return None
-        places = ((one[: at + 1], one[at + 1 :]) for one in held for at in _commas(one))
+        ends = ((one, at) for one in held for at, sign in enumerate(one, 1) if sign == ",")
+        places = ((one[:at], one[at:]) for one, at in ends)
         inside = "|".join(f"{_BEHIND}{re.escape(a)}){re.escape(b)}" for a, b in places)
         return f"/,(?!{inside})/"
 
@@ -306,10 +307,6 @@ def how_joined(sign: str) -> str:
     """How labels stand in cells, by what is between them."""
     said = "joined by ',', which stands within names too" if looks_behind(sign) else ""
     return said or _EXPRESSIONS.get(sign, f"joined by {sign!r}")
-
-
-def _commas(text: str) -> list[int]:
-    return [place for place, one in enumerate(text) if one == ","]
 
 
 def separator_of(cells: Sequence[str]) -> str | None:

@@ -72,9 +72,9 @@ class Guard:
         """
         headers = Headers(scope=scope)
         if headers.get("host") not in self._hosts:
-            return _plain("This address is not served here.", 421)
+            return refused("This address is not served here.", 421)
         if scope["method"] not in ("GET", "HEAD", "POST"):
-            return _plain("Only reading, and sending a form, is served.", 405)
+            return refused("Only reading, and sending a form, is served.", 405)
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         own, form = {f"http://{host}" for host in self._hosts}, scope["method"] == "POST"
         unnamed = origin == "null" and site == "same-origin" if form else origin is None
@@ -82,7 +82,7 @@ class Guard:
         led_from_here = referer.netloc in self._hosts or not (referer.netloc or referer.scheme)
         near = site in ("none", "same-origin")
         if not (near and led_from_here and (unnamed or origin in own)):
-            return _plain("Requests from other sites are refused.", 403)
+            return refused("Requests from other sites are refused.", 403)
         return None
 
     def _entrance(self, scope: Scope) -> Response | None:
@@ -92,7 +92,7 @@ class Guard:
         if below and any(hmac.compare_digest(one, self._session) for one in self._sent(scope)):
             return None
         if self._opened or not below or len(asked) > len(self.root) + 1:
-            return _plain(
+            return refused(
                 "Open the address that `audit explore` printed. It opens one browser; for another, "
                 "start the command again.",
                 403,
@@ -116,7 +116,8 @@ class Guard:
         return hmac.compare_digest(form.get("form_token", "").encode(), self.form_token.encode())
 
 
-def _plain(text: str, status: int) -> Response:
+def refused(text: str, status: int) -> Response:
+    """Why a request, or a form, is not answered."""
     return PlainTextResponse(f"{text}\n", status)
 
 

@@ -187,7 +187,8 @@ class Site:
     @cached_property
     def report(self) -> Report:
         """The report, made once; nodes lead to their pages."""
-        return with_node_links(build(self.run.shared, self.imprint), self._page_of)
+        made, has_page = build(self.run.shared, self.imprint), self.run.has_node
+        return with_node_links(made, lambda node: node_address(node) if has_page(node) else "")
 
     @cached_property
     def history(self) -> HistoryReport | None:
@@ -195,9 +196,6 @@ class Site:
         if self.beside is None:
             return None
         return build_history(printable_view(self.beside.history))
-
-    def _page_of(self, node: str) -> str:
-        return node_address(node) if self.run.has_node(node) else ""
 
     def page(
         self,

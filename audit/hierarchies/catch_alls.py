@@ -86,10 +86,6 @@ class Title:
         """Number of its marks of the kind ``other``."""
         return sum(_OTHER.match(mark) is not None for mark in self.marks)
 
-    def kind_among(self, siblings: Sequence[Title]) -> Kind:
-        """The kind of catch-all, judged by the marks that it has beyond those of its siblings."""
-        return "other" if self.others > min(one.others for one in siblings) else "unspecified"
-
 
 @lru_cache(maxsize=1 << 17)
 def read_title(title: str) -> Title:
@@ -172,7 +168,8 @@ class CatchAlls:
                 siblings = self._beside(judged, parent)
                 if self._is_apart(title, parent, siblings):
                     if not self._names(title, parent, siblings):
-                        return title.kind_among(siblings)
+                        fewest = min(one.others for one in siblings)
+                        return "other" if title.others > fewest else "unspecified"
                 elif parent not in met and all(one.words == title.words for one in siblings):
                     met.add(parent)
                     level.append(parent)

@@ -47,13 +47,11 @@ class TitleList:
         table: The code set that the file lists completely: "diagnoses" or "procedures"; None if it
             only gives titles of some codes.
         titles: Columns ``code, title``, codes as written, each once.
-        path: The file.
         more: Columns ``code, title``: further titles of codes that have several.
     """
 
     table: str | None
     titles: pl.DataFrame
-    path: Path
     more: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_SCHEMA))
 
 
@@ -71,7 +69,7 @@ def read_titles(path: Path) -> TitleList:
     every = titles.drop_nulls("code")
     once = every.unique("code", keep="first", maintain_order=True)
     more = every.join(once, on=["code", "title"], how="anti", nulls_equal=True)
-    return TitleList(_table_of(path), once, path, more)
+    return TitleList(_table_of(path), once, more)
 
 
 def title_of_node(hierarchy: Hierarchy) -> pl.Expr:

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, diags_array
 
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.streaming import Computed, Measure, columns
-from audit.base.dag import FloatArray, IntArray, Sparse, lowest_common_ancestors
+from audit.base.dag import CommonAncestors, FloatArray, IntArray, Sparse
 from audit.engine.pairs.rows import row_numbers, row_sums
 from audit.engine.scores.cuts import Cut
 from audit.engine.statistics.association import ratio
@@ -285,7 +285,6 @@ def _meeting_height(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> FloatArra
     """Height of the lowest common ancestor of each pair; each different pair is looked up once."""
     pairs, pair_of = np.unique(a * np.int64(len(hierarchy)) + b, return_inverse=True)
     first, second = np.divmod(pairs, len(hierarchy))
-    meeting = lowest_common_ancestors(
-        hierarchy.closure, hierarchy.depth, hierarchy.height, first, second
-    )
+    ancestors = CommonAncestors(hierarchy.closure, hierarchy.depth, hierarchy.height)
+    meeting = ancestors.lowest(first, second)
     return hierarchy.height[meeting][pair_of].astype(np.float64)

@@ -70,7 +70,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     chosen = _chosen(lines, columns, source, lambda: lines)
     (labels,), names = chosen.labels, keys_of(lines)
     roles = tables.roles_of(columns, names, source)
-    frame = frame_of(lines, labels, roles, chosen.id, **_cut(chosen))
+    frame = frame_of(lines, labels, roles, chosen.id, sign=chosen.sign, joined=chosen.joined)
     listed = pick(frame, source, labels="labels", instance="instance", **{r: r for r in roles})
     others = set(names) - {labels, *roles.values(), *nested(lines), chosen.id}
     name = tables.ROW if chosen.id is None else chosen.id
@@ -177,10 +177,6 @@ def _chosen(
         sign=sign,
         readings=(*told, *readings),
     )
-
-
-def _cut(chosen: Chosen) -> dict[str, Any]:
-    return {"sign": chosen.sign, "joined": chosen.joined}
 
 
 def _cells(lines: Sequence[Line], key: str) -> list[str]:
@@ -319,7 +315,7 @@ def frames_in_batches(source: Source, chosen: Chosen, at_once: int) -> Iterator[
         labels = column_for("labels", chosen.labels[0], names, source)
         named = chosen.rules.roles.items()
         roles = {role: next(iter(called(names, [one])), one) for role, one in named}
-        read = frame_of(some, labels, roles, key, first, **_cut(chosen))
+        read = frame_of(some, labels, roles, key, first, sign=chosen.sign, joined=chosen.joined)
         marks = chosen.rules.marked(read, source, {role: role for role in roles})
         return read.select("instance", "labels", *marks)
 

@@ -13,7 +13,7 @@ import polars as pl
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import called
 from audit.base.readings import Reading
-from audit.data.label_format import Chosen, Columns, LabelFormat
+from audit.data.label_format import Chosen, Columns
 from audit.data.label_formats import long, tables
 from audit.data.records import column_for
 from audit.data.sources import Source
@@ -115,13 +115,10 @@ def _refuse_shared_ids(source: Source, rows: Source, within: str, id: str) -> No
                 )
 
 
-def _format(layout: _Layout) -> LabelFormat:
-    return tables.table_format(
-        layout.name, layout.title, partial(_matches, layout), partial(_choose, layout)
-    )
-
-
-FORMATS = tuple(map(_format, _LAYOUTS))
+FORMATS = tuple(
+    tables.table_format(one.name, one.title, partial(_matches, one), partial(_choose, one))
+    for one in _LAYOUTS
+)
 
 
 def _is_open_images(source: Source) -> bool:

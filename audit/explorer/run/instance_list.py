@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.preference import SubgraphPreference
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.engine.scores.cuts import decide
 from audit.engine.statistics.association import ratio
 from audit.explorer.run.paged_tables import Page, Row, Span
@@ -132,7 +132,8 @@ class InstanceList:
         for node in query.predicted:
             kept &= self._reaching(self._answers, node)
         for node in query.mass:
-            kept &= self._mass(node) >= query.least * (1 - 1e-9)
+            share = ratio(self._scores @ self._below(node), self._scores.sum(axis=1))
+            kept &= share >= query.least * (1 - 1e-9)
         if query.first and query.second:
             compared = self.preferred(query.first, query.second)
             kept &= compared == SIDES.index(query.side) if query.side else compared >= 0
@@ -166,10 +167,6 @@ class InstanceList:
         batch = Batch(self.hierarchy, self._labels, self._scores)
         compared, won, tied = SubgraphPreference(one, other).update(batch).T > 0
         return np.where(~compared, -1, np.where(won, 0, np.where(tied, 2, 1)))
-
-    def _mass(self, node: str) -> FloatArray:
-        """Share of the scores of each instance at or below a node; 0 without scores."""
-        return ratio(self._scores @ self._below(node), self._scores.sum(axis=1))
 
     def _below(self, node: str) -> IntArray:
         """1 at or below a node, which the hierarchy may lack."""

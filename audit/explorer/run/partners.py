@@ -1,14 +1,16 @@
-"""The nodes that others occur with most, and the order of all pairs by each end."""
+"""The pairs of a run by ranges of rows, in the order of either end."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from audit.base.dag import IntArray
@@ -17,7 +19,6 @@ from audit.base.errors import OutputError
 from audit.base.files import sha256_of
 from audit.counting.pair_table import PairTable
 from audit.explorer.run.paged_tables import Row
-from audit.explorer.run.shelf import RowRanges
 
 MOST_KEPT = 20
 """Number of orders that are kept, the latest used ones."""
@@ -213,3 +214,37 @@ class _MostFrequent:
     def rows(self, none: pl.DataFrame) -> pl.DataFrame:
         """All pairs that may be among them; ``none`` has their columns."""
         return pl.concat([none, *self._found]).filter(pl.col("joint") >= self.least)
+
+
+class RowRanges:
+    """A Parquet file that is read by ranges of rows, from several threads at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._footer = path, pq.read_metadata(path)
+        groups = range(self._footer.num_row_groups)
+        sizes = [self._footer.row_group(group).num_rows for group in groups]
+        self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+    def read(self, start: int, stop: int, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """The rows from ``start`` to before ``stop``; all columns if none are named."""
+        first = int(np.searchsorted(self._starts, start, side="right")) - 1
+        last = int(np.searchsorted(self._starts, stop, side="left"))
+        groups = range(first, last) if start < stop else range(0)
+        before = int(self._starts[first]) if start < stop else 0
+        return self._groups(groups, columns).slice(start - before, stop - start)
+
+    def take(self, rows: NDArray[np.integer], columns: Sequence[str]) -> pl.DataFrame:
+        """Some columns of some rows, named in ascending order."""
+        group = np.searchsorted(self._starts, rows, side="right") - 1
+        groups, own = np.unique(group, return_inverse=True)
+        sizes = np.diff(self._starts)[groups]
+        place = rows - self._starts[group] + (np.cumsum(sizes) - sizes)[own]
+        return self._groups(groups.tolist(), columns).select(pl.all().gather(place))
+
+    def _groups(self, groups: Iterable[int], columns: Sequence[str] | None) -> pl.DataFrame:
+        wanted = None if columns is None else list(columns)
+        with pq.ParquetFile(self._path, metadata=self._footer, memory_map=True) as file:
+            rows = file.read_row_groups(list(groups), columns=wanted, use_threads=False)
+        read = pl.from_arrow(pa.table(rows))
+        assert isinstance(read, pl.DataFrame)
+        return read

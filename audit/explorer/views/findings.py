@@ -13,14 +13,14 @@ from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from audit._reports.chapters.cards import card, cell_of, columns_of, headline, says_words, shown_by
 from audit._reports.chapters.report import printable_view
 from audit._reports.words.words import DECISION, SEVERITY, words
 from audit.base.errors import AuditError
 from audit.explorer.chapter_files import with_files
-from audit.explorer.guard import LARGEST_FORM
+from audit.explorer.guard import LARGEST_FORM, refused
 from audit.explorer.links import address, finding_address, instance_address
 from audit.explorer.run.paged_tables import Page, Row, Span
 from audit.explorer.run.policy_editor import Decision, EditedPolicy
@@ -386,11 +386,6 @@ def _page(
 
 def _decision(form: Mapping[str, str]) -> Decision:
     return Decision(**{field.name: form.get(field.name, "") for field in fields(Decision)})
-
-
-def refused(text: str, status: int) -> Response:
-    """Why a form is not answered."""
-    return PlainTextResponse(f"{text}\n", status)
 
 
 PAGES = {"/findings": show_list, "/finding": show_one, "/judged": show_written}

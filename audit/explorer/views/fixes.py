@@ -13,11 +13,12 @@ from starlette.responses import Response
 from audit._reports.chapters.cards import headline
 from audit._reports.chapters.report import printable_view
 from audit.base.spreadsheets import defused
+from audit.explorer.guard import refused
 from audit.explorer.links import instance_address
 from audit.explorer.run.paged_tables import Page, Row, Span
 from audit.explorer.sheets import Column
 from audit.explorer.site import NotThereError, Site, csv_file, parameters
-from audit.explorer.views.findings import form_of, refused
+from audit.explorer.views.findings import form_of
 from audit.runs.fixes.sheet import COLUMNS, Proposals, decision_of
 
 CERTAINTIES = ("certain", "likely", "review")

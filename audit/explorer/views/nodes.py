@@ -111,7 +111,10 @@ def show(site: Site, request: Request) -> Response:
         request,
         "node",
         view.node["title"] or node,
-        crumbs=[("Hierarchy", "/hierarchy"), *_crumbs(view)],
+        crumbs=[
+            ("Hierarchy", "/hierarchy"),
+            *((row["title"] or row["node"], node_address(row["node"])) for row in view.paths),
+        ],
         view=view,
         residual=_residual(view),
         sheets=[
@@ -184,11 +187,6 @@ def _siblings(view: NodeView) -> Picture:
             [*zip(names, counts, strict=True)], ids.index(own) if own in ids else -1
         ),
     )
-
-
-def _crumbs(view: NodeView) -> list[tuple[str, str]]:
-    """The way down by first parents; a node of several parents names them on its page."""
-    return [(row["title"] or row["node"], node_address(row["node"])) for row in view.paths]
 
 
 def _measured(row: Row) -> str:

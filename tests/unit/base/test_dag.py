@@ -67,8 +67,8 @@ def test_levels_leave_out_a_cycle_and_what_is_below() -> None:
 
 def lowest(edges: dag.Sparse, a: int, b: int) -> int:
     depth, height = dag.longest_from_top(edges), dag.longest_to_leaf(edges)
-    pair = np.array([a]), np.array([b])
-    return int(dag.lowest_common_ancestors(dag.closure(edges), depth, height, *pair)[0])
+    ancestors = dag.CommonAncestors(dag.closure(edges), depth, height)
+    return int(ancestors.lowest(np.array([a]), np.array([b]))[0])
 
 
 def test_lowest_common_ancestors_of_the_toy() -> None:

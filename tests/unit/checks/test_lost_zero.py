@@ -159,7 +159,7 @@ def test_what_a_dictionary_lists_is_a_code_and_read_no_other_way(tmp_path: Path)
     file = tmp_path / "ICD9_descriptions"
     file.write_text("@\tALL\n000-999.99\tX\n008\tY\n008.4\tB\n008.45\tC\n")
     hierarchy = audit.load_hierarchy(file)
-    listed = TitleList("diagnoses", pl.DataFrame({"code": ["845"], "title": ["D"]}), file)
+    listed = TitleList("diagnoses", pl.DataFrame({"code": ["845"], "title": ["D"]}))
     rows = {"diagnoses": {"a": ["845", "4019"]}}
 
     assert CHECK.run(measured(rows, hierarchy)).status == "warn"

@@ -35,7 +35,7 @@ def icd9cm() -> Hierarchy:
 def titles(table: str | None, **named: str) -> TitleList:
     rows = [(code.lstrip("_").replace("_", "."), title) for code, title in named.items()]
     frame = pl.DataFrame(rows, {"code": pl.String, "title": pl.String}, orient="row")
-    return TitleList(table, frame, Path("titles.csv"))
+    return TitleList(table, frame)
 
 
 def title(hierarchy: Hierarchy, node: str) -> str:
@@ -85,10 +85,8 @@ def assignable(hierarchy: Hierarchy, node: str) -> bool:
 def test_each_kind_of_dictionary_is_read(
     tmp_path: Path, name: str, content: bytes, table: str | None, rows: list[tuple[str, str]]
 ) -> None:
-    path = written(tmp_path / name, content)
-    found = read_titles(path)
+    found = read_titles(written(tmp_path / name, content))
     assert found.table == table
-    assert found.path == path
     assert found.titles.rows() == rows
 
 
