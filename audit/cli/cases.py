@@ -16,9 +16,6 @@ from audit.base.settings import Argument, Option
 from audit.cli.options import RunFolder
 from audit.cli.output import print_shown, write_lines
 
-LEAST = 0.01
-"""Share of the root below which a node of an instance's tree is left out."""
-
 
 def cases(
     run: RunFolder,
@@ -42,6 +39,10 @@ def cases(
             metavar="ID",
         ),
     ] = None,
+    least: Annotated[
+        float,
+        Option("Leave out nodes of its tree below this share of the root.", least=0, most=1),
+    ] = 0.01,
 ) -> None:
     """List the instances behind a finding of a run, or count those behind each finding."""
     from audit.cli.terminal.listings import case_summary
@@ -53,7 +54,7 @@ def cases(
             raise InputError(
                 "--instance is given without FINDING, --sample and --csv", found="one of them too"
             )
-        _print_tree(run, instance)
+        _print_tree(run, instance, least)
         return
     if sample and finding is None and csv is None:
         raise InputError("--sample needs FINDING or --csv", found="neither")
@@ -74,14 +75,14 @@ def cases(
         _print_cases(heading, ids, records_behind(result, found))
 
 
-def _print_tree(run: Path, instance: str) -> None:
+def _print_tree(run: Path, instance: str, least: float) -> None:
     """Print labels and predictions of an instance in one tree, hits and misses marked."""
     from audit.cli.terminal.instance import instance_lines
     from audit.runs.instances import read_instance
 
     tree = read_instance(run, instance)
     columns, encoding = get_terminal_size().columns, getattr(sys.stdout, "encoding", None)
-    drawn = instance_lines(tree, LEAST, columns=columns, encoding=encoding or "utf-8")
+    drawn = instance_lines(tree, least, columns=columns, encoding=encoding or "utf-8")
     heading = "Labels" if tree.predictions is None else "Labels and predictions"
     write_lines("\n".join([f"{heading} of {printable(instance)}", *drawn]))
 

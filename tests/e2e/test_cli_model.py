@@ -294,6 +294,15 @@ def test_cases_draws_labels_and_predictions_of_an_instance_in_one_tree(release: 
     ]
 
 
+def test_a_tree_leaves_out_what_is_below_the_least_share(release: Release) -> None:
+    done(release.with_scores("--keep-instances"))
+    drawn = ("cases", release.folder / "run", "--instance", 0, "--least", 0.3)
+    shown = done(audit(*drawn)).stdout
+
+    assert "cow" not in shown
+    assert "1 more with less than 30% of the total each" in shown
+
+
 def test_cases_draws_labels_alone_without_predictions(release: Release) -> None:
     done(release.audited("--keep-instances"))
     shown = done(audit("cases", release.folder / "run", "--instance", 2)).stdout
