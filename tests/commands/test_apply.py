@@ -257,3 +257,16 @@ def test_data_that_changed_are_not_corrected(small: Path, tmp_path: Path) -> Non
     moved.write_text(moved.read_text().replace("i020,dgo", "i020,cow"))
     refused("apply", run, "--decisions", sheet, "--data", moved, "--out", tmp_path / "other.csv")
     assert not (tmp_path / "other.csv").exists()
+
+
+@pytest.mark.slow
+def test_what_is_certain_is_applied_without_a_sheet(tmp_path: Path) -> None:
+    data, run, copy = (tmp_path / name for name in ("data.csv", "run", "copy.csv"))
+    labels = ["401.9"] * 1_000 + ["042", "42", "428.0", "389"]
+    write_table(data, ("instance", "label"), [(f"i{n:04}", one) for n, one in enumerate(labels)])
+    made("run", data, "--hierarchy", "icd9cm", "--keep-instances", "--no-pdf", "--quiet",
+         "--out", run)  # fmt: skip
+    made("apply", run, "--certain", "--out", copy)
+    mended = pl.read_csv(copy, infer_schema=False)["label"].to_list()
+
+    assert mended == ["042" if label == "42" else label for label in labels]

@@ -125,6 +125,32 @@ def drawn_release(seed: int, share: float) -> Labels:
     }
 
 
+def test_copies_of_records_in_a_group_weigh_as_one_record_in_a_comparison() -> None:
+    def compared(copies: int, grouped: bool) -> audit.Comparison:
+        runs = []
+        for seed, share in ((1, 0.3), (2, 0.8)):
+            rows = [
+                (f"{one}.{copy}", label, one)
+                for one, own in drawn_release(seed, share).items()
+                for copy in range(copies)
+                for label in sorted(own)
+            ]
+            frame = pl.DataFrame(rows, ["instance", "label", "group"], orient="row")
+            named = {"group": "group"} if grouped else {}
+            data = frame if grouped else frame.drop("group")
+            runs.append(audit.run_audit(audit.load_labels(data, TREE, **named)))
+        return audit.compare_runs(*runs)
+
+    one, copied = compared(1, grouped=False), compared(3, grouped=True)
+    for name, ends in (("nodes", ["node"]), ("pairs", ["a", "b"])):
+        table, other = getattr(one, name), getattr(copied, name)
+        numbers = ["difference", "low", "high", "odds_ratio", "p_value", "q_value"]
+        numbers += ["nodes_p_value"] * (name == "pairs")
+        assert other[ends].equals(table[ends])
+        for column in numbers:
+            assert other[column].to_list() == pytest.approx(table[column].to_list(), rel=1e-9)
+
+
 @given(
     seeds=st.tuples(st.integers(0, 99), st.integers(100, 199)),
     shares=st.tuples(st.floats(0.05, 0.95), st.floats(0.05, 0.95)),
