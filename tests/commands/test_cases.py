@@ -90,6 +90,27 @@ def test_an_instance_is_drawn_as_a_tree_of_its_labels(small: Path) -> None:
     refused("cases", run, "--instance", "nobody")
 
 
+def test_an_instance_is_drawn_with_what_a_model_says_of_it(tmp_path: Path) -> None:
+    files = {
+        "tree.csv": "child,parent\ndog,pet\npet,root\ncow,root\nbird,root\n",
+        "labels.csv": "instance,label\nr1,dog\nr1,bird\nr2,cow\n",
+        "scores.csv": "instance,node,score\nr1,dog,0.8\nr1,cow,0.004\nr2,cow,0.9\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    tree, labels, scores = (tmp_path / name for name in files)
+    run = tmp_path / "run"
+    given = ("--hierarchy", tree, "--predictions", scores, "--multi-label", "--keep-instances")
+    made("run", labels, *given, "--no-pdf", "--out", run)
+    drawn = made("cases", run, "--instance", "r1", "--least", 0).splitlines()
+    rows = {line.split()[-1]: line.replace("█", "").split()[:3] for line in drawn[6:]}
+    assert drawn[0] == "Labels and predictions of r1"
+    assert rows["root"] == ["hit", "2", "0.804"]
+    assert rows["pet"] == rows["dog"] == ["hit", "1", "0.8"]
+    assert rows["bird"][:2] == ["miss", "1"]
+    assert rows["cow"][0] == "0.004"
+
+
 def test_refusals_leave_nothing_and_an_earlier_file_stays(small: Path, tmp_path: Path) -> None:
     file = tmp_path / "cases.csv"
     refused("cases", small / "first", "absent", "--csv", file)
