@@ -60,9 +60,6 @@ ROOMS = {
 }  # fmt: skip
 """Modules of each room, as patterns below the root."""
 LEFT_OUT = (
-    # Withdrawn: formats that recipes replace.
-    "audit/hierarchies/formats/classifications.py", "audit/hierarchies/formats/media.py",
-    "audit/hierarchies/formats/mesh.py",
     # Withdrawn: byte-exact edits, statements of SQL, and logs by which they are taken back.
     "audit/runs/fixes/[ceptw]*.py", "audit/runs/fixes/statements.py",
     # Withdrawn: protection by other runs.

@@ -268,7 +268,7 @@ FOREIGN = {
     "base": "databases queries remote servers",
     "data/sources": "sql fhir fhir_resources meds omop documents annotations hub table_forms",
     "data/label_formats": "events published",
-    "hierarchies/formats": "rdf rdf_graph omop omop_tables clinical media classifications mesh",
+    "hierarchies/formats": "rdf rdf_graph omop omop_tables clinical audioset",
 }
 """Files that each read one foreign place or form."""
 

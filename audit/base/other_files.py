@@ -89,13 +89,9 @@ _BATCH = _python(
     "map(json.loads, open('FILE')) if not r.get('error')]"
 )
 
-_LOWEST = (
-    r"""awk -F'$' 'BEGIN {OFS = "\t"; print "child", "parent", "title"} """
-    r"""$5 == "" {if ($1 != $3) print $1, $3, $2; next} """
-    r"""{for (i = 1; i < 5; i++) {up = i < 4 ? $(i + 1) : ""; """
-    r"""if (!t[$i]) t[$i] = $(i + 4); if (!seen[$i, up]++) print $i, up, t[$i]}}' """
-    r"""FILE mdhier.asc > meddra.tsv"""
-)
+_RECIPE = "the page of recipes in the documentation makes a table of edges of it"
+_HEADER = rb"(?i)(?![^\n]*\bparent)(?:[^\n]*\n)??(?![^\n]*\bparent)"
+"""Where the names of columns stand, of which none is that of parents, perhaps below a note."""
 
 _CLASSES = r"""sed -nE 's/^@attribute +[^ ]+ +hierarchical +//Ip' FILE | tr ',' '\n'"""
 _BLANK = r"""sed -E '/^#/d; s/ +/\t/' FILE | sed '1i code\ttitle' > FILE.tsv"""
@@ -107,12 +103,21 @@ KINDS: tuple[Kind, ...] = (
          f"{_SPECIES} > FILE.jsonl makes lines of ids and scores, by common names"),
     Kind("answers of a batch, as OpenAI writes them", rb'\{"id":\s*"batch_req_',
          f"{_BATCH} > FILE.jsonl makes lines of ids and what was answered"),
-    Kind("lowest-level terms of MedDRA, llt.asc", rb"\d{8}\$[^$\n]*[^$\d\n][^$\n]*\$\d{8}\$",
-         f"{_LOWEST}, with mdhier.asc beside it, makes a hierarchy of them: --hierarchy meddra.tsv",
+    Kind("terms of MedDRA", rb"\d{8}\$", f"{_RECIPE}, from mdhier.asc and llt.asc",
          always=False, of_hierarchies=True),
-    Kind("terms of MedDRA without those above them", rb"\d{8}\$[^$\n]*[^$\d\n][^$\n]*\$",
-         "mdhier.asc of the same folder has them: --hierarchy mdhier.asc",
-         always=False, of_hierarchies=True),
+    Kind("headings of MeSH",
+         rb"\*NEWRECORD|(<[?!][^>]*>\s*)*<DescriptorRecordSet\b|"
+         rb"([^\n]*[a-z][^\n]*;[A-Z]\d\d(\.\d+)*\s*\n){2}", _RECIPE, of_hierarchies=True),
+    Kind("a table of CCSR", _HEADER + rb"(?=[^\n]*\bicd)[^\n]*\b(ccsr category|prccsr)\b", _RECIPE,
+         of_hierarchies=True),
+    Kind("a table of single-level CCS",
+         _HEADER + rb"(?=[^\n]*\bicd)(?![^\n]*\blvl\b)[^\n]*\bccs category\b", _RECIPE,
+         of_hierarchies=True),
+    Kind("a table of phecodes",
+         _HEADER + rb"(?=[^\n]*\bphecode\b)[^\n]*(\bicd|\bphenotype\b|\bphecode.string\b)", _RECIPE,
+         of_hierarchies=True),
+    Kind("an export of Label Studio", rb'\[.*"annotations"\s*:.*"result"\s*:', _RECIPE,
+         of_hierarchies=True),
     Kind("names of classes, as Open Images has them, without those above them", rb"/m/\w+,",
          "bbox_labels_600_hierarchy.json has these; sed '1i code,title' FILE > titles.csv makes "
          "titles: --titles titles.csv", always=False, of_hierarchies=True),

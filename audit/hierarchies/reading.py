@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from audit.base.databases import is_base
 from audit.base.errors import FormatError, InputError, first_cases
-from audit.base.files import first_bytes, read_text, refuse_pickle
+from audit.base.files import first_bytes, read_bytes, read_text, refuse_pickle
 from audit.base.other_files import refuse_other
 from audit.base.plain_copies import plain_copy
 from audit.base.plugins import added, opening
@@ -22,13 +22,11 @@ from audit.base.remote import local
 from audit.base.settings import Dangling, Ids, Unlisted
 from audit.hierarchies.formats import (
     adjacency,
+    audioset,
     caml,
-    classifications,
     clinical,
     edges,
     implied,
-    media,
-    mesh,
     obo,
     omop,
     omop_tables,
@@ -41,6 +39,7 @@ from audit.hierarchies.formats.format import (
     BuiltInHierarchy,
     HierarchyFormat,
     Shape,
+    head_text,
     reading_of,
 )
 from audit.hierarchies.formats.tables import columns_of, rows_of
@@ -57,19 +56,15 @@ FORMATS: tuple[HierarchyFormat, ...] = (
     obo.GRAPHS,
     rdf.FORMAT,
     *rdf.KINDS,
-    media.AUDIOSET,
+    audioset.FORMAT,
     tree.FORMAT,
     tree.PARENTS,
     tree.CHILDREN,
     paths.FORMAT,
     paths.DOTTED,
     adjacency.FORMAT,
-    *classifications.FORMATS,
-    mesh.MESH,
-    mesh.MEDDRA,
     clinical.MEDS,
     clinical.CODE_SYSTEM,
-    *media.FORMATS,
 )
 FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT, omop.OMOP)
 """Formats of hierarchies that are stored in folders."""
@@ -194,7 +189,20 @@ def _read(source: str | Path, format: str | None, shape: Shape) -> Hierarchy:
 def holds_hierarchy(data: str) -> bool:
     """Whether data hold their own hierarchy; a database is not asked."""
     path = Path(data)
-    return is_base(data) or omop.is_omop(path) or (path.is_file() and media.holds_hierarchy(path))
+    return is_base(data) or omop.is_omop(path) or (path.is_file() and _is_coco(path))
+
+
+def _is_coco(path: Path) -> bool:
+    """Whether pictures are labelled with categories that say what is above them."""
+    return _has_pictures(path, first_bytes(path), b'"supercategory"')
+
+
+def _has_pictures(path: Path, head: bytes, key: bytes) -> bool:
+    """Whether it is an object of COCO with a key."""
+    return _PICTURES.match(head_text(head)) is not None and key in read_bytes(path)
+
+
+_PICTURES = re.compile(r'\{.*?"(images|categories|annotations)"\s*:\s*\[', re.DOTALL)
 
 
 def hierarchy_hint(data: str) -> str:
@@ -303,6 +311,17 @@ _OF_ALL = "dangling", "instances"
 _FLAGS = {"relations": "--relations", "language": "--language", "vocabulary": "--vocabulary"}
 
 
+def _refuse_ranks(path: Path, head: bytes) -> None:
+    """Refuse categories whose ranks, as iNaturalist has them, are not what is read of COCO."""
+    if _has_pictures(path, head, b'"kingdom"'):
+        raise FormatError(
+            "a file of a kind that is read here is required",
+            found="categories of iNaturalist, with their ranks",
+            where=path,
+            hint="the page of recipes in the documentation makes a table of edges of them",
+        )
+
+
 def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> HierarchyFormat:
     if not head.strip():
         raise InputError("a hierarchy file with content is required", found="nothing", where=path)
@@ -311,6 +330,9 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
         name = (paths.LEVELS if shape.levels else edges.FORMAT).name
     if not name and shape.instances and paths.has_levels(path, head, instances=True):
         name = paths.LEVELS.name
+    if not name:
+        refuse_other(path, head, hierarchy=True)
+        _refuse_ranks(path, head)
     matching = [
         known
         for known in hierarchy_formats()

@@ -289,7 +289,7 @@ class Settings(HierarchyShape):
         if self.sql or self.table or not holds_hierarchy(self.dataset):
             raise InputError(
                 "a hierarchy is required",
-                found="none, and these data hold none, unlike those of COCO, Label Studio and OMOP",
+                found="none, and these data hold none, unlike those of COCO and OMOP",
                 where=self.dataset,
                 hint=hierarchy_hint("" if self.sql or self.table else self.dataset),
             )

@@ -397,8 +397,6 @@ FOUND = {"key": ABCD, "thing": CLASSES, "other": [*"dcab"]}
 PERSONS = {"visit_id": [*"abcd"] * 9, "patient_id": [*"1122"] * 9, "ward": [*"xxyz"] * 9,
            "thing": CLASSES * 9}  # fmt: skip
 
-PARTS = ('{"LabelName": "face", "Subcategory": [{"LabelName": "man"}], '
-         '"Part": [{"LabelName": "eye"}]}')  # fmt: skip
 LOOSE = ("c.ndjson", coded(("Condition", "s", "dog", "1"), ("Condition", "s", "cat", "")))
 SYSTEMS = ("c.ndjson", coded(("Condition", "s", "dog", "1"), ("Condition", "t", "cat", "2")))
 KINDS = ("c.ndjson", coded(("Condition", "s", "dog", "1"), ("Procedure", "s", "cat", "2")))
@@ -448,8 +446,6 @@ TOLD = [
          of_labels(FEW, id="rater"), {"id": "scan"}),
     Told("data.unnamed_columns.with_rules", "version", "--version-column COLUMN",
          of_labels(VERSION | {"of": ["9"] * 4}, "icd9cm"), {"version_column": "of"}),
-    Told("hierarchies.formats.media._read_open_images", "below 'Part'", "--relations Part",
-         of_hierarchy("h.json", PARTS), {"relations": ("Part",)}),
     Told("data.unnamed_columns._told", "whatever", "--where 'main!=0'",
          of_labels(FLAGGED), {"where": ["main!=0"]}),
     Told("data.label_formats.several.named_procedures", "hold procedures",
@@ -654,12 +650,6 @@ TOLD = [
     Told("data.sources.documents.label_studio", "cancelled", "set was_cancelled to false",
          of_either(lambda said: of_labels(("a.json", CANCELLED.replace("true", said))),
                    "true", "false"), {"otherwise": True}),
-    Told("hierarchies.formats.mesh._read_mesh", "one node", "--hierarchy-ids paths",
-         of_hierarchy("m.txt", "Eye;A01\nEye;B02\n"), {"ids": "paths"}),
-    Told("hierarchies.formats.classifications._read_ccs", "multi-level",
-         "--hierarchy-format levels --hierarchy-levels COL",
-         of_hierarchy("h.csv", "ICD-10-CM CODE,CCS CATEGORY,MULTI CCS LVL 1\nA00,135,1\n"),
-         {"format": "levels", "levels": ("CCS CATEGORY", "ICD-10-CM CODE")}),
     Told("hierarchies.formats.rdf._ids", "ends of their IRIs", "--hierarchy-child iri",
          of_hierarchy("h.ttl", SPOKEN), {"child": "iri"}),
     Told("hierarchies.formats.rdf._titles", "'en'", "--language LANGUAGE",

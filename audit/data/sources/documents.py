@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -15,7 +15,6 @@ from audit.base.files import once
 from audit.base.readings import Reading
 from audit.data.sources.source import ID_NAMES
 from audit.hierarchies.formats.format import PATH_SIGN
-from audit.hierarchies.formats.media import values_of
 
 
 def table_of_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
@@ -186,7 +185,7 @@ def label_studio(text: str) -> tuple[pl.DataFrame, tuple[Reading, ...]] | None:
     kept = [(task, one) for task, one in done if not one.get("was_cancelled")]
     if not all(isinstance(one["result"], list) for _, one in done):
         return None
-    values = ([way for result in one["result"] for way in values_of(result)] for _, one in kept)
+    values = ([way for result in one["result"] for way in _values_of(result)] for _, one in kept)
     labels = [[*dict.fromkeys(map(PATH_SIGN.join, own))] for own in values]
     if not any(labels):
         raise SchemaError(
@@ -205,6 +204,15 @@ def label_studio(text: str) -> tuple[pl.DataFrame, tuple[Reading, ...]] | None:
         len(done) - len(kept), "set was_cancelled to false", "annotations",
     )  # fmt: skip
     return frame, (said,) if len(done) > len(kept) else ()
+
+
+def _values_of(result: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The labels in one result of an annotation, each with those above it."""
+    kind = str(result.get("type"))
+    holds = kind in ("taxonomy", "choices") or kind.endswith("labels")
+    listed = result["value"].get(kind, []) if holds else []
+    for one in listed if isinstance(listed, list) else [listed]:
+        yield tuple(map(str, one)) if isinstance(one, list) else (str(one),)
 
 
 def _annotator(stated: Any) -> str | None:

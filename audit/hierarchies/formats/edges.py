@@ -15,7 +15,7 @@ from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named, read_text
 from audit.base.readings import Reading
 from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY
-from audit.hierarchies.formats import classifications, clinical, names, tables
+from audit.hierarchies.formats import clinical, names, tables
 from audit.hierarchies.formats.format import (
     HierarchyFormat,
     Shape,
@@ -27,7 +27,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 def matches(path: Path, head: bytes) -> bool:
     """Whether a table has a column of parents, or is two columns of names that are edges."""
-    if classifications.is_known(path, head) or clinical.is_codes(path, head):
+    if clinical.is_codes(path, head):
         return False
     columns = tables.columns_of(path, head)
     if names.parents_among(columns) or tables.is_headless(path, head):

@@ -17,11 +17,9 @@ from audit.base.limits import PARTS
 from audit.base.readings import Reading
 from audit.hierarchies.formats import (
     caml,
-    classifications,
     clinical,
     edges,
     implied,
-    mesh,
     names,
     obo,
     tables,
@@ -44,7 +42,7 @@ def has_levels(path: Path, head: bytes, *, instances: bool = False) -> bool:
     a row of ``instances`` has in no case."""
     if not tables.columns_of(path, head) or (edges.matches(path, head) and not instances):
         return False
-    if classifications.is_known(path, head) or clinical.is_codes(path, head):
+    if clinical.is_codes(path, head):
         return False
     if tables.is_parquet(path):
         return bool(implied.levels_of(read_table(path).select(~cs.nested())))
@@ -172,7 +170,7 @@ def _implied(path: Path, head: bytes) -> tuple[str, bool]:
     table = not tables.is_parquet(path) and len(tables.columns_of(path, head)) > 1
     if not table or edges.matches(path, head) or has_levels(path, head):
         return "", True
-    if any(one(path, head) for one in (caml.FORMAT.matches, classifications.is_known)):
+    if caml.FORMAT.matches(path, head):
         return "", True
     return implied.kind_of([row for row in tables.rows_of(head) if any(row)])
 
@@ -247,7 +245,7 @@ _NUMBERED = re.compile(r"(?:([\w:.-]*\d[\w:.-]*)(?: - |\t|,|;)|(\S+)\s+:\s)\s*(.
 
 def matches(path: Path, head: bytes) -> bool:
     """Whether the lines of a text file are paths whose names a sign of `SIGNS` joins."""
-    others = (edges, LEVELS, OUTLINE, PREFIXES, obo, caml.FORMAT, mesh.MESH)
+    others = (edges, LEVELS, OUTLINE, PREFIXES, obo, caml.FORMAT)
     if not _is_text(path, head) or any(one.matches(path, head) for one in others):
         return False
     if _is_dotted(path, head):
@@ -311,7 +309,7 @@ def _is_dotted(path: Path, head: bytes) -> bool:
     """Whether the file is plain text with one word on each line, at least one with a dot."""
     lines = head_lines(head)
     words = not any(blank in line for line in lines for blank in "\t, ;|") and _is_text(path, head)
-    return words and any("." in line for line in lines) and not mesh.is_mesh(path, head)
+    return words and any("." in line for line in lines)
 
 
 FORMAT = HierarchyFormat(

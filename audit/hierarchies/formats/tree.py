@@ -13,8 +13,8 @@ from audit.base.errors import SchemaError, first_cases
 from audit.base.files import once, read_json, read_lines
 from audit.base.readings import Reading
 from audit.hierarchies.formats import (
+    audioset,
     clinical,
-    media,
     names,
     obo,
     rdf,
@@ -33,7 +33,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 def matches(path: Path, head: bytes) -> bool:
     """Whether the file starts as JSON that no other format takes."""
     opens_as_json = head_text(head).startswith(("{", "["))
-    others = (media.AUDIOSET, clinical.CODE_SYSTEM, obo, obo.GRAPHS, rdf, *media.FORMATS)
+    others = (audioset.FORMAT, clinical.CODE_SYSTEM, obo, obo.GRAPHS, rdf)
     return opens_as_json and not any(other.matches(path, head) for other in others)
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import audit
 from audit.base.errors import AuditError, FormatError
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_titles
 from fixtures.labelled import tree
 
@@ -516,45 +516,16 @@ def test_numbers_of_categories_are_not_codes_that_are_written_alike(tmp_path: Pa
     assert "135" in {*audit.load_labels(path, CATEGORIES).mappings["node"]}
 
 
-def test_terms_of_meddra_are_read_by_their_names(tmp_path: Path) -> None:
-    def line(*codes: int) -> str:
-        return "$".join([*(f"1000{n:04}" for n in codes), *(f"Term {n}" for n in codes),
-                         "Abbr$", "10000004", "Y", "\n"])  # fmt: skip
-
-    (tmp_path / "mdhier.asc").write_text(
-        line(1, 2, 3, 4)
-        + line(1, 5, 3, 4)
-        + line(6, 2, 3, 4)
-        + line(7, 8, 9, 4).replace("Term 8", "Term 8 NEC")
-        + line(10, 8, 9, 4)
-    )
-    hierarchy = audit.load_hierarchy(tmp_path / "mdhier.asc")
-    assert hierarchy.parents("10000001") == ("10000002", "10000005")
+def test_terms_are_read_by_their_titles(tmp_path: Path) -> None:
+    above = {1: (2, 5), 6: (2,), 2: (3,), 5: (3,), 7: (8,), 10: (8,), 8: (9,), 3: (4,), 9: (4,)}
+    rows = [(f"1000{low:04}", f"1000{up:04}", f"Term {low}") for low in above for up in above[low]]
+    hierarchy = audit.load_hierarchy(pl.DataFrame(rows, ["child", "parent", "title"], orient="row"))
     (path := tmp_path / "s.csv").write_text(
         table("REPORT_ID,SYMPTOM1,SYMPTOMVERSION1,SYMPTOM2,SYMPTOMVERSION2",
               "93220@,Term 1,26.1,Term 6,26.1", "93220@,Term 2,26.1,,")
     )  # fmt: skip
     dataset = audit.load_labels(path, hierarchy)
     assert (len(dataset), dataset.ledger.rows_mapped) == (10, 60)
-    (tmp_path / "llt.asc").write_text("10000099$Low$10000007$$$$$$$Y$$\n10000007$A$10000007$$$$\n")
-    made = made_by(tmp_path / "llt.asc", "lowest-level terms of MedDRA")
-    above = {node: made.parents(node) for node in ("10000099", *hierarchy.nodes)}
-    whole = {node: hierarchy.parents(node) for node in hierarchy.nodes}
-    assert above == {"10000099": ("10000007",), **whole}
-    (tmp_path / "pt.asc").write_text("10000007$Term 7$$10000004$$$$$$$$\n")
-    with pytest.raises(FormatError, match="--hierarchy mdhier"):
-        audit.load_hierarchy(tmp_path / "pt.asc")
-
-
-def made_by(path: Path, kind: str) -> Hierarchy:
-    """The hierarchy that the command makes which is proposed for a file of a kind."""
-    with pytest.raises(FormatError, match=kind) as caught:
-        audit.load_hierarchy(path)
-    command, _, name = caught.value.hint.partition(", with ")[0].partition(" > ")
-    with (path.parent / name).open("wb") as out:
-        run = ["bash", "-c", command]
-        subprocess.run(run, cwd=path.parent, check=True, stdout=out)
-    return audit.load_hierarchy(path.parent / name)
 
 
 def test_a_format_that_a_table_is_not_of_is_to_be_left_out(tmp_path: Path) -> None:

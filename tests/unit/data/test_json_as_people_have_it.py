@@ -135,10 +135,10 @@ def test_the_dotted_keys_of_nested_objects_are_taken_and_told(
 
 def test_text_that_is_called_bin_is_no_pickle(tmp_path: Path) -> None:
     path = tmp_path / "h.bin"
-    path.write_text("Animals;A01\nDogs;A01.1\nCats;A01.2\n")
+    path.write_text("Animals > Dogs\nAnimals > Cats\n")
     with pytest.raises(FormatError, match="none that matches"):
         audit.load_labels(path, TREE)
-    assert audit.load_hierarchy(path).parents("Dogs") == ("Animals",)
+    assert audit.load_hierarchy(path).parents("Animals > Dogs") == ("Animals",)
     pickles = [pickle.dumps([*range(99), "a"], n) for n in range(pickle.HIGHEST_PROTOCOL + 1)]
     for content in (*pickles, b"\x00\x01\xff"):
         path.write_bytes(content)

@@ -19,22 +19,11 @@ from audit.counting.file import count_pairs
 from audit.data.dataset import LabelDataset
 from audit.runs.settings import Settings
 
-SPECIES = [
-    {"id": n, "name": f"{genus} {kind}", "supercategory": "Plants", "kingdom": "Plantae",
-     "phylum": "Tracheophyta", "class": "Magnoliopsida", "order": "Rosales", "family": family,
-     "genus": genus}
-    for n, (genus, kind, family) in enumerate([("Rosa", "alba", "Rosaceae"),
-        ("Rosa", "canina", "Rosaceae"), ("Ulmus", "minor", "Ulmaceae")])
-]  # fmt: skip
-NATURE: dict[str, Any] = {
-    "info": {}, "images": [{"id": n, "file_name": f"{n}.jpg"} for n in range(5)],
-    "categories": SPECIES,
-    "annotations": [{"id": n, "image_id": n, "category_id": n % 3} for n in range(4)],
-}  # fmt: skip
 OPEN = {"LabelName": "/m/0bl9f", "Subcategory": [
     {"LabelName": "/m/0242l"},
-    {"LabelName": "/m/0jbk", "Subcategory": [{"LabelName": "/m/01yrx"}, {"LabelName": "/m/0bt9lr"}],
-     "Part": [{"LabelName": "/m/0dzct"}]}]}  # fmt: skip
+    {"LabelName": "/m/0jbk",
+     "Subcategory": [{"LabelName": "/m/01yrx"}, {"LabelName": "/m/0bt9lr"}]},
+]}  # fmt: skip
 VERIFIED = "ImageID,Source,LabelName,Confidence\n" + "".join(
     f"{image},verification,{label},{sure}\n"
     for image, label, sure in (
@@ -61,6 +50,8 @@ TASKS = [
     task(2, (8, [CHOSEN], False)), task(3, (8, [taxonomy(["Animal", "Cat"])], True)),
 ]  # fmt: skip
 
+PLACES: dict[str, Any] = {"Animal": {"Animal > Dog": {}, "Animal > Cat": {}}, "Plant": {}}
+
 
 def written(folder: Path, name: str, content: Any) -> Path:
     path = folder / name
@@ -77,47 +68,31 @@ def edges(hierarchy: audit.Hierarchy) -> set[tuple[str, str]]:
     return {edge for edge in hierarchy.edge_frame().iter_rows() if edge[1] != SYNTHETIC_ROOT}
 
 
-def test_species_are_below_their_ranks(tmp_path: Path) -> None:
-    path = written(tmp_path, "train.json", NATURE)
-    hierarchy = audit.load_hierarchy(path)
-    ranks = ("kingdom", "phylum", "class", "order", "family", "genus", "name")
-    ways = [[str(one[rank]) for rank in ranks] for one in SPECIES]
-
-    assert edges(hierarchy) == {pair for way in ways for pair in zip(way[1:], way, strict=False)}
-    read = audit.load_labels(path, hierarchy)
-    assert (read.ledger.rows_mapped, len(read)) == (4, 5)
-
-
 def test_labels_verified_not_to_hold_are_left_out_and_counted(tmp_path: Path) -> None:
     hierarchy = audit.load_hierarchy(written(tmp_path, "h.json", OPEN))
     path = written(tmp_path, "labels.csv", VERIFIED)
 
     assert edges(hierarchy) == {("/m/0242l", "/m/0bl9f"), ("/m/0jbk", "/m/0bl9f"),
                                 ("/m/01yrx", "/m/0jbk"), ("/m/0bt9lr", "/m/0jbk")}  # fmt: skip
-    parts = audit.load_hierarchy(tmp_path / "h.json", relations=("Part",))
-    assert edges(parts) - edges(hierarchy) == {("/m/0dzct", "/m/0jbk")}
     for read in (audit.load_labels(path, hierarchy), count_pairs(path, hierarchy, batch=2)):
         assert read.ledger.refused == {"left_out": 2}
         assert read.ledger.rows_mapped == 2
     assert audit.load_labels(path, hierarchy, where=["Confidence=*"]).ledger.rows_mapped == 4
 
 
-def test_paths_of_a_taxonomy_are_labels_and_hierarchy(tmp_path: Path) -> None:
+def test_paths_of_a_taxonomy_are_labels(tmp_path: Path) -> None:
     path = written(tmp_path, "export.json", TASKS)
-    hierarchy = audit.load_hierarchy(path)
-    read = audit.load_labels(path, hierarchy, strata=["annotator"])
+    read = audit.load_labels(path, PLACES, strata=["annotator"])
 
-    assert edges(hierarchy) == {("Animal > Dog", "Animal"), ("Animal > Cat", "Animal")}
     assert read.instances.select("instance", "annotator").rows() == [("1", "7"), ("2", "8")]
     assert labels(read) == {("1", "Animal > Dog"), ("1", "Animal"), ("2", "Plant")}
     assert any("cancelled" in one.decision for one in read.readings)
 
 
 def test_data_that_hold_a_hierarchy_need_none(tmp_path: Path) -> None:
-    for content in (NATURE, TASKS):
-        path = written(tmp_path, "own.json", content)
-        assert Settings(dataset=str(path)) == Settings(dataset=str(path), hierarchy=str(path))
-        assert Settings(dataset=str(path), hierarchy="icd9cm").hierarchy == "icd9cm"
+    path = written(tmp_path, "own.json", BOX)
+    assert Settings(dataset=str(path)) == Settings(dataset=str(path), hierarchy=str(path))
+    assert Settings(dataset=str(path), hierarchy="icd9cm").hierarchy == "icd9cm"
     for dataset in (written(tmp_path, "a.csv", VERIFIED), tmp_path / "none.json", tmp_path):
         with pytest.raises(InputError, match="a hierarchy is required"):
             Settings(dataset=str(dataset))
@@ -126,10 +101,9 @@ def test_data_that_hold_a_hierarchy_need_none(tmp_path: Path) -> None:
 def test_of_tasks_annotated_several_times_either_may_be_the_instance(tmp_path: Path) -> None:
     twice = task(4, (7, [CHOSEN], False), (8, [taxonomy(["Animal"])], False))
     path = written(tmp_path, "export.json", [*TASKS, twice])
-    hierarchy = audit.load_hierarchy(path)
 
-    assert len(audit.load_labels(path, hierarchy, id="task")) == 3
-    alone = audit.load_labels(path, hierarchy, id="annotation", group="task")
+    assert len(audit.load_labels(path, PLACES, id="task")) == 3
+    alone = audit.load_labels(path, PLACES, id="annotation", group="task")
     assert len(alone) == 4
     assert alone.instances["group"].n_unique() == 3
 
@@ -203,16 +177,6 @@ def test_what_has_no_labels_is_refused(content: Any, said: str, tmp_path: Path) 
         audit.load_labels(path, {"animal": {"cat": {}}})
     assert caught.value.exit_status == 2
     assert str(path) in str(caught.value)
-
-
-@pytest.mark.parametrize(("content", "name"), [
-    ({"LabelName": "a", "Subcategory": [{"Label": "b"}]}, "LabelName"),
-    ([{"id": 1, "annotations": [{"result": [RATED]}]}], "taxonomies"),
-    ({"images": [], "categories": [{"name": "a", "kingdom": "b"}]}, "phylum"),
-])  # fmt: skip
-def test_a_broken_hierarchy_is_refused(content: Any, name: str, tmp_path: Path) -> None:
-    with pytest.raises(AuditError, match=name):
-        audit.load_hierarchy(written(tmp_path, "h.json", content))
 
 
 @pytest.mark.skipif("AUDIT_DATA" not in os.environ, reason="AUDIT_DATA names no folder")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from audit.base.errors import HierarchyError, SchemaError
-from audit.hierarchies.formats.media import AUDIOSET
+from audit.hierarchies.formats.audioset import FORMAT
 from audit.hierarchies.reading import load_hierarchy
 from fixtures import hierarchy_files
 from fixtures.written import written
@@ -69,6 +69,6 @@ def test_another_document_is_refused(tmp_path: Path) -> None:
 
 
 def test_format_is_found_by_its_keys() -> None:
-    assert AUDIOSET.matches(Path("x"), b' [ {"id": "a", "child_ids": []')
-    assert not AUDIOSET.matches(Path("x"), b'{"child_ids": []}')
-    assert not AUDIOSET.matches(Path("x"), b'[{"id": "a", "children": []}]')
+    assert FORMAT.matches(Path("x"), b' [ {"id": "a", "child_ids": []')
+    assert not FORMAT.matches(Path("x"), b'{"child_ids": []}')
+    assert not FORMAT.matches(Path("x"), b'[{"id": "a", "children": []}]')

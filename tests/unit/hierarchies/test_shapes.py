@@ -103,8 +103,6 @@ READ: dict[str, tuple[str, list[tuple[str, str]], tuple[str, ...]]] = {
     "ids.txt": ("1 - a\n2 - a > b\n3 - a > c\n4 - a > b > d\n", NUMBERED, ()),
     "slashes.txt": ("/a/b/d\n/a/c\n", [("a/b", "a"), ("a/b/d", "a/b"), ("a/c", "a")],
                     ("'/' joins",)),
-    "mesh.txt": ("Body;A01\nTorso;A01.923\nAbdomen;A01.923.047\n",
-                 [("Abdomen", "Torso"), ("Torso", "Body")], ()),
     "birds.csv": ("NO,RANK,BIRD_CODE,COMMON_NAME,ORDER1,FAMILY\n"
                   "1,s,dog,Dog,X,x1\n2,s,cat,Cat,X,x2\n3,s,oak,Oak,Y,y1\n4,s,ash,Ash,Y,y1\n",
                   [("X", "(root)"), ("Y", "(root)"), ("ash", "y1"), ("cat", "x2"), ("dog", "x1"),
