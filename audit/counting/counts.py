@@ -95,7 +95,7 @@ class Counts(Protocol):
 
     @property
     def node_sums(self) -> NodeSums:
-        """Nodes and labels by group."""
+        """Nodes by group."""
 
     @property
     def records(self) -> Records:
@@ -142,11 +142,9 @@ class PairCount:
 
     @property
     def node_sums(self) -> NodeSums:
-        """Nodes and labels, each instance being a group of its own."""
-        n, support = len(self.hierarchy), self.support.astype(np.float64)
-        labels = self.hierarchy.below @ self.direct_support.astype(np.float64)
-        squares = self.records.at("labels_squared", n)[:n].astype(np.float64)
-        return NodeSums(support, support, np.asarray(labels), squares)
+        """Nodes, each instance being a group of its own."""
+        support = self.support.astype(np.float64)
+        return NodeSums(support, support)
 
     def pair_records(self) -> PairRecords:
         """The counts of records from which pairs are judged, without groups."""

@@ -174,7 +174,7 @@ class Instances:
 
     @cached_property
     def node_sums(self) -> NodeSums:
-        """Nodes and labels by group."""
+        """Nodes by group."""
         return node_sums(self.aggregated, self.alike)
 
     @cached_property

@@ -174,8 +174,6 @@ class Measurements:
             pl.Series("support", self.support),
             pl.Series("group_sum", sums.carried),
             pl.Series("group_squares", sums.carried_squares),
-            pl.Series("label_sum", sums.labels),
-            pl.Series("label_squares", sums.label_squares),
             pl.Series("residual", [r.kind if r else None for r in kinds], pl.String),
             pl.Series("residual_rule", rules, pl.String),
         )

@@ -108,7 +108,6 @@ def test_every_node_stands_where_plain_python_finds_it_with_its_counts(world: Wo
     assert list(rows) == list(parents)
     for node, row in rows.items():
         branches = sorted(tops & carried(parents, {node}))
-        below = [len(own & plain.at_or_below(parents, node)) for own in direct]
         leaf = not places.children(parents, node)
         assert row["depth"] == places.depth(parents, node)
         assert row["height"] == places.height(parents, node)
@@ -116,7 +115,6 @@ def test_every_node_stands_where_plain_python_finds_it_with_its_counts(world: Wo
         assert (row["branches"], row["branch"]) == (branches, branches[0] if branches else None)
         assert (row["assignable"], row["support"]) == (leaf, supports[node])
         assert row["direct"] == sum(node in own for own in direct)
-        assert (row["label_sum"], row["label_squares"]) == (sum(below), sum(n * n for n in below))
         assert row["group_sum"] == row["group_squares"] == supports[node]
     assert set(result.edges.rows()) == {(c, p) for c, own in parents.items() for p in own}
     assert len(result.edges) == len(set(result.edges.rows()))
@@ -189,7 +187,7 @@ def test_other_names_and_another_order_permute_all_counts(world: World, random: 
             assert own[name] == pytest.approx(row[name], **TO_1E12)
     moved = {new[row["node"]]: row for row in before.nodes.to_dicts()}
     for row in after.nodes.to_dicts():
-        for name in ("depth", "height", "level", "direct", "support", "label_sum"):
+        for name in ("depth", "height", "level", "direct", "support"):
             assert row[name] == moved[row["node"]][name]
 
 
@@ -204,7 +202,7 @@ def test_an_unused_leaf_changes_no_count_of_another_node(world: World, data: st.
 
     for name in (*COUNTED, *SHARES, "expected_length", "p_value", "q_value", "found_rank"):
         assert column(found, name) == column(pairs_of(before), name)
-    numbers = ("node", "direct", "support", "group_sum", "label_sum", "label_squares")
+    numbers = ("node", "direct", "support", "group_sum", "group_squares")
     kept = after.nodes.filter(pl.col("node") != leaf)
     assert kept.select(numbers).equals(before.nodes.select(numbers))
 

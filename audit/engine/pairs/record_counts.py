@@ -30,13 +30,11 @@ Kind: TypeAlias = Literal[
     "uninformative",
     "below",
     "only_residual",
-    "labels_squared",
     "alone",
     "size",
     Margin,
 ]
-"""What is counted, and by which key; all but ``repeated_rows`` and ``labels_squared`` counts
-instances.
+"""What is counted, and by which key; all but ``repeated_rows`` counts instances.
 
 ``label``: carrying a label as written, by its number. ``length``: by number of different direct
 labels. ``rows``: with a label, by number of rows that have a node. ``repeated``: having a node in
@@ -46,8 +44,7 @@ refused row; ``all_refused``: of any reason. ``nested``: labelled with a node an
 ``node * n_nodes + ancestor``; ``nested_instances``: of any two. ``uninformative``: with labels, all
 of them at nodes that leave nearly everything open. ``below``: with a direct label strictly below a
 node; ``only_residual``: those of them all of whose labels below it are residual,
-by ``place in RESIDUAL_KINDS * n_nodes + node``. ``labels_squared``: the sum over
-instances of the squared number of labels at or below a node. ``alone``: with a single most specific
+by ``place in RESIDUAL_KINDS * n_nodes + node``. ``alone``: with a single most specific
 label, by node. ``size``: with two or more, by their number; the margins of these: as
 `audit.engine.pairs.margins.Margin` says, the parts being numbers of most specific labels. What has
 no further key has key 0.
@@ -178,9 +175,6 @@ def count_records(rows: RecordRows, mapped: Mapped) -> tuple[RecordCounts, Spars
         **count_nested(direct, nested, mapped.closure),
         **count_uninformative(direct, mapped.uninformative),
         **_below(sums),
-        "labels_squared": counts_by_place(
-            np.bincount(sums.indices, (sums.data // _LABEL) ** 2.0).astype(np.int64)
-        ),
         **_margins(specific, sums, mapped.branch_of),
     }
     values = (sums.data // _LABEL, sums.indices, sums.indptr)

@@ -157,14 +157,10 @@ class NodeSums:
     Args:
         carried: Sum of the shares of a group's labelled records that carry each node, (n_nodes,).
         carried_squares: Sum of the squares of these shares.
-        labels: Sum of the labels at or below the node per labelled record of a group.
-        label_squares: Sum of the squares of these.
     """
 
     carried: FloatArray
     carried_squares: FloatArray
-    labels: FloatArray
-    label_squares: FloatArray
 
 
 def node_sums(values: Sparse, alike: Alike | None) -> NodeSums:
@@ -178,15 +174,14 @@ def node_sums(values: Sparse, alike: Alike | None) -> NodeSums:
     group, size = (np.arange(n), np.ones(n)) if alike is None else (alike.group, alike.size)
     groups = csr_array((np.ones(n, values.dtype), (group, np.arange(n))), shape=(len(size), n))
     ones = csr_array((np.ones_like(values.data), values.indices, values.indptr), (n, n_nodes))
-    sums = np.zeros((2, 2, n_nodes))
+    sums, squares = np.zeros((2, n_nodes))
     for start in range(0, len(size), GROUPS_AT_ONCE):
         some = slice(start, start + GROUPS_AT_ONCE)
-        for (of_shares, of_squares), of in zip(sums, (ones, values), strict=True):
-            summed = csr_array(groups[some] @ of)
-            share = summed.data / np.repeat(size[some], np.diff(summed.indptr))
-            np.add.at(of_shares, summed.indices, share)
-            np.add.at(of_squares, summed.indices, share**2)
-    return NodeSums(*sums[0], *sums[1])
+        summed = csr_array(groups[some] @ ones)
+        share = summed.data / np.repeat(size[some], np.diff(summed.indptr))
+        np.add.at(sums, summed.indices, share)
+        np.add.at(squares, summed.indices, share**2)
+    return NodeSums(sums, squares)
 
 
 @dataclass(frozen=True, eq=False)
