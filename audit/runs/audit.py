@@ -72,7 +72,6 @@ def run_audit(
     protected_with: Sequence[AuditResult] = (),
     today: date | None = None,
     device: str | None = None,
-    anyway: bool = False,
     plugins: Iterable[str] = (),
     progress: Progress = logged,
 ) -> AuditResult:
@@ -92,7 +91,6 @@ def run_audit(
         protected_with: Earlier audits of the same data: no withheld count follows from both.
         today: The day that waivers expire by; None: `judging_date`.
         device: PyTorch device that counts pairs of scores; None: NumPy counts.
-        anyway: Whether to continue where no row, or the lesser part of them, is mapped.
         plugins: Installed packages whose checks and analyses are used besides.
         progress: Called with a step, how much of it is done, the total (None: unknown), the unit.
 
@@ -111,7 +109,7 @@ def run_audit(
     require_kind(predictions, Predictions, "audit.load_predictions(scores, dataset) makes them")
     analyses = (*analyses, *added_analyses())
     data = _placed(data, predictions, analyses)
-    refuse_wrong_hierarchy(data, sources, anyway=anyway)
+    refuse_wrong_hierarchy(data, sources)
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
     refuse_reference(data.hierarchy, policy, reference, *earlier)
     refuse_columns(policy, data, today)

@@ -127,8 +127,7 @@ def _read_predictions(
         format=settings.predictions_format,
         **{name: getattr(settings, name) for name in _OF_PREDICTIONS},
     )
-    if not settings.anyway:
-        refuse_wrong_classes(predictions, path)
+    refuse_wrong_classes(predictions, path)
     read = predictions.ledger.instances_read
     progress("reading predictions", read, read, "instances")
     return predictions

@@ -133,7 +133,6 @@ def _audit_instances(
         mended=None if log is None else mended_by(log, beside.releases, labels.sources),
         today=settings.today,
         device=settings.device,
-        anyway=settings.anyway,
         progress=progress,
     )
 
@@ -196,7 +195,6 @@ def _audit_counts(
         queried=queried,
         **beside.given,
         today=settings.today,
-        anyway=settings.anyway,
         progress=progress,
     )
     titles = (input_record("titles", source) for source in settings.titles)

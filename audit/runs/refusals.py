@@ -117,15 +117,12 @@ _OTHERWISE = {
 """What to do where rows are refused for another reason; empty: there is no row."""
 
 
-def refuse_wrong_hierarchy(
-    data: LabelDataset | PairCount, sources: Sequence[Path], *, anyway: bool = False
-) -> None:
+def refuse_wrong_hierarchy(data: LabelDataset | PairCount, sources: Sequence[Path]) -> None:
     """Raise InputError if no row is mapped, or more than half of those with a label are refused.
 
     Args:
         data: The labels, or their counts; rows without a label, or left out, are not counted.
         sources: The files that were counted, for the message.
-        anyway: Whether nothing is refused.
 
     Time grows with the number of different labels and of nodes.
     """
@@ -133,7 +130,7 @@ def refuse_wrong_hierarchy(
     judged = {reason: rows for reason, rows in told.items() if reason not in _NO_LABEL}
     refused = sum(judged.values())
     labelled = ledger.rows_mapped + refused
-    if anyway or (ledger.rows_mapped and refused <= MOSTLY * labelled):
+    if ledger.rows_mapped and refused <= MOSTLY * labelled:
         return
     most = max(judged or told, key=lambda reason: told[reason], default="")
     of_column = (pl.col("reason") == "other_version") & pl.col("table").is_null()
@@ -159,7 +156,7 @@ def refuse_wrong_hierarchy(
         if total
         else f"{counted(ledger.instances, 'instances')} without a label",
         where=next(iter(data.sources if isinstance(data, LabelDataset) else sources), ""),
-        hint=f"{guess}; --anyway continues all the same",
+        hint=guess,
     )
 
 
@@ -174,7 +171,7 @@ def refuse_wrong_classes(predictions: Predictions, path: Path) -> None:
         f"most classes must be nodes of the hierarchy {predictions.hierarchy.name}",
         found=f"{len(unknown):,} of {ledger.classes_read:,} are not: {first_cases(unknown)}",
         where=path,
-        hint=f"{guess}; --anyway continues all the same",
+        hint=guess,
     )
 
 

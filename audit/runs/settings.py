@@ -175,7 +175,6 @@ class Settings(HierarchyShape):
         ),
     ] = None
     dangling: DanglingEdges = None
-    anyway: Annotated[bool, Option("Continue even if most labels are not nodes.", INPUT)] = False
     classes: Annotated[Path | None, Option("Names of a matrix's columns, one per line.", INPUT)] = (
         None
     )

@@ -54,7 +54,7 @@ def audited(
     dataset = labelled(hierarchy, rows, groups=of)
     scores = {name: {node: 0.5} for name, node in zip(rows, answers, strict=False)}
     guessed = predicted(dataset, scores) if answers else None
-    return run_audit(dataset, LOW, predictions=guessed, anyway=True)
+    return run_audit(dataset, LOW, predictions=guessed)
 
 
 @pytest.mark.slow

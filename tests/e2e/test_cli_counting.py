@@ -17,8 +17,6 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from audit.explorer.run.opened_run import open_run
-from audit.explorer.run.other_runs import open_beside
 from audit.runs.verify import verify_run
 from fixtures.commands import audit, refused
 from fixtures.toy import EDGES
@@ -403,29 +401,3 @@ def test_spark_is_not_started_for_a_file_that_is_not_there(place: Path, out: Pat
 
     assert "a file, a folder or the name of a table is required" in message
     assert not out.parent.exists()
-
-
-@pytest.mark.slow
-def test_a_run_without_any_instance_holds_to_its_schema_and_stands_beside_others(
-    tmp_path: Path,
-) -> None:
-    write_toy(tmp_path)
-    (tmp_path / "none.csv").write_text("instance,label\n,dog\n,cow\n")
-    (tmp_path / "some.csv").write_text("instance,label\na,dog\nb,cow\n")
-    none = run(tmp_path / "none.csv", tmp_path / "none", "--memory", "1GB", "--anyway")
-    some = run(tmp_path / "some.csv", tmp_path / "some")
-
-    ledger = result_of(none)["ledger"]
-    assert (ledger["instances"], ledger["refused"]) == (0, {"bad_row": 2})
-    assert ledger["labels_per_instance"] == {"median": None, "p90": None}
-    assert "none (median)" in (none / "report.html").read_text("utf-8")
-    verdicts = {one.name: one.outcome for one in verify_run(none, recompute=True)}
-    assert (verdicts["tables"], verdicts["recomputation"]) == ("holds", "holds")
-
-    history = tmp_path / "history.json"
-    made = audit("history", none, some, "--out", history)
-    assert made.exit_code == 0, made.output
-    kept = json.loads(history.read_bytes())
-    assert [one["instances"] for one in kept["runs"]] == [0, 2]
-    first = open_run(none, "none")
-    assert open_beside(first, [none, some], ["none", "some"]).history["order"] == "time"

@@ -194,18 +194,6 @@ def test_against_itself_a_release_has_nothing_new(desk: Desk, tmp_path: Path) ->
     assert "reference" in [source["role"] for source in manifest["inputs"]]
 
 
-def test_what_is_new_fails(desk: Desk, tmp_path: Path) -> None:
-    labels = desk.folder / "labels.csv"
-    labels.write_text(labels.read_text() + "e,orc\nf,orc\ng,orc\n")
-    policy = desk.policy("ratchet = true\n")
-    options = ("--policy", policy, "--reference", desk.run, "--fail-on", "error")
-
-    assert desk.audited(*options, out=tmp_path / "second").exit_code in (0, 1)
-    labels.write_text(labels.read_text() + "h,orc\n" * 60)
-    options = (*options, "--overwrite", "--anyway")
-    assert desk.audited(*options, out=tmp_path / "second").exit_code == 1
-
-
 def test_a_judgement_may_take_a_reference_too(desk: Desk, tmp_path: Path) -> None:
     earlier = shutil.copytree(desk.run, tmp_path / "earlier")
     result = desk.judged("ratchet = true\n", "--reference", earlier, "--fail-on", "warning")

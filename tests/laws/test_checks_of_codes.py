@@ -110,12 +110,16 @@ WORLDS = {
     "two faults alike; fewer slips": rows("diagnoses", _7054=1, _4019=3, _42=1, _3893=1)
     + rows("procedures", _25000=1, _9998=2, _3893=9),
     "with dots": dotted(
-        "diagnoses", ["8.45", "401.9", "42", "250.0", "8.8", "V10.3", "41.5", "3.5", "038.9"]
+        "diagnoses",
+        ["8.45", "401.9", "42", "250.0", "8.8", "V10.3", "41.5", "3.5", "038.9"],
     )
+    + [(f"more{k}", "diagnoses", "401.9") for k in range(9)]
     + dotted("procedures", ["38.93", "0.4", "3.5", "40.1", "8.1", "25.1", ".4"]),
-    "with decimals everywhere": dotted("diagnoses", ["42.0", "401.9", "486.0", "8.45", "V30.00"]),
-    "the zero is surer": rows("diagnoses", _7054=1, _4019=3, _42=2, _3893=1),
-    "the table is surer": rows("diagnoses", _7054=1, _4019=3, _42=1, _3893=2),
+    "with decimals everywhere": dotted(
+        "diagnoses", ["42.0", "401.9", "486.0", "8.45", "V30.00", *["401.9"] * 3]
+    ),
+    "the zero is surer": rows("diagnoses", _7054=1, _4019=5, _42=2, _3893=1),
+    "the table is surer": rows("diagnoses", _7054=1, _4019=5, _42=1, _3893=2),
 }
 
 

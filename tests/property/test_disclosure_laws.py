@@ -50,7 +50,7 @@ def narrowed(
     )
     dataset = labelled(hierarchy, repeated(counted), persons=True)
     scores = None if seed is None else predicted(dataset, doubted(repeated(counted), seed))
-    result = run_audit(dataset, policy, predictions=scores, anyway=True)
+    result = run_audit(dataset, policy, predictions=scores)
     return list(attack(hierarchy, truth, result).broken(min_cell))
 
 
@@ -241,7 +241,6 @@ def test_counts_far_from_each_other_are_all_shown() -> None:
     shared = run_audit(
         labelled(BODIES["three siblings"], repeated(counted), persons=True),
         Policy(min_cell=5),
-        anyway=True,
     ).shared()
 
     assert {type(row["instances"]) for row in shared["overview"]["tree"]} == {int}

@@ -43,7 +43,7 @@ def audited(
     """What `run_audit` finds of the same data, by the names of `HierarchicalMetrics.compute`."""
     dataset = labelled(hierarchy, {str(i): own for i, own in enumerate(labels)})
     given = predicted(dataset, {str(i): own for i, own in enumerate(scores)}, **kind)
-    result = audit.run_audit(dataset, predictions=given, anyway=True)
+    result = audit.run_audit(dataset, predictions=given)
     return {
         named(m["name"], m["parameters"]): m["value"]
         for m in result.metric_rows

@@ -58,7 +58,7 @@ def test_the_size_of_a_scope_tells_no_support_that_is_withheld() -> None:
     labels = repeated([(40, ["a"]), (35, ["b"]), (5, ["c"])])
     dataset = labelled(world, labels, persons=True)
     model = predicted(dataset, {name: {given[0]: 1.0} for name, given in labels.items()})
-    shared = run_audit(dataset, Policy(min_cell=11), predictions=model, anyway=True).shared()
+    shared = run_audit(dataset, Policy(min_cell=11), predictions=model).shared()
 
     (left,) = [row for row in shared["overview"]["tree"] if row["node"] == "left"]
     sizes = {row["n"] for row in shared["metrics"] if row["scope"] == "left"}

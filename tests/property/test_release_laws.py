@@ -106,7 +106,7 @@ def audited(
     scores = {instance: dict.fromkeys(given, 1.0) for instance, given in labels.items()}
     right = predicted(dataset, scores, set_valued=True) if model else None
     policy = Policy(min_cell=min_cell, depth_loss=Threshold(value=0, reason="Any is reported."))
-    return run_audit(dataset, policy, reference=reference, predictions=right, anyway=True)
+    return run_audit(dataset, policy, reference=reference, predictions=right)
 
 
 def truth(counted: Counted, sets: Sequence[Labels]) -> dict[Labels, int]:

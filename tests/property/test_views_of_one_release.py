@@ -122,9 +122,9 @@ def test_views_protected_together_leave_each_small_cell_possible(
     data: st.DataObject, release: Release
 ) -> None:
     labels, policy = data_of(release), policies(release[2])
-    first = run_audit(labels, data.draw(policy), anyway=True)
-    second = run_audit(labels, data.draw(policy), protected_with=[first], anyway=True)
-    third = run_audit(labels, data.draw(policy), protected_with=[second], anyway=True)
+    first = run_audit(labels, data.draw(policy))
+    second = run_audit(labels, data.draw(policy), protected_with=[first])
+    third = run_audit(labels, data.draw(policy), protected_with=[second])
 
     assert narrowed(release, first, second, third) == set()
 
@@ -132,9 +132,9 @@ def test_views_protected_together_leave_each_small_cell_possible(
 @pytest.mark.parametrize("policy", [(MUCH, LITTLE), (LITTLE, MUCH)])
 def test_two_views_tell_how_often_two_children_meet(policy: tuple[Policy, Policy]) -> None:
     labels = data_of(TWO_CHILDREN)
-    first = run_audit(labels, policy[0], anyway=True)
-    alone = run_audit(labels, policy[1], anyway=True)
-    beside = run_audit(labels, policy[1], protected_with=[first], anyway=True)
+    first = run_audit(labels, policy[0])
+    alone = run_audit(labels, policy[1])
+    beside = run_audit(labels, policy[1], protected_with=[first])
 
     assert narrowed(TWO_CHILDREN, first, alone) != set()
     assert narrowed(TWO_CHILDREN, first, beside) == set()
@@ -142,8 +142,8 @@ def test_two_views_tell_how_often_two_children_meet(policy: tuple[Policy, Policy
 
 def test_the_same_view_again_withholds_no_more() -> None:
     labels = data_of(TWO_CHILDREN)
-    first = run_audit(labels, MUCH, anyway=True)
-    again = run_audit(labels, MUCH, protected_with=[first], anyway=True)
+    first = run_audit(labels, MUCH)
+    again = run_audit(labels, MUCH, protected_with=[first])
     before, told = first.view.tells(), again.view.tells()
 
     assert before.keys() == told.keys()

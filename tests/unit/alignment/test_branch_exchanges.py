@@ -100,7 +100,7 @@ def audited(
     dataset = labelled(WORLD, {f"i{n:04}": [label] for n, (label, _) in enumerate(each)})
     scores = {f"i{n:04}": {answer: 1.0} for n, (_, answer) in enumerate(each)}
     model = predicted(dataset, scores, single_label=one_answer)
-    return run_audit(dataset, Policy(min_cell=min_cell), predictions=model, anyway=True)
+    return run_audit(dataset, Policy(min_cell=min_cell), predictions=model)
 
 
 def lines_of(result: AuditResult) -> dict[tuple[str, str], dict[str, Any]]:

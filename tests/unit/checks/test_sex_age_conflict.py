@@ -211,7 +211,7 @@ def test_it_tells_exactly_the_instances_that_the_definition_names(
 
 def audited(person: Person, values: Mapping[str, Mapping[str, str]]) -> None:
     dataset = labelled(BODY, {"x": ["a"], "y": ["b"]}, strata=values)
-    run_audit(dataset, Policy(person=person, person_rules=(rule("a", sex="male"),)), anyway=True)
+    run_audit(dataset, Policy(person=person, person_rules=(rule("a", sex="male"),)))
 
 
 SEX = Person(sex="sex", female="F", male="M")
@@ -255,7 +255,7 @@ def audited_codes(codes: Mapping[str, Sequence[str]], people: Any) -> set[tuple[
     strata = {name: {i: told[n] for i, told in people.items()} for n, name in enumerate(names)}
     dataset = labelled(icd9cm(), codes, strata=strata)
     policy = built_in_policy("icd9cm").model_copy(update={"person": PERSON})
-    result = run_audit(dataset, policy, anyway=True)
+    result = run_audit(dataset, policy)
     data = measure(dataset, policy)
     (check,) = (one for one in result.checks if one.name == CHECK.name)
     assert CHECK.cases is not None

@@ -102,7 +102,7 @@ def test_nodes_below_one_another_cannot_exclude_each_other(nodes: tuple[str, str
     policy = Policy(exclusive=(Exclusive(nodes=nodes, reason=""),))
 
     with pytest.raises(PolicyError, match="exclusive: "):
-        run_audit(labelled(TYPES, {"a": ["one_a"]}), policy, anyway=True)
+        run_audit(labelled(TYPES, {"a": ["one_a"]}), policy)
 
 
 LABELS = ("one", "one_a", "one_b", "two", "two_a", "both", "none")

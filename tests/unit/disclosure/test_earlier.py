@@ -54,7 +54,7 @@ def audited(
     **policy: Any,
 ) -> AuditResult:
     dataset = labelled(hierarchy, repeated(counted), persons=True)
-    return run_audit(dataset, Policy(**policy), reference=reference, anyway=True)
+    return run_audit(dataset, Policy(**policy), reference=reference)
 
 
 def tree_of(result: AuditResult) -> dict[str, Any]:

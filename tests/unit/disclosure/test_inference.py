@@ -230,7 +230,7 @@ def test_a_program_sees_the_sets_next_to_a_cell_first() -> None:
 def test_those_who_carry_two_nodes_by_different_labels_can_be_all_with_two_labels() -> None:
     """Of 60 instances with 90 labels 30 have two at most; ``both`` alone is below both nodes."""
     sets = [(30, ["asthma", "attack"]), (20, ["both"]), (10, ["asthma"])]
-    result = run_audit(labelled(BODIES["diamond"], repeated(sets), persons=True), anyway=True)
+    result = run_audit(labelled(BODIES["diamond"], repeated(sets), persons=True))
     release = result.release
     cell = pair_cells(release, "heart", "lung")["instances"]
     form = ((1, cell),)

@@ -49,7 +49,7 @@ AT = "duplicate_label:all"
 
 
 def audited(*protected_with: AuditResult, **policy: Any) -> AuditResult:
-    result = run_audit(DATA, Policy(**policy), protected_with=protected_with, anyway=True)
+    result = run_audit(DATA, Policy(**policy), protected_with=protected_with)
     check = CheckResult(FOUND.check, "?", 140, "instances", (FOUND,))
     return replace(result, checks=(check,))
 
@@ -177,7 +177,7 @@ def test_a_run_that_read_the_data_otherwise_is_refused() -> None:
 
 def test_a_release_in_which_one_count_fell_does_not_hold_the_earlier_one() -> None:
     result = run_audit(
-        labelled(tree("a b < top"), repeated([(9, ["a"]), (5, ["b"])]), persons=True), anyway=True
+        labelled(tree("a b < top"), repeated([(9, ["a"]), (5, ["b"])]), persons=True)
     )
     release = result.release
     now = {carried(node): count for node, count in release.supports.items()}

@@ -115,7 +115,7 @@ def test_a_rule_that_names_an_unknown_node_is_refused() -> None:
     asks = rule("a", "nowhere", unless="nothing")
 
     with pytest.raises(PolicyError, match=r"'companions: nowhere', 'companions: nothing'"):
-        run_audit(labelled(BODY, {"x": ["a1"]}), Policy(companions=(asks,)), anyway=True)
+        run_audit(labelled(BODY, {"x": ["a1"]}), Policy(companions=(asks,)))
 
 
 def known(*rules: Companion | Expected) -> tuple[int, ...]:

@@ -96,7 +96,7 @@ def test_sums_of_exchanges_tell_no_few_of_them_beside_the_others() -> None:
         }
         data = labelled(world, labels, persons=True)
         model = predicted(data, answers, set_valued=True, single_label=False)
-        shared = run_audit(data, Policy(), predictions=model, anyway=True).shared()["overview"]
+        shared = run_audit(data, Policy(), predictions=model).shared()["overview"]
         of_branches = [row["observed"] for row in shared["branch_exchanges"]]
         return [*of_branches, *(row["exchanges"] for row in shared["exchanges"])]
 

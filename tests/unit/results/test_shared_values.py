@@ -60,7 +60,7 @@ def audited(
     labels = {name: list(one[2]) for name, one in zip(names, found, strict=True)}
     policy = Policy(min_cell=M, drift=drift, coding_columns=("site", "ward"))
     dataset = labelled(HIERARCHY, labels, strata=columns)
-    return run_audit(dataset, policy, reference=reference, anyway=True)
+    return run_audit(dataset, policy, reference=reference)
 
 
 def narrowed(found: list[Instance], view: dict[str, Any]) -> tuple[int, list[str]]:

@@ -24,9 +24,7 @@ LABELS = {"a": ["dog", "tool"], "b": ["cow", "elf"], "c": ["orc"], "d": ["tool",
 
 @pytest.fixture
 def result(toy_hierarchy: Hierarchy, tmp_path: Path) -> AuditResult:
-    return read_run(
-        write_run(run_audit(labelled(toy_hierarchy, LABELS), anyway=True), tmp_path / "run")
-    )
+    return read_run(write_run(run_audit(labelled(toy_hierarchy, LABELS)), tmp_path / "run"))
 
 
 def test_every_finding_is_listed_with_its_own_numbers_and_its_cases(result: AuditResult) -> None:
@@ -56,7 +54,7 @@ def test_a_counted_run_is_refused_with_what_to_do(toy_hierarchy: Hierarchy, tmp_
     from audit.counting.file import count_pairs
 
     (tmp_path / "rows.csv").write_text("instance,label\na,dog\nb,cow\n")
-    counted = run_audit(count_pairs(tmp_path / "rows.csv", toy_hierarchy), anyway=True)
+    counted = run_audit(count_pairs(tmp_path / "rows.csv", toy_hierarchy))
     run = write_run(counted, tmp_path / "run")
 
     assert counted.cases is None

@@ -41,7 +41,6 @@ def audited(place: int, *before: AuditResult, min_cell: int = 11) -> AuditResult
         Policy(min_cell=min_cell),
         reference=reference,
         earlier=[run for run in earlier if run],
-        anyway=True,
     )
 
 

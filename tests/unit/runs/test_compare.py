@@ -34,7 +34,7 @@ LEAVES = ("angina", "asthma", "attack", "burn", "cough", "other_lung", "rash")
 
 
 def audited(labels: Labels, hierarchy: Hierarchy | None = None, **options: Any) -> AuditResult:
-    return run_audit(labelled(hierarchy or tree(*BODY), labels, **options), anyway=True)
+    return run_audit(labelled(hierarchy or tree(*BODY), labels, **options))
 
 
 def drawn(n: int, seed: int, rates: Mapping[str, float], together: float = 0.0) -> Labels:
@@ -80,7 +80,6 @@ def test_a_comparison_and_the_view_of_a_run_tell_no_small_difference_together(se
                 | {f"x{n}": ["top"] for n in range(400)},
             ),
             Policy(min_cell=5),
-            anyway=True,
         )
         for times in (np.ones(12, int), random.integers(1, 6, 12))
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -52,16 +51,14 @@ GUESSES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GUESSES)
-def test_a_wrong_hierarchy_ends_with_a_guess_and_anyway_goes_on(folder: Path, name: str) -> None:
+def test_a_wrong_hierarchy_ends_with_a_guess(folder: Path, name: str) -> None:
     labels, told, hierarchy = GUESSES[name]
     refused = audited(folder, labels, hierarchy=hierarchy)
 
     assert refused.exit_code == 2
     assert told in refused.stderr
-    assert "--anyway continues" in refused.stderr
     assert f"of {len(labels)} rows refused" in refused.stderr
     assert not (folder / "run").exists()
-    assert audited(folder, labels, "--anyway", hierarchy=hierarchy).exit_code == 0
 
 
 def test_exactly_half_goes_on(folder: Path) -> None:
@@ -77,7 +74,6 @@ def test_a_count_in_batches_is_refused_alike(folder: Path) -> None:
 
     assert refused.exit_code == 2
     assert "2 of 3 rows refused" in refused.stderr
-    assert audited(folder, ["elf", "orc", "cow"], "--memory", "1GB", "--anyway").exit_code == 0
 
 
 def test_classes_that_are_mostly_unknown_are_refused_alike(folder: Path) -> None:
@@ -89,16 +85,6 @@ def test_classes_that_are_mostly_unknown_are_refused_alike(folder: Path) -> None
     assert refused.exit_code == 2
     assert "2 of 3 are not: 'O-x', 'hou.nd'" in refused.stderr
     assert "may be titles" in refused.stderr
-    assert audited(folder, ["dog", "cow"], *given, "--anyway").exit_code == 0
-
-
-def test_going_on_is_kept_so_that_the_audit_can_be_made_again(folder: Path) -> None:
-    assert audited(folder, ["elf", "orc", "cow"], "--anyway").exit_code == 0
-    manifest = json.loads((folder / "run" / "manifest.json").read_text("utf-8"))
-
-    assert manifest["settings"]["anyway"] is True
-    verified = CliRunner().invoke(app, ["verify", str(folder / "run"), "--recompute"])
-    assert verified.exit_code == 0, verified.output
 
 
 def test_a_list_that_is_none_of_the_classification_is_refused(folder: Path) -> None:

@@ -63,7 +63,7 @@ def stated(**given: Any) -> Policy:
 
 
 def audited(policy: Policy | None = None, **given: Any) -> AuditResult:
-    return run_audit(release(), policy or stated(), today=TODAY, **given, anyway=True)
+    return run_audit(release(), policy or stated(), today=TODAY, **given)
 
 
 FOUND = audited()
@@ -346,7 +346,7 @@ def test_a_finding_within_a_stricter_limit_is_dropped() -> None:
 
 def test_what_was_folded_stands_again_once_all_that_explained_it_fell() -> None:
     few = [(60, ["other_lung"]), (15, ["asthma"])]
-    found = run_audit(release(few), stated(), today=TODAY, anyway=True)
+    found = run_audit(release(few), stated(), today=TODAY)
     check = named(found, "residual_overuse")
     lower = next(f for f in check.findings if f.nodes == ("lung",))
     weaker = replace(lower, evidence={**lower.evidence, "low": Quantity(0.55)})
@@ -386,9 +386,7 @@ def test_a_stricter_share_leaves_the_findings_of_a_run_with_it(
     ]
     data = labelled(FOREST, repeated(counts) | {"empty": []})
     loose, strict = stated(residual_share=threshold(0.5)), stated(residual_share=threshold(limit))
-    before, wanted = (
-        run_audit(data, policy, today=TODAY, anyway=True) for policy in (loose, strict)
-    )
+    before, wanted = (run_audit(data, policy, today=TODAY) for policy in (loose, strict))
     again = rejudged(before, strict, today=TODAY)
 
     def q_values(result: AuditResult) -> dict[str, object]:
@@ -410,7 +408,7 @@ def test_a_share_that_only_its_family_makes_unsure_is_dropped() -> None:
         for i, of_both in enumerate(drawn)
         for kind, times in zip(("other", "specific"), of_both, strict=True)
     ]
-    found = run_audit(labelled(FOREST, repeated(counts)), stated(), today=TODAY, anyway=True)
+    found = run_audit(labelled(FOREST, repeated(counts)), stated(), today=TODAY)
     one = findings(found)["residual_overuse:p0"]
     low = one.evidence["low"].value
     assert isinstance(low, float)
@@ -481,7 +479,7 @@ def test_the_documentation_names_the_limits_that_may_become_stricter() -> None:
 
 
 def test_the_smallest_count_of_the_run_stays_unless_the_policy_says_another() -> None:
-    found = run_audit(release(), stated(min_cell=11), today=TODAY, anyway=True)
+    found = run_audit(release(), stated(min_cell=11), today=TODAY)
 
     assert rejudged(found, stated(), today=TODAY).policy["min_cell"] == 11
     assert rejudged(found, stated(min_cell=5), today=TODAY).policy["min_cell"] == 5
@@ -501,7 +499,7 @@ MORE = [*COUNTS, (30, ["saw", "attack"])]
 
 
 def against(reference: AuditResult, policy: Policy, counts: Any = tuple(COUNTS)) -> AuditResult:
-    return run_audit(release(counts), policy, reference=reference, today=TODAY, anyway=True)
+    return run_audit(release(counts), policy, reference=reference, today=TODAY)
 
 
 def test_what_the_reference_has_too_counts_as_a_note() -> None:
@@ -523,7 +521,7 @@ def test_without_the_ratchet_what_is_known_is_only_marked() -> None:
 
 def test_what_is_new_or_worse_counts_in_full() -> None:
     few = release([(60, ["asthma"]), (5, ["saw", "attack"])])
-    lenient = run_audit(few, stated(), today=TODAY, anyway=True)
+    lenient = run_audit(few, stated(), today=TODAY)
     result = against(lenient, stated(ratchet=True, severities={"cross_branch": "error"}), MORE)
     known = {id_ for id_, finding in findings(result).items() if finding.judgement.known}
 
@@ -558,7 +556,7 @@ def test_a_ratchet_needs_a_reference() -> None:
 
 
 def test_a_reference_of_another_hierarchy_is_refused(toy_hierarchy: Hierarchy) -> None:
-    other = run_audit(labelled(toy_hierarchy, {"a": ["cow"]}), today=TODAY, anyway=True)
+    other = run_audit(labelled(toy_hierarchy, {"a": ["cow"]}), today=TODAY)
 
     with pytest.raises(InputError, match="hierarchy drawn is required"):
         against(other, stated())

@@ -44,7 +44,7 @@ def folder(toy_hierarchy: Hierarchy, tmp_path_factory: pytest.TempPathFactory) -
     dataset: LabelDataset = labelled(toy_hierarchy, LABELS)
     predictions: Predictions = predicted(dataset, SCORES)
     place = tmp_path_factory.mktemp("explored")
-    run = write_run(run_audit(dataset, predictions=predictions, anyway=True), place / "run")
+    run = write_run(run_audit(dataset, predictions=predictions), place / "run")
     write_instances(run, dataset, predictions)
     reseal(run)
     return run

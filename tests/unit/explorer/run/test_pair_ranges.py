@@ -64,7 +64,7 @@ def written(
     dataset = labelled(hierarchy, {f"i{at}": sorted(own) for at, own in enumerate(labels)})
     scores = {f"i{at}": dict.fromkeys(sorted(own), 1.0) for at, own in enumerate(answers)}
     given = predicted(dataset, scores, set_valued=True) if any(answers) else None
-    return write_run(run_audit(dataset, predictions=given, anyway=True), out)
+    return write_run(run_audit(dataset, predictions=given), out)
 
 
 def seen_from(run: Path, table: str, node: str) -> list[dict[str, Any]]:
@@ -167,9 +167,7 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     labels = repeated(
         [(30, ["cow", "owl"]), (9, ["cow", "dog"]), (4, ["cat"]), (2, ["dog", "owl"])]
     )
-    return write_run(
-        run_audit(labelled(hierarchy, labels), anyway=True), tmp_path_factory.mktemp("zoo") / "run"
-    )
+    return write_run(run_audit(labelled(hierarchy, labels)), tmp_path_factory.mktemp("zoo") / "run")
 
 
 @given(st.lists(st.integers(0, 200_000), max_size=50))
