@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 LABELS = [
     *((f"r{n}", code) for n in range(40) for code in ("250.00", "401.9", "427.31")),
     *((f"r{n}", "250") for n in range(30)),
-    *(("r3", "4O1.9"), ("r4", "999.99.9")),
+    *(("r3", "4O1.93"), ("r4", "999.99.9")),
 ]
 
 
