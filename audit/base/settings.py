@@ -112,8 +112,6 @@ Engine: TypeAlias = Literal["memory", "stream", "spark"]
 """How to count: all in memory, in batches, or on Apache Spark."""
 Unlisted: TypeAlias = Literal["refuse", "hang"]
 """Treatment of labels that a hierarchy lacks: refuse them, or add them where their digits say."""
-Dangling: TypeAlias = Literal["refuse", "drop"]
-"""Treatment of edges with an end that is not a node: refuse the hierarchy, or leave them out."""
 Ids: TypeAlias = Literal["names", "paths"]
 """What nodes go by where a file has no ids: their names, or all names on the way to them."""
 Transform: TypeAlias = Literal["softmax", "sigmoid"]

@@ -94,7 +94,6 @@ def is_known(path: Path, head: bytes) -> bool:
 
 def _built(
     path: Path,
-    shape: Shape,
     edges: Iterable[EdgeRow],
     titles: Iterable[tuple[str, str]],
     forms: Mapping[str, str],
@@ -109,7 +108,7 @@ def _built(
     return hierarchy_of(
         path, [edge for edge in own if all(edge)],
         [(node, said.get(node) or None, None) for node in every],
-        coding=retired_ids(every, (), (), forms), dangling=shape.dangling, readings=readings,
+        coding=retired_ids(every, (), (), forms), readings=readings,
     )  # fmt: skip
 
 
@@ -160,7 +159,7 @@ def _read_ccs(path: Path, shape: Shape) -> Hierarchy:
         "a category may lie in several of them", len(codes),
         "--hierarchy-format levels --hierarchy-levels COL",
     )  # fmt: skip
-    return _built(path, shape, edges, titles, _forms(codes, code), [told] if both else [])
+    return _built(path, edges, titles, _forms(codes, code), [told] if both else [])
 
 
 def _read_ccsr(path: Path, shape: Shape) -> Hierarchy:
@@ -177,7 +176,7 @@ def _read_ccsr(path: Path, shape: Shape) -> Hierarchy:
                 edges += [(own, category), (category, above := domain or category[:3])]
                 titles += [(category, title), (above, _SYSTEMS.get(above, ""))]
     titles = [one for one in titles if one[0]]
-    return _built(path, shape, edges, titles, _forms(codes, code))
+    return _built(path, edges, titles, _forms(codes, code))
 
 
 def _read_phecode(path: Path, shape: Shape) -> Hierarchy:
@@ -208,7 +207,7 @@ def _read_phecode(path: Path, shape: Shape) -> Hierarchy:
             titles.append((code, text))
     if not titles:
         raise SchemaError("rows with a phecode are required", found="none")
-    return _built(path, shape, edges, titles, _forms(codes, icd))
+    return _built(path, edges, titles, _forms(codes, icd))
 
 
 def _above(phecode: str) -> list[str]:

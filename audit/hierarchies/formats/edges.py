@@ -58,7 +58,7 @@ def read(path: Path, shape: Shape) -> Hierarchy:
     to it from the top, it is the last on that way.
 
     A parent that is obsolete is dangling. One without a row of its own, where the rows say which
-    nodes have no parent, is a node, which is told; edges to it are dropped with the dangling ones.
+    nodes have no parent, is a node, which is told.
     """
     return of_table(path, tables.table_of(path, shape), shape)
 
@@ -85,10 +85,8 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     records = list(zip(table["child"], table["title"], _stated(table), strict=False))
     edges = table.filter(pl.col("parent") != "").select("child", "parent")
     lacking = _undeclared(table)
-    told = _told(lacking) if shape.dangling == "refuse" else []
-    missing = lacking if shape.dangling == "drop" else ()
-    edge_rows, readings = edges.iter_rows(), [*left_out, *readings, *synonyms, *told]
-    return hierarchy_of_records(path, edge_rows, records, shape, readings, {*missing})
+    readings = [*left_out, *readings, *synonyms, *_told(lacking)]
+    return hierarchy_of_records(path, edges.iter_rows(), records, shape, readings)
 
 
 FORMAT = HierarchyFormat(
@@ -287,7 +285,8 @@ def _undeclared(table: pl.DataFrame) -> list[str]:
 def _told(lacking: Sequence[str]) -> list[Reading]:
     said = "parents without a row of their own are nodes without a parent"
     evidence = f"nothing is above {first_cases(lacking)}"
-    return [Reading(said, evidence, len(lacking), "--dangling drop", "nodes")] if lacking else []
+    option = "leave them blank"
+    return [Reading(said, evidence, len(lacking), option, "nodes")] if lacking else []
 
 
 def _refuse_other_than_text(column: pl.Series, *, flag: bool = False) -> None:

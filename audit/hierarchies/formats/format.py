@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ import polars as pl
 from audit.base.errors import AuditError, SchemaError, first_cases
 from audit.base.files import SNIFFED_BYTES
 from audit.base.readings import Reading
-from audit.base.settings import WITH_POLICY, Dangling, Ids
+from audit.base.settings import WITH_POLICY, Ids
 from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
 from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY, Coding, Obsolete, retired_ids
 from audit.hierarchies.formats import names
@@ -40,7 +40,6 @@ class Shape:
 
     Args:
         relations: Edge types that count besides the format's own.
-        dangling: How dangling edges are treated.
         child: Column or key of a node's id; of a table without a header the number of the column.
         parent: Column or key of its parents.
         title: Column or key of its title.
@@ -52,7 +51,6 @@ class Shape:
     """
 
     relations: tuple[str, ...] = ()
-    dangling: Dangling = "refuse"
     child: str | None = None
     parent: str | None = None
     title: str | None = None
@@ -72,7 +70,7 @@ class HierarchyFormat:
         title: What it looks like, in one line.
         matches: Whether a file is of this format, from its path and its first bytes.
         read: Reads a file, in the shape that is stated.
-        takes: Fields of a `Shape` that say something of such files, besides ``dangling``.
+        takes: Fields of a `Shape` that say something of such files.
     """
 
     name: str
@@ -145,7 +143,6 @@ def hierarchy_of(
     nodes: Iterable[NodeRow],
     *,
     coding: Coding | None = None,
-    dangling: Dangling = "refuse",
     members: Ids | None = None,
     readings: Sequence[Reading] = (),
     related: Iterable[EdgeRow] = (),
@@ -170,10 +167,11 @@ def hierarchy_of(
         readings = [*readings, told]
     file = Path(path.name.removesuffix(".gz"))
     name = file.name if file.stem in WITH_POLICY else file.stem
-    built = Hierarchy.build(table, named, name=name, coding=coding, dangling=dangling)
-    dropped = replace(built.dropped, members=tuple(own if members == "names" else ()))
+    built = Hierarchy.build(table, named, name=name, coding=coding)
+    alike = tuple((one,) for one in own) if members == "names" else ()
     kept = tuple(sorted({pair for pair in related if pair[0] in built and pair[1] in built}))
-    return replace(built, dropped=dropped, readings=tuple(readings), related=kept)
+    faults = {"member_named_alike": alike} if alike else {}
+    return replace(built, faults=faults, readings=tuple(readings), related=kept)
 
 
 def _apart(
@@ -259,25 +257,23 @@ def hierarchy_of_records(
     records: Sequence[Record],
     shape: Shape,
     readings: Sequence[Reading],
-    missing: Collection[str] = (),
 ) -> Hierarchy:
     """Build the hierarchy of records, in which leaves are assignable, without what is obsolete.
 
-    A parent without a record is a node; one that is obsolete, or ``missing``, is dangling.
+    A parent without a record is a node; one that is obsolete is dangling.
     """
     obsolete = _obsolete(records)
     gone = {one.id for one in obsolete}
     titles = titles_of(((node, title) for node, title, _ in records if node not in gone))
     kept = [(child, parent) for child, parent in edges if child not in gone]
     for _, parent in kept:
-        if parent not in gone and parent not in missing:
+        if parent not in gone:
             titles.setdefault(parent, None)
     return hierarchy_of(
         path,
         kept,
         [(node, title or None, None) for node, title in titles.items()],
         coding=retired_ids(titles, obsolete),
-        dangling=shape.dangling,
         members=shape.ids or "names",
         readings=readings,
     )

@@ -146,7 +146,7 @@ def _is_audioset(path: Path, head: bytes) -> bool:
     return text.startswith("[") and '"child_ids"' in text
 
 
-def _read_audioset(path: Path, shape: Shape) -> Hierarchy:
+def _read_audioset(path: Path, _: Shape) -> Hierarchy:
     """Read ``id, name, child_ids, restrictions`` of each node; other keys are ignored.
 
     A node is assignable unless ``restrictions`` holds ``abstract``.
@@ -165,7 +165,6 @@ def _read_audioset(path: Path, shape: Shape) -> Hierarchy:
             (entry["id"], entry.get("name"), "abstract" not in _listed(entry, "restrictions"))
             for entry in entries
         ],
-        dangling=shape.dangling,
     )
 
 

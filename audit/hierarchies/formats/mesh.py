@@ -61,7 +61,7 @@ def _read_mesh(path: Path, shape: Shape) -> Hierarchy:
         path, [edge for edge in dict.fromkeys(edges) if all(edge)],
         [(node, title, True) for node, title in every.items()],
         coding=retired_ids(every, (), (), node_of) if by_id else None,
-        dangling=shape.dangling, readings=[told] if several and shape.ids is None else [],
+        readings=[told] if several and shape.ids is None else [],
     )  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def is_meddra(path: Path, head: bytes) -> bool:
     return bool(lines) and all(_MEDDRA.fullmatch(line) for line in lines if line)
 
 
-def _read_meddra(path: Path, shape: Shape) -> Hierarchy:
+def _read_meddra(path: Path, _: Shape) -> Hierarchy:
     """Read preferred terms below high-level terms, groups and system organ classes, all of a term
     that lies below several."""
     edges, titles = list[EdgeRow](), dict[str, str]()
@@ -139,7 +139,7 @@ def _read_meddra(path: Path, shape: Shape) -> Hierarchy:
         for node, title in zip(cells[:4], cells[4:8], strict=True):
             titles.setdefault(node, title)
     nodes = [(node, title, None) for node, title in titles.items()]
-    return hierarchy_of(path, [*dict.fromkeys(edges)], nodes, dangling=shape.dangling)
+    return hierarchy_of(path, [*dict.fromkeys(edges)], nodes)
 
 
 MEDDRA = HierarchyFormat(

@@ -213,7 +213,7 @@ def test_a_group_named_like_its_member_is_told_once(name: str, text: str, tmp_pa
     assert "--hierarchy-ids paths" in str(found.to_dict()["readings"])
     apart = load_hierarchy(path, ids="paths")
     assert apart.parents("anger > anger") == ("anger",)
-    assert apart.dropped.members == ()
+    assert apart.faults == {}
 
 
 def test_one_name_in_two_branches_is_two_nodes_or_told(tmp_path: Path) -> None:
@@ -373,9 +373,6 @@ def test_ids_that_became_decimals_are_those_numbers(
 def test_parents_without_a_row_are_told(rows: list[str], lacking: int, tmp_path: Path) -> None:
     path = written(tmp_path, "t.csv", "\n".join(["id,parent,title", *rows]) + "\n")
     told = load_hierarchy(path).readings
-    assert [(one.rows, one.option) for one in told] == [(lacking, "--dangling drop")] * (
+    assert [(one.rows, one.option) for one in told] == [(lacking, "leave them blank")] * (
         lacking > 0
     )
-    dropped = load_hierarchy(path, dangling="drop")
-    assert dropped.readings == ()
-    assert len(dropped.dropped.edges) == lacking
