@@ -88,7 +88,7 @@ def members_named_alike(hierarchy: Hierarchy) -> Iterator[LintFinding]:
             f"{counted(n, 'groups')} {'has' if n == 1 else 'have'} the name of a class in "
             f"{'it' if n == 1 else 'them'}: both were read as one node, and a label of that name "
             "may mean either.",
-            "Give the group another name; or keep both apart by --hierarchy-ids paths.",
+            "Give the group another name.",
             cases,
             "group and member",
             int((~hierarchy.leaf & stated(hierarchy)).sum()),

@@ -19,7 +19,7 @@ from audit.base.plain_copies import plain_copy
 from audit.base.plugins import added, opening
 from audit.base.reading import see
 from audit.base.remote import local
-from audit.base.settings import Ids, Unlisted
+from audit.base.settings import Unlisted
 from audit.hierarchies.formats import (
     adjacency,
     caml,
@@ -104,7 +104,6 @@ def load_hierarchy(
     parent: str | None = None,
     title: str | None = None,
     levels: tuple[str, ...] = (),
-    ids: Ids | None = None,
     language: str | None = None,
     vocabulary: str | None = None,
     instances: bool = False,
@@ -125,7 +124,7 @@ def load_hierarchy(
             ``hypernym`` or ``holonym``.
         unlisted: Treatment of labels that the hierarchy lacks; None: a hierarchy from a file
             refuses them, a built-in classification adds them where their digits place them.
-        child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``ids``, ``language``,
+        child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``language``,
             ``vocabulary`` and ``instances``.
         parents: In place of a source, the parent, or list of parents, of each name.
         children: In place of a source, the list of those below each name.
@@ -145,7 +144,7 @@ def load_hierarchy(
     """
     shape = Shape(
         relations=relations, child=child, parent=parent, title=title, levels=tuple(levels),
-        ids=ids, language=language, vocabulary=vocabulary, instances=instances,
+        language=language, vocabulary=vocabulary, instances=instances,
     )  # fmt: skip
     for role, given in (("parents", parents), ("children", children)):
         if given is not None:

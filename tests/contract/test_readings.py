@@ -28,6 +28,7 @@ from audit.entailment.reading import read_entailment
 from audit.entailment.settings import Entailing
 from audit.explanations.reading.reading import read_attributions
 from audit.hierarchies.applied_policy import policy_for, policy_readings
+from audit.hierarchies.formats.format import WITH_IDS
 from audit.policy.policy import Policy
 from audit.runs.make import audited
 from audit.runs.settings import Settings
@@ -633,14 +634,18 @@ TOLD = [
          "--hierarchy-child place --hierarchy-parent finding",
          of_hierarchy("h.csv", "finding,place\nb,a\nc,a\nd,b\n"),
          {"child": "place", "parent": "finding"}),
-    Told("hierarchies.formats.tree._several", "one node", "--hierarchy-ids paths",
-         of_hierarchy("h.json", '{"a": {"x": {}}, "b": {"x": {}}}'), {"ids": "paths"}),
-    Told("hierarchies.formats.format._apart", "one node", "--hierarchy-ids paths",
-         of_hierarchy("h.csv", ALIKE), {"ids": "paths"}),
-    Told("hierarchies.formats.format._apart", "of its own", "--hierarchy-ids names",
-         of_hierarchy("h.csv", ALIKE, ids="paths"), {"ids": "names"}),
-    Told("hierarchies.formats.format.hierarchy_of_paths", "several places",
-         "--hierarchy-ids paths", of_hierarchy("h.csv", PLACES), {"ids": "paths"}),
+    *(Told(f"hierarchies.formats.{place}", word, WITH_IDS,
+           of_either(lambda file: of_hierarchy(*file), (name, text), ("t.csv", table)),
+           {"otherwise": True})
+      for place, word, name, text, table in (
+          ("tree._several", "one node", "h.json", '{"a": {"x": {}}, "b": {"x": {}}}',
+           "child,parent,title\n1,a,x\n2,b,x\n"),
+          ("format.hierarchy_of_records", "one node", "h.csv", ALIKE,
+           "child,parent,title\n1,joy,joy\n2,joy,love\n3,anger,anger\n4,anger,annoyance\n"),
+          ("format.hierarchy_of_paths", "several places", "h.csv", PLACES,
+           "child,parent,title\n1,a,x\n2,a,other\n2,b,other\n"),
+          ("mesh._read_mesh", "one node", "m.txt", "Eye;A01\nEye;B02\n",
+           "child,parent,title\nA01,,Eye\nB02,,Eye\n"))),
     Told("data.label_formats.published._choose", "'NOT'", "--where 'negation=*'",
          of_labels({"db_object_id": ABCD, "negation": ["NOT", None, None, None],
                     "ontology_class_id": CLASSES}), {"where": ["negation=*"]}),
@@ -655,8 +660,6 @@ TOLD = [
     Told("data.sources.documents.label_studio", "cancelled", "set was_cancelled to false",
          of_either(lambda said: of_labels(("a.json", CANCELLED.replace("true", said))),
                    "true", "false"), {"otherwise": True}),
-    Told("hierarchies.formats.mesh._read_mesh", "one node", "--hierarchy-ids paths",
-         of_hierarchy("m.txt", "Eye;A01\nEye;B02\n"), {"ids": "paths"}),
     Told("hierarchies.formats.classifications._read_ccs", "multi-level",
          "--hierarchy-format levels --hierarchy-levels COL",
          of_hierarchy("h.csv", "ICD-10-CM CODE,CCS CATEGORY,MULTI CCS LVL 1\nA00,135,1\n"),

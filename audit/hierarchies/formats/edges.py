@@ -75,7 +75,7 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
         _refuse_other_than_text(frame[column])
     frame, columns, through = tables.through_numbers(frame, columns, shape)
     readings = [*readings, *through]
-    if whole := _below_ways(path, frame, columns, shape):
+    if whole := _below_ways(path, frame, columns):
         return whole
     _refuse_titles(path, frame, columns)
     frame, synonyms = _synonyms(path, frame, columns)
@@ -86,12 +86,12 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     edges = table.filter(pl.col("parent") != "").select("child", "parent")
     lacking = _undeclared(table)
     readings = [*left_out, *readings, *synonyms, *_told(lacking)]
-    return hierarchy_of_records(path, edges.iter_rows(), records, shape, readings)
+    return hierarchy_of_records(path, edges.iter_rows(), records, readings)
 
 
 FORMAT = HierarchyFormat(
     "edges", "a table with columns child, parent and optionally title, or named alike",
-    matches, read, frozenset({"child", "parent", "title", "ids", "relations"}),
+    matches, read, frozenset({"child", "parent", "title", "relations"}),
 )  # fmt: skip
 
 
@@ -146,9 +146,7 @@ def _refuse_titles(path: Path, frame: pl.DataFrame, columns: Mapping[str, str]) 
         )
 
 
-def _below_ways(
-    path: Path, frame: pl.DataFrame, columns: Mapping[str, str], shape: Shape
-) -> Hierarchy | None:
+def _below_ways(path: Path, frame: pl.DataFrame, columns: Mapping[str, str]) -> Hierarchy | None:
     """The hierarchy of a table whose parents are written as ways from the top, of no ids."""
     texts = {role: tables.text_of(frame, n).fill_null("") for role, n in columns.items()}
     sign = names.way_sign(texts["parent"]) if texts["parent"].str.contains("[;|>]").any() else None
@@ -168,7 +166,7 @@ def _below_ways(
         "half of its cells have it, and ways share their tops", len(frame),
         "--hierarchy-parent COL",
     )  # fmt: skip
-    return hierarchy_of_paths(path, places, shape.ids or "names", titles=titles, readings=[told])
+    return hierarchy_of_paths(path, places, by_name=True, titles=titles, readings=[told])
 
 
 _ACCEPTED = re.compile(

@@ -39,7 +39,7 @@ def holds_hierarchy(path: Path) -> bool:
     return _is_label_studio(path, head) or (pictures and b'"supercategory"' in read_bytes(path))
 
 
-def _read_species(path: Path, shape: Shape) -> Hierarchy:
+def _read_species(path: Path, _: Shape) -> Hierarchy:
     """Read the categories of iNaturalist below their ranks, from the kingdom to the genus."""
     held = read_json(path)
     listed = held.get("categories") if isinstance(held, Mapping) else None
@@ -51,7 +51,7 @@ def _read_species(path: Path, shape: Shape) -> Hierarchy:
         required = f"categories with a name and with {', '.join(RANKS)} are required"
         raise SchemaError(required, found="others" if listed else "none")
     rows = [((*(one[rank] for rank in RANKS if one[rank]), one["name"]), None) for one in listed]
-    return hierarchy_of_paths(path, rows, shape.ids or "names")
+    return hierarchy_of_paths(path, rows, by_name=True)
 
 
 def _is_open_images(path: Path, head: bytes) -> bool:
@@ -96,7 +96,7 @@ def _is_label_studio(path: Path, head: bytes) -> bool:
     return text.startswith("[") and '"annotations"' in text and '"result"' in text
 
 
-def _read_label_studio(path: Path, shape: Shape) -> Hierarchy:
+def _read_label_studio(path: Path, _: Shape) -> Hierarchy:
     """Read the taxonomies, choices and labels that annotations of an export have, as paths."""
     tasks = read_json(path)
     try:
@@ -112,7 +112,7 @@ def _read_label_studio(path: Path, shape: Shape) -> Hierarchy:
         raise SchemaError(required, found=str(tasks)[:60]) from None
     if not values:
         raise SchemaError("annotations with taxonomies, choices or labels are required")
-    return hierarchy_of_paths(path, [(value, None) for value in values], shape.ids or "paths")
+    return hierarchy_of_paths(path, [(value, None) for value in values])
 
 
 def values_of(result: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -127,7 +127,7 @@ def values_of(result: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 FORMATS = (
     HierarchyFormat(
         "inaturalist", "categories of iNaturalist: COCO with kingdom to genus", _is_species,
-        _read_species, frozenset({"ids"}),
+        _read_species,
     ),
     HierarchyFormat(
         "openimages", "Open Images: LabelName with Subcategory and Part", _is_open_images,
@@ -135,7 +135,7 @@ FORMATS = (
     ),
     HierarchyFormat(
         "labelstudio", "an export of Label Studio: the paths of its taxonomies", _is_label_studio,
-        _read_label_studio, frozenset({"ids"}),
+        _read_label_studio,
     ),
 )  # fmt: skip
 

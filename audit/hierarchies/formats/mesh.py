@@ -14,6 +14,7 @@ from audit.base.files import first_bytes, open_bytes, read_lines, read_text
 from audit.base.readings import Reading
 from audit.hierarchies.coding import retired_ids
 from audit.hierarchies.formats.format import (
+    WITH_IDS,
     EdgeRow,
     HierarchyFormat,
     Shape,
@@ -34,34 +35,27 @@ def is_mesh(path: Path, head: bytes) -> bool:
     return tree or text.startswith("*NEWRECORD") or "<DescriptorRecordSet" in text
 
 
-def _read_mesh(path: Path, shape: Shape) -> Hierarchy:
+def _read_mesh(path: Path, _: Shape) -> Hierarchy:
     """Read headings below those whose tree numbers theirs begin with.
 
-    With ``ids`` of ``names`` a heading is one node, with its id, or name where the file has none;
-    with ``paths`` its tree numbers are the nodes. A label may be either where they are one node.
+    A heading is one node, with its id, or name where the file has none; a label may also be one of
+    its tree numbers.
     """
     records = [*_RECORDS[_form(path)](path)]
     if not any(numbers for *_, numbers in records):
         raise SchemaError("headings with tree numbers are required", found="none", where=path)
     node_of = {number: id for id, _, numbers in records for number in numbers}
     several = sum(len(numbers) > 1 for *_, numbers in records)
-    by_id = shape.ids != "paths"
-    edges = [(n, n.rpartition(".")[0] if n.rpartition(".")[0] in node_of else "") for n in node_of]
-    titles = [(number, title) for _, title, numbers in records for number in numbers]
-    if by_id:
-        edges = [(node_of[low], node_of.get(up, "")) for low, up in edges]
-        titles = [(id, title) for id, title, _ in records]
-    one, other = ("are one node", "paths") if by_id else ("are several nodes", "names")
+    edges = [(node, node_of.get(n.rpartition(".")[0], "")) for n, node in node_of.items()]
     told = Reading(
-        f"headings at several places of the tree {one}", "they have several tree numbers",
-        several, f"--hierarchy-ids {other}", "headings",
+        "headings at several places of the tree are one node", "they have several tree numbers",
+        several, WITH_IDS, "headings",
     )  # fmt: skip
-    every = titles_of(titles)
+    every = titles_of((id, title) for id, title, _ in records)
     return hierarchy_of(
         path, [edge for edge in dict.fromkeys(edges) if all(edge)],
         [(node, title, True) for node, title in every.items()],
-        coding=retired_ids(every, (), (), node_of) if by_id else None,
-        readings=[told] if several and shape.ids is None else [],
+        coding=retired_ids(every, (), (), node_of), readings=[told] if several else [],
     )  # fmt: skip
 
 
@@ -114,7 +108,6 @@ MESH = HierarchyFormat(
     "MeSH: mtrees, ASCII records or XML of descriptors",
     is_mesh,
     _read_mesh,
-    frozenset({"ids"}),
 )
 
 _MEDDRA = re.compile(r"(?:\d{8}\$){4}(?:[^$]+\$){4}[^$]*\$.*")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -57,22 +56,18 @@ XML = '<?xml version="1.0"?><!DOCTYPE DescriptorRecordSet SYSTEM "d.dtd"><Descri
     + "</DescriptorRecordSet>"
 )
 AS_DAG = {("D2", "D1"), ("D3", "D1"), ("D3", "D4")}
-FILES: dict[str, tuple[str, str, dict[str, Any], set[tuple[str, str]]]] = {
-    "ccsr": ("h.csv", CCSR, {}, {("A0104", "MUS001"), ("MUS001", "MUS"), ("A0104", "INF003"),
+FILES: dict[str, tuple[str, str, set[tuple[str, str]]]] = {
+    "ccsr": ("h.csv", CCSR, {("A0104", "MUS001"), ("MUS001", "MUS"), ("A0104", "INF003"),
              ("INF003", "INF"), ("I10", "CIR007"), ("CIR007", "CIR")}),
-    "ccsr of procedures": ("h.csv", PRCCSR, {}, {("001607A", "CNS010"),
+    "ccsr of procedures": ("h.csv", PRCCSR, {("001607A", "CNS010"),
                            ("CNS010", "Central Nervous System Procedures")}),
-    "phecode": ("h.csv", PHECODES, {}, {
+    "phecode": ("h.csv", PHECODES, {
         ("250.11", "phecode 250.11"), ("phecode 250.11", "phecode 250.1"),
         ("phecode 250.1", "phecode 250"), ("250", "phecode 250"), ("251", "phecode 251.1")}),
-    "phecode alone": ("h.csv", DEFINED, {}, {("008.5", "008"), ("008", "infectious")}),
-    "mesh": ("mtrees.bin", TREE, {}, {("Torso", "Body"), ("Eye", "Body"), ("Eye", "Sense")}),
-    "mesh by number": ("mtrees.bin", TREE, {"ids": "paths"},
-                       {("A01.923", "A01"), ("A01.456", "A01"), ("A09.371", "A09")}),
-    "mesh ascii": ("d.bin", ASCII, {}, AS_DAG),
-    "mesh xml": ("desc.xml", XML, {}, AS_DAG),
-    "mesh xml paths": ("desc.xml", XML, {"ids": "paths"},
-                       {("A01.923", "A01"), ("A01.456", "A01"), ("A09.371", "A09")}),
+    "phecode alone": ("h.csv", DEFINED, {("008.5", "008"), ("008", "infectious")}),
+    "mesh": ("mtrees.bin", TREE, {("Torso", "Body"), ("Eye", "Body"), ("Eye", "Sense")}),
+    "mesh ascii": ("d.bin", ASCII, AS_DAG),
+    "mesh xml": ("desc.xml", XML, AS_DAG),
 }  # fmt: skip
 
 
@@ -83,12 +78,12 @@ def edges(hierarchy: Hierarchy) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("case", FILES)
 def test_each_layout_is_recognised_and_read_by_its_name(case: str, tmp_path: Path) -> None:
-    name, text, stated, expected = FILES[case]
+    name, text, expected = FILES[case]
     (tmp_path / name).write_text(text)
-    found = load_hierarchy(tmp_path / name, **stated)
+    found = load_hierarchy(tmp_path / name)
 
     assert edges(found) == expected
-    named = load_hierarchy(tmp_path / name, format=case.split()[0], **stated)
+    named = load_hierarchy(tmp_path / name, format=case.split()[0])
     assert named.sha256 == found.sha256
 
 
