@@ -112,10 +112,6 @@ Engine: TypeAlias = Literal["memory", "stream", "spark"]
 """How to count: all in memory, in batches, or on Apache Spark."""
 Unlisted: TypeAlias = Literal["refuse", "hang"]
 """Treatment of labels that a hierarchy lacks: refuse them, or add them where their digits say."""
-Dangling: TypeAlias = Literal["refuse", "drop"]
-"""Treatment of edges with an end that is not a node: refuse the hierarchy, or leave them out."""
-Ids: TypeAlias = Literal["names", "paths"]
-"""What nodes go by where a file has no ids: their names, or all names on the way to them."""
 Transform: TypeAlias = Literal["softmax", "sigmoid"]
 """Function that turns a model's outputs into scores: over all columns of a row, or elementwise."""
 Levels: TypeAlias = Literal["depth", "paper"]
@@ -150,10 +146,6 @@ class HierarchyShape(Stored):
         tuple[str, ...],
         _Column("Column of a level, from the top down; repeated for each."),
     ] = ()
-    hierarchy_ids: Annotated[
-        Ids | None,
-        _Shape("What nodes without ids go by: their names, or all names on the way to them."),
-    ] = None
     hierarchy_language: Annotated[
         str | None,
         _Shape("Language of titles, where a file has several.", flag="--language"),

@@ -15,7 +15,6 @@ from audit.concepts.settings import Testing
 from audit.entailment.settings import Entailing
 from audit.explanations.settings import Explaining
 from audit.runs.settings import (
-    DanglingEdges,
     FormatName,
     InstanceColumn,
     LabelColumn,
@@ -51,7 +50,6 @@ class GivenLabels(HierarchyShape):
     hierarchy: Annotated[
         str | None, Option("Hierarchy of the labels; without one, all are below one root.", FIRST)
     ] = None
-    dangling: DanglingEdges = None
     labels: Annotated[Path | None, Option("Dataset of the labels, audited too.", FIRST)] = None
     format: FormatName = None
     id: InstanceColumn = None
@@ -79,7 +77,6 @@ class GivenLabels(HierarchyShape):
             "dataset": str(self.labels or file),
             "hierarchy": self.hierarchy or FLAT,
             "format": self.format if self.labels else alone,
-            "dangling": self.dangling,
             **shape,
         }
 

@@ -10,7 +10,7 @@ import typer
 from audit.base.settings import Argument, HierarchyShape
 from audit.cli.options import FailOn, JUnitFile, PrintJson, Quiet, Severity
 from audit.cli.output import print_json, print_shown, shown_progress
-from audit.runs.settings import DanglingEdges, Relations, TitleFiles
+from audit.runs.settings import Relations, TitleFiles
 
 _FAILING: Mapping[Severity, tuple[str, ...]] = {
     "never": (),
@@ -26,7 +26,6 @@ def lint(
     shape: HierarchyShape = HierarchyShape(),  # noqa: B008 - frozen
     titles: TitleFiles = (),
     relations: Relations = (),
-    dangling: DanglingEdges = None,
     fail_on: FailOn = "never",
     as_json: PrintJson = False,
     quiet: Quiet = False,
@@ -43,7 +42,6 @@ def lint(
             hierarchy,
             relations=relations,
             titles=titles,
-            dangling=dangling or "refuse",
             **shape.shape(),
         )
     if as_json:

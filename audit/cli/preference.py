@@ -10,7 +10,7 @@ from audit.base.errors import InputError
 from audit.base.settings import Argument, Option
 from audit.cli.options import NewRun, PrintJson, WritePdf
 from audit.cli.output import print_json, print_shown, shown_progress
-from audit.runs.settings import DanglingEdges, MinCell, Settings, Title
+from audit.runs.settings import MinCell, Settings, Title
 
 
 def preference(
@@ -22,7 +22,6 @@ def preference(
     relation: Annotated[
         str | None, Option("hypernym or holonym; by default as the questions' predicate says.")
     ] = None,
-    dangling: DanglingEdges = None,
     senses: Annotated[
         Path | None, Option("JSON file that names the node of each specific answer.")
     ] = None,
@@ -41,7 +40,6 @@ def preference(
     """Measure which answers a language model prefers: specific or general, correct or related."""
     how: dict[str, Any] = {
         "relation": relation,
-        "dangling": dangling or "refuse",
         "senses": senses,
         "released": released,
         "k": k,

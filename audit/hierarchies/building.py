@@ -1,11 +1,10 @@
-"""The tables of edges and nodes from which a hierarchy is built: ids, dangling edges, cycles."""
+"""The tables of edges and nodes from which a hierarchy is built: ids, ends of edges, cycles."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,42 +16,6 @@ from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.paths import shortest_cycle
 from audit.base.plurals import counted
 from audit.base.readings import Reading
-from audit.base.settings import Dangling
-
-
-@dataclass(frozen=True, slots=True)
-class DroppedEdges:
-    """The edges that a hierarchy was built without, since they dangle or lead nowhere.
-
-    Args:
-        edges: ``child, parent`` of each, once, in the order of the file.
-        tops: Nodes that have no parent without these edges, in the same order.
-        members: Nodes that the file puts below themselves, since a group is named like its member.
-    """
-
-    edges: tuple[tuple[str, str], ...] = ()
-    tops: tuple[str, ...] = ()
-    members: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, int]:
-        """Numbers of edges and of nodes that lost all parents; empty if nothing was dropped."""
-        return {"edges": len(self.edges), "tops": len(self.tops)} if self.edges else {}
-
-
-def dropped_sentence(edges: int, tops: int) -> str:
-    """What was dropped, as a sentence.
-
-    >>> dropped_sentence(2, 1)
-    '2 dangling edges of the hierarchy were dropped; 1 node lost all its parents and is a top now.'
-    >>> dropped_sentence(1, 0)
-    '1 dangling edge of the hierarchy was dropped; no node lost all its parents.'
-    """
-    lost = "no node lost all its parents"
-    if tops:
-        now = "its parents and is a top" if tops == 1 else "their parents and are tops"
-        lost = f"{counted(tops, 'nodes')} lost all {now} now"
-    were = "was" if edges == 1 else "were"
-    return f"{counted(edges, 'dangling edges')} of the hierarchy {were} dropped; {lost}."
 
 
 class DanglingError(HierarchyError):
@@ -66,22 +29,16 @@ class DanglingError(HierarchyError):
             found=f"{counted(len(edges), 'edges')} that {have} an end that is not a node: "
             f"{first_cases(f'{child} -> {parent}' for child, parent in edges)}",
             hint="each arrow points from child to parent, and an obsolete node does not count as "
-            "one; add what is missing, or have such edges dropped and counted by --dangling drop",
+            "one; add what is missing, or remove the edges",
         )
 
 
-def without_dangling(
-    edges: pl.DataFrame, nodes: pl.Series, dangling: Dangling
-) -> tuple[pl.DataFrame, DroppedEdges]:
-    """The edges between nodes in their order, and what was dropped; others may be refused."""
+def refuse_dangling(edges: pl.DataFrame, nodes: pl.Series) -> None:
+    """Raise a `DanglingError` on edges of which an end is not among the nodes."""
     between = pl.all_horizontal(pl.col("child", "parent").is_in(nodes.implode()))
-    kept, others = edges.filter(between), edges.filter(~between).unique(maintain_order=True)
-    rows = tuple((str(child), str(parent)) for child, parent in others.iter_rows())
-    if rows and dangling == "refuse":
-        raise DanglingError(rows)
-    alone = pl.col("child").is_in(nodes.implode()) & ~pl.col("child").is_in(kept["child"].implode())
-    tops = others.filter(alone)["child"].unique(maintain_order=True)
-    return kept, DroppedEdges(rows, tuple(tops))
+    others = edges.filter(~between).unique(maintain_order=True)
+    if len(others):
+        raise DanglingError(tuple(others.iter_rows()))
 
 
 EDGE_SCHEMA = {"child": pl.String, "parent": pl.String}
@@ -165,7 +122,6 @@ class CyclicError(HierarchyError):
         cycle: Ids along a shortest cycle, child -> parent -> ... -> child.
         edges: Columns ``child, parent``, each edge once.
         nodes: Columns ``node, title, assignable``.
-        dropped: The dangling edges that are not among ``edges``.
     """
 
     def __init__(
@@ -175,9 +131,8 @@ class CyclicError(HierarchyError):
         name: str,
         edges: pl.DataFrame,
         nodes: pl.DataFrame,
-        dropped: DroppedEdges,
     ) -> None:
-        self.name, self.edges, self.nodes, self.dropped = name, edges, nodes, dropped
+        self.name, self.edges, self.nodes = name, edges, nodes
         super().__init__(
             "a hierarchy has no cycles",
             found=arrows(cycle),
@@ -196,13 +151,11 @@ def arrows(cycle: Sequence[str]) -> str:
     return " -> ".join(cycle[:SHOWN]) + more
 
 
-def refuse_cycle(
-    matrix: Sparse, name: str, edges: pl.DataFrame, nodes: pl.DataFrame, dropped: DroppedEdges
-) -> None:
+def refuse_cycle(matrix: Sparse, name: str, edges: pl.DataFrame, nodes: pl.DataFrame) -> None:
     """Raise a `CyclicError` that names a shortest cycle of edges between nodes, if there is one."""
     if len(dag.topological_order(matrix)) < matrix.shape[0]:
         cycle = [nodes["node"][index] for index in shortest_cycle(matrix)]
-        raise CyclicError(cycle, name=name, edges=edges, nodes=nodes, dropped=dropped)
+        raise CyclicError(cycle, name=name, edges=edges, nodes=nodes)
 
 
 def rooted(nodes: pl.DataFrame, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -1,9 +1,9 @@
-"""Faults of the edges of a hierarchy: cycles, dangling and redundant ones, lone children."""
+"""Faults of the edges of a hierarchy: cycles, redundant ones, lone children."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,14 +18,13 @@ from audit.base.paths import (
     strong_components,
 )
 from audit.base.plurals import counted
-from audit.hierarchies.building import EDGE_SCHEMA, CyclicError, arrows, dropped_sentence
+from audit.hierarchies.building import EDGE_SCHEMA, CyclicError, arrows
 from audit.hierarchies.hierarchy import Hierarchy
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
 LINTS: dict[str, str] = {
     "cycle": "Are any nodes below themselves?",
-    "dangling_edge": "Did edges lead to ids that are not nodes, so that they were dropped?",
     "member_named_alike": "Has a group the name of a class in it?",
     "redundant_edge": "Is a node also below one of its parents through another parent?",
     "top_below": "Is a top concept below another one?",
@@ -78,36 +77,19 @@ class LintFinding:
         }
 
 
-def dangling_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
-    """Edges that the hierarchy was built without, since an end of each is not a node."""
-    dropped = hierarchy.dropped
-    if dropped.edges:
-        yield LintFinding(
-            "dangling_edge",
-            "warning",
-            dropped_sentence(**dropped.to_dict()),
-            "Add the ids that are missing as nodes, let the edge lead to the successor of an "
-            "obsolete one, or remove the edge.",
-            dropped.edges,
-            "child, parent",
-            hierarchy.edges.nnz + len(dropped.edges),
-            "edges",
-        )
-
-
 def members_named_alike(hierarchy: Hierarchy) -> Iterator[LintFinding]:
     """Groups that the file names like a member of theirs: both are one node."""
-    members = hierarchy.dropped.members
-    if members:
-        n = len(members)
+    cases = hierarchy.faults.get("member_named_alike", ())
+    if cases:
+        n = len(cases)
         yield LintFinding(
             "member_named_alike",
             "note",
             f"{counted(n, 'groups')} {'has' if n == 1 else 'have'} the name of a class in "
             f"{'it' if n == 1 else 'them'}: both were read as one node, and a label of that name "
             "may mean either.",
-            "Give the group another name; or keep both apart by --hierarchy-ids paths.",
-            tuple((member,) for member in members),
+            "Give the group another name.",
+            cases,
             "group and member",
             int((~hierarchy.leaf & stated(hierarchy)).sum()),
             "nodes with children",
@@ -302,9 +284,8 @@ def _condensed(error: CyclicError, component: IntArray) -> Hierarchy:
     merged = nodes.group_by("first").agg(
         pl.col("title").first(), pl.col("assignable").any(ignore_nulls=False)
     )
-    built = Hierarchy.build(
+    return Hierarchy.build(
         edges.filter(pl.col("child") != pl.col("parent")).unique(),
         merged.rename({"first": "node"}),
         name=error.name,
     )
-    return replace(built, dropped=error.dropped)

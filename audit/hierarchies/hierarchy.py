@@ -18,18 +18,17 @@ from audit.base.errors import SchemaError
 from audit.base.limits import ANCESTORS
 from audit.base.plurals import counted, title_and_code
 from audit.base.readings import Reading
-from audit.base.settings import Dangling, Unlisted
+from audit.base.settings import Unlisted
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
     NODE_SCHEMA,
-    DroppedEdges,
     declared_nodes,
     end_indices,
     graph_digest,
     graph_tables,
     refuse_cycle,
+    refuse_dangling,
     rooted,
-    without_dangling,
 )
 from audit.hierarchies.coding import Coding, Companions, Exclusions, Integrity, Placement
 from audit.hierarchies.label_words import FOUND, Words
@@ -69,8 +68,6 @@ class Hierarchy:
     """Rules that turn labels as written into ids; None: labels are ids."""
     repeated_edges: int = 0
     """Number of edges that the source states more than once; each counts once."""
-    dropped: DroppedEdges = field(default_factory=DroppedEdges)
-    """Edges of the source with an end that is not a node, if they were dropped on request."""
     complete_tables: frozenset[str] = frozenset()
     """Names of the code sets whose valid codes are all nodes."""
     exclusions: Exclusions | None = None
@@ -104,7 +101,6 @@ class Hierarchy:
         labelled_ancestors: Literal["fault", "allowed"] = "allowed",
         coding: Coding | None = None,
         complete_tables: frozenset[str] = frozenset(),
-        dangling: Dangling = "refuse",
     ) -> Hierarchy:
         """Build a hierarchy from edges and, where the format declares them, nodes.
 
@@ -117,23 +113,22 @@ class Hierarchy:
             labelled_ancestors: Whether a label beside its own ancestor is a fault.
             coding: Rules for labels as written.
             complete_tables: Names of the code sets whose valid codes are all nodes.
-            dangling: Treatment of dangling edges.
 
         Raises:
             HierarchyError: On a cycle (a shortest one is shown), or no node.
-            DanglingError: On a dangling edge that is not to be dropped.
+            DanglingError: On a dangling edge.
             SchemaError: On an empty id, or a node declared twice.
 
         Several tops are put under one synthetic root; a single top is the root.
         """
         edges = edges.select("child", "parent")
         declared = declared_nodes(edges, nodes)
-        edges, dropped = without_dangling(edges, declared["node"], dangling)
+        refuse_dangling(edges, declared["node"])
         declared, unique = rooted(declared, edges.unique())
         ids = declared["node"].to_list()
         child, parent = end_indices(unique, ids)
         matrix = dag.edge_matrix(child, parent, len(ids))
-        refuse_cycle(matrix, name, unique, declared, dropped)
+        refuse_cycle(matrix, name, unique, declared)
         leaf = np.bincount(parent, minlength=len(ids)) == 0
         return cls(
             name=name,
@@ -147,7 +142,6 @@ class Hierarchy:
             labelled_ancestors=labelled_ancestors,
             coding=coding,
             repeated_edges=len(edges) - edges.n_unique(),
-            dropped=dropped,
             complete_tables=complete_tables,
         )
 

@@ -16,7 +16,6 @@ from audit.hierarchies.building import CyclicError
 from audit.hierarchies.catch_alls import CatchAlls
 from audit.hierarchies.edge_faults import (
     LintFinding,
-    dangling_edges,
     lone_children,
     lone_pairs,
     members_named_alike,
@@ -187,7 +186,6 @@ def _cases(hierarchy: Hierarchy, groups: pl.DataFrame) -> tuple[tuple[str, ...],
 
 
 RULES = (
-    dangling_edges,
     members_named_alike,
     redundant_edges,
     tops_below_others,
@@ -239,7 +237,7 @@ def lint(
     Args:
         source: As in `load_hierarchy`.
         titles: Dictionaries of titles, as in `read_own_titles`.
-        stated: Arguments of `load_hierarchy`; a finding reports the edges that are dropped.
+        stated: Arguments of `load_hierarchy`.
 
     Raises:
         InputError: As in `load_hierarchy`, cycles excepted, and in `read_own_titles`.

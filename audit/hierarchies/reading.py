@@ -19,7 +19,7 @@ from audit.base.plain_copies import plain_copy
 from audit.base.plugins import added, opening
 from audit.base.reading import see
 from audit.base.remote import local
-from audit.base.settings import Dangling, Ids, Unlisted
+from audit.base.settings import Unlisted
 from audit.hierarchies.formats import (
     adjacency,
     audioset,
@@ -95,12 +95,10 @@ def load_hierarchy(
     format: str | None = None,
     relations: tuple[str, ...] = (),
     unlisted: Unlisted | None = None,
-    dangling: Dangling | None = None,
     child: str | None = None,
     parent: str | None = None,
     title: str | None = None,
     levels: tuple[str, ...] = (),
-    ids: Ids | None = None,
     language: str | None = None,
     vocabulary: str | None = None,
     instances: bool = False,
@@ -121,9 +119,7 @@ def load_hierarchy(
             ``hypernym`` or ``holonym``.
         unlisted: Treatment of labels that the hierarchy lacks; None: a hierarchy from a file
             refuses them, a built-in classification adds them where their digits place them.
-        dangling: Treatment of edges with an end that is not a node; None: they are refused. Those
-            that are dropped are kept as `Hierarchy.dropped`.
-        child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``ids``, ``language``,
+        child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``language``,
             ``vocabulary`` and ``instances``.
         parents: In place of a source, the parent, or list of parents, of each name.
         children: In place of a source, the list of those below each name.
@@ -132,7 +128,7 @@ def load_hierarchy(
 
     Raises:
         FormatError: If not exactly one format matches the file.
-        HierarchyError: On a cycle, or a dangling edge that is not to be dropped.
+        HierarchyError: On a cycle, or an edge with an end that is not a node.
         InputError: If the file cannot be read, or what it means must be stated.
 
     >>> import audit
@@ -142,9 +138,8 @@ def load_hierarchy(
     ('401',)
     """
     shape = Shape(
-        relations=relations, dangling=dangling or "refuse", child=child, parent=parent,
-        title=title, levels=tuple(levels), ids=ids, language=language,
-        vocabulary=vocabulary, instances=instances,
+        relations=relations, child=child, parent=parent, title=title, levels=tuple(levels),
+        language=language, vocabulary=vocabulary, instances=instances,
     )  # fmt: skip
     for role, given in (("parents", parents), ("children", children)):
         if given is not None:
@@ -295,7 +290,7 @@ def _of_file(hierarchy: Hierarchy, unlisted: Unlisted) -> Hierarchy:
 
 def _refuse_useless(shape: Shape, takes: Iterable[str], name: str) -> None:
     """Refuse what is stated of a file whose format it says nothing of."""
-    stated = {field for field, value in vars(shape).items() if value and field not in _OF_ALL}
+    stated = {field for field, value in vars(shape).items() if value and field != "instances"}
     if useless := sorted(stated - set(takes)):
         flags = [_FLAGS.get(field, f"--hierarchy-{field}") for field in useless]
         takers = [one.name for one in (*hierarchy_formats(), *FOLDERS) if set(useless) <= one.takes]
@@ -306,8 +301,6 @@ def _refuse_useless(shape: Shape, takes: Iterable[str], name: str) -> None:
         )
 
 
-_OF_ALL = "dangling", "instances"
-"""What may be said of every hierarchy."""
 _FLAGS = {"relations": "--relations", "language": "--language", "vocabulary": "--vocabulary"}
 
 

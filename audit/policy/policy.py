@@ -92,8 +92,6 @@ class Policy(Frozen):
             several.
         unlisted_codes: Whether labels that the hierarchy lacks are refused, or hung where their
             digits place them; None: a file refuses them, a built-in classification hangs them.
-        dangling_edges: Whether edges of the hierarchy with an end that is not a node are refused,
-            or dropped and counted; None: they are refused.
         unmatched_instances: Whether instances with a prediction and no labels, or with labels and
             no prediction, are refused, or counted and left out.
         error_share: Share of the rows, or instances, looked at from which an error counts as an
@@ -182,7 +180,6 @@ class Policy(Frozen):
         value=0.5, reason="From one half, a calibrated model holds a node for likelier than not."
     )
     unlisted_codes: Literal["refuse", "hang"] | None = None
-    dangling_edges: Literal["refuse", "drop"] | None = None
     unmatched_instances: Literal["refuse", "count"] = "count"
     error_share: Threshold = Threshold(
         value=0.001, reason="One stray row in a large release is no reason to stop it."

@@ -361,7 +361,7 @@ def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str
 
 
 def _ledger(measured: Measurements, origin: _Origin) -> dict[str, Any]:
-    ledger, dropped = measured.ledger, measured.hierarchy.dropped.to_dict()
+    ledger = measured.ledger
     per_instance = pl.Series(origin.labels_per_instance)
     return {
         "rows_read": ledger.rows_read,
@@ -375,4 +375,4 @@ def _ledger(measured: Measurements, origin: _Origin) -> dict[str, Any]:
             "median": per_instance.median(),
             "p90": per_instance.quantile(0.9, "nearest"),
         },
-    } | ({"dropped_edges": dropped} if dropped else {})
+    }

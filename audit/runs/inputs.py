@@ -144,14 +144,13 @@ def _refuse_unused_classes(settings: Settings, read: Sequence[Path]) -> None:
 
 
 def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
-    """Read the hierarchy, configured for labels that it lacks, code sets and dangling edges."""
+    """Read the hierarchy, configured for labels that it lacks and code sets."""
     unlisted = settings.unlisted or (policy.unlisted_codes if policy else None)
     beside = beside_data(settings.hierarchy, settings.dataset, settings.vocabulary)
     hierarchy = load_hierarchy(
         settings.hierarchy,
         relations=settings.relations,
         unlisted=unlisted,
-        dangling=settings.dangling or (policy.dangling_edges if policy else None),
         **(settings.shape() | beside),
     )
     words = Words(settings.missing, settings.strip, vocabulary=settings.vocabulary)

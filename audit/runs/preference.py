@@ -12,7 +12,7 @@ import polars as pl
 from audit.alignment.preference import PreferenceResult, run_preference
 from audit.alignment.preference.run import METRICS, OUTCOMES
 from audit.base.progress import Progress
-from audit.base.settings import Dangling, Stored
+from audit.base.settings import Stored
 from audit.checks.analysis import FileAnalysis
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
@@ -39,7 +39,6 @@ class Preferring(Stored):
         questions: Questions in the S-TEST layout.
         words: WordNet folder, or a hierarchy file with words as titles.
         relation: The relation that edges represent.
-        dangling: Treatment of edges with an end that is not a node.
         senses: File of the node of each specific answer.
         released: Whether to follow the paper's released code.
         k: Accuracy is measured among the k highest tokens.
@@ -49,7 +48,6 @@ class Preferring(Stored):
     questions: Path
     words: Path
     relation: str | None = None
-    dangling: Dangling = "refuse"
     senses: Path | None = None
     released: bool = False
     k: int = 10
@@ -70,7 +68,7 @@ class Preference(FileAnalysis[PreferenceResult]):
     def read(cls, settings: Preferring, progress: Progress) -> Self:
         """Read questions and scores, and measure."""
         progress("comparing")
-        stated = {"relation", "dangling", "senses", "released", "k"}
+        stated = {"relation", "senses", "released", "k"}
         result = run_preference(
             settings.scores,
             settings.questions,
@@ -96,7 +94,7 @@ class Preference(FileAnalysis[PreferenceResult]):
         }
         return AnalysisPart(
             name=self.name,
-            facts={**facts, "dropped": sum(found.dropped.values())},
+            facts=facts,
             totals={"instances": found.questions},
             frames={
                 "measured": _measured(found),

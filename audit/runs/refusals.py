@@ -24,19 +24,13 @@ from audit.policy.policy import KEYS_OF_COLUMNS, Policy
 
 
 def refuse_hierarchy(policy: Policy, hierarchy: Hierarchy) -> None:
-    """Raise PolicyError if labels were placed, or edges dropped, other than the policy says."""
+    """Raise PolicyError if labels were placed other than the policy says."""
     asked, done = policy.unlisted_codes, hierarchy.unlisted or "hang"
     if hierarchy.coding is not None and asked not in (None, done):
         raise PolicyError(
             f'labels must be treated as the policy states: unlisted_codes = "{asked}"',
             found=f"a hierarchy read with {done}",
             hint=f'leave --unlisted out, or audit.load_hierarchy(..., unlisted="{asked}")',
-        )
-    if policy.dangling_edges == "refuse" and hierarchy.dropped.edges:
-        raise PolicyError(
-            'a hierarchy without dangling edges is required by dangling_edges = "refuse"',
-            found=f"{counted(len(hierarchy.dropped.edges), 'edges')} dropped from {hierarchy.name}",
-            hint="leave --dangling out, or change the policy",
         )
 
 

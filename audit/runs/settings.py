@@ -21,7 +21,6 @@ from audit.base.settings import (
     POLICY,
     Aggregation,
     Argument,
-    Dangling,
     Engine,
     HierarchyShape,
     Levels,
@@ -54,10 +53,6 @@ TitleFiles: TypeAlias = Annotated[
 ]
 Relations: TypeAlias = Annotated[
     tuple[str, ...], Option("OBO relations that count in addition to is_a.", HIERARCHY)
-]
-DanglingEdges: TypeAlias = Annotated[
-    Dangling | None,
-    Option("Refuse edges to a parent that is not a node (default), or drop and count them.", INPUT),
 ]
 PredictionsFile: TypeAlias = Annotated[
     Path | None, Option("A model's predictions of the same instances.", FIRST)
@@ -174,7 +169,6 @@ class Settings(HierarchyShape):
             HIERARCHY,
         ),
     ] = None
-    dangling: DanglingEdges = None
     classes: Annotated[Path | None, Option("Names of a matrix's columns, one per line.", INPUT)] = (
         None
     )

@@ -28,6 +28,7 @@ from audit.entailment.reading import read_entailment
 from audit.entailment.settings import Entailing
 from audit.explanations.reading.reading import read_attributions
 from audit.hierarchies.applied_policy import policy_for, policy_readings
+from audit.hierarchies.formats.format import WITH_IDS
 from audit.policy.policy import Policy
 from audit.runs.make import audited
 from audit.runs.settings import Settings
@@ -575,8 +576,9 @@ TOLD = [
          of_graph, {"relations": ("part_of",)}),
     Told("hierarchies.formats.paths.read", "'/' joins", "--hierarchy-format dotted",
          of_hierarchy("h.txt", "/a/b/d\n/a/c\n"), {"format": "dotted"}),
-    Told("hierarchies.formats.edges._told", "without a row", "--dangling drop",
-         of_hierarchy("h.csv", "id,parent,title\na,,A\nb,a,B\nc,x,C\n"), {"dangling": "drop"}),
+    Told("hierarchies.formats.edges._told", "without a row", "leave them blank",
+         of_either(lambda up: of_hierarchy("h.csv", f"id,parent,title\na,,A\nb,a,B\nc,{up},C\n"),
+                   "x", ""), {"otherwise": True}),
     Told("hierarchies.formats.edges._edges_of", "other than is_a", "--relations part_of",
          of_hierarchy("h.csv", RELATED), {"relations": ("part_of",)}),
     Told("hierarchies.formats.edges._edges_of", "inactive", "rename 'active'",
@@ -628,14 +630,18 @@ TOLD = [
          "--hierarchy-child place --hierarchy-parent finding",
          of_hierarchy("h.csv", "finding,place\nb,a\nc,a\nd,b\n"),
          {"child": "place", "parent": "finding"}),
-    Told("hierarchies.formats.tree._several", "one node", "--hierarchy-ids paths",
-         of_hierarchy("h.json", '{"a": {"x": {}}, "b": {"x": {}}}'), {"ids": "paths"}),
-    Told("hierarchies.formats.format._apart", "one node", "--hierarchy-ids paths",
-         of_hierarchy("h.csv", ALIKE), {"ids": "paths"}),
-    Told("hierarchies.formats.format._apart", "of its own", "--hierarchy-ids names",
-         of_hierarchy("h.csv", ALIKE, ids="paths"), {"ids": "names"}),
-    Told("hierarchies.formats.format.hierarchy_of_paths", "several places",
-         "--hierarchy-ids paths", of_hierarchy("h.csv", PLACES), {"ids": "paths"}),
+    *(Told(f"hierarchies.formats.{place}", word, WITH_IDS,
+           of_either(lambda file: of_hierarchy(*file), (name, text), ("t.csv", table)),
+           {"otherwise": True})
+      for place, word, name, text, table in (
+          ("tree._several", "one node", "h.json", '{"a": {"x": {}}, "b": {"x": {}}}',
+           "child,parent,title\n1,a,x\n2,b,x\n"),
+          ("format.hierarchy_of_records", "one node", "h.csv", ALIKE,
+           "child,parent,title\n1,joy,joy\n2,joy,love\n3,anger,anger\n4,anger,annoyance\n"),
+          ("format.hierarchy_of_paths", "several places", "h.csv", PLACES,
+           "child,parent,title\n1,a,x\n2,a,other\n2,b,other\n"),
+          ("mesh._read_mesh", "one node", "m.txt", "Eye;A01\nEye;B02\n",
+           "child,parent,title\nA01,,Eye\nB02,,Eye\n"))),
     Told("data.label_formats.published._choose", "'NOT'", "--where 'negation=*'",
          of_labels({"db_object_id": ABCD, "negation": ["NOT", None, None, None],
                     "ontology_class_id": CLASSES}), {"where": ["negation=*"]}),

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from audit._reports.chapters.concepts.tests import tested_in_words
-from audit._reports.chapters.tables import dropped_facts
 from audit._reports.words.entailment_words import EVIDENCE as OF_TUPLES
 from audit._reports.words.methods import OF_CONCEPTS, OF_ENTAILMENT, OF_EXPLANATIONS, Fixed
 from audit._reports.words.part_tables import (
@@ -138,7 +137,7 @@ class LabelsAlone:
         """Facts on the labels, in place of those on a release."""
         instances = (f"{self.instance.capitalize()}s", number(ledger["instances"]))
         if not self.labels:
-            return (instances, *dropped_facts(ledger))
+            return (instances,)
         labels = ledger["labels_per_instance"]
         each = f"{self.labels.capitalize()} per instance"
         return (
@@ -146,7 +145,6 @@ class LabelsAlone:
             ("Without a label that is a node", number(ledger["instances_without_labels"])),
             (f"{each}, median", typical(labels["median"])),
             (f"{each}, 90th percentile", typical(labels["p90"])),
-            *dropped_facts(ledger),
         )
 
 

@@ -101,18 +101,6 @@ def ledger_facts(ledger: Mapping[str, Any]) -> Facts:
         ("Instances without labels", f"{number(without)} of {number(ledger['instances'])}"),
         ("Labels per instance, 90th percentile", typical(ledger["labels_per_instance"]["p90"])),
         *(edges if repeated else ()),
-        *dropped_facts(ledger),
-    )
-
-
-def dropped_facts(ledger: Mapping[str, Any]) -> Facts:
-    """Facts on edges that the hierarchy was built without; empty where none was dropped."""
-    dropped = ledger.get("dropped_edges")
-    if dropped is None:
-        return ()
-    return (
-        ("Dangling edges of the hierarchy, dropped", number(dropped["edges"])),
-        ("Nodes that lost all parents by this, and are tops now", number(dropped["tops"])),
     )
 
 

@@ -59,8 +59,6 @@ class PreferenceResult:
         rows: The metrics, in the order of the paper's table 1.
         released: Whether the rules of the paper's released code were followed.
         chosen: Specific answers whose sense was chosen by a file.
-        dropped: Numbers of dangling ``edges`` that the hierarchy was built without, and of the
-            nodes, ``tops``, that lost all parents by that; empty if there were none.
         by_question: ``question`` (row, from 0), ``subject, relation, specific, general, node``,
             and what it says of each metric: ``accuracy, answers, subgraphs, task``, each ``won``,
             ``lost``, ``tied`` or ``left out``.
@@ -78,7 +76,6 @@ class PreferenceResult:
     rows: tuple[PreferenceRow, ...]
     released: bool = False
     chosen: int = 0
-    dropped: Mapping[str, int] = field(default_factory=dict)
     by_question: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False, compare=False)
 
     def to_frame(self) -> pl.DataFrame:
@@ -91,7 +88,6 @@ class PreferenceResult:
         del told["by_question"]
         return told | {
             "unmapped": dict(self.unmapped),
-            "dropped": dict(self.dropped),
             "rows": list(map(asdict, self.rows)),
         }
 

@@ -11,7 +11,6 @@ from typing import Any
 from audit.base.dag import SYNTHETIC_ROOT
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import once, read_text
-from audit.base.settings import Dangling
 from audit.data.json_lines import AS_NUMBERS, Line, objects_on
 from audit.data.sources import File
 from audit.hierarchies.formats import wordnet
@@ -152,14 +151,12 @@ def load_lexicon(
     source: str | Path,
     task: Task | None,
     relation: str | None,
-    dangling: Dangling | None = None,
 ) -> Lexicon:
     """Load a lexicon from a WordNet folder, or from the titles of any other hierarchy.
 
     Args:
         source: A WordNet folder, or a source that `audit.load_hierarchy` accepts.
         task: Limits the part of WordNet that holds answers; None for no limit.
-        dangling: As in `audit.load_hierarchy`.
 
     Raises:
         InputError: As `audit.load_hierarchy` and `audit.hierarchies.formats.wordnet.read_wordnet`.
@@ -169,7 +166,7 @@ def load_lexicon(
         nouns = wordnet.read_wordnet(Path(source))
         return of_wordnet(nouns, relation or wordnet.RELATIONS[0], task.domain if task else ())
     relations = (relation,) if relation else ()
-    return of_titles(load_hierarchy(source, relations=relations, dangling=dangling))
+    return of_titles(load_hierarchy(source, relations=relations))
 
 
 def of_wordnet(nouns: wordnet.WordNet, relation: str, domain: tuple[str, ...]) -> Lexicon:

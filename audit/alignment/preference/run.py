@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -55,7 +55,6 @@ from audit.alignment.preference.questions import (
 from audit.alignment.preference.scores import TokenScores, Vocabulary, read_scores
 from audit.base.dag import IntArray
 from audit.base.errors import InputError
-from audit.base.settings import Dangling
 from audit.hierarchies.formats import wordnet
 from audit.hierarchies.formats.wordnet import WordNet
 
@@ -217,7 +216,6 @@ def run_preference(
     hierarchy: str | Path,
     *,
     relation: str | None = None,
-    dangling: Dangling | None = None,
     senses: Path | None = None,
     released: bool = False,
     k: int = 10,
@@ -230,7 +228,6 @@ def run_preference(
             `audit.alignment.preference.questions.read_questions` reads them.
         hierarchy: A WordNet folder, or a source that `audit.load_hierarchy` accepts.
         relation: The relation that edges represent; None for that of the predicate in WordNet.
-        dangling: Treatment of edges with an end that is not a node, as in `audit.load_hierarchy`.
         senses: File of the node of each specific answer, as `read_senses` of
             `audit.alignment.preference.questions` reads it; None, and for answers that it lacks: a
             rule chooses among the senses.
@@ -259,7 +256,7 @@ def run_preference(
     if released:
         prepared = _released(asked, hierarchy, relation, senses, k)
     else:
-        lexicon = load_lexicon(hierarchy, task, relation, dangling)
+        lexicon = load_lexicon(hierarchy, task, relation)
         prepared = _audited(asked, lexicon, senses, k)
     for row in read_scores(predictions, asked):
         prepared.measure.add(row)
@@ -274,7 +271,6 @@ class _Prepared:
     nodes: Sequence[str | None]
     hierarchy: str
     chosen: int
-    dropped: Mapping[str, int] = field(default_factory=dict)
 
 
 def _result(
@@ -297,7 +293,6 @@ def _result(
         rows=prepared.measure.rows(),
         released=released,
         chosen=prepared.chosen,
-        dropped=prepared.dropped,
         by_question=_by_question(asked, prepared),
     )
 
@@ -333,8 +328,7 @@ def _audited(asked: Sequence[Question], lexicon: Lexicon, senses: Path | None, k
     nodes = [node_of(question.specific, question.general) for question in asked]
     used = {question.specific for question in asked if plain(question.specific) in chosen}
     measured = Measured(TaskWords(lexicon, asked, nodes), asked, nodes, k)
-    dropped = lexicon.hierarchy.dropped.to_dict()
-    return _Prepared(measured, nodes, lexicon.hierarchy.name, len(used), dropped)
+    return _Prepared(measured, nodes, lexicon.hierarchy.name, len(used))
 
 
 def _released(

@@ -187,7 +187,6 @@ def history_summary(history: Mapping[str, Any]) -> Group:
 
 def preference_summary(result: PreferenceResult) -> Group:
     """Summary of which answers a language model prefers."""
-    from audit.hierarchies.building import dropped_sentence
 
     heading = Text(
         f"{counted(result.questions, 'questions')} of {result.predicate}; {result.unscored:,} "
@@ -210,8 +209,7 @@ def preference_summary(result: PreferenceResult) -> Group:
         for row in result.rows
     ]
     headings = ("metric", "value", "95% interval", "n", "ties", "left out")
-    dropped = [Text(dropped_sentence(**result.dropped))] if result.dropped else []
-    return Group(heading, *dropped, filled(table(*headings, right=5), rows))
+    return Group(heading, filled(table(*headings, right=5), rows))
 
 
 LARGEST = 10

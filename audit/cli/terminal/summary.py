@@ -20,7 +20,6 @@ from audit.base.readings import read_as
 from audit.cli.terminal.tables import LONGEST, STYLE, filled, one_line, status_word, table
 from audit.explanations.reading.human_evidence import EVIDENCE_REASONS
 from audit.explanations.reading.sound_rows import ROW_REASONS
-from audit.hierarchies.building import dropped_sentence
 from audit.results.findings import NEEDS_INSTANCES, promise
 
 TOP = 5
@@ -225,9 +224,7 @@ def _reading(shared: Mapping[str, Any]) -> Text:
     named = {check["name"]: _written(check["findings"]) for check in checks}
     reasons = ", ".join(f"{reason} {rows:,}{named.get(reason, '')}" for reason, rows in refused)
     rest = f"refused: {reasons}." if refused else "none refused."
-    dropped = ledger.get("dropped_edges")
-    also = f" {dropped_sentence(**dropped)}" if dropped else ""
-    return Text(f"{mapped}; {rest}{also}")
+    return Text(f"{mapped}; {rest}")
 
 
 _TESTS = ("is_token_of_type", "is_modular", "is_causal")

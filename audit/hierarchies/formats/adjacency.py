@@ -28,7 +28,7 @@ def matches(_: Path, head: bytes) -> bool:
     return len(lines) > 1 and max(map(len, lines)) > 2 and len(known) == len(below) + 1
 
 
-def read(path: Path, shape: Shape) -> Hierarchy:
+def read(path: Path, _: Shape) -> Hierarchy:
     """Read lines of a node and those below it, which tabs part; a name is declared by appearing.
 
     A node is assignable if it is a leaf, and may stand below several.
@@ -37,7 +37,7 @@ def read(path: Path, shape: Shape) -> Hierarchy:
     edges = [(child, node) for node, *below in lines for child in below]
     nodes = dict.fromkeys(name for line in lines for name in line)
     rows = [(node, None, None) for node in nodes]
-    return hierarchy_of(path, edges, rows, dangling=shape.dangling)
+    return hierarchy_of(path, edges, rows)
 
 
 def _names(lines: Iterable[str]) -> list[list[str]]:

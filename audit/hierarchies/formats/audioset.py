@@ -17,7 +17,7 @@ def _matches(path: Path, head: bytes) -> bool:
     return text.startswith("[") and '"child_ids"' in text
 
 
-def _read(path: Path, shape: Shape) -> Hierarchy:
+def _read(path: Path, _: Shape) -> Hierarchy:
     """Read ``id, name, child_ids, restrictions`` of each node; other keys are ignored.
 
     A node is assignable unless ``restrictions`` holds ``abstract``.
@@ -36,7 +36,6 @@ def _read(path: Path, shape: Shape) -> Hierarchy:
             (entry["id"], entry.get("name"), "abstract" not in _listed(entry, "restrictions"))
             for entry in entries
         ],
-        dangling=shape.dangling,
     )
 
 

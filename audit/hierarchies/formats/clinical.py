@@ -30,7 +30,7 @@ def is_codes(path: Path, head: bytes) -> bool:
     return is_parquet(path) and {*_COLUMNS} <= {*columns_of(path, head)}
 
 
-def _read_codes(path: Path, shape: Shape) -> Hierarchy:
+def _read_codes(path: Path, _: Shape) -> Hierarchy:
     """Read the codes that have parents, or are some; others, such as laboratory tests, are none."""
     table = read_table(path)
     kinds = [pl.String, pl.String, pl.List(pl.String)]
@@ -55,7 +55,6 @@ def _read_codes(path: Path, shape: Shape) -> Hierarchy:
         path,
         edges.select("code", "parent_codes").iter_rows(),
         [(code, title, code in listed) for code, title in titles.items()],
-        dangling=shape.dangling,
     )
 
 
@@ -80,7 +79,7 @@ def _is_code_system(path: Path, head: bytes) -> bool:
     return text.startswith("{") and said.startswith('"CodeSystem"')
 
 
-def _read_code_system(path: Path, shape: Shape) -> Hierarchy:
+def _read_code_system(path: Path, _: Shape) -> Hierarchy:
     """Read the concepts; each may be a label unless it is not selectable.
 
     A concept is below the one that it lies within, and below those that its properties ``parent``
@@ -111,7 +110,6 @@ def _read_code_system(path: Path, shape: Shape) -> Hierarchy:
         [edge for edge in dict.fromkeys(edges) if edge[0] not in gone],
         [(code, title, "abstract" not in said[code]) for code, title in titles.items()],
         coding=retired_ids(titles, later),
-        dangling=shape.dangling,
         readings=[] if content in _WHOLE else [part],
     )
 

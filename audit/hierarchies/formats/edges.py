@@ -58,7 +58,7 @@ def read(path: Path, shape: Shape) -> Hierarchy:
     to it from the top, it is the last on that way.
 
     A parent that is obsolete is dangling. One without a row of its own, where the rows say which
-    nodes have no parent, is a node, which is told; edges to it are dropped with the dangling ones.
+    nodes have no parent, is a node, which is told.
     """
     return of_table(path, tables.table_of(path, shape), shape)
 
@@ -75,7 +75,7 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
         _refuse_other_than_text(frame[column])
     frame, columns, through = tables.through_numbers(frame, columns, shape)
     readings = [*readings, *through]
-    if whole := _below_ways(path, frame, columns, shape):
+    if whole := _below_ways(path, frame, columns):
         return whole
     _refuse_titles(path, frame, columns)
     frame, synonyms = _synonyms(path, frame, columns)
@@ -85,15 +85,13 @@ def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     records = list(zip(table["child"], table["title"], _stated(table), strict=False))
     edges = table.filter(pl.col("parent") != "").select("child", "parent")
     lacking = _undeclared(table)
-    told = _told(lacking) if shape.dangling == "refuse" else []
-    missing = lacking if shape.dangling == "drop" else ()
-    edge_rows, readings = edges.iter_rows(), [*left_out, *readings, *synonyms, *told]
-    return hierarchy_of_records(path, edge_rows, records, shape, readings, {*missing})
+    readings = [*left_out, *readings, *synonyms, *_told(lacking)]
+    return hierarchy_of_records(path, edges.iter_rows(), records, readings)
 
 
 FORMAT = HierarchyFormat(
     "edges", "a table with columns child, parent and optionally title, or named alike",
-    matches, read, frozenset({"child", "parent", "title", "ids", "relations"}),
+    matches, read, frozenset({"child", "parent", "title", "relations"}),
 )  # fmt: skip
 
 
@@ -148,9 +146,7 @@ def _refuse_titles(path: Path, frame: pl.DataFrame, columns: Mapping[str, str]) 
         )
 
 
-def _below_ways(
-    path: Path, frame: pl.DataFrame, columns: Mapping[str, str], shape: Shape
-) -> Hierarchy | None:
+def _below_ways(path: Path, frame: pl.DataFrame, columns: Mapping[str, str]) -> Hierarchy | None:
     """The hierarchy of a table whose parents are written as ways from the top, of no ids."""
     texts = {role: tables.text_of(frame, n).fill_null("") for role, n in columns.items()}
     sign = names.way_sign(texts["parent"]) if texts["parent"].str.contains("[;|>]").any() else None
@@ -170,7 +166,7 @@ def _below_ways(
         "half of its cells have it, and ways share their tops", len(frame),
         "--hierarchy-parent COL",
     )  # fmt: skip
-    return hierarchy_of_paths(path, places, shape.ids or "names", titles=titles, readings=[told])
+    return hierarchy_of_paths(path, places, by_name=True, titles=titles, readings=[told])
 
 
 _ACCEPTED = re.compile(
@@ -287,7 +283,8 @@ def _undeclared(table: pl.DataFrame) -> list[str]:
 def _told(lacking: Sequence[str]) -> list[Reading]:
     said = "parents without a row of their own are nodes without a parent"
     evidence = f"nothing is above {first_cases(lacking)}"
-    return [Reading(said, evidence, len(lacking), "--dangling drop", "nodes")] if lacking else []
+    option = "leave them blank"
+    return [Reading(said, evidence, len(lacking), option, "nodes")] if lacking else []
 
 
 def _refuse_other_than_text(column: pl.Series, *, flag: bool = False) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ import polars as pl
 from audit.base.errors import AuditError, SchemaError, first_cases
 from audit.base.files import SNIFFED_BYTES
 from audit.base.readings import Reading
-from audit.base.settings import WITH_POLICY, Dangling, Ids
+from audit.base.settings import WITH_POLICY
 from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
 from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY, Coding, Obsolete, retired_ids
 from audit.hierarchies.formats import names
@@ -32,6 +32,8 @@ Names: TypeAlias = tuple[str, ...]
 """The names on the way from the top to a node, that of the node last."""
 PATH_SIGN = " > "
 """What joins them in an id."""
+WITH_IDS = "write a table of child,parent,title with ids"
+"""What decides otherwise where names are all that a file has of its nodes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,24 +42,20 @@ class Shape:
 
     Args:
         relations: Edge types that count besides the format's own.
-        dangling: How dangling edges are treated.
         child: Column or key of a node's id; of a table without a header the number of the column.
         parent: Column or key of its parents.
         title: Column or key of its title.
         levels: Columns of a table with a column a level, from the top down.
-        ids: What nodes go by where the file has no ids.
         vocabulary: The vocabulary, where there are several.
         language: Language of titles.
         instances: Whether the rows are instances, so that what each row alone has is no node.
     """
 
     relations: tuple[str, ...] = ()
-    dangling: Dangling = "refuse"
     child: str | None = None
     parent: str | None = None
     title: str | None = None
     levels: tuple[str, ...] = ()
-    ids: Ids | None = None
     language: str | None = None
     vocabulary: str | None = None
     instances: bool = False
@@ -72,7 +70,7 @@ class HierarchyFormat:
         title: What it looks like, in one line.
         matches: Whether a file is of this format, from its path and its first bytes.
         read: Reads a file, in the shape that is stated.
-        takes: Fields of a `Shape` that say something of such files, besides ``dangling``.
+        takes: Fields of a `Shape` that say something of such files.
     """
 
     name: str
@@ -145,8 +143,6 @@ def hierarchy_of(
     nodes: Iterable[NodeRow],
     *,
     coding: Coding | None = None,
-    dangling: Dangling = "refuse",
-    members: Ids | None = None,
     readings: Sequence[Reading] = (),
     related: Iterable[EdgeRow] = (),
 ) -> Hierarchy:
@@ -155,64 +151,34 @@ def hierarchy_of(
     A file called as a built-in classification keeps its ending in the name, as the rules that are
     built in are of the whole classification and not of what a file has of it.
 
-    Raises what `Hierarchy.build` raises. ``members`` says what becomes of a node that is its own
-    parent, where names are all that is known: by ``names`` the edge is left out, and the group may
-    be a label itself; by ``paths`` the member is a node of its own. None: it is a cycle. Of
-    ``related`` those are kept that are nodes.
+    Raises what `Hierarchy.build` raises. Of ``related`` those are kept that are nodes.
     """
     table = pl.DataFrame(list(edges), schema=EDGE_SCHEMA, orient="row")
     named = pl.DataFrame(list(nodes), schema=NODE_SCHEMA, orient="row")
     table = table.select(pl.col(*EDGE_SCHEMA).str.strip_chars())
     named = named.with_columns(pl.col("node").str.strip_chars())
-    own = table.filter(pl.col("child") == pl.col("parent"))["child"].unique().sort().to_list()
-    if own and members:
-        table, named, told = _apart(table, named, own, members)
-        readings = [*readings, told]
     file = Path(path.name.removesuffix(".gz"))
     name = file.name if file.stem in WITH_POLICY else file.stem
-    built = Hierarchy.build(table, named, name=name, coding=coding, dangling=dangling)
-    dropped = replace(built.dropped, members=tuple(own if members == "names" else ()))
+    built = Hierarchy.build(table, named, name=name, coding=coding)
     kept = tuple(sorted({pair for pair in related if pair[0] in built and pair[1] in built}))
-    return replace(built, dropped=dropped, readings=tuple(readings), related=kept)
-
-
-def _apart(
-    edges: pl.DataFrame, nodes: pl.DataFrame, own: list[str], members: Ids
-) -> tuple[pl.DataFrame, pl.DataFrame, Reading]:
-    """Edges and nodes in which no node is its own parent."""
-    is_own, group = pl.col("child") == pl.col("parent"), pl.col("node").is_in(own)
-    if members == "names":
-        decision, option = "is one node with it", "--hierarchy-ids paths"
-        edges = edges.filter(~is_own)
-        nodes = nodes.with_columns(assignable=pl.when(group).then(True).otherwise("assignable"))
-    else:
-        decision, option = "is a node of its own below it", "--hierarchy-ids names"
-        path = pl.concat_str("node", "node", separator=PATH_SIGN)
-        member = nodes.filter(group).with_columns(node=path, title=pl.coalesce("title", "node"))
-        nodes = pl.concat([nodes, member])
-        below = pl.concat_str("child", "child", separator=PATH_SIGN)
-        edges = edges.with_columns(child=pl.when(is_own).then(below).otherwise("child"))
-    told = Reading(
-        f"a class that has the name of its group {decision}",
-        f"the file puts {own[0]!r} below {own[0]!r}", len(own), option, "edges",
-    )  # fmt: skip
-    return edges, nodes, told
+    return replace(built, readings=tuple(readings), related=kept)
 
 
 def hierarchy_of_paths(
     path: Path,
     rows: Iterable[tuple[Names, str | None]],
-    ids: Ids,
     sign: str = PATH_SIGN,
+    *,
+    by_name: bool = False,
     titles: Mapping[Names, str] = MappingProxyType({}),
     readings: Sequence[Reading] = (),
 ) -> Hierarchy:
     """Build the hierarchy of paths, each with the id of its end where it has any.
 
     Paths that are listed are assignable, and so is what nothing lies below. Nodes without an id go
-    by what ``ids`` says; a name that stands at several places is several nodes: a leaf keeps it if
-    it is the only leaf of that name, others go by their paths, which ``sign`` joins. ``titles`` are
-    those of any nodes, by their paths.
+    by their paths, which ``sign`` joins, or ``by_name``. A name that stands at several places is
+    several nodes: a leaf keeps it if it is the only leaf of that name, others go by their paths.
+    ``titles`` are those of any nodes, by their paths.
     """
     listed = dict[Names, str | None]()
     for place, node in rows:
@@ -225,21 +191,21 @@ def hierarchy_of_paths(
 
     def named(place: Names) -> str:
         alike = of_name[place[-1]]
-        if ids == "names" and [place] in (alike, [one for one in alike if one not in inner]):
+        if by_name and [place] in (alike, [one for one in alike if one not in inner]):
             return place[-1]
-        return sign.lstrip() * (ids == "names" and len(place) == 1) + sign.join(place)
+        return sign.lstrip() * (by_name and len(place) == 1) + sign.join(place)
 
     node_of = {place: listed.get(place) or named(place) for place in places}
 
     def titled(place: Names) -> str | None:
-        own = place[-1] if ids == "paths" or node_of[place] != place[-1] else None
+        own = None if by_name and node_of[place] == place[-1] else place[-1]
         return titles.get(place) or own
 
-    several = sum(len(alike) > 1 for alike in of_name.values()) if ids == "names" else 0
+    several = sum(len(alike) > 1 for alike in of_name.values()) if by_name else 0
     told = Reading(
         "names at several places of the hierarchy are several nodes",
         "they have other names above them; those that are not the only leaf go by their paths",
-        several, "--hierarchy-ids paths", "names",
+        several, WITH_IDS, "names",
     )  # fmt: skip
     return hierarchy_of(
         path,
@@ -257,30 +223,34 @@ def hierarchy_of_records(
     path: Path,
     edges: Iterable[EdgeRow],
     records: Sequence[Record],
-    shape: Shape,
     readings: Sequence[Reading],
-    missing: Collection[str] = (),
 ) -> Hierarchy:
     """Build the hierarchy of records, in which leaves are assignable, without what is obsolete.
 
-    A parent without a record is a node; one that is obsolete, or ``missing``, is dangling.
+    A parent without a record is a node; one that is obsolete is dangling. A node that is its own
+    parent is a group with the name of its member: both are one node, which may be a label.
     """
     obsolete = _obsolete(records)
     gone = {one.id for one in obsolete}
     titles = titles_of(((node, title) for node, title, _ in records if node not in gone))
     kept = [(child, parent) for child, parent in edges if child not in gone]
     for _, parent in kept:
-        if parent not in gone and parent not in missing:
+        if parent not in gone:
             titles.setdefault(parent, None)
-    return hierarchy_of(
+    groups = {child.strip() for child, parent in kept if child.strip() == parent.strip()}
+    own = sorted(groups)
+    told = [Reading(
+        "a class that has the name of its group is one node with it",
+        f"the file puts {own[0]!r} below {own[0]!r}", len(own), WITH_IDS, "edges",
+    )] if own else []  # fmt: skip
+    built = hierarchy_of(
         path,
-        kept,
-        [(node, title or None, None) for node, title in titles.items()],
+        [(child, parent) for child, parent in kept if child.strip() != parent.strip()],
+        [(node, title or None, node.strip() in groups or None) for node, title in titles.items()],
         coding=retired_ids(titles, obsolete),
-        dangling=shape.dangling,
-        members=shape.ids or "names",
-        readings=readings,
+        readings=[*readings, *told],
     )
+    return replace(built, faults={"member_named_alike": tuple((o,) for o in own)} if own else {})
 
 
 def _obsolete(records: Sequence[Record]) -> list[Obsolete]:

@@ -55,7 +55,6 @@ def read(path: Path, shape: Shape) -> Hierarchy:
             [(parent.child, parent.id) for parent in parents],
             [(term.id, titles.get(term.id), True) for term in terms],
             coding=_retired(every),
-            dangling=shape.dangling,
             related=[
                 (one.child, one.id)
                 for term in terms
@@ -226,7 +225,6 @@ def read_graphs(path: Path, shape: Shape) -> Hierarchy:
             (Obsolete(node.id, node.replaced_by, node.consider) for node in gone),
             dict.fromkeys(merged),
         ),
-        dangling=shape.dangling,
         related=[
             (sub, obj)
             for sub, predicate, obj in edges

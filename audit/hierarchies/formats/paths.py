@@ -113,7 +113,7 @@ def of_levels(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
     )  # fmt: skip
     readings = [told] if one_each or not stated else []
     readings += [] if one_each else _of_blanks(written, levels, merged=merged)
-    return hierarchy_of_paths(path, rows, shape.ids or "names", titles=titles, readings=readings)
+    return hierarchy_of_paths(path, rows, by_name=True, titles=titles, readings=readings)
 
 
 def _of_blanks(rows: Sequence[Names], levels: Sequence[str], *, merged: bool) -> list[Reading]:
@@ -152,7 +152,7 @@ def _of_paths(path: Path, frame: pl.DataFrame, column: str, shape: Shape) -> Hie
         if ways[cell]
     ]
     readings = () if shape.levels else (told,)
-    return hierarchy_of_paths(path, rows, shape.ids or "paths", sign, readings=readings)
+    return hierarchy_of_paths(path, rows, sign, readings=readings)
 
 
 _ONE = r"""^\[\s*(?:"([^"]*)"|'([^']*)')\s*\]$"""
@@ -161,7 +161,7 @@ _ONE = r"""^\[\s*(?:"([^"]*)"|'([^']*)')\s*\]$"""
 
 LEVELS = HierarchyFormat(
     "levels", "a table with a row a node and a column a level", has_levels, read_levels,
-    frozenset({"child", "title", "levels", "ids"}),
+    frozenset({"child", "title", "levels"}),
 )  # fmt: skip
 
 
@@ -253,7 +253,7 @@ def matches(path: Path, head: bytes) -> bool:
     return names.sign_of(head_lines(head)) is not None
 
 
-def read(path: Path, shape: Shape) -> Hierarchy:
+def read(path: Path, _: Shape) -> Hierarchy:
     """Read paths, one a line, perhaps behind an id; a node's id is its whole path, if it has none.
 
     Paths that have a line of their own are assignable, their ancestors without one are not. Blank
@@ -270,16 +270,14 @@ def read(path: Path, shape: Shape) -> Hierarchy:
         f"{sign.strip()!r} joins the names of a path", "half of the lines have it, or more",
         sum(len(place) > 1 for place, *_ in split), "--hierarchy-format dotted", "lines",
     )  # fmt: skip
-    return hierarchy_of_paths(
-        path, split, shape.ids or "paths", sign, readings=() if certain else (told,)
-    )
+    return hierarchy_of_paths(path, split, sign, readings=() if certain else (told,))
 
 
-def read_dotted(path: Path, shape: Shape) -> Hierarchy:
+def read_dotted(path: Path, _: Shape) -> Hierarchy:
     """Read paths whose names dots join, one a line, as `read`."""
     rows = [(number, line.strip()) for number, line in read_lines(path) if line[0] != "#"]
     listed = ((_split(path, number, line, "."), None) for number, line in rows)
-    return hierarchy_of_paths(path, listed, shape.ids or "paths", ".")
+    return hierarchy_of_paths(path, listed, ".")
 
 
 def _rows(path: Path) -> list[tuple[int, str | None, str]]:
@@ -312,13 +310,10 @@ def _is_dotted(path: Path, head: bytes) -> bool:
     return words and any("." in line for line in lines)
 
 
-FORMAT = HierarchyFormat(
-    "paths", "paths, one per line: Animals > Dogs > Poodle", matches, read, frozenset({"ids"})
-)
+FORMAT = HierarchyFormat("paths", "paths, one per line: Animals > Dogs > Poodle", matches, read)
 DOTTED = HierarchyFormat(
-    "dotted", "dotted paths, one per line: rec.sport.hockey", _is_dotted, read_dotted,
-    frozenset({"ids"}),
-)  # fmt: skip
+    "dotted", "dotted paths, one per line: rec.sport.hockey", _is_dotted, read_dotted
+)
 
 
 def _is_text(path: Path, head: bytes) -> bool:

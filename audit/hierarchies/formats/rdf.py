@@ -75,7 +75,6 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
             dict.fromkeys((o.value, node[s]) for s, o in graph.said(_ALTERNATIVE) if s in node),
             _aliases(graph, node),
         ),
-        dangling=shape.dangling,
         readings=[*told, *said, *spoken, *([one_node] if same else [])],
     )
     return replace(built, faults=graph.faults(node) if kind == "skos" else {})

@@ -20,7 +20,7 @@ from audit.hierarchies.formats import (
     rdf,
 )
 from audit.hierarchies.formats.format import (
-    PATH_SIGN,
+    WITH_IDS,
     HierarchyFormat,
     Shape,
     bare_suffix,
@@ -68,14 +68,14 @@ def of_object(path: Path, tree: Any, shape: Shape) -> Hierarchy:
     plain, readings = _graph(path, tree, shape) or _plain(path, tree)
     places = list(_Walk(shape).places(plain))
     places, said = _by_what_parents_name(places, shape)
-    readings += [*said, *_several(places, shape), *_by_language(places, shape)]
+    readings += [*said, *_several(places), *_by_language(places, shape)]
     _refuse_unknown(places, shape)
     edges = dict.fromkeys((place.node, parent) for place in places for parent in place.parents)
     records = [(place.node, place.title, place.stated) for place in places]
-    return hierarchy_of_records(path, edges, records, shape, readings)
+    return hierarchy_of_records(path, edges, records, readings)
 
 
-_TAKES = frozenset({"relations", "child", "parent", "title", "ids", "language"})
+_TAKES = frozenset({"relations", "child", "parent", "title", "language"})
 FORMAT = HierarchyFormat(
     "tree", "JSON: nodes with children or with parents, or names within names", matches, read,
     _TAKES,
@@ -279,8 +279,6 @@ class _Walk:
 
     def _named(self, name: Any, parent: str | None, *, named: bool = True) -> _Place:
         above, node = () if parent is None else (parent,), names.id_of(name)
-        if named and self.shape.ids == "paths":
-            return _Place(PATH_SIGN.join((*above, node)), above, node)
         return _Place(node, above, named=named)
 
     def _record(
@@ -297,7 +295,6 @@ class _Walk:
         below = [value for k, value in rest.items() if self._is_children(k, value)]
         place = self._named(item[key], parent, named=names.plain(key) in names.TITLES)
         above = list(dict.fromkeys([*place.parents, *above]))
-        title = title or place.title
         return replace(place, parents=tuple(above), title=title, stated=rest, key=key), below
 
     def _is_children(self, key: str, value: Any) -> bool:
@@ -346,18 +343,18 @@ def _by_what_parents_name(places: list[_Place], shape: Shape) -> tuple[list[_Pla
     return [replace(one, node=n, title=None if n == t else t) for one, n, t in by_key], told
 
 
-def _several(places: Sequence[_Place], shape: Shape) -> list[Reading]:
+def _several(places: Sequence[_Place]) -> list[Reading]:
     """What is told of names below several others: each is one node."""
     above = defaultdict[str, set[str]](set)
     for place in places:
         if place.named and not (place.stated and any(map(names.is_parent, place.stated))):
             above[place.node].update(set(place.parents) - {place.node})
     several = [node for node, parents in above.items() if len(parents) > 1]
-    if not several or shape.ids:
+    if not several:
         return []
     decision = "a name below several others is one node"
     evidence = f"only its name says what it is, as of {several[0]!r}"
-    return [Reading(decision, evidence, len(several), "--hierarchy-ids paths", "names")]
+    return [Reading(decision, evidence, len(several), WITH_IDS, "names")]
 
 
 def _refuse_unknown(places: Sequence[_Place], shape: Shape) -> None:

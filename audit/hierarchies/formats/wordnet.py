@@ -106,7 +106,7 @@ def read_wordnet(path: Path) -> WordNet:
 def read(path: Path, shape: Shape) -> Hierarchy:
     """The hierarchy of a WordNet folder by hypernyms, or by the relation that is stated.
 
-    Pointers that lead nowhere are refused, whatever ``dangling`` says: the file is damaged.
+    Pointers that lead nowhere are refused: the file is damaged.
     """
     if len(shape.relations) > 1:
         raise InputError(

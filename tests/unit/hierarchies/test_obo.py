@@ -163,7 +163,7 @@ def test_an_undeclared_parent_is_refused_with_its_line(tmp_path: Path) -> None:
     assert (
         "Found: 2 edges that have an end that is not a node: 'b -> lost', 'b -> also'\n" in message
     )
-    assert "--dangling drop" in message
+    assert "add what is missing, or remove the edges" in message
 
 
 def test_an_obsolete_parent_is_refused(tmp_path: Path) -> None:

@@ -208,10 +208,7 @@ def test_a_group_named_like_its_member_is_told_once(name: str, text: str, tmp_pa
     assert [one.cases for one in found.findings if one.rule == "member_named_alike"] == [
         (("anger",), ("joy",))
     ]
-    assert "--hierarchy-ids paths" in str(found.to_dict()["readings"])
-    apart = load_hierarchy(path, ids="paths")
-    assert apart.parents("anger > anger") == ("anger",)
-    assert apart.dropped.members == ()
+    assert "child,parent,title with ids" in str(found.to_dict()["readings"])
 
 
 def test_one_name_in_two_branches_is_two_nodes_or_told(tmp_path: Path) -> None:
@@ -226,14 +223,13 @@ def test_one_name_in_two_branches_is_two_nodes_or_told(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert "several places" in str(load_hierarchy(levels).readings[1])
     assert load_hierarchy(nested).parents("other") == ("a", "b")
-    assert "--hierarchy-ids paths" in str(load_hierarchy(nested).readings[0])
-    assert load_hierarchy(nested, ids="paths").nodes == both
+    assert "child,parent,title with ids" in str(load_hierarchy(nested).readings[0])
 
 
 def test_an_option_that_says_nothing_of_a_format_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "h.obo", "[Term]\nid: a\n")
 
-    for option in ({"child": "id"}, {"levels": ("a",)}, {"ids": "paths"}):
+    for option in ({"child": "id"}, {"levels": ("a",)}):
         with pytest.raises(InputError, match="can be stated only of"):
             load_hierarchy(path, **option)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="icd9cm"):
@@ -242,7 +238,7 @@ def test_an_option_that_says_nothing_of_a_format_is_refused(tmp_path: Path) -> N
 
 def test_the_settings_are_arguments_of_the_reader() -> None:
     assert HierarchyShape(hierarchy_child="id").shape() == {
-        "format": None, "child": "id", "parent": None, "title": None, "levels": (), "ids": None,
+        "format": None, "child": "id", "parent": None, "title": None, "levels": (),
         "language": None, "plugins": (), "allow_network": False, "vocabulary": None,
     }  # fmt: skip
 
@@ -371,9 +367,6 @@ def test_ids_that_became_decimals_are_those_numbers(
 def test_parents_without_a_row_are_told(rows: list[str], lacking: int, tmp_path: Path) -> None:
     path = written(tmp_path, "t.csv", "\n".join(["id,parent,title", *rows]) + "\n")
     told = load_hierarchy(path).readings
-    assert [(one.rows, one.option) for one in told] == [(lacking, "--dangling drop")] * (
+    assert [(one.rows, one.option) for one in told] == [(lacking, "leave them blank")] * (
         lacking > 0
     )
-    dropped = load_hierarchy(path, dangling="drop")
-    assert dropped.readings == ()
-    assert len(dropped.dropped.edges) == lacking
