@@ -154,10 +154,6 @@ class HierarchyShape(Stored):
         Ids | None,
         _Shape("What nodes without ids go by: their names, or all names on the way to them."),
     ] = None
-    hierarchy_language: Annotated[
-        str | None,
-        _Shape("Language of titles, where a file has several.", flag="--language"),
-    ] = None
     vocabulary: Annotated[
         str | None,
         _Shape("Vocabulary in OMOP, code system in FHIR.", flag="--vocabulary/--system"),

@@ -101,7 +101,6 @@ def load_hierarchy(
     title: str | None = None,
     levels: tuple[str, ...] = (),
     ids: Ids | None = None,
-    language: str | None = None,
     vocabulary: str | None = None,
     instances: bool = False,
     parents: Mapping[Any, Any] | None = None,
@@ -123,8 +122,8 @@ def load_hierarchy(
             refuses them, a built-in classification adds them where their digits place them.
         dangling: Treatment of edges with an end that is not a node; None: they are refused. Those
             that are dropped are kept as `Hierarchy.dropped`.
-        child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``ids``, ``language``,
-            ``vocabulary`` and ``instances``.
+        child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``ids``, ``vocabulary``
+            and ``instances``.
         parents: In place of a source, the parent, or list of parents, of each name.
         children: In place of a source, the list of those below each name.
         plugins: Installed packages whose formats and hierarchies are used besides.
@@ -143,8 +142,7 @@ def load_hierarchy(
     """
     shape = Shape(
         relations=relations, dangling=dangling or "refuse", child=child, parent=parent,
-        title=title, levels=tuple(levels), ids=ids, language=language,
-        vocabulary=vocabulary, instances=instances,
+        title=title, levels=tuple(levels), ids=ids, vocabulary=vocabulary, instances=instances,
     )  # fmt: skip
     for role, given in (("parents", parents), ("children", children)):
         if given is not None:
@@ -308,7 +306,7 @@ def _refuse_useless(shape: Shape, takes: Iterable[str], name: str) -> None:
 
 _OF_ALL = "dangling", "instances"
 """What may be said of every hierarchy."""
-_FLAGS = {"relations": "--relations", "language": "--language", "vocabulary": "--vocabulary"}
+_FLAGS = {"relations": "--relations", "vocabulary": "--vocabulary"}
 
 
 def _refuse_ranks(path: Path, head: bytes) -> None:

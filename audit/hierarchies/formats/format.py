@@ -47,7 +47,6 @@ class Shape:
         levels: Columns of a table with a column a level, from the top down.
         ids: What nodes go by where the file has no ids.
         vocabulary: The vocabulary, where there are several.
-        language: Language of titles.
         instances: Whether the rows are instances, so that what each row alone has is no node.
     """
 
@@ -58,7 +57,6 @@ class Shape:
     title: str | None = None
     levels: tuple[str, ...] = ()
     ids: Ids | None = None
-    language: str | None = None
     vocabulary: str | None = None
     instances: bool = False
 
