@@ -146,10 +146,6 @@ class HierarchyShape(Stored):
         tuple[str, ...],
         _Column("Column of a level, from the top down; repeated for each."),
     ] = ()
-    hierarchy_language: Annotated[
-        str | None,
-        _Shape("Language of titles, where a file has several.", flag="--language"),
-    ] = None
     vocabulary: Annotated[
         str | None,
         _Shape("Vocabulary in OMOP, code system in FHIR.", flag="--vocabulary/--system"),

@@ -99,7 +99,6 @@ def load_hierarchy(
     parent: str | None = None,
     title: str | None = None,
     levels: tuple[str, ...] = (),
-    language: str | None = None,
     vocabulary: str | None = None,
     instances: bool = False,
     parents: Mapping[Any, Any] | None = None,
@@ -119,8 +118,8 @@ def load_hierarchy(
             ``hypernym`` or ``holonym``.
         unlisted: Treatment of labels that the hierarchy lacks; None: a hierarchy from a file
             refuses them, a built-in classification adds them where their digits place them.
-        child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``language``,
-            ``vocabulary`` and ``instances``.
+        child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``vocabulary`` and
+            ``instances``.
         parents: In place of a source, the parent, or list of parents, of each name.
         children: In place of a source, the list of those below each name.
         plugins: Installed packages whose formats and hierarchies are used besides.
@@ -139,7 +138,7 @@ def load_hierarchy(
     """
     shape = Shape(
         relations=relations, child=child, parent=parent, title=title, levels=tuple(levels),
-        language=language, vocabulary=vocabulary, instances=instances,
+        vocabulary=vocabulary, instances=instances,
     )  # fmt: skip
     for role, given in (("parents", parents), ("children", children)):
         if given is not None:
@@ -301,7 +300,7 @@ def _refuse_useless(shape: Shape, takes: Iterable[str], name: str) -> None:
         )
 
 
-_FLAGS = {"relations": "--relations", "language": "--language", "vocabulary": "--vocabulary"}
+_FLAGS = {"relations": "--relations", "vocabulary": "--vocabulary"}
 
 
 def _refuse_ranks(path: Path, head: bytes) -> None:

@@ -47,7 +47,6 @@ class Shape:
         title: Column or key of its title.
         levels: Columns of a table with a column a level, from the top down.
         vocabulary: The vocabulary, where there are several.
-        language: Language of titles.
         instances: Whether the rows are instances, so that what each row alone has is no node.
     """
 
@@ -56,7 +55,6 @@ class Shape:
     parent: str | None = None
     title: str | None = None
     levels: tuple[str, ...] = ()
-    language: str | None = None
     vocabulary: str | None = None
     instances: bool = False
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import first_cases
 from audit.base.readings import Reading, asked
 from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY
 
@@ -112,26 +112,21 @@ def among(names: Iterable[str], wanted: Sequence[str]) -> list[str]:
     return [name for _, name in sorted(named, key=lambda pair: pair[0])]
 
 
-def spoken(title: Any, language: str | None) -> Any:
-    """A title, of one by language that in the one stated, else in English, else in the first."""
+def spoken(title: Any) -> Any:
+    """A title, of one by language that in none, else in English, else in the first."""
     if not isinstance(title, Mapping):
         return title
-    texts = [title.get(one or "") for one in (language, "en", *title)]
+    texts = [title.get(one) for one in ("", "en", *title)]
     return next((one[0] if isinstance(one, list) else one for one in texts if one), None)
 
 
-def languages_told(titles: Sequence[Mapping[str, Any]], language: str | None) -> list[Reading]:
-    """What is told of titles by language; raises SchemaError where none is in the one stated."""
+def languages_told(titles: Sequence[Mapping[str, Any]]) -> list[Reading]:
+    """What is told of titles in several languages."""
     found = dict.fromkeys(one for title in titles for one in title)
-    if language and language not in found:
-        raise SchemaError(
-            "titles in the language that is named are required", found=repr(language),
-            hint=f"the file has {first_cases(found) or 'titles without a language'}",
-        )  # fmt: skip
     said = "titles are those in 'en', else in the language that comes first"
     why = f"there are {first_cases(found)}"
-    told = Reading(said, why, len(titles), "--language LANGUAGE", "nodes")
-    return [] if language or len(found) < 2 else [told]
+    told = Reading(said, why, len(titles), "write titles of one language", "nodes")
+    return [told] if len(found) > 1 else []
 
 
 def named_by(

@@ -42,8 +42,8 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
     of these. Deprecated ids are no nodes; `retired_ids` says what took their place.
 
     Of the shape, ``child`` is what nodes go by: iri, name or notation; ``relations`` are
-    properties, by name or label, that are edges too; ``language`` is that of titles. ``kind`` is
-    ``skos`` or ``owl``, where a file has both.
+    properties, by name or label, that are edges too. ``kind`` is ``skos`` or ``owl``, where a file
+    has both.
     """
     graph = read_graph(path, None if shape.relations else _SAID)
     told = list[Reading]()
@@ -58,7 +58,7 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
     nodes = [iri for iri in every if iri not in gone and iri not in same]
     if not nodes:
         raise SchemaError(f"{_CALLED[kind]} are required", found="none that are in use")
-    titles, spoken = _titles(graph, nodes, shape.language)
+    titles, spoken = _titles(graph, nodes)
     node = {iri: ids[same.get(iri, iri)] for iri in every}
     rows = [(node[a], node[b]) for a, b in edges if a not in gone]
     one_node = Reading(
@@ -80,7 +80,7 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
     return replace(built, faults=graph.faults(node) if kind == "skos" else {})
 
 
-_TAKES = frozenset({"relations", "child", "language"})
+_TAKES = frozenset({"relations", "child"})
 FORMAT = HierarchyFormat(
     "rdf", "SKOS or OWL as Turtle, N-Triples, RDF/XML or JSON-LD", matches, read, _TAKES
 )
@@ -197,22 +197,13 @@ def _aliases(graph: Graph, node: Mapping[str, str]) -> dict[str, str]:
     return {name: own.pop() for name, own in found.items() if len(own) == 1 and own != {name}}
 
 
-def _titles(
-    graph: Graph, nodes: Sequence[str], language: str | None
-) -> tuple[dict[str, str | None], list[Reading]]:
+def _titles(graph: Graph, nodes: Sequence[str]) -> tuple[dict[str, str | None], list[Reading]]:
     """The title of each node in one language, else in none, and what is told of languages."""
     said = {iri: [*_labels(graph, iri)] for iri in nodes}
     counts = Counter(o.language.lower() for own in said.values() for _, o in own if o.language)
-    unstated = language is None and len(counts) > 1
-    if language is None and counts:
-        language = "en" if _spoken(counts, "en") else max(sorted(counts), key=counts.__getitem__)
-    wanted = _spoken(counts, (language or "").lower())
-    if language and not wanted:
-        raise SchemaError(
-            "titles in the language that is named are required", found=repr(language),
-            hint=f"the file has {first_cases(sorted(counts)) or 'titles without a language'}",
-        )  # fmt: skip
-    order = {name: place for place, name in enumerate([*wanted, ""])}
+    frequent = max(sorted(counts), key=counts.__getitem__, default="")
+    language = "en" if _spoken(counts, "en") else frequent
+    order = {name: place for place, name in enumerate([*_spoken(counts, language), ""])}
     titles = dict[str, str | None]()
     for iri, own in said.items():
         ranked = [(order.get((o.language or "").lower()), rank, o.value) for rank, o in own]
@@ -222,15 +213,14 @@ def _titles(
         titles |= titles_of(texts)
     told = Reading(
         f"titles are those in {language!r}, or in no language", f"there are {first_cases(counts)}",
-        len(nodes), "--language LANGUAGE", "nodes",
+        len(nodes), "write titles of one language", "nodes",
     )  # fmt: skip
-    return titles, [told] if unstated else []
+    return titles, [told] if len(counts) > 1 else []
 
 
 def _spoken(languages: Collection[str], wanted: str) -> list[str]:
     """The languages that are a wanted one, itself first: ``en``, ``en-gb``."""
-    own = [one for one in languages if one == wanted or one.startswith(f"{wanted}-")]
-    return sorted(own) if wanted else []
+    return sorted(one for one in languages if one == wanted or one.startswith(f"{wanted}-"))
 
 
 def _labels(graph: Graph, iri: str) -> Iterator[tuple[int, Any]]:

@@ -75,7 +75,7 @@ def of_object(path: Path, tree: Any, shape: Shape) -> Hierarchy:
     return hierarchy_of_records(path, edges, records, readings)
 
 
-_TAKES = frozenset({"relations", "child", "parent", "title", "language"})
+_TAKES = frozenset({"relations", "child", "parent", "title"})
 FORMAT = HierarchyFormat(
     "tree", "JSON: nodes with children or with parents, or names within names", matches, read,
     _TAKES,
@@ -287,7 +287,7 @@ class _Walk:
         rest = {name: value for name, value in item.items() if name != key}
         titled = [self.shape.title] if self.shape.title else names.among(rest, names.TITLES)
         title = next((rest[one] for one in titled if rest.get(one)), None)
-        title = names.spoken(title, self.shape.language)
+        title = names.spoken(title)
         if not isinstance(title, str | None):
             raise SchemaError("a title must be text", found=f"{title!r} at {item[key]!r}")
         parents = [self.shape.parent] if self.shape.parent else names.parents_among(rest)
@@ -306,7 +306,7 @@ def _by_language(places: Sequence[_Place], shape: Shape) -> list[Reading]:
     """What is told of titles that are given by language."""
     stated = (item for place in places for item in place.stated.items())
     titles = [v for k, v in stated if k == shape.title or names.plain(k) in names.TITLES]
-    return names.languages_told([v for v in titles if isinstance(v, Mapping)], shape.language)
+    return names.languages_told([v for v in titles if isinstance(v, Mapping)])
 
 
 def _ids(value: Any) -> list[str]:
@@ -330,7 +330,7 @@ def _by_what_parents_name(places: list[_Place], shape: Shape) -> tuple[list[_Pla
     others = {shape.parent, *shape.relations}
     own = [n for n in stated if not (n in others or names.is_parent(n) or names.is_children(n))]
     for key in sorted(own, key=lambda one: one not in titles):
-        said = [names.spoken(place.stated.get(key), shape.language) for place in places]
+        said = [names.spoken(place.stated.get(key)) for place in places]
         texts = [one.strip() if isinstance(one, str) else "" for one in said]
         named = key in titles or 2 * len(above.intersection(texts)) > len(above)
         if named and all(texts) and len({*texts}) >= len(ids):

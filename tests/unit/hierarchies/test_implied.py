@@ -207,21 +207,16 @@ def test_the_first_column_of_words_has_the_titles_of_codes_without_a_header(tmp_
 
 
 @pytest.mark.parametrize("key", ["name", "label"])
-@pytest.mark.parametrize(("language", "title"), [(None, "Cheese"), ("fr", "Fromage")])
-def test_titles_by_language_are_those_of_one(
-    key: str, language: str | None, title: str, tmp_path: Path
-) -> None:
+def test_titles_by_language_are_those_of_one(key: str, tmp_path: Path) -> None:
     held = {
         "en:cheese": {key: {"fr": ["Fromage", "Fromages"], "en": "Cheese"}, "parents": ["en:food"]},
         "en:food": {key: {"xx": "Food"}, "children": ["en:cheese"]},
     }
     (path := tmp_path / "h.json").write_text(json.dumps(held))
-    found = audit.load_hierarchy(path, language=language)
+    found = audit.load_hierarchy(path)
     assert dict(zip(found.nodes, found.titles, strict=True)) == {
-        "en:cheese": title, "en:food": "Food"}  # fmt: skip
-    assert ["titles are" in one.decision for one in found.readings] == [True] * (not language)
-    with pytest.raises(SchemaError, match="in the language"):
-        audit.load_hierarchy(path, language="de")
+        "en:cheese": "Cheese", "en:food": "Food"}  # fmt: skip
+    assert ["titles are" in one.decision for one in found.readings] == [True]
 
 
 def test_labels_at_synonyms_count_at_what_is_accepted(tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ def test_an_option_that_says_nothing_of_a_format_is_refused(tmp_path: Path) -> N
 def test_the_settings_are_arguments_of_the_reader() -> None:
     assert HierarchyShape(hierarchy_child="id").shape() == {
         "format": None, "child": "id", "parent": None, "title": None, "levels": (),
-        "language": None, "plugins": (), "allow_network": False, "vocabulary": None,
+        "plugins": (), "allow_network": False, "vocabulary": None,
     }  # fmt: skip
 
 
