@@ -56,12 +56,15 @@ def models(model: Shared | None) -> Models | None:
         metrics=metric_changes_table(metrics["rows"]),
         metrics_changed=f"Of {counted(metrics['total'], 'metric')} over all instances, the "
         f"intervals of {number(metrics['changed'])} do not hold 0.",
-        tested=_UNTESTED if model["common"] is None else _tested(confusions),
+        tested=_told_of_tests(model),
         confusions=confusion_changes_table(confusions["rows"]),
     )
 
 
-def _tested(confusions: Shared) -> str:
+def _told_of_tests(model: Shared) -> str:
+    confusions = model["confusions"]
+    if model["common"] is None:
+        return _UNTESTED if model["metrics"]["rows"] else ""
     return (
         f"The concept confusion of {counted(confusions['changed'], 'pair')} of labels differs; "
         f"{number(confusions['family'])} were tested together."
