@@ -50,7 +50,7 @@ def small_parts() -> Iterator[None]:
 def releases(draw: st.DrawFn) -> tuple[Hierarchy, list[frozenset[str]], list[frozenset[str]]]:
     """A hierarchy, the labels of some instances, and what is predicted for each."""
     hierarchy = draw(hierarchies(max_nodes=7))
-    labels = draw(label_sets(hierarchy, max_instances=5).filter(bool))
+    labels = draw(label_sets(hierarchy, max_instances=5).filter(any))
     answer = st.frozensets(st.sampled_from(hierarchy.nodes), max_size=3)
     answers = draw(st.lists(answer, min_size=len(labels), max_size=len(labels)))
     return hierarchy, labels, answers
