@@ -40,15 +40,8 @@ def main() -> None:
             page = (run / "report.html").as_uri()
             photograph(browser, page, gallery / f"report-{scheme}.png", scheme)
         draw_page(printer, run / "report.pdf", gallery / "report-pdf.png", page=1)
-        _done(
-            Path(sys.executable).with_name("audit"),
-            "explore",
-            run,
-            "--static",
-            run.with_name("pages"),
-        )
-        place = run.with_name("pages").joinpath("hierarchy.html").as_uri()
-        photograph(browser, place, gallery / "window.png", "light")
+        with window_onto(run) as address:
+            photograph(browser, address, gallery / "window.png", "light")
     for picture in sorted(gallery.glob("*.png")):
         print(f"{picture.stat().st_size / 1000:7.0f} kB  {picture}")
 
@@ -73,6 +66,18 @@ def sample_run() -> Iterator[Path]:
             "--predictions", sample / "predictions.psv", "--out", run,
         )  # fmt: skip
         yield run
+
+
+@contextmanager
+def window_onto(run: Path) -> Iterator[str]:
+    """The address of the window onto a run, which is closed when the block ends."""
+    command = [str(Path(sys.executable).with_name("audit")), "explore", str(run)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as window:
+        try:
+            assert window.stdout is not None
+            yield window.stdout.readline().removeprefix("Open ").strip()
+        finally:
+            window.terminate()
 
 
 def photograph(browser: str, page: str, picture: Path, scheme: str) -> None:

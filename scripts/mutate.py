@@ -51,8 +51,8 @@ FIRST = 30
 ROOMS = {
     "readers": ("audit/base/files.py", "audit/data", "audit/hierarchies/formats",
                 "audit/hierarchies/icd", "audit/hierarchies/building.py",
-                "audit/hierarchies/coding.py", "audit/hierarchies/edge_faults.py",
-                "audit/hierarchies/label_words.py", "audit/hierarchies/reading.py",
+                "audit/hierarchies/coding.py", "audit/hierarchies/lint.py",
+                "audit/hierarchies/reading.py",
                 "audit/hierarchies/titles.py"),
     "pairs": ("audit/counting", "audit/engine", "audit/measure"),
     "checks": ("audit/checks",),
@@ -62,8 +62,6 @@ ROOMS = {
 LEFT_OUT = (
     # Withdrawn: byte-exact edits, statements of SQL, and logs by which they are taken back.
     "audit/runs/fixes/[ceptw]*.py", "audit/runs/fixes/statements.py",
-    # Withdrawn: protection by other runs.
-    "audit/runs/protected_with.py",
     # Made of shared views, which get tests with their new rooms.
     "audit/runs/compare/shared_view.py", "audit/runs/history.py", "audit/runs/shared_runs.py",
 )  # fmt: skip

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import gc
 import os
-import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
-from scipy import optimize
 from typer import testing
 
 from audit._reports.charts import svg
-from audit.disclosure import label_sums
 from audit.hierarchies import reading
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.once import filled_once
@@ -38,22 +34,6 @@ testing._get_command = cache(testing._get_command)
 
 # What a test writes need outlast no loss of power; a run waits for its disk some twenty times.
 os.fsync = lambda held: None
-
-# A release is protected by thousands of small programs; tests protect the same ones again.
-SOLVERS = {"linprog": optimize.linprog, "milp": optimize.milp}
-
-
-@lru_cache(2048)
-def solved(solver: str, call: bytes) -> Any:
-    given, named = pickle.loads(call)
-    return SOLVERS[solver](*given, **named)
-
-
-def kept(solver: str) -> Callable[..., Any]:
-    return lambda *given, **named: solved(solver, pickle.dumps((given, named)))
-
-
-optimize.linprog, optimize.milp = map(kept, SOLVERS)
 
 # A program loads a built-in hierarchy once; hundreds of tests name one.
 reading.BUILT_IN = tuple(replace(one, load=cache(one.load)) for one in reading.BUILT_IN)
@@ -157,11 +137,3 @@ def toy_files(tmp_path: Path) -> tuple[Path, Path]:
     rows = ["a,dog", "a,cow", "b,dog", "c,tool", "c,bird", "d,cow", "d,cow", "e,unicorn", "f,pet"]
     labels.write_text("instance,label\n" + "\n".join(rows) + "\n")
     return labels, hierarchy
-
-
-@pytest.fixture(scope="module")
-def depths_of_few_labels() -> Iterator[None]:
-    """Sums are tried where depths of few labels are told too."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(label_sums, "MANY_LABELS", 0)
-        yield

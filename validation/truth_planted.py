@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 
 import audit
 from audit.data.dataset import LabelDataset
-from audit.data.mapping import REASONS
-from audit.data.prediction_format import RawPredictions
+from audit.data.ledger import REASONS
 from audit.data.predictions import Predictions, map_predictions
+from audit.data.raw_predictions import RawPredictions
 from audit.policy.policy import Policy
 from audit.results.findings import Finding
 from audit.results.result import AuditResult
@@ -364,7 +364,7 @@ def outcome(draft: Draft) -> Outcome:
         },
         standing={name: len(found) for name, found in standing.items()},
         false=tuple(_false(draft, result, dataset)),
-        family={check.name: check.denominator for check in result.checks},
+        family={check.name: check.denominator or 0 for check in result.checks},
         crashed=tuple(f"{c.name}: {c.crashed}" for c in result.checks if c.crashed),
     )
 
@@ -418,7 +418,7 @@ def _explained(draft: Draft, finding: Finding, dataset: LabelDataset) -> bool:
     if finding.check == "split_leak" and finding.key == ("unseen",):
         return _never_in_training(finding, dataset)
     if finding.check == "duplicate_instance" and finding.key == ("group",):
-        return finding.evidence["instances"].value == _with_equal_sets(dataset)
+        return bool(finding.evidence["instances"] == _with_equal_sets(dataset))
     if finding.check == "unspecific_beside_specific":
         return _stand_together(finding, dataset)
     allowed = draft.allowed.get(finding.check, set())
@@ -433,7 +433,7 @@ def _never_in_training(finding: Finding, dataset: LabelDataset) -> bool:
     labels = dataset.assertions.with_columns(split=split).drop_nulls("split")
     unseen = set(labels["node"]) - set(labels.filter(pl.col("split") == "train")["node"])
     given = {dataset.hierarchy.index(node) for node in finding.nodes}
-    return given <= unseen and finding.evidence["labels"].value == len(unseen)
+    return given <= unseen and finding.evidence["labels"] == len(unseen)
 
 
 def _stand_together(finding: Finding, dataset: LabelDataset) -> bool:
@@ -446,7 +446,7 @@ def _stand_together(finding: Finding, dataset: LabelDataset) -> bool:
         below = set(hierarchy.descendants(other, with_self=True))
         return sum(one in own and bool(below & own) for own in labels.values())
 
-    return all(part.evidence["instances"].value == both(*part.nodes) for part in finding.parts)
+    return all(part.evidence["instances"] == both(*part.nodes) for part in finding.parts)
 
 
 def _with_equal_sets(dataset: LabelDataset) -> int:

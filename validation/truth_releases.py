@@ -11,11 +11,11 @@ import polars as pl
 
 from audit.base import dag
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.data.dataset import LabelDataset, map_labels
-from audit.data.label_format import INSTANCES, RawLabels
+from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.reading import built_in_policy
+from fixtures.labelled import rows_mapped
 from fixtures.synthetic import Release, Usage
 from fixtures.synthetic.usage import (
     DIAGNOSES,
@@ -94,8 +94,7 @@ def as_read(release: Release, columns: Iterable[pl.DataFrame]) -> LabelDataset:
     instances = release.instances
     for column in columns:
         instances = instances.join(column, on="instance", how="left", maintain_order="left")
-    first = [*INSTANCES, *(c for c in instances.columns if c not in INSTANCES)]
-    return map_labels(RawLabels(rows, instances.select(first), ()), release.hierarchy)
+    return rows_mapped(rows, instances, release.hierarchy, persons=False)
 
 
 def _uncut(usage: Usage) -> Usage:

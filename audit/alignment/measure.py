@@ -176,7 +176,7 @@ def measure_model(
     """
     progress("propagating predictions")
     hierarchy = dataset.hierarchy
-    gold = dataset.direct[predictions.rows]
+    gold = predictions.gold(dataset)
     threshold = policy.decision_threshold.value
     decided = decide(predictions.scores, threshold, single_label=predictions.single_label)
     aggregated = aggregated_values(hierarchy, predictions.scores, policy.aggregation)

@@ -300,7 +300,7 @@ def subgraph_preference(
         SchemaError: As `uncertainty_alignment`; if a node is not in the hierarchy; or, aggregated,
             if a node of one part is above one of the other.
 
-    >>> subgraph_preference([{"a1": 0.7, "b": 0.3}], ["a"], ["b"], hierarchy={"a1": "a", "b": "c"})
+    >>> subgraph_preference([{"b": 0.7, "d": 0.3}], ["b"], ["d"], hierarchy={"b": "a", "d": "a"})
     1.0
     """
     graph = hierarchy_from(hierarchy)
@@ -330,7 +330,7 @@ def concept_confusion(
         support_b`` and ``joint`` (instances on which one, or both, reach the threshold), ``rate``
         (joint over all), ``confusion`` in [0, 1], ``relation``, ``lca`` (lowest common ancestor).
 
-    >>> concept_confusion([{"a1": 0.5, "b1": 0.5}], hierarchy={"a1": "a", "b1": "b"})["rate"].max()
+    >>> concept_confusion([{"a": 0.5, "b": 0.5}], hierarchy={"c": {"a": {}, "b": {}}})["rate"].max()
     1.0
     """
     graph = hierarchy_from(hierarchy)

@@ -5,7 +5,6 @@ A graph is its edge matrix: ``edges[child, parent] = 1``, shape (n, n), canonica
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -49,18 +48,7 @@ def _stretches(values: NDArray[Any], starts: NDArray[Any], widths: NDArray[Any])
 
 def topological_order(edges: Sparse) -> IntArray:
     """Node indices, parents before children; shorter than n where there is a cycle."""
-    children = csr_array(edges.T)
-    waiting = np.diff(edges.indptr)
-    ready = deque(np.flatnonzero(waiting == 0).tolist())
-    order = []
-    while ready:
-        node = ready.popleft()
-        order.append(node)
-        for child in row(children, node).tolist():
-            waiting[child] -= 1
-            if waiting[child] == 0:
-                ready.append(child)
-    return np.array(order, np.int64)
+    return np.concatenate([np.empty(0, np.int64), *levels(edges)])
 
 
 def levels(edges: Sparse) -> Iterator[IntArray]:
@@ -174,20 +162,7 @@ def _first_shared(matrix: Sparse, a: IntArray, b: IntArray) -> IntArray:
 
 def share_parent(edges: Sparse, a: IntArray, b: IntArray) -> BoolArray:
     """Whether the two nodes of each pair have a parent in common, shape (n_pairs,)."""
-    parents = _padded_rows(edges)
-    shared = np.zeros(len(a), np.bool_)
-    for left in range(parents.shape[1]):
-        mine = parents[a, left]
-        for right in range(parents.shape[1]):
-            shared |= (mine == parents[b, right]) & (mine >= 0)
-    return shared
-
-
-def _padded_rows(matrix: Sparse) -> IntArray:
-    counts = np.diff(matrix.indptr)
-    padded = np.full((matrix.shape[0], max(int(counts.max(initial=0)), 1)), -1, np.int64)
-    padded[np.repeat(np.arange(len(counts)), counts), _position_in_row(counts)] = matrix.indices
-    return padded
+    return np.asarray(edges[a].multiply(edges[b]).sum(axis=1)).ravel() > 0
 
 
 def _position_in_row(counts: NDArray[Any]) -> IntArray:

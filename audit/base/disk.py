@@ -50,11 +50,8 @@ class PassingFolder:
 
 
 @contextmanager
-def written_whole(path: Path, *, lasting: bool = False) -> Iterator[Path]:
+def written_whole(path: Path) -> Iterator[Path]:
     """Write a file atomically: yields a path to write to, which replaces ``path`` at the end.
-
-    Args:
-        lasting: Whether the finished file must also survive a power failure.
 
     Raises:
         OutputError: If the disk is full or the folder may not be written; nothing is left behind.
@@ -64,11 +61,7 @@ def written_whole(path: Path, *, lasting: bool = False) -> Iterator[Path]:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             yield begun
-            if lasting:
-                flush(begun)
             begun.replace(path)
-            if lasting:
-                flush(path.parent)
         finally:
             begun.unlink(missing_ok=True)
 

@@ -73,12 +73,6 @@ ANCESTORS = Limit(
     "pairs of a node and one above it",
     "a chain of n nodes has n (n - 1) / 2 of them, each of which is kept in memory",
 )
-PARTS = Limit(
-    "parts",
-    1_000,
-    "parts of a dotted path",
-    "each part adds a node, whose id repeats all parts before it",
-)
 UNPACKED = Limit(
     "unpacked",
     2**30,
@@ -92,13 +86,7 @@ PAIRS = Limit(
     "pairs of labels on instances of 1,000 labels or more",
     "each pair that occurs takes up to 200 bytes while the audit is made",
 )
-METHODS = Limit(
-    "methods",
-    100,
-    "methods of explanations",
-    "each pair of methods is compared: time and memory grow with the square of the number",
-)
-LIMITS = (LABELS, PAIRS, ANCESTORS, PARTS, UNPACKED, METHODS)
+LIMITS = (LABELS, PAIRS, ANCESTORS, UNPACKED)
 """All limits, in the order in which they are listed."""
 EXPANSION = 100
 """Decompressed bytes that each compressed byte may give before the limit `UNPACKED` applies."""

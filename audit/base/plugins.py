@@ -1,4 +1,4 @@
-"""Plugins: packages whose entry points add formats, hierarchies, checks and analyses.
+"""Plugins: packages whose entry points add layouts, hierarchies, checks and analyses.
 
 They are listed without being loaded, and used only where a user names them.
 """
@@ -6,13 +6,13 @@ They are listed without being loaded, and used only where a user names them.
 from __future__ import annotations
 
 import hashlib
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from importlib.util import find_spec
-from inspect import isgenerator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
@@ -22,7 +22,7 @@ from audit.base.remote import allowing
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint
 
-DOORS = ("formats", "hierarchies", "checks", "analyses")
+DOORS = ("layouts", "hierarchies", "checks", "analyses")
 """What a plugin may add; `GROUP` stands before each in the names of its entry points."""
 GROUP = "hierarchy_audit."
 _T = TypeVar("_T")
@@ -37,12 +37,14 @@ class Plugin:
         name: Its name, as ``pip list`` shows it.
         version: Its version.
         sha256: Digest of the files of its packages, by their names; compiled ones are left out.
+        modules: Names of its packages and modules.
         added: What its entry points are, by door; empty unless they were loaded.
     """
 
     name: str
     version: str
     sha256: str
+    modules: tuple[str, ...]
     added: Mapping[str, tuple[Any, ...]]
 
     @property
@@ -68,6 +70,10 @@ def using(names: Iterable[str]) -> Iterator[None]:
     before = _USED.set((*used(), *{plugin.name: plugin for plugin in new}.values()))
     try:
         yield
+    except (Exception, SystemExit) as error:
+        if (told := _told(error)) is not error:
+            raise told from error
+        raise
     finally:
         _USED.reset(before)
 
@@ -148,10 +154,12 @@ def _points(found: Distribution) -> Iterator[tuple[str, EntryPoint]]:
 def _loaded(found: Distribution) -> Plugin:
     made: dict[str, tuple[Any, ...]] = dict.fromkeys(DOORS, ())
     for door, point in _points(found):
-        with _told(found.name, f"while {point.value} was loaded"):
+        try:
             one = point.load()
             one = one() if door == "analyses" and isinstance(one, type) else one
-            made[door] = (*made[door], _every(one, found.name))
+        except (Exception, SystemExit) as error:
+            raise _crashed(found.name, f"while {point.value} was loaded", error) from error
+        made[door] = (*made[door], one)
     return _described(found, made)
 
 
@@ -168,59 +176,26 @@ def _described(found: Distribution, added: Mapping[str, tuple[Any, ...]]) -> Plu
             if path.is_file() and "__pycache__" not in name.parts:
                 content = hashlib.sha256(path.read_bytes()).hexdigest()
                 digest.update(f"{top}/{name.as_posix()} {content}\n".encode())
-    return Plugin(found.name, found.version, digest.hexdigest(), added)
+    return Plugin(found.name, found.version, digest.hexdigest(), tuple(tops), added)
 
 
-def _every(one: Any, plugin: str) -> Any:
-    """An object whose functions raise a PluginError wherever they crash."""
-    if own := _functions(one):
-        return replace(one, **{name: _guarded(made, plugin) for name, made in own.items()})
-    checks = getattr(one, "checks", None)
-    if isinstance(one, type) or not isinstance(checks, tuple):
-        return one
-    for name in dir(one):
-        if not name.startswith("_") and callable(value := getattr(one, name)):
-            object.__setattr__(one, name, _guarded(value, plugin))
-    object.__setattr__(one, "checks", tuple(_every(check, plugin) for check in checks))
-    return one
+def _crashed(plugin: str, when: str, error: BaseException) -> PluginError:
+    return PluginError(
+        f"the plugin {plugin} crashed {when}",
+        found=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".rstrip(
+            ": "
+        ),
+        hint="leave --plugin out, or report this to whoever made the plugin",
+    )
 
 
-def _functions(one: Any) -> dict[str, Callable[..., Any]]:
-    """The functions that a record holds."""
-    is_record = is_dataclass(one) and not isinstance(one, type)
-    names = [field.name for field in fields(one)] if is_record else []
-    values = {name: getattr(one, name) for name in names}
-    return {n: v for n, v in values.items() if callable(v) and not isinstance(v, type)}
-
-
-def _guarded(function: Callable[..., Any], plugin: str) -> Callable[..., Any]:
-    """A function that raises PluginError where it crashes, or what it returns does."""
-    when = f"in {getattr(function, '__name__', 'a function')}"
-
-    @wraps(function)
-    def call(*given: Any, **named: Any) -> Any:
-        with _told(plugin, when):
-            made = function(*given, **named)
-        return _each(made, plugin, when) if isgenerator(made) else _every(made, plugin)
-
-    return call
-
-
-def _each(made: Iterator[Any], plugin: str, when: str) -> Iterator[Any]:
-    with _told(plugin, when):
-        yield from made
-
-
-@contextmanager
-def _told(plugin: str, when: str) -> Iterator[None]:
-    try:
-        yield
-    except (Exception, SystemExit) as error:
-        if isinstance(error, AuditError):
-            raise
-        text = str(error).split("\n")[0]
-        raise PluginError(
-            f"the plugin {plugin} crashed {when}",
-            found=f"{type(error).__name__}: {text}".rstrip(": "),
-            hint="leave --plugin out, or report this to whoever made the plugin",
-        ) from error
+def _told(error: BaseException) -> BaseException:
+    """An error as it is, or as one of the plugin whose code is the last of these that ran."""
+    if isinstance(error, AuditError):
+        return error
+    for frame, _ in reversed([*traceback.walk_tb(error.__traceback__)]):
+        top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        for plugin in used():
+            if top in plugin.modules:
+                return _crashed(plugin.name, f"in {frame.f_code.co_name}", error)
+    return error

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
-Shown: TypeAlias = int | float | str | None
-"""A value as published: a number, a bound such as ``<11``, or null where it is withheld."""
+Number: TypeAlias = int | float | str | None
+"""A number of a sentence, or a word in its place; None where it is not told."""
 
 _PLURAL = re.compile(r"\b\w+s\b")
 _ONE = {"classes": "class", "leaves": "leaf", "branches": "branch"}
@@ -23,36 +22,24 @@ def of_one(nouns: str) -> str:
     return _PLURAL.sub(lambda noun: _ONE.get(noun[0], noun[0][:-1]), nouns, count=1)
 
 
-def bound(value: str) -> str:
-    """Short, unambiguous form of a bound of a count; other text is returned unchanged.
+def counted(n: int | None, nouns: str) -> str:
+    """A count, followed by what it counts; the noun is singular at 1. None is not told.
 
-    >>> bound("<11"), bound(">1140"), bound("first")
-    ('<11', '≥1,141', 'first')
+    >>> counted(1, "instances with labels"), counted(1200, "rows"), counted(None, "rows")
+    ('1 instance with labels', '1,200 rows', 'some rows')
     """
-    if value[:1] not in ("<", ">") or not value[1:].isdecimal():
-        return value
-    return f"<{int(value[1:]):,}" if value[0] == "<" else f"≥{int(value[1:]) + 1:,}"
-
-
-def counted(n: int | str, nouns: str) -> str:
-    """A count, or a bound of one, followed by what it counts; the noun is singular at 1.
-
-    >>> counted(1, "instances with labels"), counted(1200, "rows"), counted("<11", "nodes")
-    ('1 instance with labels', '1,200 rows', '<11 nodes')
-    """
-    if isinstance(n, str):
-        return f"{bound(n)} {nouns}"
+    if n is None:
+        return f"some {nouns}"
     return f"{n:,} {of_one(nouns) if n == 1 else nouns}"
 
 
-def roughly(n: int | str, nouns: str) -> str:
+def roughly(n: int, nouns: str) -> str:
     """As `counted`, from a million on in millions.
 
     >>> roughly(1_422_894, "pairs of labels"), roughly(1200, "rows")
     ('1.4 million pairs of labels', '1,200 rows')
     """
-    large = isinstance(n, int) and n >= 1_000_000
-    return f"{int(n) / 1e6:,.1f} million {nouns}" if large else counted(n, nouns)
+    return f"{n / 1e6:,.1f} million {nouns}" if n >= 1_000_000 else counted(n, nouns)
 
 
 _ERROR = 1e-12
@@ -98,79 +85,86 @@ _PLACEHOLDER = re.compile(
     rf"|\{{(?P<name>\w+)\}}(?P<nouns>{_NOUNS})"
 )
 """A count of a total, a share in parentheses, a choice between two words, or one number."""
-MOST = 0.5
-"""Least share of a total from which the bound of a count is told; a lower one says too little."""
 
 
-def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
-    """A sentence with its numbers as they may be shown; nothing in it builds on a withheld one.
+def filled(
+    statement: str, evidence: Mapping[str, Number], said: Mapping[str, str] | None = None
+) -> str:
+    """A sentence with its numbers; nothing in it builds on one that is not told.
 
     ``{name}`` is the number of that name: whole numbers have thousands separators, names that end
-    in ``share`` or ``limit`` are percentages, bounds are written out. A noun after 1 is in the
-    singular, and ``{name|is|are}`` is the first word at 1, else the second. In ``{k} of {n}`` a
-    total that is withheld is left out, and a count of which the bound says little is "some"; a
-    share in parentheses behind it says then what the bound tells, or that the number is withheld. A
-    clause in brackets is left out where one of its numbers is withheld; of ``[this//that]`` the
-    second is said where one of the numbers in the first is not shown exactly.
+    in ``share`` or ``limit`` are percentages. A noun after 1 is in the singular, and
+    ``{name|is|are}`` is the first word at 1, else the second. A share in parentheses, and a clause
+    in brackets with such a number, are left out where it is null. In ``{k} of {n}`` the total is
+    left out where it is null.
+
+    Args:
+        said: How numbers are said that are not told as they are, by name; those of ``k of n`` by
+            both names with a blank between them, where they are said together.
 
     >>> filled("{labels} labels {labels|is|are} no code", {"labels": 1})
     '1 label is no code'
     >>> told = "{k} of {n} rows ({share}) {k|lacks|lack} it[: {ratio} times as many]."
-    >>> filled(told, {"k": "<11", "n": 840, "share": None, "ratio": None})
-    'Fewer than 11 of 840 rows (at most 1.2%) lack it.'
-    >>> filled(told, {"k": ">10", "n": 1597, "share": None, "ratio": None})
-    'Some of 1,597 rows (number withheld) lack it.'
-    >>> filled(told, {"k": "<11", "n": "<11", "share": None, "ratio": None})
+    >>> filled(told, {"k": 935, "n": 1345, "share": 0.695, "ratio": None}, {"k": "about 935"})
+    'About 935 of 1,345 rows (69.5%) lack it.'
+    >>> filled(told, {"k": 5, "n": 5, "share": None, "ratio": None}, {"k n": "fewer than 11"})
     'Fewer than 11 rows lack it.'
-    >>> filled("[{k} of {n} do//the number is withheld]", {"k": ">10", "n": 1597})
-    'the number is withheld'
     """
-    pair: tuple[Shown, Shown] = (None, None)
+    words = said or {}
 
     def replace(match: re.Match[str]) -> str:
-        nonlocal pair
         names = [match[group] for group in ("part", "whole", "share", "chosen", "name")]
         if not all(name in evidence for name in names if name):
             return match[0]
-        part, whole, share, chosen, name = names
+        part, _, share, chosen, name = names
+        if chosen:
+            one = chosen not in words and evidence[chosen] == 1
+            return match["one" if one else "many"]
+        if share:
+            return "" if evidence[share] is None else f" ({_said(share, evidence, words)})"
         if part:
-            pair = _exact(evidence[part]), _exact(evidence[whole])
-            said = _part_of(*pair, match["the"] or "", match["of"])
-        elif share:
-            told = share_told(evidence[share], *pair)
-            return f" ({told})" if told else ""
-        elif chosen:
-            return match["one" if _exact(evidence[chosen]) == 1 else "many"]
+            text = _part_of(match, evidence, words)
         else:
-            said = _counted(in_words(name, evidence[name]), match["nouns"])
+            text = _counted(_said(name, evidence, words), match["nouns"])
+            if name in words and match.string[: match.start()].lower().endswith("all "):
+                text = (
+                    f"of {text}" if not text.startswith("all") else f"of about {evidence[name]:,}"
+                )
         begins = match.start() == 0 or match.string[: match.start()].endswith(". ")
-        return said[:1].upper() + said[1:] if begins else said
+        return text[:1].upper() + text[1:] if begins else text
 
     def clause(match: re.Match[str]) -> str:
-        first, *other = match[1].split("//")
-        known = [evidence.get(name) for name in re.findall(r"\{(\w+)[|}]", first)]
-        left_out = None in known or (other and any(isinstance(_exact(n), str) for n in known))
-        return "".join(other) if left_out else first
+        known = [evidence.get(name) for name in re.findall(r"\{(\w+)[|}]", match[1])]
+        return "" if None in known else match[1]
 
     return _PLACEHOLDER.sub(replace, _CLAUSE.sub(clause, statement))
 
 
-def in_words(name: str, value: Shown) -> str:
-    """One published value in a sentence; ``name`` distinguishes shares from plain numbers.
+def _part_of(match: re.Match[str], evidence: Mapping[str, Number], said: Mapping[str, str]) -> str:
+    part, whole = match["part"], match["whole"]
+    if (both := said.get(f"{part} {whole}")) is not None:
+        return both + match["of"]
+    if evidence[whole] is None:
+        return _counted(_said(part, evidence, said), match["of"])
+    the = "" if whole in said else match["the"] or ""
+    total = _counted(_said(whole, evidence, said), match["of"])
+    return f"{_said(part, evidence, said)} of {the}{total}"
 
-    >>> in_words("rows", "<11"), in_words("rows", ">32"), in_words("rows", ">0")
-    ('fewer than 11', 'at least 33', 'some')
+
+def _said(name: str, evidence: Mapping[str, Number], said: Mapping[str, str]) -> str:
+    return said[name] if name in said else in_words(name, evidence[name])
+
+
+def in_words(name: str, value: Number) -> str:
+    """One number in a sentence; ``name`` distinguishes shares from plain numbers.
+
+    >>> in_words("rows", 1200), in_words("share", 0.5), in_words("limit", 0.5), in_words("n", None)
+    ('1,200', '50.0%', '50%', 'some')
     """
-    value = _exact(value)
     if value is None:
         return "some"
     if isinstance(value, str):
-        number, low = value[1:], value[:1] == ">"
-        if value[:1] not in ("<", ">") or not number.isdecimal():
-            return value
-        if value == ">0":
-            return "some"
-        return f"at least {int(number) + 1:,}" if low else f"fewer than {int(number):,}"
+        return value
     if name.endswith(("share", "limit")):
         return percentage(value).replace(".0%", "%" if name.endswith("limit") else ".0%")
     if isinstance(value, int):
@@ -178,45 +172,5 @@ def in_words(name: str, value: Shown) -> str:
     return f"{value:,.0f}" if abs(value) >= 10 else f"{round(value, 2) + 0.0:g}"
 
 
-def _exact(value: Shown) -> Shown:
-    """The only count that a bound leaves, if it leaves one."""
-    return 1 if value == "<2" else value
-
-
 def _counted(number: str, nouns: str) -> str:
     return number + (of_one(nouns).replace(" different", "") if number == "1" else nouns)
-
-
-def _part_of(part: Shown, whole: Shown, the: str, nouns: str) -> str:
-    if not isinstance(whole, int):
-        return _counted(in_words("", part), nouns)
-    number = in_words("", part) if part is not None and _tells(part, whole) else "some"
-    return f"{number} of {the}{_counted(f'{whole:,}', nouns)}"
-
-
-def _tells(part: Shown, whole: int) -> bool:
-    """Whether a count, or its bound, says something of how much of a total it is."""
-    if not isinstance(part, str):
-        return True
-    number = int(part[1:])
-    return number <= whole if part[0] == "<" else number + 1 >= MOST * whole
-
-
-def share_told(share: Shown, part: Shown, whole: Shown) -> str:
-    """A share, or what the bound of its count beside a printed total tells of it.
-
-    >>> share_told(0.5, 3, 6), share_told(None, "<11", 840), share_told(None, "<11", "<11")
-    ('50.0%', 'at most 1.2%', '')
-    >>> share_told(None, ">10", 840), share_told(None, 1, 2)
-    ('number withheld', '')
-    """
-    if share is not None:
-        return in_words("share", share)
-    if not isinstance(whole, int) or not whole or isinstance(part, int):
-        return ""
-    if not isinstance(part, str) or not _tells(part, whole):
-        return "number withheld"
-    few, number = part[0] == "<", int(part[1:])
-    tenths = (1000 * (number - 1) / whole) if few else (1000 * (number + 1) / whole)
-    rounded = (math.ceil if few else math.floor)(round(tenths, 6)) / 10
-    return f"{'at most' if few else 'at least'} {rounded:.1f}%"

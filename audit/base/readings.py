@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
+from typing import Any
 
 from audit.base.errors import InputError
 from audit.base.plurals import counted
@@ -31,40 +34,117 @@ class Reading:
     unit: str = "rows"
 
     def __str__(self) -> str:
-        return read_as(self.shown(1))
+        return read_as(self.as_dict())
 
-    def shown(self, min_cell: int) -> dict[str, str | int]:
-        """Its entry in ``result.json``; a number of rows below ``min_cell`` is a bound."""
-        rows = f"<{min_cell}" if 0 < self.rows < min_cell else self.rows
+    def as_dict(self) -> dict[str, str | int]:
+        """Its entry in the record of a run."""
         return {
             "decision": self.decision,
             "evidence": self.evidence,
-            "rows": rows,
+            "rows": self.rows,
             "unit": self.unit,
             "option": self.option,
         }
 
 
-def read_as(reading: Mapping[str, str | int]) -> str:
+def read_as(reading: Mapping[str, str | int | None]) -> str:
     """A reading as shown, as one line of a terminal.
 
-    >>> read_as(Reading("each row is one answer", "all rows sum to one", 9, "--sigmoid").shown(1))
+    >>> read_as(Reading("each row is one answer", "all rows sum to one", 9, "--sigmoid").as_dict())
     'each row is one answer, since all rows sum to one (9 rows; otherwise: --sigmoid)'
     """
-    touched = counted(reading["rows"], str(reading["unit"]))
+    rows = reading["rows"]
+    touched = counted(rows if isinstance(rows, int) else None, str(reading["unit"]))
     said = f"{reading['decision']}, since {reading['evidence']}"
     return f"{said} ({touched}; otherwise: {reading['option']})"
 
 
 class AskedError(InputError):
-    """What data mean must be stated."""
+    """What data mean must be stated.
+
+    Args:
+        required: What is not certain, as a sentence.
+        found: What was found, where ``screen`` does not show it.
+        where: The location.
+        hint: What to do where nothing can be offered.
+        screen: Lines that show what the data hold, and what else is to be known.
+        options: What is offered, by arguments of `audit.load_labels` or options of a hierarchy,
+            each in place of what was stated of it; empty if nothing is.
+        reads: What the data are with these, which was tried: ``reads 60 instances and ...``.
+        ways: What the data may mean, each with the option that states it, where several may fit.
+    """
+
+    def __init__(
+        self,
+        required: str,
+        *,
+        found: str = "",
+        where: object = "",
+        hint: str = "",
+        screen: str = "",
+        options: Mapping[str, Any] | None = None,
+        reads: str = "",
+        ways: Sequence[Reading] = (),
+    ) -> None:
+        self.screen, self.options, self.reads = screen, dict(options or {}), reads
+        self.command, self.ways = "", ways
+        super().__init__(required, found=found, where=where, hint=hint)
+
+    def _lines(self) -> str:
+        if self.command and self.ways:
+            return "\n\n".join([self.head, *map(self._way, self.ways)])
+        parts = [InputError._lines(self), self.screen]
+        if self.options:
+            offered = f"{self.command} {as_typed(self.options)}".strip()
+            parts.append(f"{offered}\n    {self.reads}" if self.reads else offered)
+        return "\n\n".join(filter(None, parts))
+
+    def _way(self, way: Reading) -> str:
+        typed = f"{self.command} " if way.option.startswith("--") else "Else "
+        return f"{typed}{way.option}\n    {way.decision} ({counted(way.rows, way.unit)})"
 
 
-def asked(required: str, readings: Sequence[Reading], where: object = "") -> AskedError:
+def as_typed(options: Mapping[str, Any]) -> str:
+    """Arguments of `audit.load_labels` as options of a command.
+
+    >>> as_typed({"id": ("eid", "visit"), "label": "main dx", "missing": "-", "header": False})
+    "--id eid,visit --label 'main dx' --missing=- --no-header"
+    """
+    typed = list[str]()
+    for name, value in options.items():
+        option = "--" + name.replace("_", "-")
+        if isinstance(value, bool):
+            typed.append(option if value else f"--no-{option[2:]}")
+            continue
+        values = [str(value)] if isinstance(value, str | int) else [*value]
+        for one in [",".join(values)] if name == "id" else values:
+            typed.append(f"{option}{'=' if one[:1] == '-' else ' '}{_quoted(one)}")
+    return " ".join(typed)
+
+
+def _quoted(text: str) -> str:
+    return text if re.fullmatch(r"[\w@%+=:,./-][\w@%+=:,./#-]*", text, re.ASCII) else quote(text)
+
+
+def asked(
+    required: str,
+    readings: Sequence[Reading],
+    where: object = "",
+    options: Mapping[str, Any] | None = None,
+) -> AskedError:
     """The error that asks the user which reading is meant, where none is clear.
 
     ``required`` says as a sentence what must be decided; the ``option`` of each reading states it.
+    The first is offered as a command where it was tried, with its ``options``.
     """
-    found = "; or ".join(f"{r.decision} ({counted(r.rows, r.unit)})" for r in readings)
+    said = [f"{reading.decision} ({counted(reading.rows, reading.unit)})" for reading in readings]
     hint = "; ".join(f"{reading.option} if {reading.decision}" for reading in readings)
-    return AskedError(required, found=found, where=where, hint=hint)
+    return AskedError(
+        required,
+        found="; or ".join(said),
+        where=where,
+        hint=hint,
+        options=options,
+        reads=said[0] if options else "",
+        ways=readings,
+    )

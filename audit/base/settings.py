@@ -64,6 +64,15 @@ def located(text: str) -> str:
     return text if "://" in text else str(Path(text))
 
 
+def apart(text: str) -> tuple[str, ...]:
+    """The names between commas.
+
+    >>> apart("eid, ins_index")
+    ('eid', 'ins_index')
+    """
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
 def told_address(text: str) -> str:
     """The address of a database without user, host, port and options; another one without user,
     password and query, and any other text as it is.
@@ -144,8 +153,19 @@ class HierarchyShape(Stored):
     hierarchy_title: Annotated[str | None, _Column("Column or key of its title.")] = None
     hierarchy_levels: Annotated[
         tuple[str, ...],
-        _Column("Column of a level, from the top down; repeated for each."),
+        _Column(
+            "Columns of levels, from the top down: A,B,C.",
+            metavar="COL,COL",
+            parse=apart,
+            typed=str,
+        ),
     ] = ()
+    hierarchy_sep: Annotated[
+        str | None, _Shape("What joins the names of a path.", metavar="TEXT")
+    ] = None
+    hierarchy_children: Annotated[
+        str | None, _Shape("Key of JSON that holds the nodes below.", metavar="KEY")
+    ] = None
     vocabulary: Annotated[
         str | None,
         _Shape("Vocabulary in OMOP, code system in FHIR.", flag="--vocabulary/--system"),

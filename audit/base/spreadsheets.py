@@ -1,8 +1,7 @@
-"""Tables for spreadsheets, where text stays text, and texts of separated values."""
+"""Tables for spreadsheets, where text stays text."""
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -104,12 +103,3 @@ def _write_column(sheet: object, column: int, values: pl.Series) -> None:
     for row, value in enumerate(values, start=1):
         if value is not None:
             write(row, column, value[:_LONGEST_CELL] if isinstance(value, str) else value)
-
-
-def stream_of(text: str) -> io.StringIO:
-    """A stream of a text that the module reads whatever its fields hold.
-
-    Fields may be as long as the text: the module's limit, one for the whole process, is raised.
-    """
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    return io.StringIO(text, newline="")

@@ -38,7 +38,7 @@ class Analysis(ABC, Generic[Measured]):
 
     @abstractmethod
     def kept(self, found: Measured, measured: Measurements) -> AnalysisPart:
-        """What a run keeps of it, and how each table is protected where it is shared."""
+        """What a run keeps of it, and what each column and fact that is shared is."""
 
 
 class FileAnalysis(Analysis[Measured]):

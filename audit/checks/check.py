@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import Columns
 from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.findings import NEEDS_INSTANCES, CheckResult, Column, Finding
+from audit.sharing.told import Rounding
 
 TOP_PARTS = 10
 """Largest number of lines in a finding's breakdown."""
@@ -79,12 +81,17 @@ class Check:
         limits: Thresholds that can be changed for existing findings.
         counts_with: Thresholds used in counting: if they change, the check must run again.
         retest: Function that recomputes the evidence of a run's findings for other limits, from the
-            run's residual table and the policy; None if no test depends on a limit.
+            run's residual table, the policy and how counts are told; None if no test depends on a
+            limit.
         needs: What it looks at in the data: ``counts``, or the individual ``instances``.
         reads: The class of what it reads of an analysis; None for a rule on data or a model.
         cases: Function that returns the instances behind one finding, as ascending indices into
             the dataset; None if findings are not about instances.
         columns: The table of its findings; empty for a sentence with its share and count.
+        evidence: What each number of its findings is.
+        of_parts: The same of their parts.
+        denominator: What the denominator counts: ``instances, rows, groups``; ``whole`` if no
+            persons; ``untold`` if it tells how many nodes or pairs enough persons have.
         proposes: Function that returns what would mend one finding, with the columns
             `audit.checks.shared.proposals.PROPOSED`; None if nothing in the labels would.
     """
@@ -94,11 +101,14 @@ class Check:
     rule: Callable[[Measurements], Outcome]
     limits: tuple[Limit, ...] = ()
     counts_with: tuple[str, ...] = ()
-    retest: Callable[[CheckResult, pl.DataFrame, Policy], CheckResult] | None = None
+    retest: Callable[[CheckResult, pl.DataFrame, Policy, Rounding], CheckResult] | None = None
     needs: Literal["counts", "instances"] = "counts"
     reads: type[object] | None = None
     cases: Callable[[Measurements, Finding], IntArray] | None = None
     columns: tuple[Column, ...] = ()
+    evidence: Columns = field(default_factory=Columns)
+    of_parts: Columns = field(default_factory=Columns)
+    denominator: Literal["instances", "rows", "groups", "whole", "untold"] = "instances"
     proposes: Callable[[Measurements, Finding], pl.DataFrame] | None = None
 
     def run(self, measured: Measurements) -> CheckResult:
@@ -160,6 +170,7 @@ class WaiverCheck:
     name: str
     title: str
     rule: Callable[[Sequence[WaiverUse]], Outcome]
+    evidence: Columns = field(default_factory=Columns)
 
     def run(self, uses: Sequence[WaiverUse]) -> CheckResult:
         """Apply the check."""
@@ -175,4 +186,7 @@ def _result(check: Check | WaiverCheck, outcome: Outcome) -> CheckResult:
         findings=outcome.findings,
         not_applicable=outcome.not_applicable,
         columns=check.columns if isinstance(check, Check) else (),
+        evidence=check.evidence,
+        of_parts=check.of_parts if isinstance(check, Check) else Columns(),
+        counts=check.denominator if isinstance(check, Check) else "whole",
     )

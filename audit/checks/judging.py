@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
+from audit.base.declared import Columns
 from audit.base.errors import PolicyError, first_cases
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check
-from audit.checks.earlier import beside_earlier, mended_in, remembered
+from audit.checks.earlier import mended_in, remembered, told_with
 from audit.checks.limits import (
     Bound,
     beyond_limits,
@@ -24,6 +23,7 @@ from audit.checks.limits import (
     needs_counting,
     no_worse,
     number,
+    refuse_other_bins,
     refuse_reference,
     refuse_unknown_names,
     with_limits,
@@ -36,6 +36,8 @@ from audit.policy.statements import CodeDates
 from audit.results.findings import CheckResult, Finding, Judgement
 from audit.results.order import in_order, restating
 from audit.results.result import AuditResult, to_json_bytes
+from audit.results.told_findings import told_findings
+from audit.sharing.told import Rounding
 
 
 def judged(
@@ -44,16 +46,14 @@ def judged(
     *,
     today: date,
     reference: AuditResult | None = None,
-    earlier: Sequence[AuditResult] = (),
 ) -> AuditResult:
     """Judge every finding of a result by the policy that it was counted with.
 
     Args:
         reference: An earlier run. A finding that is in it and has not become worse is marked as
             known, and counts as a note if the policy says ``ratchet``.
-        earlier: Runs of further earlier releases, from which no count may differ by a small cell.
     """
-    return _judged(result, policy, policy, today, reference, earlier, ())
+    return _judged(result, policy, policy, today, reference, ())
 
 
 def rejudged(
@@ -62,28 +62,27 @@ def rejudged(
     *,
     today: date,
     reference: AuditResult | None = None,
-    earlier: Sequence[AuditResult] = (),
     checks: Sequence[Check] = CHECKS,
 ) -> AuditResult:
     """Judge a run by another policy; parameters as in `judged`, `refuse_reference`, and the
     ``checks`` that a policy can set beside those that the run has.
 
-    The policy may change severities, waivers, the ratchet, the number of findings shown, the
-    smallest count shown and titles, and may make limits stricter. Tests that depend on a limit are
-    repeated, and a finding that a stricter limit excludes is dropped; findings folded only into
-    that one are shown again. If the policy does not state ``min_cell``, that of the run is kept.
+    The policy may change severities, waivers, the ratchet, the number of findings shown and titles,
+    and may make limits stricter. Tests that depend on a limit are repeated, and a finding that a
+    stricter limit excludes is dropped; findings folded only into that one are shown again. If the
+    policy does not state ``min_cell``, that of the run is kept; it may not change the bins.
 
     Raises:
         PolicyError: If the policy changes a key that requires recounting, names an unknown node or
-            check,
-            or asks for a ratchet without a reference.
+            check, asks for a ratchet without a reference, or tells counts in other bins.
         InputError: If the reference is a run on another hierarchy.
     """
     counted = result.made_with
     hierarchy = result.identity["hierarchy"]["name"]
     named = {check.name for check in checks} | {check.name for check in result.checks}
     refuse_unknown_names(policy, set(result.nodes["node"]), hierarchy, named)
-    refuse_reference(result, policy, reference, *earlier)
+    refuse_reference(result, policy, reference)
+    refuse_other_bins(result, policy)
     refused = list(needs_counting(result, counted, policy, checks))
     if refused:
         raise PolicyError(
@@ -91,7 +90,7 @@ def rejudged(
             found=first_cases(refused),
             hint=_AGAIN,
         )
-    return _judged(result, counted, policy, today, reference, earlier, checks)
+    return _judged(result, counted, policy, today, reference, checks)
 
 
 def policy_as_applied(
@@ -165,32 +164,33 @@ def _judged(
     policy: Policy,
     today: date,
     reference: AuditResult | None,
-    earlier: Sequence[AuditResult],
     limited: Sequence[Check],
 ) -> AuditResult:
     on_waivers = {check.name for check in ON_WAIVERS}
-    measured = _retested(
-        (check for check in result.checks if check.name not in on_waivers),
-        result.residuals,
-        policy,
-    )
-    waivers = Waivers(policy.waivers, today, result.edges)
-    known = findings_by_id(reference)
-    bounds = bounds_of(counted, policy, limited)
     min_cell = policy.min_cell or counted.min_cell or result.policy["min_cell"]
-    before = None if reference is None else remembered(reference, min_cell)
+    rounding = Rounding.of(min_cell, result.ledger)
+    retest = {check.name: check.retest for check in CHECKS if check.retest}
+    measured = [
+        retest[check.name](check, result.residuals, policy, rounding)
+        if check.name in retest
+        else check
+        for check in result.checks
+        if check.name not in on_waivers
+    ]
+    waivers = Waivers(policy.waivers, today, result.edges)
+    bounds = bounds_of(counted, policy, limited)
+    given = None if reference is None else told_with(reference, min_cell)
+    before = None if given is None else remembered(given)
     back = mended_in(result, before) if policy.ratchet == "mended" else frozenset()
-    asked = partial(_check, policy=policy, min_cell=min_cell, known=known, back=back)
+    known = findings_by_id(given)
+    asked = partial(_check, policy=policy, rounding=rounding, known=known, back=back)
     checks = [
         asked(check, bounds=bounds.get(check.name, ()), waivers=waivers) for check in measured
     ]
     uses = waivers.uses(checks)
     about_waivers = [asked(check.run(uses), bounds=(), waivers=None) for check in ON_WAIVERS]
-    checks = _with_restating(checks, result.release.root)
-    alone = replace(
+    return replace(
         result,
-        known=replace(result.known, earlier=()),
-        before=(),
         reference=before,
         identity=_identity(result, policy, reference),
         policy=policy_as_applied(
@@ -201,21 +201,9 @@ def _judged(
                 known["pairs"] for key in ("expected", "companions") for known in result.policy[key]
             ],
         ),
-        checks=in_order([*checks, *about_waivers]),
+        checks=in_order([*_with_restating(checks, result.root), *about_waivers]),
         waivers=tuple(listed(use) for use in uses),
     )
-    return beside_earlier(alone, [run for run in (reference, *earlier) if run is not None])
-
-
-def _retested(
-    checks: Iterable[CheckResult], residuals: pl.DataFrame, policy: Policy
-) -> list[CheckResult]:
-    """The checks of a run, with those tests made by the policy that a limit is part of."""
-    again = {check.name: check.retest for check in CHECKS if check.retest}
-    return [
-        again[check.name](check, residuals, policy) if check.name in again else check
-        for check in checks
-    ]
 
 
 def _with_restating(checks: Sequence[CheckResult], root: str | None) -> list[CheckResult]:
@@ -239,48 +227,41 @@ def _check(
     check: CheckResult,
     *,
     policy: Policy,
-    min_cell: int,
+    rounding: Rounding,
     known: Mapping[str, Finding],
     back: Collection[str],
     bounds: Sequence[Bound],
     waivers: Waivers | None,
 ) -> CheckResult:
-    """A check's result, each finding judged again and given the limits of this policy.
+    """A check's result, each finding judged again by its told numbers, with this policy's limits.
 
-    Findings in ``back`` were mended, and are errors.
+    Findings in ``back`` were mended, and are errors. Waivers cover none where these are None.
     """
+    limited = [
+        replace(
+            finding,
+            evidence=with_limits(finding.evidence, bounds),
+            beyond=beyond_limits(finding, bounds),
+        )
+        for finding in check.findings
+    ]
+    given = replace(check, findings=tuple(limited))
+    told = {one.id: one for one in told_findings(given, rounding)}
+
+    def judgement(finding: Finding) -> Judgement:
+        own, before, mended = told[finding.id], known.get(finding.id), finding.id in back
+        stays = before is not None and no_worse(own, before, rounding.width)
+        severity = severity_of(own, policy, check.evidence, rounding)
+        return Judgement(
+            severity="error" if mended else severity,
+            waiver=None if waivers is None else waivers.of(finding),
+            known=stays,
+            excused=stays and bool(policy.ratchet) and not mended,
+            dropped=any(within(finding, bound) for bound in bounds),
+        )
+
     return replace(
-        check,
-        findings=tuple(
-            replace(
-                finding,
-                evidence=with_limits(finding.evidence, bounds),
-                beyond=beyond_limits(finding, bounds),
-                judgement=_judgement(finding, policy, min_cell, bounds, known, back, waivers),
-            )
-            for finding in check.findings
-        ),
-    )
-
-
-def _judgement(
-    finding: Finding,
-    policy: Policy,
-    min_cell: int,
-    bounds: Iterable[Bound],
-    known: Mapping[str, Finding],
-    back: Collection[str],
-    waivers: Waivers | None,
-) -> Judgement:
-    """What the policy makes of a finding; None for waivers: it cannot be waived."""
-    before, mended = known.get(finding.id), finding.id in back
-    stays = before is not None and no_worse(finding, before)
-    return Judgement(
-        severity="error" if mended else severity_of(finding, policy, min_cell),
-        waiver=None if waivers is None else waivers.of(finding),
-        known=stays,
-        excused=stays and bool(policy.ratchet) and not mended,
-        dropped=any(within(finding, bound) for bound in bounds),
+        given, findings=tuple(replace(one, judgement=judgement(one)) for one in given.findings)
     )
 
 
@@ -299,31 +280,22 @@ def _digest(run: AuditResult) -> str:
     return run.sha256 or hashlib.sha256(to_json_bytes(run.shared())).hexdigest()
 
 
-def severity_of(finding: Finding, policy: Policy, min_cell: int) -> Severity | None:
+def severity_of(
+    finding: Finding, policy: Policy, columns: Columns, rounding: Rounding
+) -> Severity | None:
     """The severity that the policy gives a finding; None to keep the check's own.
 
     This is the policy's ``severities`` entry for the check; else ``warning`` for an error that
     concerns less than ``error_share`` of the rows or instances examined. An error without a share
-    stays an error.
-
-    Args:
-        min_cell: Smallest count shown. Smaller counts are judged as 1, so that the severity does
-            not disclose them.
+    stays an error. Of told counts the first class is read as 1.
     """
     if finding.check in policy.severities or finding.severity != "error":
         return policy.severities.get(finding.check)
-    share = _share(finding, min_cell)
-    return "warning" if share is not None and share < policy.error_share.value else None
-
-
-def _share(finding: Finding, min_cell: int) -> float | None:
     share = number(finding, "share")
-    for name in ("rows", "instances"):
-        part = finding.evidence.get(name)
-        if share is not None and part is not None and part.kind == "count":
-            counted = number(finding, name) or 0
-            return share / counted if 0 < counted < min_cell else share
-    return share
+    if rounding.width and "share" in finding.evidence and columns["share"].kind == "share":
+        k, n = (number(finding, name) for name in columns["share"].of)
+        share = None if k is None or not n else (1 if rounding.few(int(k)) else k) / n
+    return "warning" if share is not None and share < policy.error_share.value else None
 
 
 _AGAIN = "audit the data again with `audit run --policy`"

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from audit.base.errors import PolicyError, first_cases
 from audit.checks import ON_WAIVERS
 from audit.checks.check import Check, Limit
-from audit.disclosure import Quantity
 from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.same import refuse_other, shared_nodes
 from audit.policy.policy import Policy, refuse_unknown_nodes
-from audit.results.findings import SEVERITIES, Finding
-from audit.results.reference_changes import SHALLOWER
+from audit.results.findings import SEVERITIES, Evidence, Finding
 from audit.results.result import AuditResult
+from audit.results.since import SHALLOWER
+from audit.results.told_findings import told_findings
+from audit.sharing.bins import width_of
 
 
 def findings_by_id(reference: AuditResult | None) -> dict[str, Finding]:
-    """The reference's findings by id; empty without one.
+    """The reference's findings by id, as they are told; empty without one.
 
     Left out are those that its policy dropped, and that its labels are less deep than in a
     reference of its own: what is lost since then is lost once more.
     """
     if reference is None:
         return {}
-    there = (f for check in reference.checks for f in check.findings if not f.judgement.dropped)
-    return {f.id: f for f in there if (f.check, f.key) != SHALLOWER}
+    there = (one for check in reference.checks for one in told_findings(check, reference.rounding))
+    kept = (one for one in there if not one.judgement.dropped)
+    return {one.id: one for one in kept if (one.check, one.key) != SHALLOWER}
 
 
-def no_worse(finding: Finding, before: Finding) -> bool:
-    """Whether the main effect is at most the upper bound of the reference's interval."""
+def no_worse(finding: Finding, before: Finding, width: int) -> bool:
+    """Whether the main effect is at most the upper bound of the reference's interval.
+
+    Counts that are told in bins are no worse as long as they differ by less than two of them.
+    """
     if SEVERITIES.index(finding.severity) < SEVERITIES.index(before.severity):
         return False
     (name, effect, _), (name_before, _, bound) = main_effect(finding), main_effect(before)
+    if name == "touched" and width:
+        bound += 2 * width - 1
     return name == name_before and effect <= bound
 
 
@@ -61,8 +68,8 @@ def _upper(finding: Finding, name: str, value: float) -> float:
 
 
 def number(finding: Finding, name: str) -> float | None:
-    """Unsuppressed evidence of a name; None if it is missing or not a number."""
-    value = finding.evidence[name].value if name in finding.evidence else None
+    """Evidence of a name; None if it is missing or not a number."""
+    value = finding.evidence.get(name)
     return float(value) if isinstance(value, int | float) else None
 
 
@@ -109,15 +116,10 @@ def _bounds(check: Check, counted: Policy, wanted: Policy) -> Iterator[Bound]:
         yield Bound(limit, after, stricter=retested or before != after)
 
 
-def with_limits(
-    evidence: Mapping[str, Quantity], bounds: Iterable[Bound]
-) -> Mapping[str, Quantity]:
+def with_limits(evidence: Evidence, bounds: Iterable[Bound]) -> Evidence:
     """The evidence, with its limits replaced by those of the policy."""
     limits = {b.limit.shown_as: b.value for b in bounds if b.limit.evidence in evidence}
-    return {
-        name: replace(quantity, value=limits[name]) if name in limits else quantity
-        for name, quantity in evidence.items()
-    }
+    return {name: limits.get(name, value) for name, value in evidence.items()}
 
 
 def beyond_limits(finding: Finding, bounds: Iterable[Bound]) -> float:
@@ -176,6 +178,17 @@ def _value(policy: Policy, threshold: str) -> float:
     return float(getattr(policy, threshold).value)
 
 
+def refuse_other_bins(result: AuditResult, policy: Policy) -> None:
+    """Raise PolicyError if a policy tells the counts of a run in other bins."""
+    asked = policy.min_cell or result.min_cell
+    if width_of(asked) != width_of(result.min_cell):
+        raise PolicyError(
+            "a min_cell that leaves the bins of counts as they are is required",
+            found=f"min_cell is {asked}, where the run was told with {result.min_cell}",
+            hint="counts in two kinds of bins tell more than in one: keep that of the run",
+        )
+
+
 def refuse_unknown_names(
     policy: Policy, nodes: Collection[str], hierarchy: str, checks: Collection[str]
 ) -> None:
@@ -200,20 +213,19 @@ def refuse_unknown_checks(policy: Policy, checks: Collection[str]) -> None:
 def refuse_reference(
     audited: Hierarchy | AuditResult,
     policy: Policy,
-    *references: AuditResult | None,
+    reference: AuditResult | None,
 ) -> None:
     """Raise an error if a reference is required but missing, or of another hierarchy."""
-    found = [run for run in references if run is not None]
-    if policy.ratchet and not found:
+    if reference is not None:
+        (ours, nodes), (theirs, others) = _named(audited), _named(reference)
+        required = f"a reference run of the hierarchy {ours} is required"
+        refuse_other(shared_nodes(nodes, others), (ours, theirs), required)
+    elif policy.ratchet:
         raise PolicyError(
             "ratchet = true needs an earlier run to compare with",
             found="no reference",
             hint="name the earlier run with --reference, or state ratchet = false",
         )
-    for reference in found:
-        (ours, nodes), (theirs, others) = _named(audited), _named(reference)
-        required = f"a reference run of the hierarchy {ours} is required"
-        refuse_other(shared_nodes(nodes, others), (ours, theirs), required)
 
 
 def _named(audited: Hierarchy | AuditResult) -> tuple[str, Iterable[tuple[str, str | None]]]:

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.declared import NONE, Columns, count, exact
 from audit.checks.check import Outcome, WaiverCheck, WaiverUse
-from audit.disclosure import Quantity
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.findings import CheckResult, Finding, Waived
 
@@ -109,7 +109,7 @@ def _expired(use: WaiverUse) -> Finding:
         severity="warning",
         nodes=use.waiver.nodes,
         statement=_statement(use),
-        evidence={"findings": Quantity(use.findings)},
+        evidence={"findings": use.findings},
         curator="Correct what it covers, or agree on a new day and write it into the policy.",
         data_user="Read the findings that it covers: nobody answers for them any more.",
         touched=use.findings,
@@ -147,12 +147,22 @@ def _unused(use: WaiverUse) -> Finding:
         nodes=use.waiver.nodes,
         statement=f"The waiver {use.named} covers {{findings}} findings: the fault that it was "
         "agreed for is corrected, or has another name now.",
-        evidence={"findings": Quantity(use.findings)},
+        evidence={"findings": use.findings},
         curator="Take the waiver out of the policy, or name what it is meant to cover.",
         data_user="Nothing: the waiver set no finding aside.",
         key=use.key,
     )
 
 
-EXPIRED = WaiverCheck("waiver_expired", "Does every waiver of the policy still hold?", expired)
-UNUSED = WaiverCheck("waiver_unused", "Does every waiver that holds cover a finding?", unused)
+EXPIRED = WaiverCheck(
+    "waiver_expired",
+    "Does every waiver of the policy still hold?",
+    expired,
+    Columns(count("findings", of=NONE)),
+)
+UNUSED = WaiverCheck(
+    "waiver_unused",
+    "Does every waiver that holds cover a finding?",
+    unused,
+    Columns(exact("findings", reason="none, which is what the finding says")),
+)

@@ -19,6 +19,7 @@ from audit.base.disk import dated, written_whole
 from audit.base.errors import InputError, OutputError, xml_text
 from audit.cli.outcomes import Case, Outcome, Statement
 from audit.cli.terminal.tables import one_line
+from audit.results.printed import NOT_TOLD
 
 _OURS = b'package="audit"'
 """What the suite of each file begins with."""
@@ -101,10 +102,16 @@ def _lines(case: Case) -> Iterable[str]:
     beyond = len(case.statements[_LIST:]) + case.unsaid
     if beyond:
         yield f"Further findings that are not written out here: {beyond:,}."
+    if case.not_told:
+        yield NOT_TOLD
 
 
 def _output(outcome: Outcome) -> str:
-    passed = (case for case in outcome.cases if case.state == "passed" and case.statements)
+    passed = (
+        case
+        for case in outcome.cases
+        if case.state == "passed" and (case.statements or case.not_told)
+    )
     lines = (f"{case.name}: {line}" for case in passed for line in _lines(case))
     return "\n".join((f"{outcome.word}. {outcome.sentence}", *lines))
 

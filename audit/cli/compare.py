@@ -31,7 +31,6 @@ def compare(
     from audit.cli.outcomes import of_comparison
     from audit.runs.compare.comparison import compare_runs, seal_comparison, write_changes
     from audit.runs.folder import COMPARISON, writing_run
-    from audit.runs.protected_with import refuse_told_together
     from audit.runs.read import read_run
 
     started = datetime.now(UTC)
@@ -41,9 +40,7 @@ def compare(
         writing_run(out, overwrite=overwrite, kind=COMPARISON) as folder,
     ):
         progress("comparing")
-        runs = [read_run(run) for run in (old, new)]
-        refuse_told_together(dict(zip(map(str, (old, new)), runs, strict=True)))
-        comparison = compare_runs(*runs)
+        comparison = compare_runs(read_run(old), read_run(new))
         shared = comparison.shared()
         write_changes(comparison, shared, folder)
         progress("writing the report")
@@ -84,12 +81,9 @@ def history(
     from audit.cli.terminal.listings import history_summary
     from audit.results.result import to_json_bytes
     from audit.runs.history import history_of
-    from audit.runs.protected_with import refuse_told_together
-    from audit.runs.shared_runs import read_shared_runs, whole_runs
+    from audit.runs.shared_runs import read_shared_runs
 
-    found = read_shared_runs(runs)
-    refuse_told_together(whole_runs(runs, found, as_named=as_named))
-    told = history_of(found, as_named=as_named)
+    told = history_of(read_shared_runs(runs), as_named=as_named)
     if out is not None:
         with replacing(out, overwrite=overwrite) as file:
             file.write_bytes(to_json_bytes(told))

@@ -9,11 +9,13 @@ from difflib import get_close_matches
 from functools import cache, partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
 from audit.base.errors import InputError
+from audit.base.readings import AskedError, as_typed
 from audit.base.settings import MODEL, Argument, Option
 from audit.cli.output import quietly, user_mistakes
 
@@ -93,7 +95,7 @@ class Declared:
 
 
 PYPROJECT, TOOL = "pyproject.toml", "hierarchy-audit"
-_OF_THE_DATA = ("dataset", "predictions", "protected_with", "title", "today", "analyses")
+_OF_THE_DATA = ("dataset", "predictions", "title", "today", "analyses")
 """Settings that an earlier run has of its own data and day, or that other commands make."""
 
 
@@ -248,13 +250,45 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
             before = _from_files(context, options, given) if in_files else {}
             _refuse_unwritable(options, given)
             _refuse_what_is_read(options, given)
-            command(**_arguments(command, options, given, before))
+            try:
+                command(**_arguments(command, options, given, before))
+            except AskedError as error:
+                others = [one for one in options if one.field not in error.options]
+                error.command = _typed(context, others, given)
+                lacking = error.options.keys() - {one.field for one in options}
+                if lacking:
+                    told = as_typed({name: error.options[name] for name in lacking})
+                    error.hint = f"there is no {told} here: write a table of `id` and `label`"
+                    error.options = {}
+                raise
 
     own = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)
     stated = [one.parameter(in_files=in_files) for one in options]
     run.__dict__["__signature__"] = Signature([own, *stated])
     run.__doc__ = command.__doc__
     return run
+
+
+def _typed(context: typer.Context, options: Sequence[Declared], given: Mapping[str, Any]) -> str:
+    """A command as it was typed: arguments, then what is given of some options."""
+    arguments, named = list[str](), list[str]()
+    for one in options:
+        source, value = context.get_parameter_source(one.name), given[one.name]
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        values = [*map(str, value)] if isinstance(value, list | tuple) else [str(value)]
+        if isinstance(one.option, Argument):
+            arguments += values
+        elif isinstance(value, bool):
+            named.append(one.flags[0] if value else one.flags[-1])
+        else:
+            flag = one.flags[0]
+            named += [
+                part
+                for each in values
+                for part in ([f"{flag}={each}"] if each[:1] == "-" else [flag, each])
+            ]
+    return " ".join([context.command_path, *map(quote, (*arguments, *named))])
 
 
 def _from_files(

@@ -15,7 +15,6 @@ from audit.concepts.settings import Testing
 from audit.entailment.settings import Entailing
 from audit.explanations.settings import Explaining
 from audit.runs.settings import (
-    FormatName,
     InstanceColumn,
     LabelColumn,
     MinCell,
@@ -51,9 +50,8 @@ class GivenLabels(HierarchyShape):
         str | None, Option("Hierarchy of the labels; without one, all are below one root.", FIRST)
     ] = None
     labels: Annotated[Path | None, Option("Dataset of the labels, audited too.", FIRST)] = None
-    format: FormatName = None
-    id: InstanceColumn = None
-    label: LabelColumn = None
+    id: InstanceColumn = ()
+    label: LabelColumn = ()
 
     def settings(self, file: Path, alone: str, **of_labels: object) -> Mapping[str, Any]:
         """What `Settings` say of the data."""
@@ -65,7 +63,7 @@ class GivenLabels(HierarchyShape):
         ):
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in useless)
             raise InputError(f"{flags} can be given only with --hierarchy", found="no hierarchy")
-        of_labels = {"format": self.format, "id": self.id, "label": self.label, **of_labels}
+        of_labels = {"id": self.id, "label": self.label, **of_labels}
         given = [f"--{name}" for name, value in of_labels.items() if value not in (None, ())]
         if self.labels is None and given:
             raise InputError(
@@ -76,7 +74,7 @@ class GivenLabels(HierarchyShape):
         return of_labels | {
             "dataset": str(self.labels or file),
             "hierarchy": self.hierarchy or FLAT,
-            "format": self.format if self.labels else alone,
+            "labels_of": "" if self.labels else alone,
             **shape,
         }
 
@@ -120,7 +118,7 @@ def entailment(entailing: Entailing, *, judged: Judged, output: NewRun = _ENTAIL
     settings = Settings(
         dataset=str(entailing.files[0]),
         hierarchy=FLAT,
-        format=Entailment.format,
+        labels_of=Entailment.format,
         **vars(judged),
         analyses={Entailment.name: entailing},
     )

@@ -45,13 +45,12 @@ def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
     if what == "limits":
         yield from ((one.name, f"{one.most:,}", f"{one.of}: {one.why}") for one in LIMITS)
         return
-    from audit.data import formats as loaders
+    from audit.data.layouts import LAYOUTS
     from audit.hierarchies import reading as hierarchies
 
     if what == "hierarchies":
         yield from ((known.name, known.title) for known in hierarchies.BUILT_IN)
         return
-    yield from ((known.name, "labels", known.title) for known in loaders.FORMATS)
-    yield from ((known.name, "predictions", known.title) for known in loaders.PREDICTION_FORMATS)
+    yield from ((known.name, "labels", known.title) for known in LAYOUTS)
     readers = (*hierarchies.FORMATS, *hierarchies.FOLDERS)
     yield from ((known.name, "hierarchy", known.title) for known in readers)

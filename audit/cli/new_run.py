@@ -78,14 +78,13 @@ def _written(
     from audit.runs.manifest import seal
     from audit.runs.sealed_run import refuse_broken
 
-    refuse_broken([*settings.reference, *settings.protected_with])
+    refuse_broken([settings.reference] if settings.reference else [])
     stored, started = settings.stored(), datetime.now(UTC)
     with writing_run(output.out, overwrite=output.overwrite) as folder:
         policy = stated_policy(settings)
         made = audited(settings, policy, keep_instances=keep_instances, progress=progress)
         result = made.result
         give_back_freed_memory()  # of instances, which are let go
-        progress("protecting small counts")
         with rendering(
             result.shared(), folder, imprint_of(stored), output.pdf, progress
         ) as unrendered:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from audit.cli.options import Severity
 from audit.results.findings import SEVERITIES
 from audit.results.order import first_findings
+from audit.results.printed import marked
 
 if TYPE_CHECKING:
     from audit.hierarchies.lint import LintResult
@@ -41,6 +42,7 @@ class Case:
     Args:
         statements: Its sentences, the worst first; a check that did not run gives its reason.
         unsaid: Number of its findings that have no sentence here, without those folded into others.
+        not_told: Whether it has findings that are not told, on so few that counts are rounded.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Case:
     state: State
     statements: tuple[Statement, ...] = ()
     unsaid: int = 0
+    not_told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ def of_audit(
     """The outcome of an audit."""
     from audit._reports.chapters.verdict import verdict
 
-    stated = verdict(shared)
+    stated = verdict(marked(shared))
     cases = tuple(_of_check(check, _FAILING[fail_on]) for check in shared["checks"])
     return Outcome(
         command=command,
@@ -104,7 +107,7 @@ def of_audit(
         word=stated.badge.word,
         sentence=stated.sentence,
         cases=(*cases, *_of_reports(unrendered)),
-        facts=_identity(shared["identity"]),
+        facts=_identity(shared["identity"]) | _rounding(shared["rounding"]),
         first=tuple(finding["id"] for _, finding in first_findings(shared)),
         beyond=stated.beyond,
     )
@@ -132,14 +135,19 @@ def _of_check(check: Mapping[str, Any], failing: Sequence[str]) -> Case:
         key=lambda one: SEVERITIES.index(one.severity),
     )
     failed = {"fail": "error", "warn": "warning"}.get(check["status"]) in failing
-    unsaid = check["not_shown"]
-    return Case(name, title, "failed" if failed else "passed", tuple(statements), unsaid)
+    state: State = "failed" if failed else "passed"
+    return Case(name, title, state, tuple(statements), check["not_shown"], check["not_told"])
 
 
 def _of_reports(unrendered: Iterable[Exception]) -> Iterator[Case]:
     for place, error in enumerate(unrendered, 1):
         statement = Statement("error", str(error))
         yield Case(f"report_{place}", "Could the report be rendered?", "crashed", (statement,))
+
+
+def _rounding(rounding: Mapping[str, Any] | None) -> dict[str, str]:
+    """What is said of rounded counts."""
+    return {"rounding": str(rounding["note"])} if rounding else {}
 
 
 def _identity(identity: Mapping[str, Any], side: str = "") -> dict[str, str]:
@@ -223,9 +231,9 @@ def of_verification(run: str, verdicts: Sequence[Verdict]) -> Outcome:
 
 def of_lint(result: LintResult, fail_on: Severity) -> Outcome:
     """The outcome of linting a hierarchy: a case for each rule."""
-    from audit.hierarchies.edge_faults import LINTS
+    from audit.hierarchies.lint import RULES
 
-    cases = tuple(_of_rule(rule, title, result, fail_on) for rule, title in LINTS.items())
+    cases = tuple(_of_rule(rule, said["question"], result, fail_on) for rule, said in RULES.items())
     sentence = f"{len(result.findings)} findings in {len(result.hierarchy):,} nodes."
     severities = [one.severity for one in result.findings]
     word = min(severities, key=SEVERITIES.index, default="pass").capitalize()

@@ -256,8 +256,9 @@ def summarise(
 ) -> None:
     """Print the summary of an audit, as text or as JSON, and the path of its report."""
     from audit.cli.terminal.summary import machine_summary, summary
+    from audit.results.printed import marked
 
-    shared = result.shared()
+    shared = marked(result.shared())
     if as_json:
         print_json({**machine_summary(shared, out, unrendered), "memory": memory})
     else:
@@ -266,6 +267,8 @@ def summarise(
         said = verdict(shared)
         print_shown(summary(shared, said.badge.word, said.sentence, said.model))
     print_report_place(out / "report.html", unrendered, as_json=as_json)
+    if shared["rounding"] and not as_json:
+        typer.echo(f"Exact numbers: audit explore {out}, or audit report {out} --exact")
     if memory and memory["exceeded_by"] and not as_json:
         asked, took, more = (f"{memory[name] / 1e6:,.0f}" for name in memory)
         typer.echo(

@@ -74,7 +74,7 @@ def _make_run(preferring: Mapping[str, Any], output: NewRun, **judged: Any) -> N
     settings = Settings(
         dataset=str(preferring["questions"]),
         hierarchy=FLAT,
-        format=Preference.format,
+        labels_of=Preference.format,
         analyses={Preference.name: Preferring(**preferring)},
         **judged,
     )

@@ -109,11 +109,19 @@ def tell_no_pdf(
 
 @contextmanager
 def rendering(
-    shared: Mapping[str, Any], folder: Path, imprint: Imprint, pdf: bool | None, progress: Progress
+    shared: Mapping[str, Any],
+    folder: Path,
+    imprint: Imprint,
+    pdf: bool | None,
+    progress: Progress,
+    name: str = "report",
 ) -> Iterator[list[RenderError]]:
     """Write the reports at the end of the block; typesetting of the PDF runs during the block.
 
     Where nobody asked for a PDF (None), one is written if WeasyPrint and Pango are there.
+
+    Args:
+        name: What the files are called, before their endings.
 
     Yields:
         A list that holds the rendering errors once the block has ended.
@@ -122,15 +130,16 @@ def rendering(
 
     pdf = None if pdf is None and find_spec("weasyprint") else bool(pdf)
     unrendered: list[RenderError] = []
+    html, paper = folder / f"{name}.html", folder / f"{name}.pdf"
     with _typesetting(shared, imprint, pdf, progress, unrendered) as finished_pdf:
         yield unrendered
-        progress("rendering report.html")
-        with _kept_whole(folder / "report.html", unrendered) as path:
+        progress(f"rendering {html.name}")
+        with _kept_whole(html, unrendered) as path:
             reports.write_html(shared, path, imprint)
         if finished_pdf:
-            progress("rendering report.pdf")
+            progress(f"rendering {paper.name}")
             with (
-                _kept_whole(folder / "report.pdf", unrendered) as path,
+                _kept_whole(paper, unrendered) as path,
                 _without_typesetter(pdf is None),
             ):
                 _write(finished_pdf(), path)
@@ -149,7 +158,7 @@ def _typesetting(
     with ExitStack() as begun:
         finished = None
         if pdf is not False:
-            progress("rendering report.pdf")
+            progress("rendering the PDF")
             try:
                 finished = begun.enter_context(rendering_pdf(shared, imprint=imprint))
             except RenderError as error:

@@ -33,10 +33,25 @@ class Judged:
 
 
 def report(
-    run: RunFolder, judging: Judging, judged: Judged, pdf: WritePdf = None, quiet: Quiet = False
+    run: RunFolder,
+    judging: Judging,
+    judged: Judged,
+    exact: Annotated[
+        bool, Option("Write the report with exact numbers, restricted/exact.html.", OUTPUT)
+    ] = False,
+    pdf: WritePdf = None,
+    quiet: Quiet = False,
 ) -> None:
     """Render the reports of a run again, or judge it by another policy; nothing is counted."""
     refuse_no_pdf(pdf)
+    if exact:
+        if judging.policy is not None or judging.reference or judged != Judged():
+            raise InputError(
+                "--exact is given with --pdf or --no-pdf alone",
+                found="options on how a run is judged again",
+                hint="judge it first, then: audit report RUN --exact",
+            )
+        _render_exact(run, pdf)
     if judging.policy is not None:
         _judge(run, judging, judging.policy, judged, pdf)
     if judging.reference or judged != Judged():
@@ -65,25 +80,46 @@ def _render(run: Path, pdf: bool | None) -> NoReturn:
     raise typer.Exit(3 if unrendered else 0)
 
 
+def _render_exact(run: Path, pdf: bool | None) -> NoReturn:
+    from audit.runs.folder import EXACT, rewriting_run, seal_exact
+    from audit.runs.manifest import RESTRICTED
+    from audit.runs.read import read_run
+    from audit.runs.sealed_run import refuse_broken
+
+    refuse_broken([run], [f"{RESTRICTED}/{EXACT}.{ending}" for ending in ("html", "pdf")])
+    with shown_progress() as progress, rewriting_run(run) as folder:
+        progress("reading the run")
+        exact = read_run(run, unsealed=True).exact()
+        imprint = replace(imprint_of_run(run), exact=True)
+        restricted = folder / RESTRICTED
+        restricted.mkdir(mode=0o700)
+        with rendering(exact, restricted, imprint, pdf, progress, EXACT) as unrendered:
+            pass
+        seal_exact(run, folder)
+    place = run / RESTRICTED / f"{EXACT}.html"
+    print_report_place(place, unrendered)
+    typer.echo("It is for those who may see the records; it is not to be shared.")
+    raise typer.Exit(3 if unrendered else 0)
+
+
 def _judge(run: Path, judging: Judging, file: Path, output: Judged, pdf: bool | None) -> NoReturn:
     from audit.cli.ci_output import publish, refuse_no_file
     from audit.cli.outcomes import of_audit
     from audit.policy.reading import load_policy
     from audit.runs.folder import seal_judged, write_judged_tables, writing_run
     from audit.runs.inputs import judge_again
-    from audit.runs.manifest import decided_in
     from audit.runs.read import read_run
     from audit.runs.sealed_run import refuse_broken
 
     refuse_no_file(output.junit)
     target, policy = _judged_place(run, output), load_policy(file)
-    refuse_broken(judging.reference)
+    refuse_broken([judging.reference] if judging.reference else [])
     with (
         shown_progress() as progress,
         writing_run(target, overwrite=output.overwrite) as folder,
     ):
         progress("reading the run")
-        found = replace(read_run(run), decided=decided_in(run))
+        found = read_run(run)
         progress("judging")
         result = judge_again(judging, policy, found)
         imprint = replace(imprint_of_run(run), day=judging.today)

@@ -39,7 +39,7 @@ def run(
     config: Annotated[
         Path | None,
         Option(
-            "TOML file of these options, or pyproject.toml with [tool.hierarchy-audit].",
+            "TOML file of these options, or pyproject.toml with a table tool.hierarchy-audit.",
             OUTPUT,
             metavar="FILE",
         ),
@@ -66,11 +66,8 @@ def _refuse_options_of_predictions(settings: Settings) -> None:
         "--single-label": settings.single_label,
         "--multi-label": settings.single_label is False,
         "--by-order": settings.by_order,
-        "--predictions-format": settings.predictions_format,
+        "--instances": settings.instances,
         "--device": settings.device,
-        "--levels": settings.levels,
-        "--subgraph": settings.subgraphs,
-        "--query": settings.queries,
     }
     given = [option for option, value in named.items() if value]
     if given and not settings.predictions:

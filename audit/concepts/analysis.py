@@ -8,6 +8,18 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from audit.base.declared import (
+    NONE,
+    Columns,
+    chance,
+    count,
+    estimate,
+    mean,
+    setting,
+    text,
+    total,
+    whole,
+)
 from audit.base.errors import InputError, first_cases
 from audit.base.progress import Progress
 from audit.checks.analysis import FileAnalysis
@@ -29,44 +41,107 @@ from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts import AnalysisPart, Headline
-from audit.results.shared_tables import SharedTable, columns
+from audit.results.shared_tables import SharedTable
 
+_ASKED = "test dimension seen ablation probe"
 SHARED: Mapping[str, SharedTable] = {
-    "tests": columns("test dimension seen ablation probe verdict interval_verdict reason parts"),
-    "parts": columns(
-        "test dimension seen ablation probe read requirement verdict interval_verdict "
-        "classes seeds",
-        "accuracy low high low_90 high_90 chance auc p_above_chance q_above_chance",
-        "instances",
+    "tests": SharedTable(
+        Columns(text(_ASKED), chance("verdict interval_verdict reason parts")),
     ),
-    "values": columns(
-        "test dimension seen ablation probe read seed verdict", "accuracy chance", "instances"
+    "parts": SharedTable(
+        Columns(
+            text(f"{_ASKED} read requirement"),
+            chance("verdict interval_verdict"),
+            total("classes"),
+            setting("seeds"),
+            mean("accuracy", n="instances", ends="low high"),
+            chance("low_90 high_90"),
+            mean("chance", n="instances"),
+            estimate("auc", n="instances", reason="an area"),
+            chance("p_above_chance q_above_chance"),
+            count("instances", of=NONE),
+        )
     ),
-    "classes": columns("class labels concepts", counts="instances"),
-    "dimensions": columns(
-        "dimension kind concepts slices reason",
-        "chance",
-        "instances without_concept several_concepts",
+    "values": SharedTable(
+        Columns(
+            text(f"{_ASKED} read"),
+            setting("seed"),
+            chance("verdict"),
+            mean("accuracy chance", n="instances"),
+            count("instances", of=NONE),
+        )
     ),
-    "controls": columns(
-        "dimension judged seed",
-        "chance linear auc control_task selectivity random_network",
+    "classes": SharedTable(
+        Columns(text("class labels concepts"), count("instances")), listed="instances"
     ),
-    "layer_curves": columns(
-        "layer place measure dimension seeds", "value low high chance", "instances"
+    "dimensions": SharedTable(
+        Columns(
+            text("dimension kind"),
+            total("concepts slices"),
+            chance("reason"),
+            mean("chance", n="instances"),
+            count("instances without_concept several_concepts"),
+        )
     ),
-    "iterations": columns(
-        "dimension ablation iteration read probe seed removed", "accuracy chance variance_kept"
+    "controls": SharedTable(
+        Columns(
+            text("dimension judged"),
+            setting("seed"),
+            chance("chance linear auc control_task selectivity random_network"),
+        ),
+        records=True,
     ),
-    "nodes": columns(
-        "node title depth parent siblings sibling best_layer folded_into",
-        "separable separable_low separable_high probed predicted unused unused_low unused_high "
-        "best_separable",
-        "instances groups sibling_instances taken_for_sibling sibling_taken_for_it",
-        apart="readable readable_low readable_high",
+    "layer_curves": SharedTable(
+        Columns(
+            text("layer"),
+            whole("place"),
+            text("measure dimension"),
+            setting("seeds"),
+            mean("value", n="instances", ends="low high"),
+            mean("chance", n="instances"),
+            count("instances"),
+        )
+    ),
+    "iterations": SharedTable(
+        Columns(
+            text("dimension ablation"),
+            setting("iteration"),
+            text("read probe"),
+            setting("seed removed"),
+            chance("accuracy chance variance_kept"),
+        ),
+        records=True,
+    ),
+    "nodes": SharedTable(
+        Columns(
+            text("node title"),
+            whole("depth"),
+            text("parent"),
+            total("siblings"),
+            text("sibling best_layer"),
+            chance("folded_into"),
+            estimate(
+                "separable separable_low separable_high probed predicted unused unused_low"
+                " unused_high best_separable",
+                n="instances sibling_instances",
+                reason="areas, and accuracies of two sides",
+            ),
+            chance("readable readable_low readable_high"),
+            count("instances"),
+            count("groups", of="groups", under="instances"),
+            count("sibling_instances taken_for_sibling sibling_taken_for_it"),
+        )
     ),
 }
 """What is shared of every table, by its name; `measurements` says what the columns are."""
+FACTS = Columns(
+    count("instances used left_out"),
+    count("labels classes", of=NONE),
+    text("layers layer baseline predictor answers_from predicted pairs facets_from"),
+    whole("features"),
+    setting("parameters"),
+)
+"""What each fact is."""
 _OF = (("dimension", "dimension"), ("seen", "seen"))
 HEADLINES = (
     Headline("parts", "accuracy", "instances", (), "pairs_told", where={"test": ["is_grounded"]}),
@@ -148,7 +223,7 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
         return AnalysisPart(
             name=self.name,
             facts=facts,
-            totals={"instances": facts["instances"]},
+            facts_columns=FACTS,
             frames=dict(_frames(found, measured.hierarchy)),
             rules=SHARED,
             restricted={"points": found.points},

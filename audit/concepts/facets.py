@@ -11,8 +11,9 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.schemas import schema
+from audit.base.table import Table
+from audit.base.tables import open_table
 from audit.data.records import pick
-from audit.data.sources import File
 from audit.hierarchies.hierarchy import Hierarchy
 
 FACETS = schema(("node dimension concept", pl.String))
@@ -168,8 +169,8 @@ def read_facets(path: Path | str) -> Facets:
         SchemaError: If a column is missing, a value is blank, or as
             `audit.concepts.facets.check_facets`.
     """
-    source = File(Path(path))
-    table = pick(source.table(), source, **{name: name for name in FACETS})
+    source = open_table(Path(path))
+    table = pick(source.frame(), source, **{name: name for name in FACETS})
     if table.is_empty():
         raise SchemaError("a facet table with rows is required", found="none", where=source)
     _refuse_blank(table, source)
@@ -189,7 +190,7 @@ def read_facets(path: Path | str) -> Facets:
     return facets
 
 
-def _refuse_blank(table: pl.DataFrame, source: File) -> None:
+def _refuse_blank(table: pl.DataFrame, source: Table) -> None:
     blank = table.select(pl.any_horizontal(pl.all().is_null())).to_series().arg_true()
     if len(blank):
         rows = [f"row {row + 1}" for row in blank.head(5)]

@@ -14,12 +14,11 @@ import polars as pl
 
 from audit.base.disk import writing_file
 from audit.base.errors import FormatError, InputError, SchemaError, first_cases
-from audit.base.files import refuse_pickle
-from audit.base.other_files import refuse_other
+from audit.base.files import first_bytes, refuse_pickle
+from audit.base.tables import open_table
+from audit.concepts.arrays import AnyArray, read_npz, read_tensors, texts_of
 from audit.concepts.representations import LinearHead, Representations, representations_of
-from audit.data.arrays import AnyArray, read_npz, read_tensors, texts_of
 from audit.data.records import pick
-from audit.data.sources import File, Source
 
 LAYER = "layer:"
 """What the name of a layer begins with in a file."""
@@ -61,27 +60,27 @@ def in_order(layers: dict[str, str], order: Iterable[str] | None, where: object)
     return {name: layers[name] for name in stated}
 
 
-def read_archive(source: Source) -> Representations:
+def read_archive(source: Path) -> Representations:
     """Read an ``.npz`` file: text is in arrays of text or of whole numbers.
 
     ``labels`` has a label per instance, or a row of them, where blanks fill the row.
 
     Raises:
-        InputError: As `audit.data.arrays.read_npz`.
+        InputError: As `audit.concepts.arrays.read_npz`.
         SchemaError: As `audit.concepts.representations.representations_of`, or if an array has
             another name or shape.
     """
     return _representations(_Archive(read_npz(source), {}, source))
 
 
-def read_safetensors(source: Source) -> Representations:
+def read_safetensors(source: Path) -> Representations:
     """Read a ``.safetensors`` file: text is in its metadata, as lists in JSON.
 
     A tensor of whole numbers may stand for such a list. ``labels`` is a list of labels, or of
     lists of them.
 
     Raises:
-        InputError: As `audit.data.arrays.read_tensors`.
+        InputError: As `audit.concepts.arrays.read_tensors`.
         SchemaError: As `read_archive`, or if a tensor has a type that is not read.
     """
     tensors = read_tensors(source)
@@ -104,7 +103,7 @@ class _Archive:
 
     arrays: Mapping[str, AnyArray]
     lists: Mapping[str, list[Any]]
-    source: Source
+    source: Path
 
     def texts(self, name: str) -> list[str | None] | None:
         """A text or whole number per instance, None where it is blank; None if not there."""
@@ -179,7 +178,7 @@ def _representations(archive: _Archive) -> Representations:
     )
 
 
-def _list(name: str, text: str, source: Source) -> list[Any]:
+def _list(name: str, text: str, source: Path) -> list[Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -191,7 +190,7 @@ def _list(name: str, text: str, source: Source) -> list[Any]:
     return value
 
 
-def read_parquet(source: Source) -> Representations:
+def read_parquet(source: Path) -> Representations:
     """Read the columns ``id, labels, prediction, pair`` and a column ``layer:NAME`` per layer.
 
     ``labels`` holds a label or a list of them. There is no place for a linear head.
@@ -201,7 +200,7 @@ def read_parquet(source: Source) -> Representations:
         SchemaError: As `audit.concepts.representations.representations_of`, or if a column has
             another name or type, or the lists of a layer have not one length.
     """
-    table = source.table()
+    table = open_table(source).frame()
     layers = layer_names(table.columns, COLUMNS, "columns", source)
     if "labels" not in table.columns:
         raise SchemaError(
@@ -227,7 +226,7 @@ def _labels(column: pl.Series) -> list[str | list[str] | None]:
     return column.to_list()
 
 
-def _matrix(column: pl.Series, source: Source) -> AnyArray:
+def _matrix(column: pl.Series, source: Path) -> AnyArray:
     """A column of lists of numbers as a matrix; a null in a list is NaN."""
     dtype = column.dtype
     inner = dtype.inner if isinstance(dtype, (pl.List, pl.Array)) else None
@@ -248,7 +247,7 @@ def _matrix(column: pl.Series, source: Source) -> AnyArray:
     return values.to_numpy().reshape(len(column), -1 if len(values) else 0)
 
 
-READERS: Mapping[str, Callable[[Source], Representations]] = MappingProxyType(
+READERS: Mapping[str, Callable[[Path], Representations]] = MappingProxyType(
     {".npz": read_archive, ".safetensors": read_safetensors, ".parquet": read_parquet}
 )
 """What reads a file of each suffix."""
@@ -270,17 +269,16 @@ def read_representations(path: Path | str) -> Representations:
         SchemaError: If anything in it is not as `audit.concepts.representations.representations_of`
             requires.
     """
-    source = File(Path(path))
-    head = source.head
-    if source.suffix not in READERS:
-        refuse_pickle(source.path, head, "representations")
-        refuse_other(source.path, head, unmatched=True)
+    source = Path(path)
+    suffix = source.suffix.lower()
+    if suffix not in READERS:
+        refuse_pickle(source, first_bytes(source), "representations")
         raise FormatError(
             f"representations are read from {', '.join(READERS)}",
-            found=f"the suffix {source.suffix!r}",
+            found=f"the suffix {suffix!r}",
             where=source,
         )
-    return READERS[source.suffix](source)
+    return READERS[suffix](source)
 
 
 def write_representations(representations: Representations, path: Path | str) -> None:

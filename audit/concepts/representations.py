@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.schemas import schema
-from audit.data.arrays import AnyArray, first_of
-from audit.data.class_names import distinct
+from audit.concepts.arrays import AnyArray, first_of
+from audit.data.class_lists import distinct
 
 INSTANCES = schema(
     ("id", pl.String()), ("labels", pl.List(pl.String())), ("prediction pair", pl.String())

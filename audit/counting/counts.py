@@ -15,9 +15,10 @@ from audit.base.dag import IntArray
 from audit.base.disk import PassingFolder, on_disk, written_whole
 from audit.base.progress import Progress
 from audit.base.readings import Reading
+from audit.counting.label_nodes import LabelNodes
 from audit.counting.pair_table import PairTable
 from audit.counting.storage import ROWS_PER_GROUP
-from audit.data.mapping import LabelNodes, Ledger
+from audit.data.ledger import Ledger
 from audit.engine.pairs.margins import (
     LEAST_LABELS,
     MARGINS,

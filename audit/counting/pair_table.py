@@ -90,10 +90,14 @@ class PairTable:
         return self._source(self.counted)
 
     def within(self, nodes: pl.Series) -> pl.LazyFrame:
-        """The rows of `frame` of two of some nodes, sought by number: names take longer."""
+        """The rows of `frame` of two of some nodes."""
+        return self._source(self.counted_between(nodes))
+
+    def counted_between(self, nodes: pl.Series) -> pl.LazyFrame:
+        """Their rows of ``counted``, sought by number: names take longer."""
         numbers = pl.Series(np.flatnonzero(self.names.is_in(nodes.implode())), dtype=pl.UInt32)
         both = pl.all_horizontal(pl.col("a", "b").is_in(numbers.implode()))
-        return self._source(self.counted.filter(both))
+        return self.counted.filter(both)
 
     def _source(self, counted: pl.LazyFrame) -> pl.LazyFrame:
         return register_io_source(partial(self._queried, counted), schema=self.schema)
@@ -157,14 +161,14 @@ class PairTable:
         )
 
     @classmethod
-    def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self:
+    def read(cls, table: ReadTable, record: Mapping[str, Any]) -> Self:
         """The pairs of a run."""
         nodes = table("nodes")
         return cls(
             counted=table("pairs"),
-            graph=lambda: graph_of(table, shared),
+            graph=lambda: graph_of(table, record),
             support=nodes.select("support").collect().to_series().to_numpy(),
-            instances=int(shared["ledger"]["instances"]),
+            instances=int(record["ledger"]["instances"]),
             verdicts=Verdicts.read(table),
         )
 
@@ -182,10 +186,10 @@ def _blocks(counted: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         yield counted.slice(start, PAIRS_AT_ONCE).collect()
 
 
-def graph_of(table: ReadTable, shared: Mapping[str, Any]) -> Hierarchy:
+def graph_of(table: ReadTable, record: Mapping[str, Any]) -> Hierarchy:
     """The hierarchy of a run, in the order of its table of nodes."""
     nodes, edges = table("nodes").select("node", "title", "assignable"), table("edges")
-    name = str(shared["identity"]["hierarchy"]["name"])
+    name = str(record["identity"]["hierarchy"]["name"])
     return Hierarchy.build(edges.collect(), nodes.collect(), name=name)
 
 

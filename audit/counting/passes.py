@@ -18,10 +18,13 @@ from audit.base.dag import IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.limits import LABELS, MANY, refuse_many_pairs
 from audit.base.machine import cores
+from audit.base.settings import Unlisted
 from audit.counting.counts import PairCount
+from audit.counting.label_nodes import LabelNodes, label_nodes
 from audit.counting.residual_nodes import residual_kinds, residual_nodes
 from audit.counting.storage import SpilledTail
-from audit.data.mapping import LabelNodes, label_nodes
+from audit.data.columns import Columns, Words
+from audit.data.words import AS_WRITTEN
 from audit.engine.pairs.margins import counted_branches
 from audit.engine.pairs.record_counts import Mapped, RecordCounts, RecordRows, count_records
 from audit.engine.pairs.tally import Batch, PairTally, count_batch
@@ -40,6 +43,9 @@ class CountSettings:
     hierarchy: Hierarchy
     policy: Policy | None
     memory: int
+    words: Words = AS_WRITTEN
+    unlisted: Unlisted | None = None
+    columns: Columns | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +87,14 @@ class Plan:
 
 def planned(settings: CountSettings, counts: pl.DataFrame, folder: Path, where: object) -> Plan:
     """Plan a count from its settings and the counts of its labels."""
-    labels = label_nodes(counts, settings.hierarchy, where)
+    labels = label_nodes(
+        counts,
+        settings.hierarchy,
+        settings.words,
+        unlisted=settings.unlisted,
+        columns=settings.columns,
+        where=where,
+    )
     policy = policy_for(labels.hierarchy, settings.policy)
     refuse_unknown_nodes(policy, set(labels.hierarchy.nodes), labels.hierarchy.name)
     hierarchy = labels.hierarchy
@@ -191,7 +204,7 @@ class Contiguous:
                 "the rows of an instance must follow each other",
                 found=f"the instance {instance!r} again after others, in row {row + 1:,}",
                 where=self.where,
-                hint="sort the rows by instance; audit.counting.file.count_pairs(sort=True) does",
+                hint="sort the rows by instance",
             )
 
 

@@ -14,7 +14,16 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.progress import Progress, silent
-from audit.hierarchies.catch_alls import KINDS, WORDS, CatchAlls, Kind, Review, named, reviewed
+from audit.hierarchies.catch_alls import (
+    KINDS,
+    WORDS,
+    CatchAlls,
+    Kind,
+    Review,
+    is_icd9,
+    named,
+    reviewed,
+)
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 
@@ -77,7 +86,7 @@ def residual_nodes(
             residual = _by_review(decided[index])
         elif titles[index]:
             residual = titled.get(index)
-        elif _is_icd9(hierarchy) and not below_code[index]:
+        elif is_icd9(hierarchy) and not below_code[index]:
             residual = _by_digits(node)
         if residual:
             found[index] = residual
@@ -94,11 +103,7 @@ def _by_review(review: Review) -> Residual | None:
 
 def further_words(hierarchy: Hierarchy, policy: Policy) -> tuple[str, ...]:
     """Words that make catch-alls of titles that nobody has reviewed; none for ICD-9-CM."""
-    return () if _is_icd9(hierarchy) else (*policy.residual_words, *WORDS)
-
-
-def _is_icd9(hierarchy: Hierarchy) -> bool:
-    return hierarchy.coding is not None and hierarchy.coding.name.startswith("icd9")
+    return () if is_icd9(hierarchy) else (*policy.residual_words, *WORDS)
 
 
 def _titled(
@@ -120,13 +125,8 @@ def _compiled() -> dict[tuple[Any, ...], pl.DataFrame]:
 @lru_cache(maxsize=1)
 def by_title(hierarchy: Hierarchy, words: tuple[str, ...]) -> dict[int, Residual]:
     """The nodes that are residual by their titles, or by further words of catch-alls; kept."""
-    catch_alls, found = CatchAlls(hierarchy), dict[int, Residual]()
-    for index in catch_alls.candidates(words):
-        if kind := catch_alls.kind(index):
-            found[index] = Residual(kind, f"title: {catch_alls.mark(index, kind)}")
-        elif word := catch_alls.word(index, words):
-            found[index] = Residual("other", f"word: {word}")
-    return found
+    found = CatchAlls(hierarchy).found(words)
+    return {index: Residual(kind, rule) for index, kind, rule in found}
 
 
 def residual_kinds(residual: Mapping[int, Residual], n_nodes: int) -> IntArray:

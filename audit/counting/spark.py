@@ -20,22 +20,20 @@ import pyarrow as pa
 from audit.base.dag import IntArray
 from audit.base.limits import limits, stated_limits
 from audit.base.progress import Progress, silent
-from audit.base.readings import Reading
+from audit.base.settings import Unlisted
+from audit.base.table import gathered
 from audit.counting.counts import PairCount
+from audit.counting.label_nodes import KEYS, LabelNodes, label_counts, summed_counts
 from audit.counting.passes import MEMORY, Counting, CountSettings, Plan, carried_about, planned
 from audit.counting.storage import LAST, packed_sums, unpacked_sums
-from audit.data.batches import batched, counts_of, labels_of
-from audit.data.label_format import STATED
-from audit.data.mapping import KEYS, LabelNodes, summed_counts
-from audit.data.records import pick
-from audit.data.row_rules import EVERY, RowRules
-from audit.data.sources import Source
-from audit.data.sources.spark import BLANK
+from audit.data.columns import Columns, Words
+from audit.data.rows import rows_in
+from audit.data.spark import SparkRows
+from audit.data.words import AS_WRITTEN
 from audit.engine.pairs.record_counts import KINDS, RecordCounts
 from audit.engine.pairs.sums import SortedTail, Sums, counts_by_place, summed
 from audit.engine.pairs.tally import Batch, PairTally
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
 
 if TYPE_CHECKING:
@@ -45,8 +43,6 @@ Frames: TypeAlias = Iterator[pl.DataFrame]
 Task: TypeAlias = Callable[[Iterable[pl.DataFrame]], Frames]
 """What Spark has each task run."""
 
-_COUNTED_BY_SPARK = {"string", "tinyint", "smallint", "int", "bigint"}
-"""Types of columns whose values Spark writes as text like Polars."""
 _SPARK = {
     pa.string(): "string",
     pa.bool_(): "boolean",
@@ -59,84 +55,43 @@ _SPARK = {
 
 
 def count_pairs(
-    df: DataFrame,
-    hierarchy: Hierarchy | str | Path,
+    read: SparkRows,
+    hierarchy: Hierarchy,
     *,
-    instance: str,
-    label: str,
+    words: Words = AS_WRITTEN,
+    unlisted: Unlisted | None = None,
     policy: Policy | None = None,
-    readings: tuple[Reading, ...] = (),
-    rules: RowRules = EVERY,
     progress: Progress = silent,
 ) -> PairCount:
-    """Count the pairs of a Spark DataFrame, as `audit.counting.file.count_pairs` does for a file.
+    """Count the pairs of rows in Spark, as `audit.counting.file.count_pairs` does for a file.
 
     Rows are grouped by instance. Each task counts its instances and returns packed tallies by range
     of pairs, and further tasks add up the tallies of each range. Spark repeats lost tasks.
 
     Args:
-        df: One row per assertion, or one row per instance with an array of labels; in any order.
-        hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
-        instance: Column of the instance's id.
-        label: Column of the label or of the array.
-        policy: As in `audit.counting.file.count_pairs`.
-        readings: What columns and cells were taken to mean.
-        rules: As in `audit.counting.file.count_pairs`.
+        read: The rows, in any order, and where ids and labels stand.
+        hierarchy: The hierarchy.
+        words, unlisted, policy: As in `audit.counting.file.count_pairs`.
 
     Returns:
         The same counts as on one machine, exactly; confusion equal to rounding.
     """
-    known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
-    rows = _marked(df, instance, label, rules)
     progress("reading labels")
-    labels = summed_counts([_label_counts(rows)])
-    plan = planned(CountSettings(known, policy, MEMORY), labels, Path(), WHERE)
-    plan = replace(plan, labels=replace(plan.labels, readings=(*readings, *plan.labels.readings)))
+    rows, columns = read.rows, read.columns
+    task = partial(counted_labels, columns)
+    found = _mapped(rows, task, LABELS).groupBy(*KEYS).sum("rows").coalesce(_cores(rows))
+    labels = summed_counts([_collected(found, LABELS)])
+    settings = CountSettings(hierarchy, policy, MEMORY, words, unlisted, columns)
+    plan = planned(settings, labels, Path(), read.table)
+    readings = (*columns.readings, *plan.labels.readings)
+    plan = replace(plan, where=str(read.table), labels=replace(plan.labels, readings=readings))
     progress("counting pairs")
-    return counted(_collected(_tallies(rows, plan), TALLIES), plan)
+    return counted(_collected(_tallies(rows, columns, plan), TALLIES), plan)
 
 
-def _marked(df: DataFrame, instance: str, label: str, rules: RowRules) -> DataFrame:
-    """Ids and labels, with the marks of their rows where rules give some."""
-    if rules == EVERY:
-        return df.select(instance, label)
-    columns = dict.fromkeys([instance, label, *rules.roles.values()])
-    text, rows = pa.string(), df.select(*columns)
-    listed = rows.dtypes[1][1].startswith("array")
-    name = label if label == STATED else "labels" if listed else "label"
-    schema = pa.schema({"instance": text, name: pa.list_(text) if listed else text, "table": text})
-    return _mapped(rows, partial(marked, rules), schema)
-
-
-def _label_counts(rows: DataFrame) -> pl.DataFrame:
-    """Number of assertions of each label; Spark counts plain columns itself, as it reads them."""
-    if {kind for _, kind in rows.dtypes} <= _COUNTED_BY_SPARK and rows.columns[1] != STATED:
-        return tidied(_collected(_written(rows), LABELS))
-    read = _mapped(rows, counted_labels, LABELS).groupBy(*KEYS)
-    return _collected(read.sum("rows").coalesce(_cores(rows)), LABELS)
-
-
-def _written(rows: DataFrame) -> DataFrame:
-    """Number of rows of each label as written, and whether they lack an instance."""
-    from pyspark.sql import functions
-
-    named = rows.toDF(*("instance", "label", "table")[: len(rows.columns)])
-    instance, label = named["instance"], named["label"]
-    table = named["table"] if "table" in named.columns else functions.lit(None)
-    blank = instance.isNull()
-    if named.dtypes[0][1] == "string":
-        blank |= instance.rlike(BLANK)
-    by = (
-        label.cast("string").alias("label"),
-        table.cast("string").alias("table"),
-        blank.alias("homeless"),
-    )
-    return named.groupBy(*by).agg(functions.count("*").alias("rows")).coalesce(_cores(rows))
-
-
-def _tallies(rows: DataFrame, plan: Plan) -> DataFrame:
+def _tallies(rows: DataFrame, columns: Columns, plan: Plan) -> DataFrame:
     """What all tasks counted, each of some instances, added up by kind and part."""
-    known = _mapped(rows, partial(numbered, plan.labels), NUMBERED)
+    known = _mapped(rows, partial(numbered, columns, plan.labels), NUMBERED)
     together = known.repartition(_cores(rows), "instance").sortWithinPartitions("instance")
     task = partial(tallied, plan, bounds_of(plan.labels))
     by = ("kind", "part")
@@ -150,16 +105,21 @@ def _cores(df: DataFrame) -> int:
 
 
 def _mapped(df: DataFrame, task: Task, schema: pa.Schema) -> DataFrame:
-    """The rows that a task makes of those of each partition, within the limits stated here."""
+    """The rows that a task makes of those of each partition, within the limits stated here.
 
-    stated = stated_limits()
+    Spark looks columns up by names, in which it reads dots otherwise; so they have numbers there.
+    """
+    stated, names = stated_limits(), df.columns
 
     def run(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with limits(**stated):
-            for frame in task(pl.DataFrame(pl.from_arrow(part)) for part in parts):
+            for frame in task(pl.DataFrame(pl.from_arrow(part), schema=names) for part in parts):
                 yield from frame.to_arrow().select(schema.names).cast(schema).to_batches()
 
-    return df.mapInArrow(run, ", ".join(f"{field.name} {_SPARK[field.type]}" for field in schema))
+    plain = df.toDF(*(f"column_{n}" for n in range(len(names))))
+    return plain.mapInArrow(
+        run, ", ".join(f"{field.name} {_SPARK[field.type]}" for field in schema)
+    )
 
 
 def _collected(df: DataFrame, schema: pa.Schema) -> pl.DataFrame:
@@ -167,8 +127,6 @@ def _collected(df: DataFrame, schema: pa.Schema) -> pl.DataFrame:
     return pl.DataFrame(pl.from_arrow(df.toArrow().rename_columns(schema.names).cast(schema)))
 
 
-WHERE = Source("rows")
-"""Name of the source in messages about rows of a frame."""
 DIRECT, SUPPORT, ENTAILED, PAIRS = "direct", "support", "entailed", "pair"
 """Kinds of sums in addition to those of whole instances."""
 ROWS_AT_ONCE = 250_000
@@ -177,8 +135,9 @@ PARTS = 64
 """Number of parts of the sums of pairs; the sums of all tasks are added up part by part."""
 
 _TEXT, _INT, _LONG = pa.string(), pa.int32(), pa.int64()
-LABELS = pa.schema({"label": _TEXT, "table": _TEXT, "homeless": pa.bool_(), "rows": _LONG})
-"""Number of assertions as `audit.data.mapping.LABELS`."""
+_LABELS = dict.fromkeys(("label", "table", "refused"), _TEXT)
+LABELS = pa.schema({**_LABELS, "homeless": pa.bool_(), "rows": _LONG})
+"""Number of assertions as `audit.counting.label_nodes.LABELS`."""
 NUMBERED = pa.schema({"instance": _TEXT, "labels": pa.list_(_INT)})
 """Label numbers of all or some rows of an instance; -1: the row has no label to count."""
 TALLIES = pa.schema({"kind": _TEXT, "part": _INT, "sums": pa.binary()})
@@ -197,31 +156,17 @@ def bounds_of(labels: LabelNodes) -> IntArray:
     return np.unique([0, *used[ends[ends < len(used)]], n_nodes]) * n_nodes
 
 
-def marked(rules: RowRules, frames: Iterable[pl.DataFrame]) -> Frames:
-    """``instance``, ``label`` or ``labels``, and ``table`` of ids, labels and further columns."""
-    for frame in frames:
-        marks = rules.marked(frame, WHERE, rules.roles)
-        instance, label, table = (found := frame.select(pl.nth(0, 1), *marks)).columns
-        role = "labels" if found.dtypes[1].is_nested() else "label"
-        picked = pick(found, WHERE, **{"instance": instance, role: label, "table": table})
-        yield picked.rename({role: STATED}) if label == STATED else picked
-
-
-def counted_labels(frames: Iterable[pl.DataFrame]) -> Frames:
+def counted_labels(columns: Columns, frames: Iterable[pl.DataFrame]) -> Frames:
     """Number of assertions of each label, as `LABELS`."""
-    yield summed_counts(counts_of(rows, WHERE) for rows in batched(frames, ROWS_AT_ONCE))
+    rows = (rows_in(frame, columns) for frame in gathered(iter(frames), ROWS_AT_ONCE))
+    yield summed_counts(map(label_counts, rows))
 
 
-def tidied(written: pl.DataFrame) -> pl.DataFrame:
-    """`LABELS` of labels as written as those of tidy labels; several may become the same one."""
-    return written.with_columns(pick(written, WHERE, label="label")["label"])
-
-
-def numbered(labels: LabelNodes, frames: Iterable[pl.DataFrame]) -> Frames:
+def numbered(columns: Columns, labels: LabelNodes, frames: Iterable[pl.DataFrame]) -> Frames:
     """Convert rows to `NUMBERED`; rows of an instance that are near each other are combined."""
     number = pl.col("label").fill_null(-1).cast(pl.Int32)
-    for rows in batched((labels_of(frame, WHERE) for frame in frames), ROWS_AT_ONCE):
-        known = labels.numbered(rows).drop_nulls("instance")
+    for rows in gathered(iter(frames), ROWS_AT_ONCE):
+        known = labels.numbered(rows_in(rows, columns)).drop_nulls("instance")
         yield known.group_by("instance", maintain_order=True).agg(number.alias("labels"))
 
 
@@ -230,7 +175,7 @@ def tallied(plan: Plan, bounds: IntArray, frames: Iterable[pl.DataFrame]) -> Fra
     os.environ["AUDIT_JOBS"] = "1"
     with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as threads:
         counting = Counting(replace(plan, folder=Path(folder)), threads)
-        for rows in batched((_one_a_label(frame) for frame in frames), ROWS_AT_ONCE):
+        for rows in gathered(map(_one_a_label, frames), ROWS_AT_ONCE):
             counting.add(rows)
         counting.end()
         tally = counting.tally

@@ -6,33 +6,40 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array, get_index_dtype
 
+from audit.base.connections import one_snapshot
+from audit.base.csv_tables import TextShape
 from audit.base.dag import BoolArray, IntArray, Sparse
-from audit.base.databases import one_snapshot
-from audit.base.errors import InputError, SchemaError
-from audit.base.limits import LABELS, refuse_many_pairs
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import name_among
 from audit.base.plugins import opening
 from audit.base.plurals import counted
 from audit.base.readings import Reading
-from audit.data.class_names import GivenClasses, classes_of, refuse_unused
-from audit.data.code_sets import table_stated, with_codes, with_versions
-from audit.data.formats import read_labels
-from audit.data.known_nodes import KnownNodes
-from audit.data.label_format import INSTANCES, Columns, Layout, RawLabels, raw_labels
-from audit.data.mapping import Ledger, mappings_of, placed_labels, refusals_of, refused_rows
-from audit.data.records import pick
-from audit.data.row_rules import EVERY, RowRules
-from audit.data.sources import Source, source_of
+from audit.base.settings import Unlisted
+from audit.base.table import Table
+from audit.data.beside import titles_beside
+from audit.data.class_lists import GivenClasses, class_names, file_of
+from audit.data.columns import ROW, Columns, Words
+from audit.data.ledger import Ledger
+from audit.data.loading import Read, is_list, read_tables, tables_of, words_for
+from audit.data.mapped import INSTANCES, mapped
+from audit.data.nodes import Nodes
+from audit.data.published.wanted import Wanted
+from audit.data.records import as_ids, tidy
+from audit.data.rows import STRATUM, is_numbered
+from audit.data.unnamed import unnamed_columns
 from audit.data.weighted_dag import WeightedDag
+from audit.data.words import AS_WRITTEN
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.label_words import FOUND, Words
 from audit.hierarchies.reading import HierarchyName, beside_data, load_hierarchy
-from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
+from audit.hierarchies.titles import TitleList, read_own_titles, read_titles, with_titles
+
+_OF_ROWS = ("position", "table", "group", "split")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,17 +77,17 @@ class LabelDataset:
     unnamed: pl.DataFrame
     """Possible strata that the user did not name; same rows as `instances`."""
     format: str = "rows"
-    """Name of the format that the labels were read in; ``rows`` for a frame in that shape."""
+    """Name of the published layout of the data, else ``table``; ``rows`` of `from_rows`."""
     sources: tuple[Path, ...] = ()
     """The files that the labels were read from."""
     digest: str = ""
     """Digest of the frame that they were read from; empty if they were read from files."""
     queried: Mapping[str, str] = field(default_factory=dict)
-    """Of a query of a database, what is kept of it, as in `audit.data.sources.source.Source`."""
+    """Of a query of a database, what is kept of it, as in `audit.base.table.Table`."""
     titles: tuple[Path, ...] = ()
     """The title dictionaries that were read."""
     persons: bool = False
-    """Whether instances are persons' records, so that small counts are suppressed."""
+    """Whether instances are persons' records, so that counts are told in bins."""
     numbered: bool = False
     """Whether ids are row numbers from 0, since the data have none."""
     classes: tuple[str, ...] = ()
@@ -89,8 +96,10 @@ class LabelDataset:
     """What columns, cells and labels were taken to mean."""
     id: str | None = None
     """What the column of the ids is called, where there is one."""
-    layout: Layout | None = None
-    """Where ids and labels stand in the data; None where labels cannot be changed one by one."""
+    words: Words = AS_WRITTEN
+    """How labels are read that are no nodes as they are written."""
+    columns: Mapping[str, Columns] = field(default_factory=dict)
+    """Where ids and labels stand in each table, by its name."""
 
     @classmethod
     def from_rows(
@@ -98,19 +107,27 @@ class LabelDataset:
     ) -> LabelDataset:
         """Build a dataset from a frame of columns ``instance, label`` and maybe ``group, split``.
 
-        ``strata`` names further columns of the instances. An instance all of whose rows have a null
-        label has no labels; if the instance has other labels, such a row is refused as
-        ``missing_code``. Raises SchemaError where a column is missing.
+        It may also have ``position`` and ``table``, as `audit.data.rows.ROWS`, and ``strata`` names
+        further columns of the instances. An instance all of whose rows have a null label has no
+        labels; if the instance has other labels, such a row is refused as ``missing_code``. Raises
+        SchemaError where a column is missing.
         """
-        present = [role for role in ("group", "split") if role in rows.columns]
-        roles = {role: role for role in ("instance", "label", *present)}
-        further = Columns(strata=tuple(strata)).further
-        source = Source("rows")
-        mentions = pick(rows, source, **roles, **further)
-        unlabelled = pl.col("label").is_null().all().over("instance")
-        without = unlabelled & pl.col("instance").is_not_null()
-        raw = raw_labels(mentions.filter(~without), mentions, source, EVERY)
-        return map_labels(raw, _loaded(hierarchy))
+        strata, there = [*strata], [name for name in _OF_ROWS if name in rows.columns]
+        for name in ("instance", "label", *strata):
+            name_among(rows.columns, name, "rows")
+        said = tidy(rows.select([*dict.fromkeys(("instance", "label", *there, *strata))]), "rows")
+        homeless, missing = pl.col("instance").is_null(), pl.col("label").is_null()
+        made = said.with_columns(
+            instance=as_ids(said["instance"]),
+            position=pl.col("position").cast(pl.Int64) if "position" in there else None,
+            table=pl.col("table") if "table" in there else pl.lit(None, pl.String),
+            refused=pl.when(homeless).then(pl.lit("bad_row")),
+            counted=homeless | ~missing.all().over("instance"),
+            row=pl.int_range(pl.len()),
+        )
+        return cls(
+            **mapped(made.rename({name: STRATUM + name for name in strata}), _loaded(hierarchy))
+        )
 
     @property
     def strata(self) -> tuple[str, ...]:
@@ -208,50 +225,57 @@ def load_labels(
     *,
     query: str | None = None,
     table: str | None = None,
-    format: str | None = None,
-    id: str | None = None,
-    label: str | None = None,
+    encoding: str | None = None,
+    skip_rows: int = 0,
+    header: bool = True,
+    id: str | Iterable[str] | None = None,
+    label: str | Iterable[str] | None = None,
+    sep: str | None = None,
+    take: str | None = None,
+    flags: bool = False,
     group: str | None = None,
     split: str | None = None,
-    titles: Iterable[str | Path] = (),
-    classes: GivenClasses = None,
     strata: Iterable[str] = (),
-    where: Iterable[str] = (),
-    version_column: str | None = None,
-    missing: Iterable[str] = (),
-    strip: Iterable[str] = (),
     codes: str | Iterable[str] = (),
-    plugins: Iterable[str] = (),
+    where: Iterable[str] = (),
+    strip: Iterable[str] = (),
+    missing: Iterable[str] = (),
+    by_title: bool = False,
+    titles: Iterable[str | Path] = (),
+    unlisted: Unlisted | None = None,
+    classes: GivenClasses = None,
     vocabulary: str | None = None,
+    system: str | None = None,
+    plugins: Iterable[str] = (),
     allow_network: bool = False,
 ) -> LabelDataset:
     """Read a dataset and map its labels to a hierarchy.
 
+    What columns mean is published, in one of ``LAYOUTS`` of `audit.data.layouts`, or stated here;
+    else it is asked for, with what states it.
+
     Args:
-        data: A file, a folder of the parts of one table, or a folder in one of ``FORMATS`` of
-            `audit.data.formats`. A frame of Polars, pandas or Arrow, or a dictionary of lists, in
-            the columns of one of these; labels are text there, as numbers have lost zeros. A list
-            or series of labels or of lists of them, or an array of NumPy: ids are row numbers from
-            0. Or the address of a database, a connection to one, or a relation of DuckDB.
+        data: A file, a folder of the parts of one table or of the tables of one layout, the address
+            of a database, a frame of Polars, pandas or Arrow, a dictionary of lists, a list or
+            series of labels or of lists of them, or an array of NumPy.
         hierarchy: A hierarchy, or what `load_hierarchy` takes: a name, a file, a dictionary.
         query, table: A query, or the name of a table, of the database whose rows are read.
-        format: Name of the format; None: detected from folder, suffix and first bytes, or columns.
-        id: Column of the instances' ids; None: found, as are those of label, group and split.
-        label: Column of the labels.
-        group: Column of what instances are repeated in, such as a patient.
-        split: Column of the part of the data that an instance is in, such as train or test.
+        encoding, skip_rows, header: Of a text file: its encoding, how many lines stand before the
+            table, and whether the first of it names the columns.
+        id: Columns that together are the id of an instance; ``row``: rows are numbered from 0.
+        label, sep, take, flags, group, split, strata, codes, where: As in `Columns`.
+        strip, missing, by_title: As in `Words`.
         titles: Title dictionaries beside those found with the data, over which they win.
-        classes: Column names of a matrix of labels, in its order, or a file of them, one a line.
-        strata: Further columns of the instances, such as site, period or coder.
-        where, version_column: As in `RowRules`.
-        missing, strip, vocabulary: As in `Words`.
-        codes: The code set of the labels, such as ``procedures``; none: found.
-        plugins, allow_network: As in `load_hierarchy`, of formats and of the data.
+        unlisted: As in `load_hierarchy`; ``refuse`` also reads data half of whose labels are none.
+        classes: Names of class numbers, or of the columns of a matrix, or a file of them.
+        vocabulary, system: The vocabulary of OMOP, or code system of FHIR, of the labels.
+        plugins, allow_network: As in `load_hierarchy`, of layouts and of the data.
 
     Raises:
-        InputError: If the data cannot be read, have not one format or code set, or no instance, or
-            ``classes`` are given and labels have names; SchemaError if columns are missing or
-            differ between files, labels are numbers, or an instance has two values of a stratum.
+        AskedError: If it must be stated what columns, cells or labels mean.
+        InputError: If the data cannot be read, have no instance or no label, or ``classes`` are
+            given and labels have names; SchemaError if columns are missing, labels are numbers, or
+            an instance has two values of a stratum.
 
     The data are held in memory, some 600 bytes a row; 54,000 rows take a second.
 
@@ -263,136 +287,96 @@ def load_labels(
     >>> labels.ledger.refused
     {'unknown_code': 1}
     """
-    known = _loaded(hierarchy, Words(tuple(missing), tuple(strip), (), vocabulary), codes, data)
-    named = (id, label, group, split, classes_of(classes), tuple(strata), KnownNodes(known))
-    source, rules = source_of(data, query, table), (tuple(where), version_column)
-    raw = read_labels(source, Columns(*named, RowRules(*rules), known.codes), format)
-    if raw.instances.is_empty():
-        raise InputError("a dataset with an instance is required", found="none", where=source)
-    if not raw.named and classes is not None:
-        refuse_unused(classes, raw.rows["label"].drop_nulls().unique().sort().to_list(), source)
-    own = tuple(map(Path, titles))
-    stated = [read_own_titles(one, known) for one in own]
-    known = with_titles(known, [*stated, *map(read_titles, raw.titles)])
-    return replace(map_labels(raw, known), titles=(*own, *raw.titles))
+    known = _loaded(hierarchy, unlisted, vocabulary)
+    stated = Columns(
+        id=tuple(id.split(",")) if isinstance(id, str) else tuple(id or ()),
+        label=_several(label),
+        sep=sep or "",
+        take=take or "",
+        flags=flags,
+        group=group or "",
+        split=split or "",
+        strata=_several(strata),
+        codes=_several(codes),
+        where=_several(where),
+    )
+    _refuse_taken(stated.strata)
+    words = Words(missing=_several(missing), strip=_several(strip), by_title=by_title)
+    names = class_names(classes, Nodes(known).is_node)
+    wanted = Wanted(stated, Nodes(known), system or "", vocabulary or "")
+    shape = TextShape(encoding=encoding or "", skip_rows=skip_rows, header=header)
+    tables = tables_of(data, wanted, query, table, shape)
+    wanted.refuse_unused(tables[0])
+    if is_list(data, tables[0]):
+        stated = replace(stated, id=stated.id or (ROW,))
+    words = words_for(words, stated, tables[0])
+    every = [*read_tables(tables, stated, known, words, classes, names)]
+    own, found = _titles([*map(Path, titles)], known, tables)
+    fields = _mapped(every, with_titles(known, [*own.values(), *found.values()]), words, unlisted)
+    named = file_of(classes) if any(one.named for one in every) else ()
+    files = (*fields["sources"], *named)
+    return LabelDataset(**fields | {"sources": files, "titles": (*own, *found)})
 
 
-def _loaded(given: Any, words: Words = FOUND, codes: Any = (), data: Any = None) -> Hierarchy:
-    if not isinstance(given, Hierarchy):
-        given = load_hierarchy(given, **beside_data(given, data, words.vocabulary))
-    return with_codes(given if words == FOUND else replace(given, words=words), codes)
+def _titles(
+    given: Sequence[Path], hierarchy: Hierarchy, tables: Sequence[Table]
+) -> tuple[dict[Path, TitleList], dict[Path, TitleList]]:
+    """Dictionaries of titles that the user gives, and that lie beside tables."""
+    beside = dict.fromkeys(path for one in tables for path in titles_beside(one))
+    own = {path: read_own_titles(path, hierarchy) for path in given}
+    return own, {path: read_titles(path) for path in beside}
 
 
-def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
-    """Map labels as read to nodes; every row is either mapped or refused with a reason."""
-    hierarchy = replace(hierarchy, codes=raw.codes) if raw.codes else hierarchy
-    found, of_versions = with_versions(raw.rows, hierarchy)
-    found = found.with_columns(table_stated(hierarchy))
-    asked = found.lazy().filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
-    counts = asked.group_by("label", "table").agg(pl.len().alias("rows")).collect()
-    where = raw.sources[0] if raw.sources else ""
-    hierarchy, placed, readings = placed_labels(counts, hierarchy, where)
-    numbers = raw.instances.with_row_index("place").sort("instance")
-    order, instances = numbers["place"].arg_sort().to_numpy(), numbers.drop("place")
-    nodes = pl.DataFrame({"node": hierarchy.nodes}).with_row_index("index")
-    rows = (
-        _numbered(found, instances, "left")
-        .join(
-            placed.join(nodes, on="node", how="left"),
-            on=["label", "table"],
-            how="left",
-            nulls_equal=True,
+def _mapped(
+    every: Sequence[Read], hierarchy: Hierarchy, words: Words, unlisted: Unlisted | None
+) -> dict[str, Any]:
+    """The fields of a dataset of tables as read."""
+    table, columns = every[0].table, every[0].columns
+    fields = mapped(
+        pl.concat([one.rows for one in every], how="diagonal"),
+        hierarchy,
+        words,
+        unlisted=unlisted,
+        columns=columns,
+        records=pl.concat([one.records for one in every]),
+        where=table,
+    )
+    told = (reading for one in every for reading in one.told)
+    numbered = is_numbered(columns, table.schema)
+    return fields | {
+        "readings": (*told, *fields["readings"]),
+        "unnamed": unnamed_columns(every, fields["instances"]["instance"]),
+        "format": columns.layout or "table",
+        "sources": tuple(dict.fromkeys(file for one in every for file in one.table.files)),
+        "digest": table.digest,
+        "queried": table.queried,
+        "persons": columns.persons or fields["persons"],
+        "numbered": numbered,
+        "classes": table.class_names.get(columns.label[0], ()),
+        "id": None if numbered else ",".join(columns.id),
+        "words": words,
+        "columns": {one.table.name: one.columns for one in every},
+    }
+
+
+def _loaded(
+    given: Any, unlisted: Unlisted | None = None, vocabulary: str | None = None
+) -> Hierarchy:
+    if isinstance(given, Hierarchy):
+        return given
+    return load_hierarchy(given, unlisted=unlisted, **beside_data(given, vocabulary))
+
+
+def _several(stated: str | Iterable[str] | None) -> tuple[str, ...]:
+    return (stated,) if isinstance(stated, str) else tuple(stated or ())
+
+
+def _refuse_taken(strata: Sequence[str]) -> None:
+    taken = [*INSTANCES, *strata]
+    repeated = sorted({name for name in strata if taken.count(name) > 1})
+    if repeated:
+        raise SchemaError(
+            f"strata must have different names, none of them {', '.join(INSTANCES)}",
+            found=first_cases(repeated),
+            hint="the group and the split are named with --group and --split",
         )
-        .with_columns(
-            pl.when(pl.col("refused").is_not_null())
-            .then("refused")
-            .when(pl.col("label").is_null())
-            .then(pl.lit("missing_code"))
-            .otherwise("reason")
-            .alias("reason")
-        )
-        .drop("refused")
-    )
-    mapped = rows.filter(pl.col("reason").is_null())
-    assertions = mapped.select("instance", pl.col("index").alias("node"), "position").sort(
-        "instance", "position", "node", nulls_last=True
-    )
-    _refuse_many_labels(assertions, instances, len(hierarchy), raw.sources)
-    mappings, refusals = mappings_of(mapped), refusals_of(rows)
-    return LabelDataset(
-        hierarchy=hierarchy,
-        instances=instances,
-        assertions=assertions,
-        refusals=refusals,
-        mappings=mappings,
-        written=_written(rows, mappings, refusals),
-        places=_numbered(raw.places, instances),
-        ledger=_ledger(len(rows), refusals, instances, assertions),
-        order=order.astype(np.int64),
-        unnamed=instances.select("instance")
-        .join(raw.unnamed, on="instance", how="left", maintain_order="left")
-        .drop("instance"),
-        format=raw.format,
-        sources=raw.sources,
-        digest=raw.digest,
-        queried=raw.queried,
-        numbered=raw.numbered,
-        classes=raw.classes,
-        id=raw.id,
-        layout=raw.layout,
-        readings=(*raw.readings, *of_versions, *readings),
-        persons=raw.persons or (hierarchy.coding is not None and hierarchy.coding.persons),
-    )
-
-
-def _refuse_many_labels(
-    assertions: pl.DataFrame, instances: pl.DataFrame, nodes: int, sources: Sequence[Path]
-) -> None:
-    if assertions.is_empty():
-        return
-    numbers = (
-        assertions.group_by("instance")
-        .agg(pl.col("node").n_unique())
-        .sort("node", "instance", descending=[True, False])
-    )
-    instance, most = numbers.row(0)
-    name = instances["instance"][int(instance)]
-    LABELS.refuse_beyond(most, f"{sources[0]}: instance {name!r}" if sources else repr(name))
-    refuse_many_pairs(numbers["node"], nodes, sources[0] if sources else repr(name))
-
-
-def _numbered(
-    frame: pl.DataFrame, instances: pl.DataFrame, how: Literal["inner", "left"] = "inner"
-) -> pl.DataFrame:
-    """The frame with each instance's id replaced by its index; left: rows without one have null."""
-    rank = instances.select("instance").with_row_index("index")
-    joined = frame.join(rank, on="instance", how=how, maintain_order="left")
-    return joined.with_columns(instance="index").drop("index")
-
-
-def _written(rows: pl.DataFrame, mappings: pl.DataFrame, refusals: pl.DataFrame) -> pl.DataFrame:
-    as_written = ("reason", "label", "table")
-    mapped = mappings.with_columns(reason=pl.lit(None, pl.String))
-    lines = pl.concat([mapped.select(as_written), refusals.select(as_written)])
-    numbered = rows.join(lines.with_row_index("line"), on=as_written, nulls_equal=True)
-    of_instances = numbered.select("instance", "line").drop_nulls("instance")
-    # one number for both sorts several times as fast as two columns
-    many = max(len(lines), 1)
-    pair = pl.col("instance").cast(pl.UInt64) * many + pl.col("line")
-    pairs = of_instances.select(pair.sort().unique(maintain_order=True)).to_series()
-    ends = {"instance": pairs // many, "line": pairs % many}
-    return pl.DataFrame(ends, schema=of_instances.schema)
-
-
-def _ledger(
-    read: int, refusals: pl.DataFrame, instances: pl.DataFrame, assertions: pl.DataFrame
-) -> Ledger:
-    refused, groups = refused_rows(refusals), instances["group"].drop_nulls()
-    return Ledger(
-        rows_read=read,
-        rows_mapped=len(assertions),
-        refused=refused,
-        instances=len(instances),
-        instances_without_labels=len(instances) - assertions["instance"].n_unique(),
-        groups=groups.n_unique() if len(groups) else None,
-    )

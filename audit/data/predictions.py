@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +15,24 @@ from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.plugins import opening
 from audit.base.plurals import counted
 from audit.base.readings import Reading
-from audit.base.settings import Transform
-from audit.data.class_names import GivenClasses, classes_of, refuse_unused
+from audit.base.settings import Transform, Unlisted
+from audit.data.class_lists import (
+    GivenClasses,
+    class_number,
+    file_of,
+    refuse_unused,
+)  # fmt: skip
+from audit.data.closing import Closed, closed_side, closed_upwards, lowest
+from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset
-from audit.data.formats import read_predictions
 from audit.data.joining import joined
-from audit.data.known_nodes import KnownNodes
-from audit.data.mapping import grown, place, read_texts
-from audit.data.prediction_format import RawPredictions, are_numbers
+from audit.data.placing import Placed, place, placed
+from audit.data.prediction_cells import Labelled, code_set
+from audit.data.prediction_files import read_predictions
+from audit.data.raw_predictions import GivenIds, RawPredictions
 from audit.data.scores import answered, as_scores, have_score, placed_scores
 from audit.data.weighted_dag import WeightedDag
+from audit.engine.scores.cuts import decide
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 
@@ -90,6 +98,20 @@ class Predictions:
     """The files that were read."""
     readings: tuple[Reading, ...] = ()
     """What scores and ids were taken to mean."""
+    closed: Closed = ""
+    """Which of answers and labels alone hold every ancestor, so that both are compared closed
+    upwards; empty: none."""
+
+    def gold(self, dataset: LabelDataset) -> Sparse:
+        """The labels that scores are compared with, 0/1, shape (n, n_nodes).
+
+        They are closed upwards where the answers alone were; where labels were and each instance
+        has one answer, each has its lowest labels.
+        """
+        labels = dataset.direct[self.rows]
+        if self.closed == "answers":
+            return closed_upwards(self.hierarchy, labels)
+        return lowest(self.hierarchy, labels) if self.closed and self.single_label else labels
 
     def weighted(self, instance: str) -> WeightedDag:
         """The weighted DAG of an instance's scores; SchemaError without such an instance."""
@@ -108,16 +130,10 @@ class Predictions:
         )
 
     def _repr_markdown_(self) -> str:
-        ledger = self.ledger
-        counts = {
-            "instances read": ledger.instances_read,
-            "instances matched": ledger.instances_matched,
-            "instances without labels": ledger.instances_without_labels,
-            "instances without predictions": ledger.instances_without_predictions,
-            "instances without scores": ledger.instances_without_scores,
-            "unknown classes": len(ledger.unknown_classes),
-        }
-        rows = "".join(f"| {name} | {n:,} |\n" for name, n in counts.items())
+        counts = {one.name: getattr(self.ledger, one.name) for one in fields(self.ledger)}
+        counts["unknown_classes"] = len(self.ledger.unknown_classes)
+        told = {name.replace("_", " "): n for name, n in counts.items() if isinstance(n, int)}
+        rows = "".join(f"| {name} | {n:,} |\n" for name, n in told.items())
         return f"**{self!r}**\n\n| ledger | n |\n|---|---:|\n{rows}"
 
     @property
@@ -133,11 +149,11 @@ def load_predictions(
     dataset: LabelDataset,
     *,
     classes: GivenClasses = None,
-    format: str | None = None,
-    id: str | None = None,
+    instances: GivenIds | None = None,
     transform: Transform | None = None,
     single_label: bool | None = None,
     by_order: bool = False,
+    unlisted: Unlisted | None = None,
     policy: Policy | None = None,
     plugins: Iterable[str] = (),
     allow_network: bool = False,
@@ -145,36 +161,37 @@ def load_predictions(
     """Read a model's predictions and join them to a dataset by the ids of its instances.
 
     Args:
-        data: A file, or a folder of parts, in one of ``audit.data.formats.PREDICTION_FORMATS``, or
-            a frame as in `audit.load_labels` with the columns of one of them, or an array of NumPy.
+        data: A file, a folder of parts of one table, a frame, an array or lists: a matrix of
+            scores, a table with a column a class or a row a score, JSON lines, or sets of labels.
         dataset: The labels of the same instances.
-        classes: Names of the columns of a matrix, or of class numbers, in their order, or a file of
-            them, one per line; None: those that the labels' data say, where there are such.
-        format: Name of the format; None: detected from the file or the columns.
-        id: Column of the ids, where one is called so; None: what that of the labels is called.
+        classes: Names of the columns of a matrix, or of numbers of classes, in their order, or a
+            file of them, as `audit.data.class_lists.class_names` reads it; None: those that the
+            labels' data say, where there are such.
+        instances: Ids of the rows of a matrix, in their order, or a file of them: one a line, or
+            an array of NumPy.
         transform: Function that turns the file's numbers into scores in [0, 1]; None: they are
             scores, or per cent if each row sums to 100.
         single_label: Whether each instance has one answer, the highest score, or any number; None:
             as the sums of scores say.
         by_order: Whether rows are joined by order, whatever ids there are.
-        policy: Decides whether unmatched instances are refused or counted.
+        unlisted: ``refuse`` where classes that are no nodes are left out, however many.
+        policy: Decides whether unmatched instances are refused or counted, and from which score a
+            node is predicted.
         plugins: Installed packages whose formats are used besides.
         allow_network: Whether ``data`` may be at an address.
 
     Raises:
-        FormatError: If not exactly one format matches.
-        InputError: If the file cannot be read, ``dataset`` is none, ``classes`` are given and
-            predictions have names, or it is not clear how rows belong together or whether they sum
-            to one.
-        SchemaError: If ``classes`` names nothing; a number is not finite, or not a score after the
-            transform; the transform cannot be applied; no class is a node, or two classes are the
-            same node; no instance is in the dataset; the scores of nearly all instances, but not of
-            all, sum to one; ``single_label`` is given for predicted sets or for an instance without
-            scores; or the policy refuses unmatched instances.
+        AskedError: If it is not certain what columns or numbers mean, which row belongs to which
+            instance, whether each instance has one answer, or how classes are nodes.
+        InputError: If the file cannot be read, ``dataset`` is none, or ``classes`` or ``instances``
+            are given and predictions have names, or ids.
+        SchemaError: If a number is no score, or the transform cannot be applied; two classes are
+            the same node; no instance is shared, or not all are and the policy refuses others; or
+            ``single_label`` is given for predicted sets or an instance without scores.
 
     >>> import audit
     >>> labels = audit.load_labels({"id": ["a"], "label": ["cat"]}, {"pet": {"cat": {}, "dog": {}}})
-    >>> scores = {"id": ["a", "a"], "label": ["cat", "dog"], "score": [0.9, 0.2]}
+    >>> scores = {"id": ["a", "a"], "label": ["cat", "dog"], "score": [0.9, 0.6]}
     >>> audit.load_predictions(scores, labels)
     Predictions(1 instance, scores, 2 of 2 classes mapped to given)
     """
@@ -184,26 +201,23 @@ def load_predictions(
             found=f"{type(dataset).__module__}.{type(dataset).__name__}",
             hint="audit.load_predictions(scores, audit.load_labels(labels, hierarchy))",
         )
-    given = classes_of(classes)
-    names, nodes = given or dataset.classes or None, KnownNodes(dataset.hierarchy)
-    ids = () if dataset.numbered else dataset.instances["instance"].to_list()
-    raw = read_predictions(data, names, format, nodes=nodes, id=id or dataset.id, instances=ids)
-    refuse_unused(classes, None if raw.named else raw.classes, raw.name)
+    known = Labelled(dataset, classes, raw=transform is not None)
+    raw = read_predictions(data, known)
+    raw = raw if instances is None else raw.with_ids(instances)
+    if classes is not None and not raw.named:
+        refuse_unused(classes, raw.classes, raw.name)
+    elif classes is not None:
+        raw = replace(raw, sources=(*raw.sources, *file_of(classes)))
+    elif raw.named:
+        first = next(filter(None, known.names))
+        decision = f"the numbers of classes are those of the labels' data, from {first!r} on"
+        why = "these have names for them, and predictions have none"
+        told = Reading(decision, why, len(raw.instances), "--classes FILE")
+        raw = replace(raw, readings=(told, *raw.readings))
     return map_predictions(
-        raw if given or not raw.named else _named_by_labels(raw, dataset.classes),
-        dataset,
-        transform=transform,
-        single_label=single_label,
-        by_order=by_order,
-        policy=policy,
-    )
-
-
-def _named_by_labels(raw: RawPredictions, names: Sequence[str]) -> RawPredictions:
-    decision = f"the numbers of classes are those of the labels' data, from 0, {names[0]!r}, on"
-    why = "these have names for them, and predictions have none"
-    told = Reading(decision, why, len(raw.instances), "--classes FILE")
-    return replace(raw, readings=(told, *raw.readings))
+        raw, dataset, transform=transform, single_label=single_label, by_order=by_order,
+        unlisted=unlisted, policy=policy,
+    )  # fmt: skip
 
 
 def map_predictions(
@@ -213,34 +227,36 @@ def map_predictions(
     transform: Transform | None = None,
     single_label: bool | None = None,
     by_order: bool = False,
+    unlisted: Unlisted | None = None,
     policy: Policy | None = None,
 ) -> Predictions:
-    """Map raw scores to the nodes of a hierarchy and the instances of a dataset.
+    """Map raw scores to the nodes of a hierarchy and the instances of a dataset, as
+    `load_predictions` does.
 
     A transform is applied to all columns, before unknown classes are left out. Where each instance
-    has one answer, and it is of a class that is no node, the instance keeps no score. With
-    ``single_label`` scores need not sum to one, but every instance needs a score above 0.
-
-    Raises as `load_predictions` does.
+    has one answer, and it is of a class that is no node, the instance keeps no score.
     """
-    policy, where = policy or Policy(), raw.name
-    given, several = raw.classes, int((np.diff(dataset.direct.indptr) > 1).sum())
-    raw = _with_nodes(as_scores(raw, transform, several), dataset.hierarchy)
-    hierarchy, hung = _with_classes(raw.classes, dataset.hierarchy)
-    nodes = _nodes_of(raw.classes, hierarchy, hung, where)
-    _refuse_shared(given, nodes, hierarchy, where)
-    rows, own, readings = joined(raw, dataset, by_order)
-    instances = tuple(dataset.instances["instance"].gather(rows))
+    policy = policy or Policy()
+    several = int((np.diff(dataset.direct.indptr) > 1).sum())
+    raw = as_scores(raw, transform, several)
+    at, nodes, hung = _placed(raw, dataset, unlisted)
+    rows, own, told = joined(raw, dataset, by_order)
+    instances = tuple(dataset.instances["instance"].gather(rows).to_list())
     if policy.unmatched_instances == "refuse":
         _refuse_unmatched(raw, dataset, instances)
     if single_label:
         _require_answers(raw, own, instances)
     unknown = np.flatnonzero(nodes < 0)
-    placed = placed_scores(raw.scores, own, nodes, len(hierarchy))
-    alone = bool((np.diff(dataset.direct.indptr)[rows] == 1).all())
-    scored = answered(raw, own, placed, unknown, single=single_label, alone=alone)
-    return Predictions(
-        hierarchy=hierarchy,
+    scored = answered(
+        raw,
+        own,
+        placed_scores(raw.scores, own, nodes, len(at.hierarchy)),
+        unknown,
+        single=single_label,
+        alone=bool((np.diff(dataset.direct.indptr)[rows] == 1).all()),
+    )
+    made = Predictions(
+        hierarchy=at.hierarchy,
         instances=instances,
         rows=rows,
         scores=scored.scores,
@@ -259,106 +275,84 @@ def map_predictions(
             hung_classes=hung,
         ),
         sources=raw.sources,
-        readings=(*raw.readings, *readings, *scored.readings),
+        readings=(*raw.readings, *at.readings, *told, *scored.readings),
     )
+    return _alike(made, dataset, policy)
 
 
-def _with_nodes(raw: RawPredictions, hierarchy: Hierarchy) -> RawPredictions:
-    """The predictions with classes that are titles, or have something around them, as nodes."""
-    classes = [name for name in raw.classes if not hierarchy.place(name, None).node]
-    columns = {"label": classes, "table": [None] * len(classes), "rows": [1] * len(classes)}
-    schema = {"label": pl.String, "table": pl.String, "rows": pl.Int64}
-    read, told = read_texts(pl.DataFrame(columns, schema=schema), hierarchy)
-    texts = dict(read.drop_nulls("text").select("label", "text").iter_rows())
-    said = tuple(replace(one, unit="classes") for one in told)
-    names = tuple(texts.get(name, name) for name in raw.classes)
-    return replace(raw, classes=names, readings=(*raw.readings, *said))
+def _alike(made: Predictions, dataset: LabelDataset, policy: Policy) -> Predictions:
+    """The predictions closed upwards where labels alone are, or compared with such labels."""
+    labels = dataset.within(made.hierarchy).direct[made.rows]
+    threshold, one = policy.decision_threshold.value, made.single_label
+    side = closed_side(made.hierarchy, labels, decide(made.scores, threshold, single_label=one))
+    if not side:
+        return made
+    close = side == "labels" and not one
+    scores = closed_upwards(made.hierarchy, made.scores) if close else made.scores
+    other = "labels" if side == "answers" else "answers"
+    decision = "labels and answers are compared with all their ancestors"
+    decision = "answers are compared with the lowest labels" if one else decision
+    why = f"nearly all {side} hold every ancestor, and nearly no {other} do"
+    told = Reading(decision, why, len(made), f"write {side} without ancestors", "instances")
+    return replace(made, closed=side, scores=scores, readings=(*made.readings, told))
 
 
-def _with_classes(
-    classes: tuple[str, ...], hierarchy: Hierarchy
-) -> tuple[Hierarchy, dict[str, str]]:
-    """The hierarchy with classes added as labels are, and the node of each added class.
-
-    If several classes would be added as the same node, none of them is.
-    """
-    placed = {name: place(name, None, hierarchy) for name in classes}
-    times = Counter(at.node for at in placed.values() if at.parent)
-    hung = {name: at for name, at in placed.items() if at.parent and times[at.node] == 1}
-    frame = pl.DataFrame(
-        {
-            "node": [at.node for at in hung.values()],
-            "parent": [at.parent for at in hung.values()],
-        },
-        schema={"node": pl.String, "parent": pl.String},
-    )
-    return grown(hierarchy, frame), {name: str(at.node) for name, at in hung.items()}
-
-
-def _nodes_of(
-    classes: tuple[str, ...], hierarchy: Hierarchy, hung: Mapping[str, str], where: str
-) -> IntArray:
-    """Node index of each class, -1 where it is not a node."""
-    nodes = np.array([_node_of(name, hierarchy, hung) for name in classes], np.int64)
-    if not (nodes >= 0).any():
+def _placed(
+    raw: RawPredictions, dataset: LabelDataset, unlisted: Unlisted | None
+) -> tuple[Placed, IntArray, Mapping[str, str]]:
+    """Classes placed as labels are; the node of each, -1 of none; and those that were added, each
+    with its node."""
+    hierarchy, words, table = dataset.hierarchy, dataset.words, code_set(dataset)
+    numbers = all(class_number(name) is not None for name in raw.classes)
+    if numbers and not any(place(one, table, hierarchy, words).node for one in raw.classes):
         raise SchemaError(
             f"at least one class must be a node of the hierarchy {hierarchy.name}",
-            found=f"none of {first_cases(classes)}" if classes else "no class",
-            where=where,
-            hint="--classes FILE names the numbers, a name a line" if are_numbers(classes) else "",
+            found=f"none of {first_cases(raw.classes)}" if raw.classes else "no class",
+            where=raw.name,
+            hint="--classes FILE names the numbers, a name a line" if raw.classes else "",
         )
-    return nodes
-
-
-def _node_of(name: str, hierarchy: Hierarchy, hung: Mapping[str, str]) -> int:
-    at = place(name, None, hierarchy)
-    node = hung.get(name, "" if at.parent else at.node)
-    return hierarchy.index(node) if node and node in hierarchy else -1
-
-
-def _refuse_shared(
-    classes: tuple[str, ...], nodes: IntArray, hierarchy: Hierarchy, where: str
-) -> None:
-    found, times = np.unique(nodes[nodes >= 0], return_counts=True)
-    shared = found[times > 1]
-    if len(shared):
-        names = [[classes[i] for i in np.flatnonzero(nodes == node)] for node in shared[:5]]
-        cases = [
-            f"{hierarchy.nodes[node]} has {', '.join(own)}"
-            for node, own in zip(shared, names, strict=False)
-        ]
-        raise SchemaError(
-            "every node may have one class",
-            found=f"several: {first_cases(cases, len(shared))}",
-            where=where,
-        )
+    sets = [
+        None if one in hierarchy and not place(one, table, hierarchy, words).node else table
+        for one in raw.classes
+    ]
+    columns = {"label": raw.classes, "table": sets, "rows": 1}
+    counts = pl.DataFrame(columns, schema_overrides={"table": pl.String, "rows": pl.Int64})
+    found = placed(
+        counts, hierarchy, words, unlisted=unlisted, columns=Columns(), where=raw.name,
+        unit="classes",
+    )  # fmt: skip
+    node_of = dict(found.frame.select("label", "node").rows())
+    added = found.frame.filter("added")["label"].to_list()
+    nodes = [node_of[name] for name in raw.classes]
+    times = Counter(filter(None, nodes))
+    if shared := [name for name in raw.classes if times[node_of[name]] > 1]:
+        cases = (f"{name} is {node_of[name]}" for name in shared)
+        raise SchemaError("every node may have one class", found=first_cases(cases), where=raw.name)
+    index = [-1 if node is None else found.hierarchy.index(node) for node in nodes]
+    hung = {name: node_of[name] for name in raw.classes if name in added}
+    return found, np.array(index, np.int64), hung
 
 
 def _refuse_unmatched(raw: RawPredictions, dataset: LabelDataset, matched: Sequence[str]) -> None:
-    known = dataset.instances["instance"].to_list()
-    if not len(matched) == len(known) == len(raw.instances):
-        both = set(matched)
-        raise SchemaError(
-            "predictions and labels must be of the same instances",
-            found=f"without labels: {_unmatched(raw.instances, both)}; without predictions: "
-            f"{_unmatched(known, both)}",
-            where=raw.name,
-            hint='unmatched_instances = "count" in the policy leaves them out and counts them',
-        )
-
-
-def _unmatched(instances: Sequence[str], matched: set[str]) -> str:
-    return first_cases([instance for instance in instances if instance not in matched]) or "none"
+    known, both = dataset.instances["instance"].to_list(), {*matched}
+    if len(both) == len(known) == len(raw.instances):
+        return
+    beyond, lacking = (
+        first_cases([one for one in side if one not in both]) or "none"
+        for side in (raw.instances, known)
+    )
+    raise SchemaError(
+        "predictions and labels must be of the same instances",
+        found=f"without labels: {beyond}; without predictions: {lacking}",
+        where=raw.name,
+        hint='unmatched_instances = "count" in the policy leaves them out and counts them',
+    )
 
 
 def _require_answers(raw: RawPredictions, own: IntArray, instances: Sequence[str]) -> None:
     without = np.flatnonzero(np.asarray(raw.scores.sum(axis=1)).ravel()[own] == 0).tolist()
     if raw.set_valued or without:
-        raise SchemaError(
-            "--single-label needs a score above 0 of every instance, the highest of which is the "
-            "answer",
-            found="predicted sets"
-            if raw.set_valued
-            else f"none: {first_cases(instances[i] for i in without)}",
-            where=raw.name,
-        )
+        none = f"none: {first_cases(instances[i] for i in without)}"
+        found = "predicted sets" if raw.set_valued else none
+        required = "--single-label needs a score above 0 of every instance, the highest of which is"
+        raise SchemaError(f"{required} the answer", found=found, where=raw.name)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,79 +19,48 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import aggregated_values
 
 
-@dataclass(frozen=True, slots=True)
-class TreeLine:
-    """A line of a drawn tree: a node below one of its parents, or how many were left out there."""
+class _Line(NamedTuple):
+    """A node below one of its parents, or, without a node, how many were left out there; ``lead``
+    are the branches before it, ``again`` whether what is below it is drawn further up."""
 
     lead: str
-    """What stands before the node: the branches that lead to it."""
     level: int
-    """Number of lines above it that lead to it; 0 for the root."""
     node: int | None
-    """Index of the node; None if the line counts the nodes left out."""
     parent: int | None = None
-    """Index of the node that it is drawn below; None for the root."""
     left_out: int = 0
     again: bool = False
-    """Whether what is below the node is drawn further up, below another of its parents."""
 
 
-def tree_lines(hierarchy: Hierarchy, values: FloatArray, floor: float) -> Iterator[TreeLine]:
-    """Draw the nodes with a value above 0 from the root down, the largest value first.
+def _drawn(hierarchy: Hierarchy, values: FloatArray, floor: float) -> Iterator[_Line]:
+    """Nodes with a value above 0 from the root down, once below each parent, the largest first.
 
-    What is still to be drawn waits in a list, so that no depth ends it. Nodes below ``floor`` are
-    left out unless one below them has it; a line below their parent counts them. The root comes
-    first, even without a value, then a line for each parent of each node.
+    Nodes below ``floor`` are left out unless one below them has it. What is still to be drawn waits
+    in a list, so that no depth ends it.
     """
-    reach = _reach(hierarchy, values)
-    drawn: set[int] = set()
-    waiting: list[tuple[TreeLine, str]] = [(TreeLine("", 0, hierarchy.root), "")]
+    spread = hierarchy.closure.multiply(values[:, np.newaxis])
+    reach, drawn = np.asarray(spread.max(axis=0).todense()).ravel(), set[int]()
+    waiting = [(_Line("", 0, hierarchy.root), "")]
     while waiting:
         line, below = waiting.pop()
         if line.node is None:
             yield line
             continue
-        kept, left_out = _reached(hierarchy, values, reach, line.node, floor)
-        again = line.node in drawn and bool(kept or left_out)
+        children = [i for i in row(hierarchy.child_matrix, line.node).tolist() if reach[i]]
+        kept = [i for i in children if reach[i] >= floor]
+        kept.sort(key=lambda i: (-values[i], i))
+        again = line.node in drawn and bool(children)
         drawn.add(line.node)
-        yield TreeLine(line.lead, line.level, line.node, line.parent, again=again)
+        yield line._replace(again=again)
         parts: list[tuple[int | None, int]] = [(node, 0) for node in kept]
-        parts += [(None, left_out)] if left_out else []
-        last = len(parts) - 1
-        for at, (node, few) in [] if again else reversed([*enumerate(parts)]):
-            lead, under = below + "├└"[at == last] + "─ ", below + "│ "[at == last] + "  "
-            waiting.append((TreeLine(lead, line.level + 1, node, line.node, few), under))
+        parts += [(None, len(children) - len(kept))] * (len(kept) < len(children))
+        for at, (node, few) in [] if again else reversed([*enumerate(parts, 1)]):
+            last = at == len(parts)
+            lead, under = below + "├└"[last] + "─ ", below + "│ "[last] + "  "
+            waiting.append((_Line(lead, line.level + 1, node, line.node, few), under))
 
 
-def left_out_words(left_out: int, least: float) -> str:
-    """The text of a line that counts the nodes left out, whose share is below ``least``.
-
-    >>> left_out_words(3, 0.01)
-    '3 more with less than 1% of the total each'
-    """
+def _words(left_out: int, least: float) -> str:
     return f"{left_out:,} more with less than {least * 100:.4g}% of the total each"
-
-
-def _reach(hierarchy: Hierarchy, values: FloatArray) -> FloatArray:
-    """The largest value of each node and its descendants, shape (n_nodes,)."""
-    edges = hierarchy.edges.tocoo()
-    if (values[edges.row] <= values[edges.col]).all():
-        return values
-    spread = hierarchy.closure.multiply(values[:, np.newaxis])
-    return np.asarray(spread.max(axis=0).todense()).ravel()
-
-
-def _reached(
-    hierarchy: Hierarchy, values: FloatArray, reach: FloatArray, node: int, floor: float
-) -> tuple[list[int], int]:
-    """Children with a value, the largest first, and how many more do not reach the floor."""
-    reached = [i for i in row(hierarchy.child_matrix, node).tolist() if reach[i]]
-    reached.sort(key=lambda i: (-values[i], i))
-    kept = [i for i in reached if reach[i] >= floor]
-    return kept, len(reached) - len(kept)
-
-
-_ABOVE = "  (see above)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,17 +88,12 @@ class WeightedDag:
     aggregation: Aggregation = "descendants"
 
     def __post_init__(self) -> None:
-        strangers = sorted(node for node in self.values if node not in self.hierarchy)
-        if strangers:
-            raise SchemaError(
-                f"values must belong to nodes of {self.hierarchy.name}",
-                found=first_cases(strangers),
-            )
-        negative = sorted(node for node, value in self.values.items() if not value >= 0)
-        if negative:
-            raise SchemaError(
-                "values must not be negative", found=f"at the nodes {first_cases(negative)}"
-            )
+        if strangers := sorted(node for node in self.values if node not in self.hierarchy):
+            required = f"values must belong to nodes of {self.hierarchy.name}"
+            raise SchemaError(required, found=first_cases(strangers))
+        if negative := sorted(node for node, value in self.values.items() if not value >= 0):
+            required, found = "values must not be negative", f"at {first_cases(negative)}"
+            raise SchemaError(required, found=found)
 
     @classmethod
     def of_row(cls, hierarchy: Hierarchy, values: Sparse, position: int) -> WeightedDag:
@@ -155,10 +119,19 @@ class WeightedDag:
 
     @cached_property
     def shares(self) -> FloatArray:
-        """Aggregated values as shares of the largest, which is the root's unless a node hides what
-        is below it; shape (n_nodes,), 0 without values.
-        """
+        """Aggregated values as shares of the largest, shape (n_nodes,); 0 without values."""
         return self.aggregated / (self.aggregated.max() or 1.0)
+
+    @cached_property
+    def extents(self) -> FloatArray:
+        """Own value and the parts of the children's extents, which are divided equally among their
+        parents, shape (n_nodes,): where all have one, the aggregated value."""
+        hierarchy, extent = self.hierarchy, self.value.astype(np.float64)
+        there = np.flatnonzero(extent @ hierarchy.closure)
+        for node in there[np.argsort(hierarchy.height[there], kind="stable")]:
+            parents = row(hierarchy.edges, int(node))
+            extent[parents] += extent[node] / max(len(parents), 1)
+        return extent
 
     def tree(self, *, least: float = 0.0, titles: bool = True) -> str:
         """Text tree of the nodes with an aggregated value above 0, the largest value first.
@@ -171,26 +144,18 @@ class WeightedDag:
                 counts the nodes left out.
             titles: Whether to show titles after the ids.
         """
-        if not self.aggregated.any():
-            return f"{self._name(self.hierarchy.root, titles)}  0"
-        return "\n".join(self._lines(least, titles))
+        return "\n".join(
+            f"{line.lead}{_words(line.left_out, least)}"
+            if line.node is None
+            else f"{line.lead}{self._told(line.node, titles)}{'  (see above)' * line.again}"
+            for line in _drawn(self.hierarchy, self.shares, least)
+        )
 
-    def _lines(self, least: float, titles: bool) -> Iterator[str]:
-        for line in tree_lines(self.hierarchy, self.shares, least):
-            if line.node is None:
-                yield f"{line.lead}{left_out_words(line.left_out, least)}"
-            else:
-                name, numbers = self._name(line.node, titles), self._numbers(line.node)
-                yield f"{line.lead}{name}  {numbers}{_ABOVE * line.again}"
-
-    def _name(self, node: int, titles: bool) -> str:
+    def _told(self, node: int, titles: bool) -> str:
         title = self.hierarchy.titles[node] if titles else ""
-        return printable(f"{self.hierarchy.nodes[node]} {title}".rstrip())
-
-    def _numbers(self, node: int) -> str:
         total, own = self.aggregated[node], self.value[node]
         beside = f" (own {own:.4g})" if own and own != total else ""
-        return f"{total:.4g}{beside}"
+        return f"{printable(f'{self.hierarchy.nodes[node]} {title}'.rstrip())}  {total:.4g}{beside}"
 
     def __repr__(self) -> str:
         return self.tree(least=0.01)
@@ -199,86 +164,47 @@ class WeightedDag:
         return f"```\n{self.tree(least=0.01)}\n```"
 
 
-class Extents:
-    """Where the bars of one instance begin, and how long they are, as shares of the root's.
-
-    A node's extent is its own value and the extents of its children; that of a node with several
-    parents is divided equally among them, so that the bars below a node never pass its own. Where
-    every node has one parent, a bar is as long as the node's aggregated value.
-    """
-
-    def __init__(self, dag: WeightedDag) -> None:
-        self._parents = np.diff(dag.hierarchy.edges.indptr)
-        self._extent = _extents(dag)
-        self._open: list[list[float]] = []
-        """Of each level that is drawn into: where the next bar begins, and the scale of bars."""
-
-    def bar(self, level: int, node: int) -> tuple[float, float]:
-        """Beginning and length of the next bar as shares of the root's, on level 0; both 0 if the
-        instance has no value. Lines are drawn from the root down, in order."""
-        own = float(self._extent[node])
-        if level == 0:
-            start, length = 0.0, float(own > 0)
-        else:
-            above = self._open[level - 1]
-            start, length = above[0], own / int(self._parents[node]) * above[1]
-            above[0] += length
-        self._open[level:] = [[start, length / own if own else 0.0]]
-        return start, length
-
-
-def _extents(dag: WeightedDag) -> FloatArray:
-    """Extent of each node before it is divided among its parents, shape (n_nodes,)."""
-    hierarchy, extent = dag.hierarchy, dag.value.astype(np.float64)
-    there = np.flatnonzero(extent @ hierarchy.closure)
-    for node in there[np.argsort(hierarchy.height[there], kind="stable")]:
-        parents = row(hierarchy.edges, int(node))
-        if len(parents):
-            extent[parents] += extent[node] / len(parents)
-    return extent
-
-
 Mark = Literal["hit", "miss", "false", ""]
-SUMS: Mapping[Aggregation, str] = {
+_SUMS: Mapping[Aggregation, str] = {
     "descendants": "",
     "paths": "A value counts at a node once for each path that leads up to it.",
     "mimic": "A node that has a value of its own keeps that, and hides what lies below it.",
 }
-"""How values are added up, where it is not each descendant once."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceLine:
-    """A line of the merged tree: a node below one of its parents, or what was left out there."""
+    """A line of the merged tree: a node below one of its parents, or what was left out there.
+
+    Args:
+        lead: The branches that lead to it.
+        level: Number of lines above it that lead to it; 0 for the root.
+        node: Id of the node; empty if the line says how many nodes were left out.
+        title: Title of the node, or the words of a line without a node.
+        label, score: Labels and scores at or below the node, added up as the run's policy says.
+        label_share, score_share: The same as shares of the largest.
+        label_bar, score_bar: Where bars begin, and their lengths, as shares of the root's.
+        own_label, own_score: The node's own.
+        mark: What the model made of the node.
+        also_below: Other parents below which the node is drawn.
+        again: Whether what is below the node is drawn further up.
+    """
 
     lead: str
-    """What stands before the node: the branches that lead to it."""
     level: int
-    """Number of lines above it that lead to it; 0 for the root."""
     node: str
-    """Id of the node; empty if the line says how many nodes were left out."""
     title: str
-    """Title of the node, or the words of a line without a node."""
     label: float = 0.0
-    """Number of labels at or below the node, added up as the run's policy says."""
     score: float = 0.0
-    """Sum of the scores at or below the node, likewise."""
     label_share: float = 0.0
-    """``label`` as a share of the largest of all nodes, which is the root's unless nodes hide what
-    is below them."""
     score_share: float = 0.0
-    """``score`` as a share of the largest."""
     label_bar: tuple[float, float] = (0.0, 0.0)
-    """Where its bar of labels begins, and its length, as shares of the root's: see `Extents`."""
     score_bar: tuple[float, float] = (0.0, 0.0)
-    """The same of scores."""
     own_label: float = 0.0
     own_score: float = 0.0
     mark: Mark = ""
     also_below: tuple[str, ...] = ()
-    """Other parents below which the node is drawn."""
     again: bool = False
-    """Whether what is below the node is drawn further up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,21 +227,18 @@ class InstanceTree:
     @property
     def sums(self) -> str:
         """How values are added up; empty where each descendant counts once."""
-        return SUMS[self.labels.aggregation]
+        return _SUMS[self.labels.aggregation]
 
     def mark(self, node: int) -> Mark:
-        """What the model made of a node, given its index.
-
-        An instance carries a node, and a model predicts it, if the node or one of its descendants
-        is labelled, or predicted. ``hit``: both. ``miss``: carried, not predicted. ``false``: the
-        reverse. Empty: neither, or there are no predictions.
-        """
+        """What the model made of a node: ``hit`` if it or one below is labelled, and so predicted;
+        ``miss`` or ``false`` if only the one or the other; empty if neither, or without a model."""
         if self.predictions is None:
             return ""
-        carried, predicted = self.labels.aggregated[node] > 0, self._predicted[node]
-        if carried:
-            return "hit" if predicted else "miss"
-        return "false" if predicted else ""
+        carried, predicted = bool(self.labels.aggregated[node] > 0), bool(self._predicted[node])
+        marks: dict[tuple[bool, bool], Mark] = {
+            (True, True): "hit", (True, False): "miss", (False, True): "false",
+        }  # fmt: skip
+        return marks.get((carried, predicted), "")
 
     def lines(self, least: float = 0.0) -> Iterator[InstanceLine]:
         """The lines of the tree, the nodes of the largest share first.
@@ -323,36 +246,26 @@ class InstanceTree:
         A node is drawn below each of its parents, and what is below it once. One whose shares of
         labels and of scores are both below ``least`` is left out, and counted.
         """
-        bars = [Extents(dag) for dag in (self.labels, self.predictions or self.labels)]
-        shares = np.maximum(self.labels.shares, self._score_shares)
-        for line in tree_lines(self.labels.hierarchy, shares, least):
-            if line.node is None:
-                words = left_out_words(line.left_out, least)
-                yield InstanceLine(line.lead, line.level, "", words)
-            else:
-                drawn = self._line(line, line.node)
-                label_bar, score_bar = (bar.bar(line.level, line.node) for bar in bars)
-                yield replace(drawn, label_bar=label_bar, score_bar=score_bar)
-
-    def _line(self, line: TreeLine, node: int) -> InstanceLine:
-        hierarchy, predictions = self.labels.hierarchy, self.predictions
-        parents = hierarchy.parents(hierarchy.nodes[node])
-        above = None if line.parent is None else hierarchy.nodes[line.parent]
-        return InstanceLine(
-            lead=line.lead,
-            level=line.level,
-            node=hierarchy.nodes[node],
-            title=hierarchy.titles[node],
-            label=float(self.labels.aggregated[node]),
-            score=0.0 if predictions is None else float(predictions.aggregated[node]),
-            label_share=float(self.labels.shares[node]),
-            score_share=float(self._score_shares[node]),
-            own_label=float(self.labels.value[node]),
-            own_score=0.0 if predictions is None else float(predictions.value[node]),
-            mark=self.mark(node),
-            also_below=tuple(parent for parent in parents if parent != above),
-            again=line.again,
-        )
+        hierarchy = self.labels.hierarchy
+        dags = {"label": self.labels, "score": self.predictions or WeightedDag(hierarchy, {})}
+        bars = {kind: _Bars(dag) for kind, dag in dags.items()}
+        shares = np.maximum(*(dag.shares for dag in dags.values()))
+        for lead, level, node, parent, left_out, again in _drawn(hierarchy, shares, least):
+            if node is None:
+                yield InstanceLine(lead, level, "", _words(left_out, least))
+                continue
+            values: dict[str, Any] = {}
+            for kind, dag in dags.items():
+                values |= {
+                    kind: float(dag.aggregated[node]),
+                    f"{kind}_share": float(dag.shares[node]),
+                    f"{kind}_bar": bars[kind].next(level, node),
+                    f"own_{kind}": float(dag.value[node]),
+                }
+            name, above = hierarchy.nodes[node], None if parent is None else hierarchy.nodes[parent]
+            also = tuple(one for one in hierarchy.parents(name) if one != above)
+            values |= {"mark": self.mark(node), "also_below": also, "again": again}
+            yield InstanceLine(lead, level, name, hierarchy.titles[node], **values)
 
     @cached_property
     def _predicted(self) -> BoolArray:
@@ -363,7 +276,23 @@ class InstanceTree:
         closure = self.labels.hierarchy.closure
         return np.asarray(aggregate(decided, closure).toarray()).ravel() > 0
 
-    @cached_property
-    def _score_shares(self) -> FloatArray:
-        nothing = np.zeros(len(self.labels.hierarchy))
-        return nothing if self.predictions is None else self.predictions.shares
+
+class _Bars:
+    """Where bars begin, and how long they are, as shares of the root's; those below a node never
+    pass its own."""
+
+    def __init__(self, dag: WeightedDag) -> None:
+        self._parents, self._extents = np.diff(dag.hierarchy.edges.indptr), dag.extents
+        self._open: list[list[float]] = []
+        """Of each level that is drawn into: where the next bar begins, and the scale of bars."""
+
+    def next(self, level: int, node: int) -> tuple[float, float]:
+        """Beginning and length of the next bar from the root down; both 0 without a value."""
+        own = float(self._extents[node])
+        start, length = 0.0, float(own > 0)
+        if level:
+            above = self._open[level - 1]
+            start, length = above[0], own / int(self._parents[node]) * above[1]
+            above[0] += length
+        self._open[level:] = [[start, length / own if own else 0.0]]
+        return start, length

@@ -5,28 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import polars as pl
 
+from audit.base.declared import (
+    NONE,
+    Columns,
+    chance,
+    count,
+    estimate,
+    mean,
+    ratio,
+    setting,
+    share,
+    text,
+    whole,
+)
 from audit.base.errors import InputError
 from audit.base.progress import Progress
 from audit.base.readings import Reading
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
-from audit.data.class_names import Shared
+from audit.data.class_lists import Shared
 from audit.data.dataset import LabelDataset
 from audit.data.records import Records
 from audit.entailment.answer_columns import by_number, refuse_foreign
 from audit.entailment.answers import answer_texts, read_answers
 from audit.entailment.checks import dataset_checks, graph_checks, vote_checks
 from audit.entailment.dataset import ALL, EntailmentDataset
+from audit.entailment.facts import FACTS, facts_of
 from audit.entailment.generations import read_generations, read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
-from audit.entailment.predictions import (
-    read_validity_predictions,
-    together,
-)
+from audit.entailment.predictions import read_validity_predictions, together
 from audit.entailment.reading import read_entailment
 from audit.entailment.settings import Entailing
 from audit.entailment.tuple_files import ELEMENTS
@@ -34,80 +45,187 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts import AnalysisPart, Headline
-from audit.results.shared_tables import SharedTable, columns
+from audit.results.shared_tables import SharedTable
 
 SHOWN = 20
 """Rows of a table of cases that are shared, the first of each relation; a run keeps all."""
-_cases = partial(columns, most=SHOWN, each="relation")
-
+_cases = partial(SharedTable, most=SHOWN, each="relation")
+_ANSWERED = "model trained_on relation split"
 SHARED: Mapping[str, SharedTable] = {
-    "quality_totals": columns("relation split", "share low high", "tuples valid"),
-    "quality_diversity": columns(
-        "relation",
-        "unique unique_without_penalty unique_edges unique_edges_without_penalty social "
-        "social_low social_high",
-        "tuples vocabulary edges heads social_heads",
+    "quality_totals": SharedTable(
+        Columns(
+            text("relation split"),
+            share("share", of="valid tuples", ends="low high"),
+            count("tuples valid"),
+        )
     ),
-    "quality_references": columns("relation split", "references", "valid instances identified"),
-    "quality_generation_set": columns(
-        "relation", counts="valid generation both only_detection only_generation not_valid"
+    "quality_diversity": SharedTable(
+        Columns(
+            text("relation"),
+            mean("unique unique_without_penalty", n="tuples"),
+            mean("unique_edges unique_edges_without_penalty", n="edges"),
+            share("social", of="social_heads heads", ends="social_low social_high"),
+            count("tuples"),
+            count("vocabulary edges heads social_heads", of=NONE),
+        )
     ),
-    "quality_consistency": columns("relation fault", "share low high", "tuples faulty"),
-    "quality_shared_keys": columns("split other", "share low high", "keys shared"),
-    "quality_agreement": columns("relation measure reason", "value low high", "tuples votes"),
-    "quality_weak": columns("relation", "share low high", "tuples weak ties against"),
-    "graph_relations": columns(
-        "relation deepest",
-        "mean_depth mean_children",
-        "tuples self_edges texts edges valid_edges denied_edges contradictory_edges "
-        "components synonym_components texts_on_cycles chains chains_valid chains_denied "
-        "chains_open redundant_edges tops leaves most_children",
+    "quality_references": SharedTable(
+        Columns(
+            text("relation split"),
+            ratio("references", of="valid instances"),
+            count("valid"),
+            count("instances identified", of=NONE),
+        )
     ),
-    "graph_shape": columns("relation measure value", counts="texts")._replace(records=True),
+    "quality_generation_set": SharedTable(
+        Columns(
+            text("relation"),
+            count("valid"),
+            count("generation", of=NONE),
+            count("both only_detection"),
+            count("only_generation not_valid", of=NONE),
+        )
+    ),
+    "quality_consistency": SharedTable(
+        Columns(
+            text("relation fault"),
+            share("share", of="faulty tuples", ends="low high"),
+            count("tuples faulty"),
+        )
+    ),
+    "quality_shared_keys": SharedTable(
+        Columns(
+            text("split other"),
+            share("share", of="shared keys", ends="low high"),
+            count("keys shared", of=NONE),
+        )
+    ),
+    "quality_agreement": SharedTable(
+        Columns(
+            text("relation measure"),
+            chance("reason"),
+            mean("value", n="tuples", low=-1.0, ends="low high"),
+            count("tuples"),
+            count("votes", of=NONE),
+        )
+    ),
+    "quality_weak": SharedTable(
+        Columns(
+            text("relation"),
+            share("share", of="weak tuples", ends="low high"),
+            count("tuples weak ties against"),
+        )
+    ),
+    "graph_relations": SharedTable(
+        Columns(
+            text("relation"),
+            chance("deepest"),
+            estimate("mean_depth mean_children", n="texts", reason="they have no fixed bounds"),
+            count("tuples self_edges"),
+            count(
+                "texts edges valid_edges denied_edges contradictory_edges components"
+                " synonym_components texts_on_cycles chains chains_valid chains_denied"
+                " chains_open redundant_edges tops leaves most_children",
+                of=NONE,
+            ),
+        )
+    ),
+    "graph_shape": SharedTable(
+        Columns(text("relation measure"), whole("value"), count("texts", of=NONE)), records=True
+    ),
     "graph_components": _cases(
-        "relation first synonyms one_context head cycle", counts="texts edges", order="texts"
+        Columns(
+            text("relation first synonyms one_context head cycle"), count("texts edges", of=NONE)
+        ),
+        order="texts",
     ),
     "graph_contradictions": _cases(
-        "relation instance concept kind one_context head", counts="valid invalid"
+        Columns(text("relation instance concept kind one_context head"), count("valid invalid"))
     ),
     "graph_violations": _cases(
-        "relation instance concept through one_context head", counts="invalid chains"
+        Columns(
+            text("relation instance concept through one_context head"),
+            count("invalid"),
+            count("chains", of=NONE),
+        )
     ),
-    "graph_redundant": _cases("relation instance concept through", counts="valid"),
+    "graph_redundant": _cases(Columns(text("relation instance concept through"), count("valid"))),
     "graph_concepts": _cases(
-        "relation concept says_nothing",
-        "share share_low share_high",
-        "edges of",
+        Columns(
+            text("relation concept says_nothing"),
+            share("share", of="edges of", ends="share_low share_high"),
+            count("edges of", of=NONE),
+        ),
         order="edges",
+        listed="edges",
     ),
-    "graph_lint": columns("relation rule severity unit first", counts="n of"),
-    "graph_neighbourhoods": columns("finding relation child parent", counts="valid invalid"),
-    "detection_measured": columns(
-        "kind model trained_on relation split measure absent",
-        "value low high expected positive_share",
-        "n groups",
+    "graph_lint": SharedTable(
+        Columns(text("relation rule severity unit first"), count("n of", of=NONE))
     ),
-    "detection_differences": columns(
-        "model trained_on relation split measure against", "difference low high", "n"
+    "graph_neighbourhoods": SharedTable(
+        Columns(text("finding relation child parent"), count("valid invalid")), records=True
     ),
-    "detection_reliability": columns(
-        "kind model trained_on relation split from to", "mean_score valid_share low high", "n"
+    "detection_measured": SharedTable(
+        Columns(
+            text(f"kind {_ANSWERED} measure"),
+            chance("absent"),
+            mean("value", n="n", ends="low high"),
+            mean("expected positive_share", n="n"),
+            count("n"),
+            count("groups", of=NONE),
+        )
     ),
-    "detection_consistency": columns(
-        "kind model trained_on relation", "closed_share", "chains closed broken open"
+    "detection_differences": SharedTable(
+        Columns(
+            text(f"{_ANSWERED} measure against"),
+            mean("difference", n="n", low=-1.0, ends="low high"),
+            count("n"),
+        )
     ),
-    "detection_coverage": columns(
-        "model trained_on relation split", counts="tuples answered unparsable missing"
+    "detection_reliability": SharedTable(
+        Columns(
+            text(f"kind {_ANSWERED}"),
+            setting("from to"),
+            mean("mean_score", n="n"),
+            mean("valid_share", n="n", ends="low high"),
+            count("n"),
+        ),
+        listed="n",
     ),
-    "generation_measured": columns(
-        "model relation split measure", "value low high references", "n"
+    "detection_consistency": SharedTable(
+        Columns(
+            text("kind model trained_on relation"),
+            chance("closed_share"),
+            count("chains closed broken open", of=NONE),
+        )
     ),
-    "generation_coverage": columns(
-        "model relation split", counts="instances generated blank missing"
+    "detection_coverage": SharedTable(
+        Columns(text(_ANSWERED), count("tuples answered unparsable missing"))
     ),
-    "generation_ratings": columns("model relation level", "share low high", "ratings items"),
-    "generation_agreement": columns(
-        "model relation measure", "value low high", "items ratings raters"
+    "generation_measured": SharedTable(
+        Columns(
+            text("model relation split measure"),
+            mean("value", n="n", ends="low high"),
+            estimate("references", n="n", reason="it has no fixed bounds"),
+            count("n", of=NONE),
+        )
+    ),
+    "generation_coverage": SharedTable(
+        Columns(text("model relation split"), count("instances generated blank missing", of=NONE))
+    ),
+    "generation_ratings": SharedTable(
+        Columns(
+            text("model relation level"),
+            mean("share", n="ratings", ends="low high"),
+            count("ratings items", of=NONE),
+        )
+    ),
+    "generation_agreement": SharedTable(
+        Columns(
+            text("model relation measure"),
+            mean("value", n="items", low=-1.0, ends="low high"),
+            count("items ratings raters", of=NONE),
+        )
     ),
 }
 """What is shared of every table, by what measured it and its name there, where its columns are
@@ -205,11 +323,10 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
             texts = Records(answer_texts(paths), {}, paths)
             tables["answers"] = by_number(texts, self.dataset, first, "answers")[0].frame
         restricted = {name: frame for name, frame in tables.items() if name not in SHARED}
-        facts = _facts(self, found, tuple(restricted))
         return AnalysisPart(
             name=self.name,
-            facts=facts,
-            totals={"instances": facts["tuples"]},
+            facts=facts_of(self.dataset, self.settings, found, restricted),
+            facts_columns=FACTS,
             frames={name: frame for name, frame in tables.items() if name in SHARED},
             rules=SHARED,
             restricted=restricted,
@@ -261,30 +378,3 @@ def _tables(entailed: EntailmentMeasurements) -> Iterator[tuple[str, pl.DataFram
             value = getattr(measured, field.name)
             if isinstance(value, pl.DataFrame):
                 yield f"{room}_{field.name}", value
-
-
-def _facts(
-    entailment: Entailment, entailed: EntailmentMeasurements, restricted: tuple[str, ...]
-) -> Mapping[str, Any]:
-    dataset, settings = entailment.dataset, entailment.settings
-    tuples = dataset.tuples
-    detection, generation = entailed.detection, entailed.generation
-    return {
-        "tuples": tuples.height,
-        "rows_read": dataset.rows_read,
-        "refused": dict(dataset.refused),
-        "files": len(dataset.sources),
-        "kind": settings.kind,
-        "relations": tuples["relation"].n_unique(),
-        "splits": tuples["split"].drop_nulls().n_unique(),
-        "voted": tuples["votes"].count(),
-        "annotators": dataset.votes["annotator"].n_unique(),
-        "generation_set": settings.positives is not None,
-        "parameters": entailed.quality.parameters,
-        "models": detection.coverage["model"].n_unique(),
-        "predictions": dict(detection.ledger),
-        "threshold": detection.threshold,
-        "generations": dict(generation.ledger) if generation else None,
-        "ratings": dict(generation.rating_ledger) if generation else None,
-        "restricted": list(restricted),
-    }

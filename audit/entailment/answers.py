@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from audit.base.schemas import schema
+from audit.base.tables import open_table
 from audit.data.records import Records, records
-from audit.data.sources import File
 from audit.entailment.answer_columns import with_every_role
 from audit.entailment.predictions import (
     MISSING_ID,
@@ -83,6 +83,6 @@ def _read(path: Path, columns: Mapping[str, str] | None) -> pl.DataFrame:
 
 
 def _given(path: Path, columns: Mapping[str, str] | None) -> pl.DataFrame:
-    table = records(File(path), ROLES, columns, ("id", "answer")).frame
+    table = records(open_table(path), ROLES, columns, ("id", "answer")).frame
     whole = with_every_role(table, ROLES, path)
     return whole.with_columns(valid=said_valid(pl.col("answer")))

@@ -13,8 +13,8 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.base.errors import SchemaError, first_cases
 from audit.base.schemas import schema
+from audit.base.tables import open_table
 from audit.data.records import Records, records
-from audit.data.sources import File
 from audit.engine.statistics.intervals import grouped_wilson
 from audit.engine.statistics.raters import agreement_of_sums, agreement_terms, equal_votes
 from audit.engine.statistics.resampling import group_bootstrap, with_interval
@@ -129,7 +129,7 @@ def read_generations(paths: Sequence[Path], columns: Mapping[str, str] | None = 
 
 def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
     """The rows of a file with why they are refused, null if they are not."""
-    table = records(File(path), ROLES, columns, ("text",)).frame
+    table = records(open_table(path), ROLES, columns, ("text",)).frame
     if "id" not in table.columns and not {"head", "relation"} <= set(table.columns):
         raise SchemaError(
             "the id of a tuple, or head, relation and instance, are required",
@@ -231,7 +231,7 @@ def rating_tables(
 
 
 def _read_rated(path: Path, columns: Mapping[str, str] | None) -> pl.DataFrame:
-    table = records(File(path), RATING_ROLES, columns, ("id", "rating")).frame
+    table = records(open_table(path), RATING_ROLES, columns, ("id", "rating")).frame
     return with_every_role(table, RATING_ROLES, path).with_columns(
         rater=pl.col("rater").fill_null(""),
         level="rating",

@@ -11,9 +11,9 @@ from scipy.special import expit
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.schemas import schema
-from audit.data.class_names import Classes
+from audit.base.tables import open_table
+from audit.data.class_lists import GivenClasses
 from audit.data.records import Records, records
-from audit.data.sources import File
 from audit.entailment.answer_columns import refuse_repeated, sound_rows, with_every_role
 from audit.entailment.tuple_files import truths, with_class_names
 
@@ -48,7 +48,7 @@ def read_validity_predictions(
     paths: Sequence[Path],
     columns: Mapping[str, str] | None = None,
     in_order: int | None = None,
-    classes: Classes | None = None,
+    classes: GivenClasses = None,
 ) -> Records:
     """Read predictions of validity, columns `PREDICTIONS`, from CSV, TSV, JSON lines or Parquet.
 
@@ -87,10 +87,10 @@ def together(several: Sequence[Records]) -> Records:
 
 
 def _read(
-    path: Path, columns: Mapping[str, str], in_order: int | None, classes: Classes | None
+    path: Path, columns: Mapping[str, str], in_order: int | None, classes: GivenClasses
 ) -> pl.DataFrame:
     """The rows of a file with why they are refused, null if they are not."""
-    table = records(File(path), ROLES, columns).frame
+    table = records(open_table(path), ROLES, columns).frame
     if "id" not in table.columns:
         table = _in_order(table, in_order, path)
     _refuse_ambiguous(table, path)

@@ -12,9 +12,8 @@ import polars as pl
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.plurals import counted
 from audit.base.readings import Reading
-from audit.data.class_names import GivenClasses, classes_of, refuse_unused
+from audit.data.class_lists import GivenClasses, refuse_unused
 from audit.data.records import pick, sound_records
-from audit.data.sources import File
 from audit.entailment.dataset import ENTAILS, TUPLES, EntailmentDataset
 from audit.entailment.tuple_files import (
     BY,
@@ -96,7 +95,7 @@ def read_entailment(
         split_named(path.stem.split(".")[0]) if len(sources) > 1 else None for path in sources
     ]
     parts = [
-        _records(File(path), form, columns or {}, split)
+        _records(path, form, columns or {}, split)
         for path, split in zip(sources, splits, strict=True)
     ]
     _refuse_some_ids(parts, sources)
@@ -107,11 +106,10 @@ def read_entailment(
 def _named(records: pl.DataFrame, classes: GivenClasses, where: str) -> pl.DataFrame:
     """The records with the names of classes for their numbers."""
     own = records.select(pl.col("label", f"^{BY}.*$"))
-    named = own.select(
-        with_class_names(column, classes_of(classes), where) for column in own.get_columns()
-    )
+    named = own.select(with_class_names(column, classes, where) for column in own.get_columns())
     words = records["label"].drop_nulls().unique().sort().to_list()
-    refuse_unused(classes, words if named.equals(own) else None, where)
+    if named.equals(own):
+        refuse_unused(classes, words, where)
     return records.with_columns(named.get_columns())
 
 
@@ -129,7 +127,7 @@ def _are_flags(labels: pl.Series) -> bool:
 
 
 def _records(
-    source: File, kind: Kind, columns: Mapping[str, str], split: str | None
+    source: Path, kind: Kind, columns: Mapping[str, str], split: str | None
 ) -> pl.DataFrame:
     """The records of one file as text, columns by their roles."""
     table = records_in(source, kind, columns)

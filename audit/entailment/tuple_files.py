@@ -12,11 +12,13 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.csv_tables import TextShape
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import files_in, name_among, read_table
-from audit.data.class_names import Classes, beyond_names, names_by_number
-from audit.data.records import is_json, table_of
-from audit.data.sources import File
+from audit.base.files import files_in, name_among
+from audit.base.streams import bare_suffix
+from audit.base.table import Table
+from audit.base.tables import open_table
+from audit.data.class_lists import GivenClasses, class_names, named_numbers
 from audit.entailment.dataset import ENTAILS, EVENT, HYPERNYM, NOUN, VERB, VOTES
 
 ELEMENTS = ("head", "relation", "tail", "instance", "concept")
@@ -84,7 +86,7 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
     files = []
     for path in paths:
         within = files_in(path) if path.is_dir() else [path]
-        files += [one for one in within if one is path or File(one).suffix in SUFFIXES]
+        files += [one for one in within if one is path or bare_suffix(one) in SUFFIXES]
     if not files:
         raise InputError(
             f"a file or a folder with files is required, of {', '.join(SUFFIXES)}",
@@ -94,32 +96,32 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
     return files
 
 
-def records_in(source: File, kind: Kind, columns: Mapping[str, str]) -> pl.DataFrame:
-    """All records of a file under the names of its columns, as `table_of` gives them.
+def records_in(path: Path, kind: Kind, columns: Mapping[str, str]) -> pl.DataFrame:
+    """All records of a file under the names of its columns.
 
     A file of two columns has a header if its first row has one of their names, or of those that
     the user named.
     """
-    if is_json(source) or has_header(source, kind, columns):
-        return table_of(source)
-    source.refuse_pickle()
-    table = read_table(source.path, separator=source.separator, header=False)
-    if not 2 <= table.width <= len(kind.order):
+    table = open_table(path)
+    if _has_header(table, kind, columns):
+        return table.frame()
+    rows = open_table(path, text=TextShape(header=False)).frame()
+    if not 2 <= rows.width <= len(kind.order):
         raise SchemaError(
             f"rows without a header must be {', '.join(kind.order)}",
-            found=f"{table.width} columns, and no header with their names",
-            where=source,
+            found=f"{rows.width} columns, and no header with their names",
+            where=path,
             hint="write names above the columns; --column NAME=COLUMN names one that is called "
             "otherwise",
         )
-    return table.rename(dict(zip(table.columns, kind.order, strict=False)))
+    return rows.rename(dict(zip(rows.columns, kind.order, strict=False)))
 
 
-def has_header(source: File, kind: Kind, columns: Mapping[str, str]) -> bool:
+def _has_header(table: Table, kind: Kind, columns: Mapping[str, str]) -> bool:
     """Whether the first row names columns; a file of tuples, or of types, always does so."""
-    if not kind.order or not source.is_text:
+    if not kind.order or not table.separator:
         return True
-    first = {cell.strip().lower() for row in source.head_rows[:1] for cell in row}
+    first = {name.strip().lower() for name in table.schema}
     return bool(first & {*kind.columns.values(), *map(str.lower, columns.values())})
 
 
@@ -207,15 +209,13 @@ def truths(values: pl.Series) -> pl.Series:
     return _meanings(values, _truth, pl.Boolean)
 
 
-def with_class_names(values: pl.Series, classes: Classes | None, where: object) -> pl.Series:
+def with_class_names(values: pl.Series, classes: GivenClasses, where: object) -> pl.Series:
     """Labels, votes or predictions with the names of classes in place of numbers, none for -1."""
     numbers = values.filter(values.str.contains(r"^-?\d+(\.0)?$")).str.strip_suffix(".0")
     counts = dict(sorted(numbers.value_counts().iter_rows()))
     if classes is not None:
-        names = names_by_number(classes)
-        known = {"-1": None, **names}
-        if beyond := [number for number in counts if number not in known]:
-            raise beyond_names(names, first_cases(beyond), where)
+        found = named_numbers((n for n in counts if n != "-1"), class_names(classes), where)
+        known: dict[str, str | None] = {"-1": None, **found}
         return values.str.replace(r"^(-?\d+)\.0$", "$1").replace(known)
     if not counts.keys() <= {"0", "1"}:
         raise InputError(

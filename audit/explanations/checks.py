@@ -9,12 +9,11 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray
-from audit.checks.check import Check, Limit, Outcome
-from audit.disclosure import Quantity, coarse, rounded, rounded_chance
+from audit.base.declared import Columns, chance, count, estimate, mean, setting, text
+from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.engine.statistics.means import smallest_difference
 from audit.explanations.agreement.agreement_values import HUMAN
 from audit.explanations.evidence_by_node import (
-    APART,
     BOTH,
     LEAST_CONCORDANCE,
     LEAST_PEAK,
@@ -26,8 +25,18 @@ from audit.explanations.measure import ExplanationMeasurements
 from audit.explanations.node_results import LEAST_INSTANCES
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.findings import INSTANCES, NODE, Column, Finding, Part, finding_id, times_limit
+from audit.results.findings import (
+    INSTANCES,
+    NODE,
+    Column,
+    Finding,
+    Part,
+    finding_id,
+    times_limit,
+)
 
+DIGITS = 3
+"""Decimals of numbers in evidence."""
 _IGNORED = "evidence_ignored"
 _UNIT = "nodes with eleven explained instances below them, and as many elsewhere, by model"
 
@@ -37,24 +46,15 @@ def _run_evidence_ignored(measured: Measurements) -> Outcome:
     explained = measured.of(ExplanationMeasurements)
     table = explained.evidence
     tested = table.filter(pl.col("p_value").is_not_null())
-    beside = len(table) - len(tested)
     return Outcome(
         denominator=len(tested),
         denominator_unit=_UNIT
-        + (f"; {beside} more cannot be compared: other lengths or marks" if beside else ""),
+        + "; others cannot be compared: other lengths or marks" * (len(table) > len(tested)),
         findings=tuple(_findings(measured, tested)),
-        not_applicable=_why_not(explained, tested),
+        not_applicable=first_unmet(
+            (explained.attributions.evidence is not None, "no human evidence was given")
+        ),
     )
-
-
-def _why_not(explained: ExplanationMeasurements, tested: pl.DataFrame) -> str:
-    if explained.attributions.evidence is None:
-        return "no human evidence was given"
-    if len(tested):
-        return ""
-    if (explained.evidence["compared"] == APART).any():
-        return "every node has texts of other lengths, or marks made otherwise, than the rest"
-    return "no node has eleven explained instances, and as many elsewhere"
 
 
 def _findings(measured: Measurements, tested: pl.DataFrame) -> Iterator[Finding]:
@@ -113,7 +113,6 @@ def _below(examples: pl.DataFrame, node: str, hierarchy: Hierarchy) -> BoolArray
 def _ignored(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ...]) -> Finding:
     explained, model = measured.of(ExplanationMeasurements), row["model"]
     of_model = f" of {model}" if explained.several_models else ""
-    n = row["instances"], explained.instances
     where = measured.hierarchy.describe(measured.hierarchy.index(row["node"]))
     among = "among texts and evidence of equal length" if row["compared"] == WITHIN else "elsewhere"
     return Finding(
@@ -122,15 +121,16 @@ def _ignored(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
         nodes=(row["node"],),
         statement=f"Below {where}, the explanations{of_model} follow people’s evidence less than "
         "those of other labels[. Of two tokens, the one that people mark more has the higher score "
-        f"in {{concordance}} of the cases, on {{instances}} instances with such a label; {among} "
+        f"in {{concordance}} of the cases, on {{instances}} instances with such a label][; {among} "
         "in {concordance_elsewhere}; guessing would give 0.5][. The token with the highest score "
-        "reaches {peak} of the way from chance to the best marked token; there {peak_elsewhere}].",
+        "reaches {peak} of the way from chance to the best marked token]"
+        "[; there {peak_elsewhere}].",
         evidence={
-            "instances": coarse(*n),
-            **{name: rounded(row[column], *n) for name, column in _SHOWN.items()},
-            "compared": Quantity(row["compared"]),
-            "q_value": rounded_chance(row["q_value"], *n),
-            "family": Quantity(row["family"]),
+            "instances": row["instances"],
+            **{name: round(row[column], DIGITS) for name, column in _SHOWN.items()},
+            "compared": row["compared"],
+            "q_value": float(f"{row['q_value']:.0e}"),
+            "family": row["family"],
         },
         curator="Look at explained instances of this branch beside their evidence, and ask whether "
         "its marks were made in the same way: the model may use a word that goes with the label in "
@@ -140,7 +140,7 @@ def _ignored(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
         touched=row["instances"],
         strength=-row["concordance_difference"],
         beyond=_beyond(row),
-        parts=_by_method(measured, row, n),
+        parts=_by_method(measured, row),
         key=(model, row["node"]),
         folded_into=tuple(finding_id(_IGNORED, model, one) for one in into),
     )
@@ -162,9 +162,7 @@ _SHOWN = {name: name for one in _MEASURED for name in (one, f"{one}_elsewhere")}
 """Evidence by the columns of the table that hold it."""
 
 
-def _by_method(
-    measured: Measurements, row: Mapping[str, Any], n: tuple[int, int]
-) -> tuple[Part, ...]:
+def _by_method(measured: Measurements, row: Mapping[str, Any]) -> tuple[Part, ...]:
     """Concordance of each method, as it is, the lowest first."""
     of_model = measured.of(ExplanationMeasurements).examples.filter(
         (pl.col("model") == row["model"]) & pl.col("method").is_not_null()
@@ -179,8 +177,8 @@ def _by_method(
         Part(
             (name,),
             {
-                "concordance": rounded(here[name], *n),
-                "concordance_elsewhere": rounded(there[name], *n),
+                "concordance": round(here[name], DIGITS),
+                "concordance_elsewhere": round(there[name], DIGITS),
             },
         )
         for name in names
@@ -209,6 +207,15 @@ EVIDENCE_IGNORED = Check(
         Column("Difference", "concordance_difference"),
         INSTANCES,
     ),
+    evidence=Columns(
+        chance(f"{' '.join(_SHOWN)} q_value family"),
+        count("instances"),
+        mean("concordance marked", n="instances"),
+        estimate("peak tokens", n="instances", reason="they have no fixed bounds"),
+        text("compared"),
+    ),
+    of_parts=Columns(chance("concordance concordance_elsewhere")),
+    denominator="untold",
 )
 
 
@@ -233,13 +240,13 @@ def _run_methods_disagree(measured: Measurements) -> Outcome:
             _disagreement(explained, row)
             for row in pairs.filter(pl.col("above_high") <= LEAST_AGREEMENT).iter_rows(named=True)
         ),
-        not_applicable="" if len(pairs) else "no two methods both explain eleven instances",
+        not_applicable=first_unmet((explained.agreement.methods[1:], "one method alone was given")),
     )
 
 
 def _disagreement(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Finding:
     of_model = f", for {row['model']}" if explained.several_models else ""
-    n = row["n"], explained.instances
+    low, high, n = row["above_low"], row["above_high"], row["n"]
     return Finding(
         check=_DISAGREE,
         severity="note",
@@ -248,31 +255,23 @@ def _disagreement(explained: ExplanationMeasurements, row: Mapping[str, Any]) ->
         f"than by chance{of_model}[: their peaks have an agreement of {{agreement}}, and "
         "random sets of the same sizes {chance}, on {instances} instances].",
         evidence={
-            "instances": coarse(*n),
-            "agreement": rounded(row["agreement"], *n),
-            "chance": rounded(row["chance_sizes"], *n),
-            "above_chance": rounded(row["above_chance"], *n),
-            **bounds_above(row, LEAST_AGREEMENT, explained.instances),
+            "instances": n,
+            "agreement": round(row["agreement"], DIGITS),
+            "chance": round(row["chance_sizes"], DIGITS),
+            "above_chance": round(row["above_chance"], DIGITS),
+            "above_low": round(low, DIGITS),
+            "above_high": round(high, DIGITS),
+            "smallest_difference": round(smallest_difference(low, high, n), DIGITS),
+            "margin": LEAST_AGREEMENT,
         },
         curator="Find out which of the two follows the model: take the tokens "
         "that each puts first away, and leave the other one out.",
         data_user="Do not show either by itself as the reason for an answer.",
-        touched=row["n"],
+        touched=n,
         strength=max(0.0, LEAST_AGREEMENT - row["above_chance"]),
-        beyond=times_limit(row["above_high"], LEAST_AGREEMENT, below=True),
+        beyond=times_limit(high, LEAST_AGREEMENT, below=True),
         key=(row["model"], row["first"], row["second"]),
     )
-
-
-def bounds_above(row: Mapping[str, Any], margin: float, total: int) -> dict[str, Quantity]:
-    """By how much a mean of ``n`` instances is above chance for sure, as evidence."""
-    low, high, n = row["above_low"], row["above_high"], row["n"]
-    return {
-        "above_low": rounded(low, n, total),
-        "above_high": rounded(high, n, total),
-        "smallest_difference": rounded(smallest_difference(low, high, n), n, total),
-        "margin": Quantity(margin),
-    }
 
 
 METHODS_DISAGREE = Check(
@@ -287,4 +286,12 @@ METHODS_DISAGREE = Check(
         Column("Difference", "above_chance", low="above_low", high="above_high"),
         INSTANCES,
     ),
+    evidence=Columns(
+        count("instances"),
+        mean("agreement chance", n="instances"),
+        mean("above_chance", n="instances", low=-1.0, ends="above_low above_high"),
+        estimate("smallest_difference", n="instances", reason="it is half an interval"),
+        setting("margin"),
+    ),
+    denominator="untold",
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
-from collections.abc import Iterator, Mapping
-from urllib.parse import urlsplit
+from collections.abc import Iterator
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -23,10 +22,6 @@ HEADERS = {
     "cache-control": "no-store",
 }
 """Headers of every answer."""
-LARGEST_FORM = 100_000
-"""Bytes of a form at most."""
-
-
 _LINK = re.compile(rb'\b(href|src|action)="(?=/)')
 """What leads from a page to another one; in texts of data, quotes are escaped."""
 
@@ -49,7 +44,6 @@ class Guard:
         self._opened = False
         self._session = secrets.token_urlsafe(32)
         self._cookie = f"audit_{port}"
-        self.form_token = secrets.token_urlsafe(32)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it in plain text."""
@@ -65,24 +59,14 @@ class Guard:
         await self._app(below, receive, _with_headers(_below(self.root.encode(), send)))
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """Why a request is refused, whoever sends it.
-
-        Pages give no referrer, so what follows a link has neither that nor an origin, and a form
-        has the origin "null": then the browser must say that it comes from here.
-        """
+        """Why a request is refused, whoever sends it."""
         headers = Headers(scope=scope)
         if headers.get("host") not in self._hosts:
-            return refused("This address is not served here.", 421)
-        if scope["method"] not in ("GET", "HEAD", "POST"):
-            return refused("Only reading, and sending a form, is served.", 405)
-        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
-        own, form = {f"http://{host}" for host in self._hosts}, scope["method"] == "POST"
-        unnamed = origin == "null" and site == "same-origin" if form else origin is None
-        referer = urlsplit(headers.get("referer", ""))
-        led_from_here = referer.netloc in self._hosts or not (referer.netloc or referer.scheme)
-        near = site in ("none", "same-origin")
-        if not (near and led_from_here and (unnamed or origin in own)):
-            return refused("Requests from other sites are refused.", 403)
+            return _refused("This address is not served here.", 421)
+        if scope["method"] not in ("GET", "HEAD"):
+            return _refused("Pages are only read.", 405)
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return _refused("Requests from other sites are refused.", 403)
         return None
 
     def _entrance(self, scope: Scope) -> Response | None:
@@ -92,7 +76,7 @@ class Guard:
         if below and any(hmac.compare_digest(one, self._session) for one in self._sent(scope)):
             return None
         if self._opened or not below or len(asked) > len(self.root) + 1:
-            return refused(
+            return _refused(
                 "Open the address that `audit explore` printed. It opens one browser; for another, "
                 "start the command again.",
                 403,
@@ -111,13 +95,8 @@ class Guard:
             if name == self._cookie and value.isascii():
                 yield value
 
-    def accepts(self, form: Mapping[str, str]) -> bool:
-        """Whether a form was made by a page of this application."""
-        return hmac.compare_digest(form.get("form_token", "").encode(), self.form_token.encode())
 
-
-def refused(text: str, status: int) -> Response:
-    """Why a request, or a form, is not answered."""
+def _refused(text: str, status: int) -> Response:
     return PlainTextResponse(f"{text}\n", status)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,16 +10,15 @@ from xml.etree import ElementTree
 from audit._reports.charts.parts import ADVANCE
 from audit._reports.charts.svg import ATTRIBUTES, SHAPES
 from audit._reports.html import environment
-from audit._reports.words.parts import Drawing, Key, Plot
-from audit._reports.words.words import printable, shortened
+from audit._reports.words.parts import Drawing
+from audit._reports.words.words import EXACT, printable, shortened
 from audit.base.errors import xml_text
-from audit.explorer.sheets import UNSUPPRESSED
 
 MARGIN = 20
 """Room around a drawing in pixels."""
 LINE = 18
 """Height of a line of text in pixels."""
-NARROWEST = 420
+NARROWEST = 460
 """Width of a file in pixels, so that its title has room."""
 HEADING = 10.0
 """Pixels of a character of the title."""
@@ -34,32 +32,27 @@ class Picture:
     title: str
     in_words: str
     drawing: Drawing
-    key_title: str = ""
-    key: tuple[Key, ...] = ()
     file: str = ""
 
 
-def svg_file(picture: Picture, source: str, *, in_full: bool) -> str:
+def svg_file(picture: Picture, source: str) -> str:
     """A picture as the text of an SVG file, which refers to nothing outside itself.
 
     Links and whatever else is no shape are left out; the title of a shape stays.
     """
     width = max(picture.drawing.width, NARROWEST)
     title = _lines(picture.title, width, HEADING)
-    keys = [key for key in picture.key if key.text]
-    top = MARGIN + LINE * (len(title) + len(keys) + bool(picture.key_title and keys)) + LINE // 2
-    foot = [UNSUPPRESSED, source] if in_full else [source]
+    top = MARGIN + LINE * len(title) + LINE // 2
+    foot = [EXACT, source]
     return (
         environment()
         .get_template("picture.svg.jinja")
         .render(
             picture=picture,
             title=title,
-            keys=keys,
             top=top,
             bottom=top + picture.drawing.height + LINE,
             foot=[shortened(printable(line), int(width / ADVANCE)) for line in foot],
-            in_full=in_full,
             whole=(width + 2 * MARGIN, top + picture.drawing.height + LINE * (len(foot) + 1)),
             margin=MARGIN,
             line=LINE,
@@ -67,15 +60,6 @@ def svg_file(picture: Picture, source: str, *, in_full: bool) -> str:
             printable=printable,
         )
     )
-
-
-def plot_drawing(plot: Plot) -> Drawing:
-    """The evidence of a finding as a drawing."""
-    drawn = str(environment().get_template("parts/evidence.html.jinja").module.plot(plot, False))  # type: ignore[attr-defined]
-    opening, _, rest = drawn.partition(">")
-    size = re.search(r'viewBox="0 0 (\d+) (\d+)"', opening)
-    assert size, opening
-    return Drawing(int(size[1]), int(size[2]), rest[: rest.rindex("</svg>")])
 
 
 def _lines(text: str, width: int, advance: float) -> list[str]:

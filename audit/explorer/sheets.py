@@ -16,16 +16,14 @@ ROWS = 25
 """Rows of a page."""
 ROWS_AT_ONCE = 20_000
 """Rows of a long table that are held at a time as it is written."""
-UNSUPPRESSED = "unsuppressed: not for sharing"
+REMARK = "exact: not for sharing"
 Kind: TypeAlias = Literal[
     "text", "texts", "named", "marked", "node", "level", "count", "share", "points", "number",
-    "ranged", "precise", "finding", "told", "measured", "instance", "linked", "flag", "severity",
+    "precise", "finding", "told", "measured", "instance", "linked", "flag", "severity",
 ]  # fmt: skip
-"""What values are. ``named`` is a text of the user's,
-``marked`` one that stands out. ``points`` is a difference of two shares,
-whose bounds stand in the row as ``x_low`` and ``x_high``; ``ranged`` a number with these, and with
-its denominator as ``x_n``. What is ``told``, or ``measured``, is shown as the row's ``cells`` have
-it."""
+"""What values are. ``named`` is a text of the user's, ``marked`` one that stands out. ``points`` is
+a difference of two shares, whose bounds stand in the row as ``x_low`` and ``x_high``. What is
+``told``, or ``measured``, is shown as the row's ``cells`` have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class Column:
     @property
     def numeric(self) -> bool:
         """Whether its values are numbers."""
-        return self.kind in ("count", "share", "points", "number", "ranged", "precise", "measured")
+        return self.kind in ("count", "share", "points", "number", "precise", "measured")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,7 +54,6 @@ class Column:
             "finding": ("id",),
             "level": (self.title,),
             "points": (f"{self.name}_low", f"{self.name}_high"),
-            "ranged": (f"{self.name}_low", f"{self.name}_high", f"{self.name}_n"),
         }
         return tuple(filter(None, (self.name, *further.get(self.kind, ()), self.beside)))
 
@@ -118,33 +115,27 @@ class Sheet:
         return address(self.path, **{**self.asked, **changed})
 
 
-def csv_text(columns: Sequence[Column], rows: Sequence[Row], *, in_full: bool) -> str:
+def csv_text(columns: Sequence[Column], rows: Sequence[Row]) -> str:
     """A table as CSV: every row, a text that would be a formula defused."""
     names = _names_of(columns)
-    return _lines([[*names, *(["sharing"] if in_full else [])]]) + _as_csv(names, rows, in_full)
+    return _lines([[*names, "sharing"]]) + _as_csv(names, rows)
 
 
 def csv_parts(columns: Sequence[Column], rows: Callable[[Span], Page]) -> Iterator[str]:
-    """A long table as CSV of unsuppressed numbers, some rows at a time; as `csv_text`."""
-    yield csv_text(columns, (), in_full=True)
+    """A long table as CSV, some rows at a time; as `csv_text`."""
+    yield csv_text(columns, ())
     names, offset = _names_of(columns), 0
     while part := rows(Span(offset, ROWS_AT_ONCE)).rows:
-        yield _as_csv(names, part, True)
+        yield _as_csv(names, part)
         offset += len(part)
-
-
-def csv_lines(rows: Iterable[Sequence[Any]]) -> str:
-    """Rows as CSV, a text that would be a formula defused."""
-    return _lines([_plain(value) for value in row] for row in rows)
 
 
 def _names_of(columns: Sequence[Column]) -> list[str]:
     return list(dict.fromkeys(name for column in columns for name in column.names))
 
 
-def _as_csv(names: Sequence[str], rows: Sequence[Row], in_full: bool) -> str:
-    remark = [UNSUPPRESSED] if in_full else []
-    return _lines([*(_plain(row[name]) for name in names), *remark] for row in rows)
+def _as_csv(names: Sequence[str], rows: Sequence[Row]) -> str:
+    return _lines([*(_plain(row[name]) for name in names), REMARK] for row in rows)
 
 
 def _lines(rows: Iterable[Sequence[Any]]) -> str:

@@ -6,22 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
 from audit._reports.chapters.analyses import CHAPTERS, OF_NAME
-from audit._reports.chapters.cards import headline
-from audit._reports.chapters.report import Report, build, printable_view
+from audit._reports.chapters.finding_lines import headline
+from audit._reports.chapters.report import printable_view
 from audit._reports.chapters.verdict import verdict
 from audit._reports.charts.palette import HUES, HUES_DARK, HUES_LIGHT, variables_css
-from audit._reports.comparison.history import HistoryReport
-from audit._reports.comparison.history import build as build_history
 from audit._reports.html import script, style, templates
 from audit._reports.words.part_tables import heading
 from audit._reports.words.parts import Verdict
 from audit._reports.words.words import (
+    EXACT,
     Imprint,
     counted,
     decimal,
@@ -31,26 +30,23 @@ from audit._reports.words.words import (
     precise,
     printable,
 )
-from audit.explorer.guard import Guard
 from audit.explorer.links import (
     address,
     finding_address,
     instance_address,
     node_address,
     pair_address,
-    with_node_links,
 )
 from audit.explorer.pictures import Picture, svg_file
 from audit.explorer.run.opened_run import OpenedRun
-from audit.explorer.run.other_runs import RunsBeside
 from audit.explorer.run.paged_tables import Page, Row, Span
-from audit.explorer.run.policy_editor import EditedPolicy
 from audit.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
 from audit.results.parts import OTHERS
-from audit.results.result import to_json_bytes
 
 if TYPE_CHECKING:
     import jinja2
+
+T = TypeVar("T")
 
 Crumb: TypeAlias = tuple[str, str]
 """Words and address of a step back."""
@@ -69,12 +65,6 @@ class FileAsked(Exception):  # noqa: N818 (no error)
         self.file = file
 
 
-WITHHELD = (
-    "This is the shared view of a run: its restricted tables are not here, and with them no counts "
-    "of any two nodes."
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """A place of the window: its address, its name, and what it shows."""
@@ -82,6 +72,10 @@ class Place:
     path: str
     name: str
     shows: str
+
+
+TABLES = "what it measured, table by table"
+"""What the place of an analysis shows."""
 
 
 def path_of(part: str) -> str:
@@ -92,55 +86,40 @@ def path_of(part: str) -> str:
 PLACES = (
     Place("/", "Verdict", "what the audit says in short"),
     Place("/findings", "Findings", "each with its evidence and what to do about it"),
-    Place("/fixes", "Fixes", "what would mend the findings, to decide on"),
     Place("/hierarchy", "Hierarchy", "how its nodes are used, and what can be said about each"),
-    Place("/branches", "Branches", "which parts of the hierarchy go together"),
     Place("/model", "Model", "its metrics, and the labels that it confuses"),
-    *(Place(path_of(one.name), heading(one.name), one.shows) for one in CHAPTERS),
+    *(Place(path_of(one.name), heading(one.name), TABLES) for one in CHAPTERS),
     Place("/instances", "Instances", "the records, each as a tree"),
-    Place("/history", "History", "the runs beside it, in the order of time"),
-    Place("/report", "Report", "every chapter, with policy, methods and limits"),
 )
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><g fill="#0f4c82">'
     '<path d="M1 1h4v14H1zM6 1h4v8H6zM11 1h4v4h-4z"/></g></svg>'
 )
-PLAIN = "its facts and its tables"
-"""What the place of an analysis shows that no chapters are written for."""
-_SCRIPTS = ("elements", "explorer", "fixes")
+_SCRIPTS = ("elements", "explorer")
 
 
 @dataclass(eq=False)
 class Site:
-    """The application's run, and how its pages are made; ``policy`` is the file of decisions."""
+    """The application's run, and how its pages are made."""
 
     run: OpenedRun
-    policy: EditedPolicy | None = None
-    beside: RunsBeside | None = None
-    guard: Guard | None = None
-    plain: bool = False
-    """Whether pages are written as files, where no form can be sent."""
 
     @property
     def imprint(self) -> Imprint:
         """What the run says of itself."""
-        return Imprint(title=self.run.name, day=self.run.day)
+        return Imprint(title=self.run.name, day=self.run.day, exact=True)
 
     @property
     def places(self) -> Sequence[Place]:
         """The places of the window that the run has something for, in the order of their links."""
         there = {
-            "/fixes": self.run.proposals is not None,
             "/hierarchy": bool(self.run.root),
-            "/branches": bool(self.run.root),
             "/model": self.run.has_model,
             **{path_of(one.name): self.has(one.name) for one in CHAPTERS},
             "/instances": self.run.shows_instances,
-            "/history": bool(self.beside),
         }
         places = [place for place in PLACES if there.get(place.path, True)]
-        others = [Place(path_of(name), self.parts[name], PLAIN) for name in self._others]
-        return [*places[:-1], *others, places[-1]]
+        return [*places, *(Place(path_of(one), self.parts[one], TABLES) for one in self._others)]
 
     @cached_property
     def parts(self) -> Mapping[str, str]:
@@ -149,53 +128,28 @@ class Site:
 
     @property
     def _others(self) -> Sequence[str]:
-        """Analyses of the run that have no chapters written for them."""
-        return tuple(self.run.shared.get(OTHERS, ()))
+        """Analyses of the run that are not known here."""
+        return tuple(self.run.view.get(OTHERS, ()))
 
     def has(self, part: str) -> bool:
         """Whether the run has an analysis."""
-        return part in self.run.shared or part in self._others
+        return part in self.run.view or part in self._others
 
     @cached_property
-    def result_json(self) -> bytes:
-        """The bytes of ``result.json``."""
-        return to_json_bytes(self.run.shared)
-
-    @cached_property
-    def printable_shared(self) -> Mapping[str, Any]:
-        """The shared view, every text fit to stand on a page."""
-        shared: Mapping[str, Any] = printable_view(self.run.shared)
-        return shared
+    def printable(self) -> Mapping[str, Any]:
+        """What the report shows, every text fit to stand on a page."""
+        view: Mapping[str, Any] = printable_view(self.run.view)
+        return view
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The verdict; what it says of findings is as exact as on other pages."""
-        shared = self.printable_shared
-        told = {one["id"]: one for one in map(printable_view, self.run.findings)}
-        checks = [
-            {**check, "findings": [told.get(one["id"], one) for one in check["findings"]]}
-            for check in shared["checks"]
-        ]
-        return verdict({**shared, "checks": checks})
+        """The verdict."""
+        return verdict(self.printable)
 
     def hue(self, node: str) -> str:
         """Colour role of a node's top branch, also the class of what it colours; else empty."""
-        full = self.run.restricted
-        number = None if full is None else full.places.top_branch(node)
+        number = self.run.places.top_branch(node)
         return "" if number is None else HUES[number % len(HUES)]
-
-    @cached_property
-    def report(self) -> Report:
-        """The report, made once; nodes lead to their pages."""
-        made, has_page = build(self.run.shared, self.imprint), self.run.has_node
-        return with_node_links(made, lambda node: node_address(node) if has_page(node) else "")
-
-    @cached_property
-    def history(self) -> HistoryReport | None:
-        """What became of checks, metrics and findings over the runs beside it; None if alone."""
-        if self.beside is None:
-            return None
-        return build_history(printable_view(self.beside.history))
 
     def page(
         self,
@@ -216,7 +170,6 @@ class Site:
                 title=printable(title),
                 crumbs=crumbs,
                 here=request.url.path,
-                form_token=self.guard.form_token if self.guard else "",
                 **shown,
             )
         )
@@ -251,15 +204,14 @@ class Site:
         span = span_of(asked if asked.get("sheet", id) == id else {**asked, "start": ""})
         page = rows(span) if callable(rows) else span.of(rows)
         if "csv" in asked:
-            text = csv_text(columns, page.rows, in_full=self.run.in_full)
-            raise FileAsked(csv_file(id, text, in_full=self.run.in_full))
+            raise FileAsked(csv_file(id, csv_text(columns, page.rows)))
         return Sheet(id, caption, columns, page, span, request.url.path, asked, orders or {}, order)
 
     def long_file(
         self, id: str, columns: tuple[Column, ...], rows: Callable[[Span], Page]
     ) -> Response:
-        """A long restricted table as CSV, sent as it is read; arguments as in `sheet`."""
-        headers = _as_attachment(f"{id}{_kind(self.run.in_full)}.csv")
+        """A long table as CSV, sent as it is read; arguments as in `sheet`."""
+        headers = _as_attachment(f"{id}-exact.csv")
         return StreamingResponse(csv_parts(columns, rows), media_type="text/csv", headers=headers)
 
     def picture(self, request: Request, id: str, picture: Picture) -> Picture:
@@ -270,15 +222,14 @@ class Site:
         """The address of a drawing's file; `FileAsked` if the request asks for the file itself."""
         asked = parameters(request)
         if asked.get("svg") == id:
-            raise FileAsked(self.svg(id, draw(), in_full=self.run.in_full))
+            raise FileAsked(self.svg(id, draw()))
         return address(request.url.path, **{**asked, "svg": id})
 
-    def svg(self, id: str, picture: Picture, *, in_full: bool) -> Response:
+    def svg(self, id: str, picture: Picture) -> Response:
         """A drawing as a file; arguments as in `svg_file`."""
-        tool = self.run.shared["identity"]["tool"]
+        tool = self.run.view["identity"]["tool"]
         source = f"{self.run.name} · {tool['name']} {tool['version']}"
-        text = svg_file(picture, source, in_full=in_full)
-        return _file(f"{id}{_kind(in_full)}.svg", text, "image/svg+xml")
+        return _file(f"{id}-exact.svg", svg_file(picture, source), "image/svg+xml")
 
 
 def way_to(finding: Row) -> Sequence[Crumb]:
@@ -287,13 +238,9 @@ def way_to(finding: Row) -> Sequence[Crumb]:
     return [("Findings", "/findings"), (said, finding_address(finding["id"]))]
 
 
-def csv_file(id: str, text: str, *, in_full: bool) -> Response:
-    """A table as a file, whose name says whether its numbers are unsuppressed."""
-    return _file(f"{id}{_kind(in_full)}.csv", text, "text/csv")
-
-
-def _kind(in_full: bool) -> str:
-    return "-unsuppressed" if in_full else ""
+def csv_file(id: str, text: str) -> Response:
+    """A table as a file, whose name says that its numbers are exact."""
+    return _file(f"{id}-exact.csv", text, "text/csv")
 
 
 def _file(name: str, text: str, media_type: str) -> Response:
@@ -319,6 +266,7 @@ def environment() -> jinja2.Environment:
         "finding_address": finding_address,
         "instance_address": instance_address,
         "address": address,
+        "exact": EXACT,
     }
     made.filters |= {
         "number": number,
@@ -338,19 +286,18 @@ def static_files() -> Mapping[str, tuple[str, str]]:
     """Text and media type of each file beside the pages, by name."""
     return {
         "explorer.css": (
-            style("screen", ("explanations", "concepts", "instance", "media", "explorer"))
+            style("screen", ("instance", "marks", "explorer"))
             + variables_css(HUES_LIGHT, HUES_DARK),
             "text/css",
         ),
         "explorer.js": (script(_SCRIPTS), "text/javascript"),
-        "report.js": (script(), "text/javascript"),
         "icon.svg": (ICON, "image/svg+xml"),
     }
 
 
 def result_json(site: Site, _: Request) -> Response:
     """What may be shared, as data."""
-    return Response(site.result_json, media_type="application/json")
+    return Response(site.run.shared, media_type="application/json")
 
 
 def static_file(_: Site, request: Request) -> Response:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from audit.base import dag
-from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse
+from audit.base.dag import SYNTHETIC_ROOT, IntArray
 from audit.base.errors import HierarchyError, SchemaError, first_cases
-from audit.base.paths import shortest_cycle
 from audit.base.plurals import counted
 from audit.base.readings import Reading
+
+EDGE_SCHEMA = {"child": pl.String, "parent": pl.String}
+NODE_SCHEMA = {"node": pl.String, "title": pl.String, "assignable": pl.Boolean}
+IS_A = "is_a"
+SHOWN = 20
+"""Largest number of nodes of a cycle that a message names."""
 
 
 class DanglingError(HierarchyError):
@@ -33,39 +35,29 @@ class DanglingError(HierarchyError):
         )
 
 
-def refuse_dangling(edges: pl.DataFrame, nodes: pl.Series) -> None:
-    """Raise a `DanglingError` on edges of which an end is not among the nodes."""
-    between = pl.all_horizontal(pl.col("child", "parent").is_in(nodes.implode()))
-    others = edges.filter(~between).unique(maintain_order=True)
-    if len(others):
-        raise DanglingError(tuple(others.iter_rows()))
-
-
-EDGE_SCHEMA = {"child": pl.String, "parent": pl.String}
-
-NODE_SCHEMA = {"node": pl.String, "title": pl.String, "assignable": pl.Boolean}
-
-
 def declared_nodes(edges: pl.DataFrame, nodes: pl.DataFrame | None) -> pl.DataFrame:
-    """All nodes in code-point order, with every column of ``node, title, assignable``."""
-    named = pl.concat([edges["child"], edges["parent"]]).unique()
-    if nodes is None:
-        nodes = pl.DataFrame({"node": named}, schema={"node": pl.String})
-    _refuse_bad_ids(pl.concat([nodes["node"], named]), nodes["node"])
-    for column in ("title", "assignable"):
-        if column not in nodes.columns:
-            nodes = nodes.with_columns(pl.lit(None, NODE_SCHEMA[column]).alias(column))
-    return nodes.select("node", "title", "assignable").sort("node")
+    """All nodes in code-point order, with every column of ``node, title, assignable``.
 
-
-def _refuse_bad_ids(ids: pl.Series, declared: pl.Series) -> None:
-    if len(ids) == 0:
+    Raises:
+        DanglingError: If an end of an edge is not among nodes that are given.
+        HierarchyError: If there is none.
+        SchemaError: If an id is empty, or declared twice.
+    """
+    ends = pl.concat([edges["child"], edges["parent"]])
+    nodes = ends.unique().to_frame("node") if nodes is None else nodes
+    ids = nodes["node"]
+    if not len(ids) + len(ends):
         raise HierarchyError("a hierarchy of at least one node is required", found="no node")
-    if ids.null_count() or (ids == "").any():
+    if any(one.null_count() or (one == "").any() for one in (ids, ends)):
         raise SchemaError("every node needs an id", found="an empty id")
-    twice = declared.filter(declared.is_duplicated()).unique().sort()
-    if len(twice):
+    if (twice := ids.filter(ids.is_duplicated()).unique().sort()).len():
         raise SchemaError("each node may be declared once", found=first_cases(twice.to_list()))
+    between = pl.all_horizontal(pl.col("child", "parent").is_in(ids.implode()))
+    dangling = edges.filter(~between).unique(maintain_order=True)
+    if len(dangling):
+        raise DanglingError(tuple(dangling.iter_rows()))
+    lacking = {name: pl.lit(None, of) for name, of in NODE_SCHEMA.items() if name not in nodes}
+    return nodes.with_columns(**lacking).select(*NODE_SCHEMA).sort("node")
 
 
 def graph_tables(
@@ -76,24 +68,24 @@ def graph_tables(
         (_id(node), said.get("title") or said.get("name"), said.get("assignable"))
         for node, said in graph.nodes(data=True)
     ]
-    keyed = list(graph.edges(keys=True)) if graph.is_multigraph() else list(graph.edges)
-    kinds = Counter(edge[2] for edge in keyed if len(edge) > 2)
-    used = {IS_A, *relations} if IS_A in kinds or relations else set(kinds)
+    keyed = [*graph.edges(keys=True)] if graph.is_multigraph() else [*graph.edges]
+    kinds = dict.fromkeys(key for _, _, *keys in keyed for key in keys)
     refuse_unused(relations, kinds, "edges")
-    edges = [(_id(e[0]), _id(e[1])) for e in keyed if len(e) < 3 or e[2] in used]
-    others = [str(kind) for kind in kinds if kind not in used]
+    used = {IS_A, *relations} if IS_A in kinds or relations else {*kinds}
+    edges = [(_id(child), _id(parent)) for child, parent, *keys in keyed if used.issuperset(keys)]
+    others = tuple(str(kind) for kind in kinds if kind not in used)
     passed = Reading(
-        f"edges of {', '.join(others)} do not count", "edges of is_a are in the graph too",
-        len(keyed) - len(edges), f"relations={tuple(others)}", "edges",
-    )  # fmt: skip
+        f"edges of {', '.join(others)} do not count",
+        "edges of is_a are in the graph too",
+        len(keyed) - len(edges),
+        f"relations={others}",
+        "edges",
+    )
     return (
         pl.DataFrame(edges, schema=EDGE_SCHEMA, orient="row"),
         pl.DataFrame(nodes, schema=NODE_SCHEMA, orient="row"),
         (passed,) if others else (),
     )
-
-
-IS_A = "is_a"
 
 
 def refuse_unused(relations: Sequence[str], used: Iterable[str], what: str) -> None:
@@ -111,10 +103,6 @@ def _id(node: Any) -> str:
     return str(int(node)) if isinstance(node, float) and node.is_integer() else str(node)
 
 
-SHOWN = 20
-"""Largest number of nodes of a cycle that a message names."""
-
-
 class CyclicError(HierarchyError):
     """The edges have a cycle; what was to become a hierarchy is kept, so that it can be examined.
 
@@ -125,12 +113,7 @@ class CyclicError(HierarchyError):
     """
 
     def __init__(
-        self,
-        cycle: Sequence[str],
-        *,
-        name: str,
-        edges: pl.DataFrame,
-        nodes: pl.DataFrame,
+        self, cycle: Sequence[str], *, name: str, edges: pl.DataFrame, nodes: pl.DataFrame
     ) -> None:
         self.name, self.edges, self.nodes = name, edges, nodes
         super().__init__(
@@ -151,13 +134,6 @@ def arrows(cycle: Sequence[str]) -> str:
     return " -> ".join(cycle[:SHOWN]) + more
 
 
-def refuse_cycle(matrix: Sparse, name: str, edges: pl.DataFrame, nodes: pl.DataFrame) -> None:
-    """Raise a `CyclicError` that names a shortest cycle of edges between nodes, if there is one."""
-    if len(dag.topological_order(matrix)) < matrix.shape[0]:
-        cycle = [nodes["node"][index] for index in shortest_cycle(matrix)]
-        raise CyclicError(cycle, name=name, edges=edges, nodes=nodes)
-
-
 def rooted(nodes: pl.DataFrame, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The nodes and edges with `SYNTHETIC_ROOT` above several tops; unchanged if there is one."""
     tops = nodes.filter(~pl.col("node").is_in(edges["child"].implode()))["node"]
@@ -173,22 +149,6 @@ def rooted(nodes: pl.DataFrame, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
 
 def end_indices(edges: pl.DataFrame, nodes: Sequence[str]) -> tuple[IntArray, IntArray]:
     """Places of each edge's child and of its parent among the nodes, shape (n_edges,) each."""
-    places = pl.DataFrame({"node": nodes, "index": np.arange(len(nodes))})
-    child, parent = (
-        edges.select(pl.col(end).alias("node"))
-        .join(places, on="node", how="left", maintain_order="left")["index"]
-        .to_numpy()
-        .astype(np.int64)
-        for end in EDGE_SCHEMA
-    )
-    return child, parent
-
-
-def graph_digest(nodes: Iterable[tuple[str, str, bool]], edges: Iterable[tuple[Any, ...]]) -> str:
-    """Digest of a hierarchy: node, title and assignability of each node, child and parent."""
-    digest = hashlib.sha256()
-    for node, title, assignable in nodes:
-        digest.update(f"{node}\0{title}\0{int(assignable)}\n".encode())
-    for child, parent in edges:
-        digest.update(f"{child}\0{parent}\n".encode())
-    return digest.hexdigest()
+    ids = pl.Enum(nodes)
+    child, parent = (edges[end].cast(ids).to_physical().to_numpy() for end in EDGE_SCHEMA)
+    return child.astype(np.int64), parent.astype(np.int64)

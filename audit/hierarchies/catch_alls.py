@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, NamedTuple, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -19,14 +20,9 @@ Kind: TypeAlias = Literal["other", "unspecified"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _NAMED = (
-    (("other",), re.compile(r"\b(other) than\b|\beach (other)\b"), " otherwise "),
+    (re.compile(r"\b(other) than\b|\beach (other)\b"), " otherwise "),
+    (re.compile(r"(?<!\bother) or unspecified(?: type)?\b|\bor unspecified type\b"), " "),
     (
-        ("or unspecified",),
-        re.compile(r"(?<!\bother) or unspecified(?: type)?\b|\bor unspecified type\b"),
-        " ",
-    ),
-    (
-        ("episode of care", "partum"),
         re.compile(
             r"\bunspecified as to episode of care(?: or not applicable)?"
             r"|\b(?:initial |subsequent )?episode of care(?: unspecified)?"
@@ -35,16 +31,15 @@ _NAMED = (
         ),
         " ",
     ),
-    (("not stated as",), re.compile(r"\bnot stated as\b"), " unstated "),
+    (re.compile(r"\bnot stated as\b"), " unstated "),
 )
 """Words of a catch-all that name something, and those that name the encounter and not the matter,
-with what is read in their place; before each, what stands in any such text, quickly looked for."""
+with what is read in their place."""
 _MARK = re.compile(
     r"\bother\b(?: specified)?(?:(?: and| or) unspecified)?"
     r"|\bnot elsewhere (?:classified|specified)\b|\bnec\b"
     r"|\bunspecified\b|\bnot (?:otherwise )?specified\b|\bnos\b"
 )
-_OTHER = re.compile(r"other\b|not elsewhere|nec")
 _UNSORTED = (
     "unlabeled", "unlabelled", "unidentified", "unclassified", "uncategorized", "uncategorised",
     "unknown", "undefined", "n/a",
@@ -84,7 +79,11 @@ class Title:
     @property
     def others(self) -> int:
         """Number of its marks of the kind ``other``."""
-        return sum(_OTHER.match(mark) is not None for mark in self.marks)
+        return sum(map(_is_other, self.marks))
+
+
+def _is_other(mark: str) -> bool:
+    return re.match(r"other\b|not elsewhere|nec", mark) is not None
 
 
 @lru_cache(maxsize=1 << 17)
@@ -97,9 +96,8 @@ def read_title(title: str) -> Title:
     ()
     """
     text = title.lower()
-    for held, named, instead in _NAMED:
-        if any(one in text for one in held):
-            text = named.sub(instead, text)
+    for naming, instead in _NAMED:
+        text = naming.sub(instead, text)
     marks = tuple(_MARK.findall(text))
     words = (_singular(word) for word in _WORD.findall(_MARK.sub(" ", text)))
     repeats = len(marks) == 1 and _REPEATS_ITS_HEADING.fullmatch(text.strip()) is not None
@@ -125,6 +123,11 @@ def named(hierarchy: Hierarchy) -> Sequence[str]:
     return [node.replace("_", " ") for node in hierarchy.nodes]
 
 
+def is_icd9(hierarchy: Hierarchy) -> bool:
+    """Whether its nodes are codes of ICD-9-CM, whose titles were reviewed."""
+    return hierarchy.coding is not None and hierarchy.coding.name.startswith("icd9")
+
+
 class CatchAlls:
     """The nodes of a hierarchy that are catch-alls by their titles.
 
@@ -142,29 +145,34 @@ class CatchAlls:
     """
 
     def __init__(self, hierarchy: Hierarchy) -> None:
-        self.hierarchy = hierarchy
-        self._titles = named(hierarchy)
-        coding, given = hierarchy.coding, list(self._titles)
-        if coding is not None and coding.name.startswith("icd9") and hierarchy.complete_tables:
-            lists = zip(hierarchy.nodes, given, hierarchy.assignable.tolist(), strict=True)
-            given = ["" if "." in node and not may else title for node, title, may in lists]
-        self._given = given
-        self._implied = dict[int, Title]()
+        self._hierarchy, self._titles = hierarchy, named(hierarchy)
+        self._given, self._implied = self._titles, dict[int, Title]()
+        if is_icd9(hierarchy) and hierarchy.complete_tables:
+            lists = zip(hierarchy.nodes, self._titles, hierarchy.assignable, strict=True)
+            self._given = ["" if "." in node and not may else title for node, title, may in lists]
 
-    def candidates(self, words: Sequence[str]) -> list[int]:
-        """The assignable nodes whose titles hold a catch-all word, or one of some words."""
+    def found(self, words: Sequence[str]) -> Iterator[tuple[int, Kind, str]]:
+        """The assignable nodes that are catch-alls by their titles, or by one of some words.
+
+        Yields index, kind and rule: ``title: other``, or ``word: misc`` where a word decides.
+        """
         further = (rf"|\b{re.escape(word.lower())}\b" for word in words)
         any_of = re.compile(_MARK.pattern + "".join(further))
-        titles = self._titles
-        assignable = np.flatnonzero(self.hierarchy.assignable).tolist()
-        return [index for index in assignable if any_of.search(titles[index].lower())]
+        for node in np.flatnonzero(self._hierarchy.assignable).tolist():
+            if any_of.search(self._titles[node].lower()):
+                if kind := self.kind(node):
+                    marks = self._title(node).marks
+                    of_kind = (mark for mark in marks if _is_other(mark) == (kind == "other"))
+                    yield node, kind, f"title: {next(of_kind, marks[0])}"
+                elif word := self._word(node, words):
+                    yield node, "other", f"word: {word}"
 
     def kind(self, node: int) -> Kind | None:
         """The kind of catch-all that a node is among its siblings below any parent, or None."""
         title, level, met = self._title(node), [node], {node}
         while title.marks and level:
             judged = level.pop()
-            for parent in row(self.hierarchy.edges, judged).tolist():
+            for parent in row(self._hierarchy.edges, judged).tolist():
                 siblings = self._beside(judged, parent)
                 if self._is_apart(title, parent, siblings):
                     if not self._names(title, parent, siblings):
@@ -175,7 +183,19 @@ class CatchAlls:
                     level.append(parent)
         return None
 
-    def word(self, node: int, words: Sequence[str]) -> str | None:
+    def alone_below(self, heading: int) -> bool:
+        """Whether a heading with a title has children, and each is a catch-all without more words.
+
+        Such a child has more catch-all words than the heading and names nothing beyond it.
+        """
+        children = row(self._hierarchy.child_matrix, heading).tolist()
+        own = self._title(heading)
+        return bool(self._titles[heading] and children) and all(
+            len(child.marks) > len(own.marks) and child.words <= own.words
+            for child in map(self._says, children)
+        )
+
+    def _word(self, node: int, words: Sequence[str]) -> str | None:
         """The first of some words by which a node is a catch-all below any parent, or None.
 
         What else its title names stands in its parent's title, or is one word for what all are, as
@@ -184,8 +204,8 @@ class CatchAlls:
         title = self._titles[node].lower()
         for word in (one for one in words if re.search(rf"\b{re.escape(one.lower())}\b", title)):
             rest = read_title(title.replace(word.lower(), " ")).words
-            for parent in row(self.hierarchy.edges, node).tolist():
-                heading, at_top = self._heading(parent), parent == self.hierarchy.root
+            for parent in row(self._hierarchy.edges, node).tolist():
+                heading, at_top = self._heading(parent), parent == self._hierarchy.root
                 says_no_more = rest <= heading or (word in _UNSORTED and at_top and len(rest) == 1)
                 if word == _REST:
                     says_no_more = at_top and not rest
@@ -193,24 +213,6 @@ class CatchAlls:
                 if says_no_more and any(named):
                     return word
         return None
-
-    def alone_below(self, heading: int) -> bool:
-        """Whether a heading with a title has children, and each is a catch-all without more words.
-
-        Such a child has more catch-all words than the heading and names nothing beyond it.
-        """
-        children = row(self.hierarchy.child_matrix, heading).tolist()
-        own = self._title(heading)
-        return bool(self._titles[heading] and children) and all(
-            len(child.marks) > len(own.marks) and child.words <= own.words
-            for child in map(self._says, children)
-        )
-
-    def mark(self, node: int, kind: Kind) -> str:
-        """The words of a node's title that make it a catch-all of that kind."""
-        marks = self._title(node).marks
-        of_kind = (mark for mark in marks if (_OTHER.match(mark) is not None) == (kind == "other"))
-        return next(of_kind, marks[0])
 
     def _title(self, node: int) -> Title:
         return read_title(self._given[node])
@@ -223,7 +225,7 @@ class CatchAlls:
         return title.words <= heading and any(not one.words <= heading for one in siblings)
 
     def _beside(self, node: int, parent: int) -> list[Title]:
-        children = row(self.hierarchy.child_matrix, parent).tolist()
+        children = row(self._hierarchy.child_matrix, parent).tolist()
         return [self._says(child) for child in children if child != node]
 
     def _names(self, title: Title, parent: int, siblings: list[Title]) -> bool:
@@ -241,7 +243,7 @@ class CatchAlls:
         if self._given[node]:
             return self._title(node)
         if node not in self._implied:
-            children = row(self.hierarchy.child_matrix, node).tolist()
+            children = row(self._hierarchy.child_matrix, node).tolist()
             titles = [self._title(child) for child in children]
             words = frozenset[str]().union(*(title.words for title in titles))
             fewest = min((title.marks for title in titles), key=len, default=())
@@ -251,7 +253,7 @@ class CatchAlls:
     def _heading(self, node: int) -> frozenset[str]:
         """Words of the nearest title at or above a node."""
         while not self._given[node]:
-            above = row(self.hierarchy.edges, node)
+            above = row(self._hierarchy.edges, node)
             if not len(above):
                 break
             node = int(above[0])
@@ -266,8 +268,7 @@ that their titles match (empty: any), the decision, and why. A ``usual`` node is
 unspecified one that is the code to use where a record says no more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(NamedTuple):
     """One decision of the table."""
 
     nodes: tuple[str, ...]
@@ -281,35 +282,20 @@ def reviews() -> tuple[Review, ...]:
     """The decisions on ICD-9-CM, in order; the first that matches a node applies."""
     with DATA.open(encoding="utf-8", newline="") as stream:
         return tuple(
-            Review(
-                nodes=tuple(line["nodes"].split()),
-                title=re.compile(line["title"]),
-                decision=cast(Decision, line["decision"]),
-                reason=line["reason"],
-            )
-            for line in csv.DictReader(stream)
+            Review(tuple(nodes.split()), re.compile(title), cast(Decision, decision), reason)
+            for nodes, title, decision, reason in [*csv.reader(stream)][1:]
         )
 
 
+@lru_cache(maxsize=4)
 def reviewed(hierarchy: Hierarchy) -> Mapping[int, Review]:
     """The decision on each assignable node that has one, by index; empty outside ICD-9."""
-    if hierarchy.coding is None or not hierarchy.coding.name.startswith("icd9"):
-        return {}
-    return _reviewed(hierarchy)
-
-
-@lru_cache(maxsize=4)
-def _reviewed(hierarchy: Hierarchy) -> Mapping[int, Review]:
     found = dict[int, Review]()
-    titles, every = [title.lower() for title in hierarchy.titles], range(len(hierarchy))
-    for review in reviews():
-        for index in _below(hierarchy, review.nodes) if review.nodes else every:
+    titles = [title.lower() for title in hierarchy.titles]
+    for review in reviews() if is_icd9(hierarchy) else ():
+        known = (hierarchy.index(node) for node in review.nodes if node in hierarchy)
+        below = (row(hierarchy.below, index).tolist() for index in known)
+        for index in chain.from_iterable(below) if review.nodes else range(len(titles)):
             if hierarchy.assignable[index] and titles[index] and review.title.search(titles[index]):
                 found.setdefault(index, review)
     return found
-
-
-def _below(hierarchy: Hierarchy, nodes: tuple[str, ...]) -> Iterator[int]:
-    """The nodes at or below those of some nodes that the hierarchy has."""
-    for node in filter(hierarchy.__contains__, nodes):
-        yield from row(hierarchy.below, hierarchy.index(node)).tolist()

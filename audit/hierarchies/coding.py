@@ -12,9 +12,6 @@ from audit.policy.rules import Companion
 VERSIONS = {"9": "icd-9", "10": "icd-10"}
 """Table of a row that says the version of ICD of its code, but not its code set, by version."""
 
-BESIDE = "codes beside"
-"""Table of a row whose code is of two versions, and of another one by those of its record."""
-
 
 @dataclass(frozen=True)
 class Integrity:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,22 +17,20 @@ from audit.base import dag
 from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.limits import ANCESTORS
+from audit.base.paths import shortest_cycle
 from audit.base.plurals import counted, title_and_code
 from audit.base.readings import Reading
 from audit.base.settings import Unlisted
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
     NODE_SCHEMA,
+    CyclicError,
     declared_nodes,
     end_indices,
-    graph_digest,
     graph_tables,
-    refuse_cycle,
-    refuse_dangling,
     rooted,
 )
 from audit.hierarchies.coding import Coding, Companions, Exclusions, Integrity, Placement
-from audit.hierarchies.label_words import FOUND, Words
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -78,10 +77,6 @@ class Hierarchy:
     """Nodes that its file relates otherwise, such as part and whole; no part of its digest."""
     unlisted: Unlisted | None = None
     """Treatment of labels that its file lacks; None: it has none, labels and titles add nodes."""
-    words: Words = FOUND
-    """How labels are written; no part of its digest."""
-    codes: Mapping[str, str | None] = field(default_factory=dict)
-    """Code set that is stated for columns of labels, by pattern; None: they are read one by one."""
     further_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of codes that are not nodes, used if such a code is added as a node."""
     two_titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -90,6 +85,8 @@ class Hierarchy:
     """What the file was taken to mean; no part of its digest."""
     faults: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     """Cases of rules of lint that the file alone shows, by rule."""
+    levels: tuple[str, ...] = ()
+    """Columns of its file that are its levels, from the top down."""
 
     @classmethod
     def build(
@@ -122,23 +119,20 @@ class Hierarchy:
         Several tops are put under one synthetic root; a single top is the root.
         """
         edges = edges.select("child", "parent")
-        declared = declared_nodes(edges, nodes)
-        refuse_dangling(edges, declared["node"])
-        declared, unique = rooted(declared, edges.unique())
+        declared, unique = rooted(declared_nodes(edges, nodes), edges.unique())
         ids = declared["node"].to_list()
         child, parent = end_indices(unique, ids)
         matrix = dag.edge_matrix(child, parent, len(ids))
-        refuse_cycle(matrix, name, unique, declared)
+        if len(dag.topological_order(matrix)) < len(ids):
+            cycle = [ids[index] for index in shortest_cycle(matrix)]
+            raise CyclicError(cycle, name=name, edges=unique, nodes=declared)
         leaf = np.bincount(parent, minlength=len(ids)) == 0
         return cls(
             name=name,
             nodes=tuple(ids),
-            titles=tuple(declared["title"].fill_null("").to_list()),
+            titles=tuple(declared["title"].fill_null("")),
             edges=matrix,
-            assignable=declared["assignable"]
-            .fill_null(pl.Series(leaf))
-            .to_numpy()
-            .astype(np.bool_),
+            assignable=declared["assignable"].fill_null(pl.Series(leaf)).to_numpy().copy(),
             labelled_ancestors=labelled_ancestors,
             coding=coding,
             repeated_edges=len(edges) - edges.n_unique(),
@@ -174,14 +168,14 @@ class Hierarchy:
             edges: New edges, columns ``child, parent``.
             nodes: Columns ``node, title, assignable``; a null keeps the existing value.
         """
-        known = pl.DataFrame(
-            {"node": self.nodes, "title": self.titles, "assignable": self.assignable}, NODE_SCHEMA
+        known = {"node": self.nodes, "title": self.titles, "assignable": self.assignable}
+        both = pl.DataFrame(known, NODE_SCHEMA).join(
+            nodes, on="node", how="full", coalesce=True, suffix="_new"
         )
-        merged = (
-            known.join(nodes, on="node", how="full", coalesce=True, suffix="_new")
-            .with_columns(pl.coalesce("title_new", "title").alias("title"))
-            .with_columns(pl.coalesce("assignable_new", "assignable").alias("assignable"))
-            .select("node", "title", "assignable")
+        merged = both.select(
+            "node",
+            title=pl.coalesce("title_new", "title"),
+            assignable=pl.coalesce("assignable_new", "assignable"),
         )
         all_edges = pl.concat([self.edge_frame(), edges.select("child", "parent")])
         built = Hierarchy.build(all_edges, merged, name=self.name)
@@ -219,14 +213,8 @@ class Hierarchy:
     def place(self, label: str, table: str | None) -> Placement:
         """Which node a label of a code set (None: unknown) is, or would be added as, or why not."""
         if self.coding is not None:
-            if (label, table) not in self._places:
-                self._places[label, table] = self.coding.place(label, table, self)
-            return self._places[label, table]
+            return self.coding.place(label, table, self)
         return Placement(label) if label in self else Placement(reason="unknown_code")
-
-    @cached_property
-    def _places(self) -> dict[tuple[str, str | None], Placement]:
-        return {}
 
     def describe(self, index: int) -> str:
         """A node as sentences name it: title, then code; else code and the nearest title above."""
@@ -363,8 +351,12 @@ class Hierarchy:
     @cached_property
     def sha256(self) -> str:
         """Digest of nodes, titles, assignability and edges; equal for equal hierarchies."""
-        nodes = zip(self.nodes, self.titles, self.assignable, strict=True)
-        return graph_digest(nodes, self.edge_frame().iter_rows())
+        digest = hashlib.sha256()
+        for node, title, may in zip(self.nodes, self.titles, self.assignable, strict=True):
+            digest.update(f"{node}\0{title}\0{int(may)}\n".encode())
+        for child, parent in self.edge_frame().iter_rows():
+            digest.update(f"{child}\0{parent}\n".encode())
+        return digest.hexdigest()
 
     def __repr__(self) -> str:
         return (

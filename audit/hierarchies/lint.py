@@ -1,203 +1,70 @@
-"""Lint a hierarchy, or a file that may have cycles: all rules, and those on titles."""
+"""Lint a hierarchy, or a file that may have cycles: faults of its edges, ids and titles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+import tomllib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import polars as pl
 
-from audit.base.paths import leads_to
-from audit.base.plurals import counted
-from audit.hierarchies.building import CyclicError
-from audit.hierarchies.catch_alls import CatchAlls
-from audit.hierarchies.edge_faults import (
-    LintFinding,
-    lone_children,
-    lone_pairs,
-    members_named_alike,
-    named,
-    orphans,
-    redundant_edges,
-    said_from_one_end,
-    stated,
-    tops_below_others,
-    without_cycles,
+from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, edge_matrix
+from audit.base.paths import (
+    CycleSearch,
+    edge_ends,
+    leads_to,
+    on_cycle,
+    shortcuts,
+    strong_components,
 )
+from audit.base.plurals import counted, filled
+from audit.hierarchies.building import EDGE_SCHEMA, CyclicError, arrows, end_indices
+from audit.hierarchies.catch_alls import CatchAlls
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 
+Severity: TypeAlias = Literal["error", "warning", "note"]
+Cases: TypeAlias = tuple[tuple[str, ...], ...]
 
-def two_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
-    """Codes for which one dictionary has several titles."""
-    if hierarchy.two_titles:
-        yield LintFinding(
-            "two_titles",
-            "warning",
-            f"A dictionary has several titles for {counted(len(hierarchy.two_titles), 'codes')}.",
-            "Give each code one title; where codes lost their zeros, export them as text.",
-            tuple((code, *titles) for code, titles in hierarchy.two_titles.items()),
-            "code, its titles",
-            len(hierarchy),
-            "nodes",
-        )
-
-
-def poor_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
-    """Nodes without a title, where most have one, and titles with blanks that nobody sees."""
-    titles = pl.Series(hierarchy.titles, dtype=pl.String)
-    own = pl.Series(stated(hierarchy))
-    missing = (titles.str.strip_chars() == "") & own
-    marred = (
-        titles.str.contains(r"^\s|\s$|\s\s|[\p{Cc}\p{Zl}\p{Zp}\u{200B}\u{FEFF}]") & ~missing & own
-    )
-    if missing.any() and 2 * missing.sum() < own.sum():
-        n = int(missing.sum())
-        yield LintFinding(
-            "missing_title",
-            "note",
-            f"{counted(n, 'nodes')} {'has' if n == 1 else 'have'} no title; most have one.",
-            "Give each node a title; --titles reads further ones.",
-            named(hierarchy, missing.arg_true().to_numpy()),
-            "node",
-            int(own.sum()),
-            "nodes",
-        )
-    if marred.any():
-        n = int(marred.sum())
-        yield LintFinding(
-            "title_blanks",
-            "note",
-            f"{counted(n, 'titles')} {'begins or ends' if n == 1 else 'begin or end'} with a "
-            "blank, or have two side by side, a line end, or a character that cannot be seen.",
-            "Write each title with single blanks between its words.",
-            named(hierarchy, marred.arg_true().to_numpy()),
-            "node",
-            int((own & ~missing).sum()),
-            "titles",
-        )
-
-
-def same_titles(hierarchy: Hierarchy) -> Iterator[LintFinding]:
-    """Nodes whose titles differ in case, spaces and punctuation at most; signs as in C++ are none.
-
-    Where all but the uppermost are below that one, the title is repeated below; else it clashes. A
-    heading and its single child are left to `lone_children`.
-    """
-    groups = _groups(hierarchy)
-    on_line = pl.col("below").all().over("title")
-    lone = pl.col("lone").any().over("title")
-    clashing = _cases(hierarchy, groups.filter(~on_line).sort("node"))
-    repeated = _cases(hierarchy, groups.filter(on_line & ~lone))
-    titled = int((np.array(hierarchy.titles) != "")[stated(hierarchy)].sum())
-    if clashing:
-        yield LintFinding(
-            "title_clash",
-            "warning",
-            f"{counted(len(clashing), 'titles')} {'stands' if len(clashing) == 1 else 'stand'} "
-            "for several nodes that are not all below one of them: their titles do not "
-            "distinguish them.",
-            "Say in each title what distinguishes the node, or merge the nodes.",
-            clashing,
-            "nodes of one title",
-            titled,
-            "titles",
-        )
-    if repeated:
-        yield LintFinding(
-            "title_repeated",
-            "note",
-            f"{counted(len(repeated), 'titles')} of a node "
-            f"{'is' if len(repeated) == 1 else 'are'} repeated below it: the title does not say "
-            "whether the wider or the narrower node is meant.",
-            "Say in the title of the lower node what it leaves out.",
-            repeated,
-            "node, nodes below it",
-            titled,
-            "titles",
-        )
-
-
-def only_catch_alls(hierarchy: Hierarchy) -> Iterator[LintFinding]:
-    """Titled headings whose children all are catch-alls and name nothing beyond the heading."""
-    catch_alls = CatchAlls(hierarchy)
-    headings = np.flatnonzero(~hierarchy.leaf & stated(hierarchy)).tolist()
-    alone = [heading for heading in headings if catch_alls.alone_below(heading)]
-    cases = tuple(
-        (hierarchy.nodes[heading], *hierarchy.children(hierarchy.nodes[heading]))
-        for heading in alone
-    )
-    if cases:
-        yield LintFinding(
-            "only_catch_alls",
-            "note",
-            f"{counted(len(cases), 'headings')} {'has' if len(cases) == 1 else 'have'} nothing but "
-            "catch-alls below: “other” and “unspecified” with nothing specific beside them say no "
-            "more than the heading.",
-            "Add the specific nodes from which the catch-alls differ, or use the heading itself "
-            "as the label.",
-            cases,
-            "heading, its children",
-            len(headings),
-            "nodes with children",
-        )
-
-
-def _groups(hierarchy: Hierarchy) -> pl.DataFrame:
-    """``node, title, below, lone`` of nodes that share a title, the uppermost of each first.
-
-    ``below``: it is the uppermost node of its title or is below that. ``lone``: it is the single
-    child of it.
-    """
-    titles = pl.Series("title", hierarchy.titles, pl.String)
-    key = (
-        titles.str.normalize("NFKC")
-        .str.to_lowercase()
-        .str.replace_all(r"(\w)[-–](\s|[,;:)\]]|$)", "${1}−$2")  # Rh- is not Rh
-        .str.replace_all(r"(^|[\s(<>=])[-–](\d)", "${1}−$2")  # nor is -5 the same as 5
-        .str.replace_all(r"[^\p{L}\p{M}\p{N}\p{Sm}\p{Sc}#%°‰]+", " ")
-        .str.strip_chars()
-    )
-    groups = (
-        pl.DataFrame({"title": key, "depth": hierarchy.depth})
-        .with_row_index("node")
-        .filter(pl.Series(stated(hierarchy)))
-        .filter((pl.col("title") != "") & pl.col("title").is_duplicated())
-        .sort("depth", "node")
-        .with_columns(top=pl.col("node").first().over("title"))
-    )
-    low, top = (groups[name].cast(pl.Int64).to_numpy() for name in ("node", "top"))
-    heading, child = lone_pairs(hierarchy)
-    lone = np.full(len(hierarchy), -1, np.int64)
-    lone[heading] = child
-    return groups.with_columns(
-        below=pl.Series(leads_to(hierarchy.edges, low, top)), lone=pl.Series(lone[top] == low)
-    )
-
-
-def _cases(hierarchy: Hierarchy, groups: pl.DataFrame) -> tuple[tuple[str, ...], ...]:
-    """The nodes of each title, by the order of the first ones."""
-    nodes = groups.group_by("title", maintain_order=True).agg("node")["node"].to_list()
-    return tuple(tuple(hierarchy.nodes[i] for i in group) for group in sorted(nodes))
-
-
-RULES = (
-    members_named_alike,
-    redundant_edges,
-    tops_below_others,
-    said_from_one_end,
-    orphans,
-    lone_children,
-    two_titles,
-    poor_titles,
-    same_titles,
-    only_catch_alls,
+RULES: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text("utf-8")
 )
-"""Rules on a hierarchy, in report order."""
+"""Rules by name, in report order: question, severity and what else is said, as strings."""
+
+
+@dataclass(frozen=True)
+class LintFinding:
+    """What one rule found in a hierarchy; of cycles there is one for each component.
+
+    Args:
+        rule: One of `RULES`.
+        cases: The nodes of each case, in the order that ``reads`` says.
+        reads: How a case reads, such as ``child, by way of, parent``; the last word is of all
+            further nodes.
+        of: Number of what was examined.
+        unit: What that is, as a plural noun.
+    """
+
+    rule: str
+    severity: Severity
+    statement: str
+    advice: str
+    cases: Cases
+    reads: str
+    of: int
+    unit: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain values, for JSON."""
+        said = {**vars(self), "n": len(self.cases), "cases": [list(case) for case in self.cases]}
+        order = ("rule", "severity", "statement", "advice", "n", "of", "unit", "reads", "cases")
+        return {name: said[name] for name in order}
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,17 +88,12 @@ class LintResult:
             "repeated_edges": hierarchy.repeated_edges,
             "leaves": int(hierarchy.leaf.sum()),
             "depth": int(hierarchy.depth.max()),
-            "readings": [reading.shown(1) for reading in hierarchy.readings],
+            "readings": [reading.as_dict() for reading in hierarchy.readings],
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
 
-def lint(
-    source: str | Path,
-    *,
-    titles: Sequence[Path] = (),
-    **stated: Any,
-) -> LintResult:
+def lint(source: str | Path, *, titles: Sequence[Path] = (), **stated: Any) -> LintResult:
     """Find faults in a hierarchy's structure, even in one with cycles.
 
     Args:
@@ -254,5 +116,201 @@ def lint(
 
 def lint_hierarchy(hierarchy: Hierarchy) -> tuple[LintFinding, ...]:
     """Find faults in a hierarchy's structure, warnings first; a rule that finds none is silent."""
-    findings = (finding for rule in RULES for finding in rule(hierarchy))
+    own = _stated(hierarchy)
+    sizes = {
+        "nodes": int(own.sum()),
+        "nodes with children": int((own & ~hierarchy.leaf).sum()),
+        "edges": hierarchy.edges.nnz,
+        "titles": int((own & ~_untitled(hierarchy)).sum()),
+    }
+    found = ((rule, finds(hierarchy)) for rule, finds in _FINDS.items())
+    findings = [
+        _finding(rule, cases, len(cases), sizes[RULES[rule]["unit"]])
+        for rule, cases in found
+        if cases
+    ]
     return tuple(sorted(findings, key=lambda finding: finding.severity == "note"))
+
+
+def _finding(rule: str, cases: Cases, n: int, of: int, **words: str) -> LintFinding:
+    said = RULES[rule]
+    says = re.sub(r"\{n\} (\w+)", lambda found: counted(n, found[1]), said["says"])
+    statement = filled(says, {"n": n, **words})
+    severity = cast(Severity, said["severity"])
+    return LintFinding(
+        rule, severity, statement, said["advice"], cases, said["reads"], of, said["unit"]
+    )
+
+
+def without_cycles(error: CyclicError) -> tuple[Hierarchy, tuple[LintFinding, ...]]:
+    """The hierarchy in which nodes that are below each other are one, and the cycles.
+
+    Such nodes go by the first id among them and its title, and may be a label if one of them may.
+    There is a finding for each such set of nodes, the largest first; its only case is a shortest
+    cycle of it, child -> parent -> ... -> child.
+    """
+    ids = error.nodes["node"].to_list()
+    edges = edge_matrix(*end_indices(error.edges, ids), len(ids))
+    component = strong_components(edges)
+    on, search = np.flatnonzero(on_cycle(edges, component)), CycleSearch(edges)
+    members = pl.DataFrame({"component": component[on], "node": on})
+    sets = members.group_by("component", maintain_order=True).agg("node")["node"].to_list()
+    findings = []
+    for one in sorted(sets, key=len, reverse=True):
+        cycle = tuple(ids[node] for node in search.shortest(one))
+        findings.append(_finding("cycle", (cycle,), len(one), len(ids), cycle=arrows(cycle)))
+    nodes = (
+        error.nodes.with_columns(component=pl.Series(component))
+        .with_columns(first=pl.col("node").first().over("component"))
+        .filter(pl.col("node") != SYNTHETIC_ROOT)
+    )
+    name = dict(nodes.select("node", "first").iter_rows())
+    between = error.edges.filter(pl.col("parent") != SYNTHETIC_ROOT).select(
+        pl.col(end).replace_strict(name, return_dtype=pl.String) for end in EDGE_SCHEMA
+    )
+    merged = nodes.group_by(node="first").agg(
+        pl.col("title").first(), pl.col("assignable").any(ignore_nulls=False)
+    )
+    across = between.filter(pl.col("child") != pl.col("parent")).unique()
+    return Hierarchy.build(across, merged, name=error.name), tuple(findings)
+
+
+def _stated(hierarchy: Hierarchy) -> BoolArray:
+    """All nodes but the root above several tops, which no file states, shape (n,)."""
+    return np.array([node != SYNTHETIC_ROOT for node in hierarchy.nodes], np.bool_)
+
+
+def _untitled(hierarchy: Hierarchy) -> BoolArray:
+    return np.array([not title.strip() for title in hierarchy.titles], np.bool_)
+
+
+def _named(hierarchy: Hierarchy, *columns: IntArray) -> Cases:
+    """Cases as ids, from the indices of their first nodes, second nodes, and so on."""
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return tuple(tuple(hierarchy.nodes[index] for index in row) for row in rows)
+
+
+def _redundant_edges(hierarchy: Hierarchy) -> Cases:
+    """Edges to a parent that a longer path leads to as well.
+
+    Such a path begins with another parent of the node, which is below this one: a node has two
+    comparable parents exactly where one of its edges is redundant.
+    """
+    child, parent = edge_ends(hierarchy.edges)
+    through = shortcuts(hierarchy.edges)
+    met = through >= 0
+    return _named(hierarchy, child[met], through[met], parent[met])
+
+
+def _orphans(hierarchy: Hierarchy) -> Cases:
+    """Nodes with nothing above and nothing below them, where others have."""
+    child, parent = edge_ends(hierarchy.edges)
+    own = _stated(hierarchy)
+    placed = np.zeros(len(hierarchy), np.bool_)
+    placed[child[own[parent]]] = placed[parent[own[parent]]] = True
+    return _named(hierarchy, np.flatnonzero(own & ~placed)) if placed.any() else ()
+
+
+def _lone_pairs(hierarchy: Hierarchy) -> tuple[IntArray, IntArray]:
+    """Nodes that may not be labels themselves and have a single child, and that child."""
+    below = hierarchy.child_matrix
+    lone = np.flatnonzero((np.diff(below.indptr) == 1) & ~hierarchy.assignable)
+    return lone, below.indices[below.indptr[lone]].astype(np.int64)
+
+
+def _missing_titles(hierarchy: Hierarchy) -> Cases:
+    """Nodes without a title, where most have one."""
+    own = _stated(hierarchy)
+    missing = _untitled(hierarchy) & own
+    few = 2 * missing.sum() < own.sum()
+    return _named(hierarchy, np.flatnonzero(missing)) if few else ()
+
+
+def _marred_titles(hierarchy: Hierarchy) -> Cases:
+    titles = pl.Series(hierarchy.titles, dtype=pl.String)
+    seen = titles.str.contains(r"^\s|\s$|\s\s|[\p{Cc}\p{Zl}\p{Zp}\u{200B}\u{FEFF}]").to_numpy()
+    marred = seen & ~_untitled(hierarchy) & _stated(hierarchy)
+    return _named(hierarchy, np.flatnonzero(marred))
+
+
+class _Alike(NamedTuple):
+    """Nodes of one title: those not all below one of them, and those below one of them."""
+
+    clashing: Cases
+    repeated: Cases
+
+
+@lru_cache(maxsize=1)
+def _alike(hierarchy: Hierarchy) -> _Alike:
+    """Nodes whose titles differ in case, spaces and punctuation at most; signs as in C++ are none.
+
+    Where all but the uppermost are below that one, the title is repeated below, unless by the
+    single child of a heading; else it clashes.
+    """
+    titles = pl.Series("title", hierarchy.titles, pl.String)
+    key = (
+        titles.str.normalize("NFKC")
+        .str.to_lowercase()
+        .str.replace_all(r"(\w)[-–](\s|[,;:)\]]|$)", "${1}−$2")  # Rh- is not Rh
+        .str.replace_all(r"(^|[\s(<>=])[-–](\d)", "${1}−$2")  # nor is -5 the same as 5
+        .str.replace_all(r"[^\p{L}\p{M}\p{N}\p{Sm}\p{Sc}#%°‰]+", " ")
+        .str.strip_chars()
+    )
+    groups = (
+        pl.DataFrame({"title": key, "depth": hierarchy.depth})
+        .with_row_index("node")
+        .filter(pl.Series(_stated(hierarchy)), pl.col("title") != "")
+        .filter(pl.col("title").is_duplicated())
+        .sort("depth", "node")
+        .with_columns(top=pl.col("node").first().over("title"))
+    )
+    low, top = (groups[name].cast(pl.Int64).to_numpy() for name in ("node", "top"))
+    heading, child = _lone_pairs(hierarchy)
+    lone = np.full(len(hierarchy), -1, np.int64)
+    lone[heading] = child
+    groups = groups.with_columns(
+        below=pl.Series(leads_to(hierarchy.edges, low, top)), lone=pl.Series(lone[top] == low)
+    )
+    on_line, by_lone = pl.col("below").all().over("title"), pl.col("lone").any().over("title")
+
+    def cases(some: pl.DataFrame) -> Cases:
+        nodes = some.group_by("title", maintain_order=True).agg("node")["node"].to_list()
+        return tuple(tuple(hierarchy.nodes[i] for i in group) for group in sorted(nodes))
+
+    clashing, repeated = groups.filter(~on_line).sort("node"), groups.filter(on_line & ~by_lone)
+    return _Alike(cases(clashing), cases(repeated))
+
+
+def _case_clashes(hierarchy: Hierarchy) -> Cases:
+    """Nodes that differ in case alone, but for those of which `_alike` says it of their titles."""
+    by_letters: dict[str, list[str]] = {}
+    for node in hierarchy.nodes:
+        by_letters.setdefault(node.casefold(), []).append(node)
+    clashing = {tuple(nodes) for nodes in by_letters.values() if len(nodes) > 1}
+    return tuple(sorted(clashing.difference(_alike(hierarchy).clashing)))
+
+
+def _only_catch_alls(hierarchy: Hierarchy) -> Cases:
+    """Titled headings whose children all are catch-alls and name nothing beyond the heading."""
+    catch_alls = CatchAlls(hierarchy)
+    headings = np.flatnonzero(~hierarchy.leaf & _stated(hierarchy)).tolist()
+    alone = [hierarchy.nodes[one] for one in headings if catch_alls.alone_below(one)]
+    return tuple((heading, *hierarchy.children(heading)) for heading in alone)
+
+
+_FINDS: dict[str, Callable[[Hierarchy], Cases]] = {
+    "member_named_alike": lambda hierarchy: hierarchy.faults.get("member_named_alike", ()),
+    "redundant_edge": _redundant_edges,
+    "top_below": lambda hierarchy: hierarchy.faults.get("top_below", ()),
+    "one_way": lambda hierarchy: hierarchy.faults.get("one_way", ()),
+    "orphan": _orphans,
+    "lone_child": lambda hierarchy: _named(hierarchy, *_lone_pairs(hierarchy)),
+    "case_clash": _case_clashes,
+    "two_titles": lambda hierarchy: tuple((c, *all_) for c, all_ in hierarchy.two_titles.items()),
+    "missing_title": _missing_titles,
+    "title_blanks": _marred_titles,
+    "title_clash": lambda hierarchy: _alike(hierarchy).clashing,
+    "title_repeated": lambda hierarchy: _alike(hierarchy).repeated,
+    "only_catch_alls": _only_catch_alls,
+}
+"""What finds the cases of each rule but cycles, which `without_cycles` tells."""

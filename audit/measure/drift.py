@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
@@ -10,16 +10,12 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.schemas import schema
-from audit.disclosure import MOST_LABELS
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.engine.statistics.two_rates import GroupSums, difference_p_value, effective_counts
 from audit.measure.measure import Measurements
-from audit.results.findings import CheckResult
-from audit.results.parts import DriftPart, ValueCells
-from audit.results.shared_values import SHIFTS
 
 DRIFT_VALUES = schema(("column value", pl.String), ("instances labels", pl.Int64))
 """One row per value of a column: its instances, and their direct labels."""
@@ -29,13 +25,11 @@ DRIFT_NODES = schema(
     ("instances of elsewhere of_elsewhere", pl.Int64),
     ("difference low high p_value q_value", pl.Float64),
     ("differs", pl.Boolean),
-    ("smallest", pl.Int64),
     ("worth", pl.Float64),
 )
 """One row per value and tested node: instances that carry the node there and elsewhere, the
-difference of the shares with its interval, the smallest count above 0 of instances with or
-without the node in any value, and the effective number of instances that one counts as, given its
-group; at most 1."""
+difference of the shares with its interval, and the effective number of instances that one counts
+as, given its group; at most 1."""
 
 LEAST_EXPECTED = 5
 """Least expected count in each of the four cells of a value and a node for the node to be
@@ -126,87 +120,6 @@ def drift_tables(measured: Measurements) -> DriftTables:
     return by_value, _judged(measured, tested)
 
 
-MOST_CELLS = 5_000
-"""Number of cells up to which all counts of values are protected in one program."""
-MOST_WHOLE = 500
-"""The same, where cells are told apart by all labels of an instance."""
-
-
-def value_cells(
-    measured: Measurements, checks: Iterable[CheckResult], drift: DriftPart | None
-) -> Iterator[ValueCells]:
-    """What drift and findings of `SHIFTS` count, by the values of all of their columns."""
-    shifts = [one for check in checks if check.name in SHIFTS for one in check.findings]
-    columns = [*dict.fromkeys((*measured.policy.drift, *(one.key[0] for one in shifts)))]
-    if not columns:
-        return
-    parents = sorted({one.key[2] for one in shifts if one.check == SHIFTS[1]})
-    named = [] if drift is None else drift.nodes.filter("differs")["node"].to_list()
-    direct, nodes = measured.loaded.dataset.direct, measured.hierarchy.nodes
-    frame = measured.loaded.dataset.instances.select(
-        place=pl.int_range(pl.len()),
-        labels=pl.Series(np.diff(direct.indptr).astype(np.int64)),
-        values=pl.concat_list(pl.col(columns).cast(pl.String)),
-        held=pl.lit(None, _NAMES),
-    )
-    each = list[pl.DataFrame]()
-    if len(np.unique(direct.indices)) <= MOST_LABELS:
-        own = np.split(np.array(nodes)[direct.indices], direct.indptr[1:-1])
-        held = frame.with_columns(held=pl.Series([sorted(one) for one in own], dtype=_NAMES))
-        used = [nodes[node] for node in np.flatnonzero(measured.support).tolist()]
-        each = [_cells(measured, held, None, used, used)]
-    if not each or len(each[0]) > MOST_WHOLE:
-        each = [_cells(measured, frame, None, parents, named)]
-    if len(each[0]) > MOST_CELLS:
-        each = [_cells(measured, frame, None).with_columns(nodes=pl.lit(None, _NAMES))]
-        each += [_cells(measured, frame, parent, [parent]) for parent in parents]
-    yield ValueCells(pl.concat(each).with_columns(columns=pl.lit(columns, _NAMES)))
-
-
-_NAMES = pl.List(pl.String)
-_CARRIED = pl.DataFrame(schema=schema(("place", pl.Int64), ("node parent", pl.String)))
-
-
-def _cells(
-    measured: Measurements,
-    frame: pl.DataFrame,
-    below: str | None,
-    parents: Iterable[str] = (),
-    named: Iterable[str] = (),
-) -> pl.DataFrame:
-    """Instances, all or those below a parent, by values, labels and nodes.
-
-    Nodes are those that are named, and children of parents; parents stand once for each child.
-    """
-    hierarchy = measured.hierarchy
-    tree: list[tuple[int, str | None]] = [
-        (child, parent)
-        for parent in parents
-        for child in row(hierarchy.child_matrix, hierarchy.index(parent)).tolist()
-    ]
-    tree += [(hierarchy.index(node), None) for node in {*named}]
-    carried = (
-        pl.DataFrame({"place": row(measured.loaded.carriers, node).astype(np.int64)}).with_columns(
-            node=pl.lit(hierarchy.nodes[node]), parent=pl.lit(parent, pl.String)
-        )
-        for node, parent in tree
-    )
-    lists = (
-        pl.concat([_CARRIED, *carried])
-        .group_by("place")
-        .agg(nodes=pl.col("node").unique().sort(), parents=pl.col("parent").drop_nulls().sort())
-    )
-    by = "values", "labels", "held", "nodes", "parents"
-    return (
-        frame.join(lists, on="place", how="inner" if below else "left")
-        .with_columns(pl.col("nodes", "parents").fill_null([]))
-        .group_by(by)
-        .agg(instances=pl.len().cast(pl.Int64))
-        .sort(by)
-        .with_columns(parent=pl.lit(below, pl.String))
-    )
-
-
 _LATER = ("low", "high", "q_value", "differs")
 _TESTED = {name: kind for name, kind in DRIFT_NODES.items() if name not in _LATER}
 
@@ -230,7 +143,6 @@ def _column(measured: Measurements, column: str) -> Iterator[pl.DataFrame]:
     by_group = _by(number, carriers[known])
     size = np.bincount(number, minlength=by_group.shape[0])
     whole = _Side.of(size, by_group)
-    smallest = _smallest(place[known], carriers[known])
     for one in range(len(values) == 2, len(values)):
         chosen = np.flatnonzero(place[known] == one)
         of, own = np.unique(number[chosen], return_inverse=True)
@@ -238,9 +150,7 @@ def _column(measured: Measurements, column: str) -> Iterator[pl.DataFrame]:
         touched = by_group[of]
         rest = _Side.of(size[of] - sizes, csr_array(touched - inside))
         there = whole.other(_Side.of(size[of], touched), rest)
-        yield from _compared(
-            measured, column, values[one], _Side.of(sizes, inside), there, smallest
-        )
+        yield from _compared(measured, column, values[one], _Side.of(sizes, inside), there)
 
 
 def _by(number: IntArray, rows: Sparse) -> Sparse:
@@ -250,24 +160,12 @@ def _by(number: IntArray, rows: Sparse) -> Sparse:
     return csr_array(csr_array((ones, (number, np.arange(n))), shape=shape) @ rows)
 
 
-def _smallest(value: IntArray, carriers: Sparse) -> IntArray:
-    """Least count above 0 of carriers, or of others, of each node in any value, (n_nodes,)."""
-    least = np.full(carriers.shape[1], len(value), np.int64)
-    by_value = _by(value, carriers)
-    for one, n in enumerate(np.bincount(value).tolist()):
-        counts = by_value[[one]].toarray().ravel()
-        for part in (counts, n - counts):
-            least = np.where(part > 0, np.minimum(least, part), least)
-    return least
-
-
 def _compared(
     measured: Measurements,
     column: str,
     value: str,
     here: _Side,
     there: _Side,
-    smallest: IntArray,
 ) -> Iterator[pl.DataFrame]:
     if min(here.groups, there.groups) < LEAST_GROUPS:
         return
@@ -295,7 +193,6 @@ def _compared(
             "of_elsewhere": np.full(len(nodes), there.n),
             "difference": difference,
             "p_value": np.where(along, p_value, 1.0),
-            "smallest": smallest[nodes],
             "worth": worth,
         },
         schema=_TESTED,

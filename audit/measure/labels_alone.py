@@ -6,8 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.data.dataset import LabelDataset, map_labels
-from audit.data.label_format import INSTANCES, ROWS, RawLabels
+from audit.data.dataset import LabelDataset
+from audit.data.mapped import mapped
+from audit.data.rows import completed
 from audit.hierarchies.hierarchy import Hierarchy
 
 FLAT = "flat"
@@ -30,16 +31,11 @@ def labels_alone(
         format: Format of the dataset, by which it is known to be these labels alone.
         hierarchy: The hierarchy; None to have all labels below one root.
     """
-    own = [name for name in ROWS if name in rows.columns]
-    absent = {name: pl.lit(None, kind) for name, kind in ROWS.items() if name not in own}
-    nothing = (pl.lit(None, pl.String).alias(name) for name in INSTANCES if name != "instance")
-    raw = RawLabels(
-        rows.select(*own, **absent),
-        instances.alias("instance").to_frame().with_columns(nothing),
-        sources,
-        format=format,
-    )
-    return map_labels(raw, hierarchy or _flat(rows["label"].drop_nulls().unique().sort()))
+    hierarchy = hierarchy or _flat(rows["label"].drop_nulls().unique().sort())
+    every = instances.alias("instance").to_frame().with_columns(counted=pl.lit(False))
+    asserted = completed(rows.with_columns(counted=pl.lit(True)))
+    fields = mapped(pl.concat([completed(every), asserted]), hierarchy)
+    return LabelDataset(**fields, sources=sources, format=format)
 
 
 def _flat(labels: pl.Series) -> Hierarchy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, Literal, Self, TypeVar
 
@@ -21,15 +21,16 @@ from audit.counting.dataset import Instances
 from audit.counting.pair_table import PairTable
 from audit.counting.residual_nodes import Residual, residual_nodes
 from audit.data.dataset import LabelDataset
-from audit.data.mapping import Ledger
+from audit.data.ledger import Ledger
 from audit.data.predictions import Predictions
 from audit.hierarchies.catch_alls import reviewed
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.pair_excess import Excess, judge_pairs
-from audit.measure.residual_use import ResidualUse, residual_use
+from audit.measure.residual_use import residual_use
 from audit.measure.validity import VALIDITY, validity
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
+from audit.sharing.told import Rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +87,8 @@ class Measurements:
     """Every pair with a joint instance, its counts and its verdict."""
     excess: Excess
     """Which pairs were tested, and which of them occur together too often."""
-    residual_use: ResidualUse
-    """How often only catch-alls are used below each parent."""
+    residuals: pl.DataFrame
+    """The residual table: one row per parent and kind of residual node."""
     validity: pl.DataFrame
     """Validity of the rows' codes on their day, columns `audit.measure.validity.VALIDITY`; empty if
         the counts hold no days."""
@@ -97,6 +98,8 @@ class Measurements:
     """Measurements of a model; None without predictions."""
     analyses: tuple[object, ...] = ()
     """What analyses measured, each in a class of its own."""
+    rounding: Rounding = field(default_factory=Rounding)
+    """How counts are told where they are shared, by which limits on shares decide."""
 
     @property
     def loaded(self) -> Instances:
@@ -150,11 +153,6 @@ class Measurements:
     def labelled(self) -> int:
         """Number of instances with a label."""
         return self.ledger.instances - self.ledger.instances_without_labels
-
-    @property
-    def residuals(self) -> pl.DataFrame:
-        """The residual table: one row per parent and kind of residual node."""
-        return self.residual_use.table
 
     @cached_property
     def nodes(self) -> pl.DataFrame:
@@ -290,7 +288,7 @@ def measure(
         residual=residual,
         pairs=replace(pairs, verdicts=verdicts),
         excess=excess,
-        residual_use=residual_use(counts, residual, policy.residual_instances.value, instances),
+        residuals=residual_use(counts, residual, instances),
         validity=pl.DataFrame(schema=VALIDITY)
         if instances is None
         else validity(instances.dataset, policy.code_dates),

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations_with_replacement
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
 from audit.base.progress import Progress, silent
-from audit.base.schemas import schema
 from audit.counting.counts import PairRecords
 from audit.counting.pair_verdicts import Verdicts
-from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.scan import Finds, Meets, Rules, Scan, Surprising
 from audit.engine.statistics.association import poisson_p_value
 from audit.engine.statistics.expectation import (
@@ -39,52 +36,6 @@ from audit.measure.reported_pairs import (
 from audit.measure.rule_book import associations, first_association
 from audit.policy.policy import Policy
 
-BRANCHES = schema(("a b found", pl.Int64), ("excess label_pairs label_pairs_expected", pl.Float64))
-"""Columns of the map, one row per pair of branches (by index; equal indices: within one branch):
-the reported pairs, their records in excess, and the observed and expected number of label pairs,
-null where one of the branches has a single label in use."""
-
-
-def branch_map(finds: Finds, labels: LabelPairs, first_branch: IntArray) -> pl.DataFrame:
-    """Make the map: columns `BRANCHES`, a row for two branches with label pairs or reported pairs.
-
-    Args:
-        labels: The label pairs of each stratum.
-        first_branch: The branch of each node, shape (n_nodes,).
-    """
-    first, second = np.sort(np.array([first_branch[end] for end in finds.ends]), axis=0)
-    excess = finds.observed - finds.explained
-    reported = pl.DataFrame({"a": first, "b": second, "excess": excess}).group_by("a", "b")
-    counted = reported.agg(found=pl.len(), excess=pl.col("excess").sum())
-    columns = ("a", "b", "label_pairs", "label_pairs_expected")
-    schema = {name: BRANCHES[name] for name in columns}
-    between = pl.DataFrame(list(_between(labels)), schema=schema, orient="row")
-    joined = counted.join(between, on=["a", "b"], how="full", coalesce=True)
-    return (
-        joined.with_columns(pl.col("found", "excess").fill_null(0))
-        .select(pl.col(name).cast(kind) for name, kind in BRANCHES.items())
-        .sort("a", "b")
-    )
-
-
-def _between(labels: LabelPairs) -> Iterator[tuple[int, int, float, float]]:
-    """Both branches, their label pairs and those expected, where each has a facet of its own."""
-    observed = labels.observed.sum(axis=0)
-    expected = (labels.drawn * labels.competing[:, None, None]).sum(axis=0)
-    for (a, first), (b, second) in combinations_with_replacement(_facets(labels), 2):
-        if observed[first, second] or expected[first, second] >= 1:
-            yield a, b, float(observed[first, second]), float(expected[first, second])
-
-
-def _facets(labels: LabelPairs) -> list[tuple[int, int]]:
-    """Each branch that shares its facet with no other, and the facet, in order of branches."""
-    branches = np.flatnonzero(labels.facets.of_branch >= 0)
-    facets = labels.facets.of_branch[branches]
-    several = np.bincount(facets, minlength=labels.facets.count) > 1
-    pairs = zip(branches.tolist(), facets.tolist(), strict=True)
-    return [(branch, facet) for branch, facet in pairs if not several[facet]]
-
-
 MOST_ROUNDS = 10
 """Largest number of times that pairs are judged and scanned."""
 LARGE_FIND = 1.5
@@ -100,25 +51,19 @@ class Excess:
     Args:
         family: Number of pairs tested, those without a joint record included.
         left_out: Number of pairs not tested because one label explains too much of them.
-        cuts: Greatest number of labels in each length stratum except the last.
         found: The reported pairs, the strongest first: `audit.measure.reported_pairs.FOUND`.
         as_expected: Number of pairs not reported because they are expected, by index of the
             association that expects them in `audit.measure.rule_book.associations`, and last of
             those that the hierarchy's own file relates.
-        branches: The map of branches, columns `audit.measure.pair_excess.BRANCHES`.
-        why_not: Why no pair could be tested; empty if some could.
         alike: How much records of a group resemble each other; None without groups.
     """
 
     family: int
     left_out: int
     records: int
-    cuts: tuple[int, ...]
     threshold: float
     found: pl.DataFrame
     as_expected: tuple[int, ...]
-    branches: pl.DataFrame
-    why_not: str = ""
     alike: Alike | None = None
 
 
@@ -162,22 +107,11 @@ def judge_pairs(
         family=known.size,
         left_out=len(known.left_out),
         records=strata.records,
-        cuts=tuple(strata.cuts.tolist()),
         threshold=judged.threshold,
         found=reported_pairs(reported, hierarchy, known, judged.excesses[lines], q_value[lines]),
         as_expected=tuple(int((association == i).sum()) for i in range(len(known_pairs) + 1)),
-        branches=branch_map(reported, labels, hierarchy.first_branch),
-        why_not=_why_not(strata, known),
         alike=None if records.grouped is None else records.grouped.alike,
     )
-
-
-def _why_not(strata: Strata, known: Family) -> str:
-    if not strata.records:
-        return "no record has two labels, so that no two nodes can meet through different ones"
-    if not known.size:
-        return "no two nodes are frequent enough to be judged: the scan has no power here"
-    return ""
 
 
 def _candidates(

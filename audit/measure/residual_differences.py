@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -13,12 +13,14 @@ from scipy.special import stdtr
 
 from audit.base import dag
 from audit.base.dag import BoolArray, IntArray
+from audit.base.declared import NONE
 from audit.base.schemas import schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.residual_use import Share, residual_share
+from audit.sharing.told import Rounding
 
 REFERENCE = "reference"
 """Column name of a comparison with an earlier run."""
@@ -105,7 +107,8 @@ def _enough_in(place: IntArray, values: int, labelled: IntArray, only: IntArray)
 def remaining_difference(
     measured: Measurements, line: Mapping[str, Any], below: Sequence[Mapping[str, Any]]
 ) -> float:
-    """The difference of a line without the instances below those of others; 0 if none are left.
+    """How far the shares of a line are apart, as limits read that, without the instances below
+    those of others; 0 if none are left.
 
     Of a reference there are only counts: as if no instance below the others had a label elsewhere.
 
@@ -115,7 +118,8 @@ def remaining_difference(
     """
     at = [measured.hierarchy.index(one["parent"]) for one in below]
     if line["column"] == REFERENCE:
-        return _less(line, [below[i] for i in _topmost(measured.hierarchy, at)])
+        left = _less(line, [below[i] for i in _topmost(measured.hierarchy, at)])
+        return apart(*left, measured.rounding)
     labelled, parent = measured.loaded.below, measured.hierarchy.index(line["parent"])
     left_out = np.zeros(measured.n_instances, np.bool_)
     for node in at:
@@ -126,7 +130,22 @@ def remaining_difference(
         )
         for side in measured.loaded.dataset.having(line["column"], line["value"])
     )
-    return here.value - there.value if here.n and there.n else 0.0
+    return apart((here.k, here.n), (there.k, there.n), measured.rounding)
+
+
+_Part: TypeAlias = tuple[int, int]
+"""A part, and the whole that it is of."""
+
+
+def apart(here: _Part, there: _Part, rounding: Rounding) -> float:
+    """How far two shares are apart, as limits read that; 0 of none."""
+    if not (here[1] and there[1]):
+        return 0.0
+    (low, high), (least, most) = (
+        [k / n for k, n in (bins.at_limit(*side), bins.at_upper_limit(*side))]
+        for side, bins in zip((here, there), map(rounding.bins, ("instances", NONE)), strict=True)
+    )
+    return float(max(low - most, least - high))
 
 
 def _topmost(hierarchy: Hierarchy, nodes: Sequence[int]) -> Iterator[int]:
@@ -136,14 +155,14 @@ def _topmost(hierarchy: Hierarchy, nodes: Sequence[int]) -> Iterator[int]:
             yield place
 
 
-def _less(line: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> float:
+def _less(line: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> tuple[_Part, _Part]:
+    """Part and whole of both shares of a line, less the counts of others."""
+
     def left(name: str) -> int:
         return max(int(line[name]) - sum(int(one[name]) for one in others), 0)
 
     n, elsewhere = left("n"), left("n_elsewhere")
-    if not n or not elsewhere:
-        return 0.0
-    return min(left("k") / n, 1.0) - min(left("k_elsewhere") / elsewhere, 1.0)
+    return (min(left("k"), n), n), (min(left("k_elsewhere"), elsewhere), elsewhere)
 
 
 def _against_reference(measured: Measurements) -> Iterator[_Row]:

@@ -1,4 +1,4 @@
-"""Residual use: how often instances carry only catch-all labels below a parent, with shrinkage."""
+"""Residual use: how often instances carry only catch-all labels below a parent."""
 
 from __future__ import annotations
 
@@ -15,14 +15,20 @@ from audit.counting.counts import Counts
 from audit.counting.dataset import Instances
 from audit.counting.residual_nodes import Residual
 from audit.engine.pairs.record_counts import RESIDUAL_KINDS, Records
-from audit.engine.statistics.intervals import at_freedom, effective_n, p_above, wilson
-from audit.engine.statistics.shrinkage import SharePrior, share_prior
+from audit.engine.statistics.intervals import (
+    at_freedom,
+    effective_n,
+    left_by_bins,
+    p_above,
+    wilson,
+)
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.sharing.told import Rounding
 
 RESIDUALS = schema(
     ("parent residual", pl.String),
     ("k n at_parent groups", pl.Int64),
-    ("n_effective share shrunk low high", pl.Float64),
+    ("n_effective share low high", pl.Float64),
 )
 """Columns of the residual table: one row per parent and kind of residual node."""
 
@@ -56,27 +62,24 @@ class Share:
         """p value of the hypothesis that the true share is at most a limit."""
         return p_above(self.value, self.effective, self.n, self.groups, limit)
 
-    def interval(self, prior: SharePrior | None = None) -> tuple[float, float]:
-        """Interval at 95 %: the posterior's given a prior, else Wilson's."""
+    def at_limit(self, limit: float, rounding: Rounding) -> Share:
+        """The share as `Bins.at_limit` reads it, with what bins leave of its effective n there.
+
+        Itself where counts are told as they are; of none where they are not told at all.
+        """
+        if not rounding.width:
+            return self
+        bins, groups = rounding.bins("instances"), rounding.count(self.groups, "groups")
+        effective = bins.told(int(self.effective + 0.5))
+        if effective is None or groups is None:
+            return alone(0, 0)
+        k, n = map(int, bins.at_limit(self.k, self.n))
+        return Share(k, n, left_by_bins(limit, n, bins.width, effective), min(groups, n))
+
+    def interval(self) -> tuple[float, float]:
+        """Wilson's interval at 95 %."""
         worth = self.worth()
-        if prior is None:
-            return wilson(self.value * worth, worth)
-        return prior.interval(self.value * worth, worth)
-
-    def shrunk(self, prior: SharePrior | None) -> float:
-        """The share shrunk toward the prior; the plain share without one."""
-        if prior is None:
-            return self.value
-        worth = self.worth()
-        return prior.shrunk(self.value * worth, worth)
-
-
-def _intervals(shares: Sequence[Share], prior: SharePrior | None) -> list[tuple[float, float]]:
-    """The interval of each share."""
-    if prior is None:
-        return [share.interval() for share in shares]
-    value, worth = np.array([(share.value, share.worth()) for share in shares]).T
-    return [(low, high) for low, high in prior.intervals(value * worth, worth).tolist()]
+        return wilson(self.value * worth, worth)
 
 
 def alone(k: int, n: int) -> Share:
@@ -125,31 +128,14 @@ def judged_parents(hierarchy: Hierarchy, residual: Mapping[int, Any]) -> IntArra
     return np.flatnonzero((residual_below > 0) & (assignable_below > residual_below))
 
 
-@dataclass(frozen=True, eq=False)
-class ResidualUse:
-    """The measurements of residual use.
-
-    Args:
-        prior: The prior that shares of all kinds together are shrunk toward; None for no
-            shrinkage.
-    """
-
-    table: pl.DataFrame
-    prior: SharePrior | None
-
-
 def residual_use(
-    counts: Counts,
-    residual: Mapping[int, Residual],
-    least: float,
-    instances: Instances | None = None,
-) -> ResidualUse:
-    """Measure the residual share of every parent with residual and specific nodes below, by kind.
+    counts: Counts, residual: Mapping[int, Residual], instances: Instances | None = None
+) -> pl.DataFrame:
+    """The residual share of every parent with residual and specific nodes below, by kind.
 
     Args:
         counts: The counts; their ``below`` and ``only_residual`` are used without instances.
         residual: Residual nodes by index.
-        least: Least number of instances below a parent for its share to be used to fit the prior.
         instances: The instances counted, whose groups give the effective sample size; None treats
             every instance as its own group.
     """
@@ -159,17 +145,14 @@ def residual_use(
         shares = _shares_of_counts(counts.records, len(hierarchy), parents)
     else:
         shares = _shares_of_instances(instances, parents)
-    rows, priors = list[tuple[Any, ...]](), dict[str, SharePrior | None]()
-    for kind, by_parent in shares.items():
-        prior = priors[kind] = _prior(list(by_parent.values()), least)
-        distinct = [*dict.fromkeys(by_parent.values())]  # many are equal, and intervals take long
-        bounds = zip(distinct, _intervals(distinct, prior), strict=True)
-        drawn = {share: (share.value, share.shrunk(prior), *ends) for share, ends in bounds}
-        for parent, share in by_parent.items():
-            counted = (share.k, share.n, int(labelled_at[parent]), share.groups, share.effective)
-            rows.append((hierarchy.nodes[parent], kind, *counted, *drawn[share]))
-    table = pl.DataFrame(rows, schema=RESIDUALS, orient="row").sort("parent", "residual")
-    return ResidualUse(table, priors["all"])
+    every = [(parent, kind, share) for kind, of in shares.items() for parent, share in of.items()]
+    worth = np.array([share.worth() for *_, share in every])
+    ends = wilson(np.array([share.value for *_, share in every]) * worth, worth)
+    rows = list[tuple[Any, ...]]()
+    for (parent, kind, share), *own in zip(every, *(end.tolist() for end in ends), strict=True):
+        counted = (share.k, share.n, int(labelled_at[parent]), share.groups, share.effective)
+        rows.append((hierarchy.nodes[parent], kind, *counted, share.value, *own))
+    return pl.DataFrame(rows, schema=RESIDUALS, orient="row").sort("parent", "residual")
 
 
 _Shares = Mapping[str, Mapping[int, Share]]
@@ -195,10 +178,3 @@ def _shares_of_instances(instances: Instances, parents: list[int]) -> _Shares:
         for kind, share in zip(RESIDUAL_KINDS, of_parent, strict=True):
             shares[kind][parent] = share
     return shares
-
-
-def _prior(shares: list[Share], least: float) -> SharePrior | None:
-    judged = [share for share in shares if share.n >= least]
-    worth = np.array([share.value * share.effective for share in judged], np.float64)
-    effective = np.array([share.effective for share in judged], np.float64)
-    return share_prior(worth, effective)

@@ -54,7 +54,8 @@ class Policy(Frozen):
         title: What the report calls the audited release.
         base: The built-in classification whose policy supplies what is not stated, where the
             hierarchy is a file; rules on nodes that the file lacks are left out and counted.
-        min_cell: Smallest count shown; None: 11 for persons' records, else 1.
+        min_cell: One more than the width of the bins that counts are told in, 1 for exact counts;
+            None: 11 for persons' records, else 1.
         max_findings: Findings shown per check; all are in the run's restricted tables.
         labelled_ancestors: Whether a label beside its own ancestor is a fault; None: the hierarchy
             decides.
@@ -304,7 +305,7 @@ class Policy(Frozen):
             yield {"name": name, "value": threshold.value, "unit": unit, "reason": threshold.reason}
 
     def min_cell_for(self, persons: bool) -> int:
-        """Smallest count shown, given whether instances are records of persons."""
+        """``min_cell``, given whether instances are records of persons."""
         if self.min_cell is not None:
             return self.min_cell
         return MIN_CELL_OF_PERSONS if persons else 1

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Mapping
 from datetime import date
 from itertools import combinations
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-
-from audit.base.errors import InputError
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Nodes: TypeAlias = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
@@ -348,53 +344,3 @@ PUBLISHED: Mapping[str, BehaviourQuery] = {
 """The queries of the notebook released with *Abstraction Alignment*, whose superclasses are the
 children of the root, and the other two kinds of figure 2 read at its threshold: confusion within
 one superclass, and over more than three."""
-
-
-def subgraph_of(text: str) -> Subgraph:
-    """Parse a subgraph as an option states it: ``NAME=node,node``, with all below the nodes."""
-    name, given, nodes = text.partition("=")
-    stated = [node.strip() for node in nodes.split(",")]
-    try:
-        if not given or "" in stated:
-            raise ValueError
-        return Subgraph(name=name.strip(), nodes=tuple(stated))
-    except ValueError:
-        raise InputError(
-            "a subgraph must be stated as NAME=node,node, the name in letters and digits",
-            found=repr(text),
-            hint="ids with a comma can be given only in the policy, under [[subgraphs]]",
-        ) from None
-
-
-def query_of(text: str) -> BehaviourQuery:
-    """Parse a query as an option states it: a published name, or ``NAME=condition:value,...``.
-
-    A value is a number, or ``least..greatest``.
-
-    >>> query_of("torn=leaves:2,largest_leaf:0.45..0.55").conditions
-    {'leaves': (2, 2), 'largest_leaf': (0.45, 0.55)}
-    """
-    name, _, conditions = text.partition("=")
-    try:
-        parts = [part.split(":") for part in conditions.split(",") if part.strip()]
-        stated = {key.strip(): _value(value) for key, value in parts}
-        if len(stated) < len(parts):
-            raise ValueError
-        return BehaviourQuery(name=name.strip(), **stated)
-    except ValueError as error:
-        said = [e["msg"] for e in error.errors()] if isinstance(error, ValidationError) else []
-        raise InputError(
-            "a query must be one of those published, or NAME=condition:value,... with each "
-            "condition once",
-            found=f"{text!r}" + "".join(f"; {one.removeprefix('Value error, ')}" for one in said),
-            hint=f"published are {', '.join(PUBLISHED_NAMES)}; conditions are "
-            f"{', '.join(CONDITIONS)}, at_least and depth; a value may be a range such as "
-            "0.45..0.55",
-        ) from None
-
-
-def _value(text: str) -> Any:
-    numbers = [float(part) for part in text.split("..")]
-    whole = [int(n) if re.fullmatch(r"\s*\d+\s*", part) else n
-             for n, part in zip(numbers, text.split(".."), strict=True)]  # fmt: skip
-    return whole[0] if len(whole) == 1 else tuple(whole)

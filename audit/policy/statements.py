@@ -11,7 +11,8 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import name_among, read_table
+from audit.base.files import name_among
+from audit.base.tables import open_table
 from audit.policy.rules import Frozen, Nodes, listed
 
 _KINDS = {
@@ -60,7 +61,7 @@ def read_code_dates(path: Path) -> tuple[Spell, ...]:
 
 def _rows(path: Path) -> pl.DataFrame:
     """The three columns as text, null where blank; rows that say nothing are left out."""
-    table = read_table(path)
+    table = open_table(path).frame()
     hint = f"a table of code dates has the columns {', '.join(_KINDS)}"
     found = {name: table[name_among(table.columns, name, path, hint)] for name in _KINDS}
     others = [name for name, kinds in _KINDS.items() if found[name].dtype not in kinds]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
-from audit.base.plurals import title_and_code
-from audit.disclosure import Quantity, Shown, count, derived, least
-from audit.results.reference_changes import Ids
+from audit.base.declared import Columns
 
-_Told = TypeVar("_Told")
+Evidence: TypeAlias = Mapping[str, Any]
+"""Numbers, texts and nulls by name."""
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]
@@ -30,7 +29,7 @@ class Part:
     """One line of a finding's breakdown: its nodes or codes, and its own evidence."""
 
     nodes: tuple[str, ...]
-    evidence: Mapping[str, Quantity]
+    evidence: Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +90,12 @@ class Finding:
         key: Distinguishes it from other findings of the check; empty if its nodes do.
         folded_into: Ids of the findings of the check that explain it; empty if none does.
         judgement: The policy's judgement.
-        beside: Other pairs of nodes whose counts some of its numbers depend on.
         beyond: How many times its own limit the cautious end of its effect is, by `times_limit`: 1
             just at the limit. The estimate where there is no interval; 1 where a check has no
-            limit. Findings of different checks are ordered by ``touched * beyond``; not in the
-            shared view, as it may tell a number that is withheld.
+            limit. Findings of different checks are ordered by ``touched * beyond``.
         aside: Whether it stands below all others of its severity: another finding says that what
             it counts may be something else, or the policy calls it usual.
+        more_parts: Whether further parts are left out.
         asks: Whether it only asks whoever knows the field if anything is wrong: it stands above
             those aside and below all others of its severity.
         about: The nodes whose instances it counts, where they are fewer than ``nodes``.
@@ -106,7 +104,7 @@ class Finding:
     >>> labels = audit.load_labels([["cat"], ["dog", "dog"]], {"pet": {"cat": {}, "dog": {}}})
     >>> checks = audit.run_audit(labels).checks
     >>> finding = next(one for check in checks for one in check.findings)
-    >>> finding.id, finding.severity, finding.nodes, finding.evidence["instances"].value
+    >>> finding.id, finding.severity, finding.nodes, finding.evidence["instances"]
     ('duplicate_label:labels', 'note', ('dog',), 1)
     """
 
@@ -114,7 +112,7 @@ class Finding:
     severity: Severity
     nodes: tuple[str, ...]
     statement: str
-    evidence: Mapping[str, Quantity]
+    evidence: Evidence
     curator: str
     data_user: str
     touched: int = 0
@@ -123,11 +121,11 @@ class Finding:
     key: tuple[str, ...] = ()
     folded_into: tuple[str, ...] = ()
     judgement: Judgement = Judgement()
-    beside: tuple[tuple[str, str], ...] = ()
     beyond: float = 1.0
     aside: bool = False
     about: tuple[str, ...] = ()
     asks: bool = False
+    more_parts: bool = False
 
     @property
     def judged_severity(self) -> Severity:
@@ -146,11 +144,6 @@ class Finding:
     def id(self) -> str:
         """Stable across releases: the check and its key or nodes, each part percent-encoded."""
         return finding_id(self.check, *(self.key or self.nodes))
-
-
-def values_of(evidence: Mapping[str, Quantity]) -> dict[str, Any]:
-    """The numbers of evidence as they are, whether or not they may be shown, by name."""
-    return {name: quantity.value for name, quantity in evidence.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,86 +177,9 @@ SHARE = Column("Share", "share", low="low", high="high", limit="limit")
 """Columns that several checks declare."""
 
 
-def share_evidence(
-    instances: int, of: int, *totals: int, among: tuple[int, ...] = ()
-) -> dict[str, Quantity]:
-    """``instances, of`` and ``share`` of a finding.
-
-    Args:
-        instances: Number of instances that it is about.
-        of: Number of those that could be.
-        totals: What else contains the former.
-        among: What contains the latter; without it, their number is told by the release anyway.
-    """
-    return {
-        "instances": count(instances, of, *totals),
-        "of": count(of, *among) if among else Quantity(of),
-        "share": derived(instances / of, "instances", *(("of",) if among else ())),
-    }
-
-
-LINES = ("labels", "pairs", "codes")
-"""Names of evidence for the total number of lines, of which the parts are the first."""
-
-
-def mostly(
-    finding: Finding,
-    evidence: Mapping[str, Shown],
-    parts: Sequence[tuple[Part, Mapping[str, Shown]]],
-    titles: Mapping[str, str | None],
-) -> str | None:
-    """What makes up most of a finding by what is shown: of a pair, the first pair below it.
-
-    Of a finding that counts its lines, these are examples where none is much of it.
-    """
-    lines = [one for one in parts if finding.key or one[0].nodes != finding.nodes]
-    if not lines:
-        return None
-    n, *others = [_counted_in(one, evidence) for _, one in lines]
-    of, pairs = evidence.get("instances"), len(lines[0][0].nodes) > 1
-    alone = not others and "labelled" in lines[0][1]
-    named = [
-        " and ".join(
-            title_and_code(node, titles.get(node))
-            for node in part.nodes
-            if finding.key or node not in finding.nodes
-        )
-        for part, _ in lines
-    ]
-    every = next((evidence[name] for name in LINES if name in evidence), None)
-    few = " and ".join(named[: 1 if pairs else EXAMPLES])
-    if every == len(named) <= (1 if pairs else EXAMPLES):
-        return few
-    if isinstance(n, int) and isinstance(of, int):
-        if alone or (n >= of and (pairs or not others)):
-            return f"always {named[0]}"
-        if 2 * n > of:
-            return f"mostly {named[0]}"
-        ties = sum(least(other) >= n for other in others)
-        if pairs and LEAST_TOLD * n >= of and ties < 2:
-            return f"most often {' or '.join(named[: 1 + ties])}"
-    return None if every is None else f"such as {few}"
-
-
-def line_count(evidence: Mapping[str, _Told]) -> _Told | None:
-    """What a line of a finding counts: of its instances, or all that are labelled with the node."""
-    return evidence.get("instances", evidence.get("labelled"))
-
-
-def _counted_in(line: Mapping[str, Shown], evidence: Mapping[str, Shown]) -> Shown:
-    """How many of a finding's instances a line counts; at least, where it counts others too."""
-    if "instances" in line:
-        return line["instances"]
-    labelled, of, own = line.get("labelled"), evidence.get("of"), evidence.get("instances")
-    if isinstance(labelled, int) and isinstance(of, int) and isinstance(own, int):
-        return labelled - (of - own)
-    return None
-
-
-EXAMPLES = 2
-"""Number of nodes that a sentence names as examples."""
-LEAST_TOLD = 5
-"""The pair that is most often behind a finding is named from this part of it on: a fifth."""
+def share_evidence(instances: int, of: int) -> dict[str, Any]:
+    """``instances, of`` and ``share`` of a finding: those that it is about, and that could be."""
+    return {"instances": instances, "of": of, "share": instances / of}
 
 
 def times_limit(end: float, limit: float, *, below: bool = False) -> float:
@@ -287,6 +203,15 @@ def finding_id(check: str, *parts: str) -> str:
     return ":".join(quote(part, safe="") for part in (check, *parts))
 
 
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """Ids of a check's findings: those not folded, the known ones among them, and those folded."""
+
+    standing: frozenset[str]
+    known: frozenset[str]
+    folded: frozenset[str]
+
+
 @dataclass(frozen=True)
 class CheckResult:
     """The result of one check.
@@ -294,13 +219,18 @@ class CheckResult:
     Args:
         name: The check.
         title: The question it answers, in one line.
-        denominator: Number of things examined.
+        denominator: Number of things examined; None where it is not told.
         denominator_unit: Unit of the denominator.
         findings: All findings, folded ones included, before the list is capped: by severity, then
             by ``touched * strength``; waived ones are last.
         not_applicable: Why the check could not be applied; empty if it was.
         crashed: The error that stopped it; empty if there was none.
         columns: The table of its findings; empty for a sentence with its share and count.
+        evidence: What each number of its findings is.
+        of_parts: The same of their parts.
+        counts: What the denominator counts, as `audit.checks.check.Check` says.
+        held: The status, where some findings are not told; None to take it from the findings.
+        not_told: Whether some findings are left out, since they count few.
 
     >>> import audit
     >>> labels = audit.load_labels([["cat"], ["dog", "dog"]], {"pet": {"cat": {}, "dog": {}}})
@@ -311,12 +241,17 @@ class CheckResult:
 
     name: str
     title: str
-    denominator: int
+    denominator: int | None
     denominator_unit: str
     findings: tuple[Finding, ...] = ()
     not_applicable: str = ""
     crashed: str = ""
     columns: tuple[Column, ...] = ()
+    evidence: Columns = field(default_factory=Columns)
+    of_parts: Columns = field(default_factory=Columns)
+    counts: str = "instances"
+    held: Status | None = None
+    not_told: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "findings", tuple(sorted(self.findings, key=self._place)))
@@ -345,6 +280,8 @@ class CheckResult:
     @property
     def status(self) -> Status:
         """Status of the check: not_applicable, error, the worst severity that counts, or pass."""
+        if self.held is not None:
+            return self.held
         if self.crashed:
             return "error"
         if self.not_applicable:
@@ -376,10 +313,10 @@ def place_of(finding: Finding, weight: float, *, aside: bool = False) -> Place:
     return finding.counts_as is None, severity, below, -weight, finding.id
 
 
-DRAWN = "shrunk_share"
-"""Name of a share drawn toward those of other nodes; ``low`` and ``high`` beside it are its own."""
 EXCHANGES = "model_confuses"
 """Name of the check whose findings count exchanges of two labels."""
+NO_PREDICTIONS = "no predictions were given"
+"""Why a check of a model does not apply to labels alone."""
 NEEDS_INSTANCES = "needs the instances one by one, which a count does not keep"
 """Why a check does not apply to data that were only counted."""
 SUSPECTS = "label_suspects"

@@ -1,4 +1,4 @@
-"""The one order of findings: inside a check and between checks, as they are and as they are shown.
+"""The one order of findings: inside a check and between checks.
 
 By severity, then those that stand aside last, then inside a check by its own weight, and between
 checks by the instances touched times the strength stated, which keeps the order inside each check.
@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from audit.disclosure import Shown, least
 from audit.results.findings import SEVERITIES, CheckResult, Finding, Place, place_of
 
 TEN = 10
@@ -78,30 +77,6 @@ def between(finding: Finding) -> Place:
     return place_of(finding, finding.touched * finding.beyond)
 
 
-def as_shown(finding: Finding, evidence: Mapping[str, Shown], strength: float) -> Place:
-    """Sort key of a finding from published evidence only, by what counts inside or between checks.
-
-    If a number is withheld, the weight is the least possible value of the first count.
-    """
-    if all(evidence[name] == quantity.value for name, quantity in finding.evidence.items()):
-        return place_of(finding, finding.touched * strength)
-    return place_of(finding, float(least(evidence.get(_first_count(finding)))))
-
-
-def _first_count(finding: Finding) -> str:
-    kinds = ((name, quantity.kind) for name, quantity in finding.evidence.items())
-    return next((name for name, kind in kinds if kind in ("count", "coarse")), "")
-
-
-def tells_a_number(finding: Finding, evidence: Mapping[str, Shown]) -> bool:
-    """Whether the count of a finding, or its total, is shown exactly.
-
-    What a finding without ``of`` counts is a part of all instances or rows, which are shown.
-    """
-    numbers = (evidence.get(name, 0) for name in (_first_count(finding), "of"))
-    return any(isinstance(number, int) for number in numbers)
-
-
 def first_findings(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """The ten to act on of a shared view, each with its check."""
     found = {
@@ -134,8 +109,7 @@ def restating(checks: Iterable[CheckResult], root: str | None) -> frozenset[str]
 
     What is told of the root alone is of all instances, and of no nodes.
 
-    The more severe of the two is not restated, nor is the first by id of equal ones: nothing that
-    is withheld decides which.
+    The more severe of the two is not restated, nor is the first by id of equal ones.
     """
     standing = [
         one
@@ -149,23 +123,3 @@ def restating(checks: Iterable[CheckResult], root: str | None) -> frozenset[str]
     first = {frozenset(one.about or one.nodes): one.check for one in reversed(standing)}
     same = ((one, first[frozenset(one.about or one.nodes)]) for one in standing)
     return frozenset(one.id for one, check in same if check != one.check)
-
-
-def shared_in_order(
-    checks: Sequence[dict[str, Any]], places: Mapping[str, Place], unseen: Collection[str]
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """Checks by their result, then by their first finding, and ids of the findings to act on.
-
-    Of these each tells a number.
-    """
-    found = merged(
-        ([(check["name"], one["id"]) for one in check["findings"]] for check in checks),
-        lambda one: places[one[1]],
-    )
-    counting = (
-        (check, places[id_][2], id_)
-        for check, id_ in found
-        if not places[id_][0] and id_ not in unseen
-    )
-    named = [check for check, _ in found]
-    return by_first(checks, lambda one: (one["status"], one["name"]), named), worst(counting)

@@ -6,16 +6,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import polars as pl
 
+from audit.base.declared import Columns, undeclared
 from audit.base.errors import InputError, first_cases
 from audit.base.schemas import schema
-from audit.disclosure import Shown
-from audit.results.shared_metrics import Scopes, shared_metrics
-from audit.results.shared_tables import SharedTable, shared_rows
+from audit.results.shared_tables import SharedTable, shared_facts, shared_rows
+from audit.sharing.told import Rounding
 
 if TYPE_CHECKING:
     from audit.counting.pair_table import PairTable
@@ -45,32 +44,11 @@ class DriftPart:
         return {f"drift_{one.name}": getattr(self, one.name) for one in fields(self)}
 
     @classmethod
-    def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:
+    def read(cls, table: ReadTable, record: Mapping[str, Any]) -> Self | None:
         """The part of a run with drift columns."""
-        if not shared["overview"]["coverage"]["drift"]:
+        if not record["drift"]:
             return None
         return cls(*(table(f"drift_{one.name}").collect() for one in fields(cls)))
-
-
-VALUE_CELLS = "value_cells"
-
-
-@dataclass(frozen=True, eq=False)
-class ValueCells:
-    """What drift and findings on values of columns count, by all that these count.
-
-    Args:
-        cells: ``instances`` with so many ``labels``, the ``values`` of ``columns``, the ``nodes``
-            that some count is of, and their ``parents``, once for each child; with few labels in
-            use also those ``held``. Where these are too many cells, that and then nodes are null,
-            and further cells are of what lies below a ``parent``.
-    """
-
-    cells: pl.DataFrame
-
-    def tables(self) -> Tables:
-        """The cells."""
-        return {VALUE_CELLS: self.cells}
 
 
 _METRICS = schema(
@@ -166,13 +144,12 @@ class ModelPart:
         """The nodes that metrics are measured below."""
         return frozenset(metric["scope"] for metric in self.metrics) - {"all"}
 
-    def shared(self, min_cell: int, scopes: Scopes | None = None) -> Mapping[str, Any]:
-        """``metrics, metrics_absent, metrics_beside``; ``scopes`` relates the scopes of these."""
-        shown = shared_metrics((*self.metrics, *self.beside), min_cell, scopes)
+    def view(self) -> Mapping[str, Any]:
+        """``metrics, metrics_absent, metrics_beside``."""
         return {
-            "metrics": shown[: len(self.metrics)],
+            "metrics": [{**metric, "beyond": metric.get("beyond")} for metric in self.metrics],
             "metrics_absent": [dict(metric) for metric in self.absent_metrics],
-            "metrics_beside": shown[len(self.metrics) :],
+            "metrics_beside": [{**one, "beyond": one.get("beyond")} for one in self.beside],
         }
 
     @classmethod
@@ -181,22 +158,22 @@ class ModelPart:
         return {"metrics": [], "metrics_absent": [], "metrics_beside": []}
 
     @classmethod
-    def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:
+    def read(cls, table: ReadTable, record: Mapping[str, Any]) -> Self | None:
         """The part of a run with predictions."""
         from audit.counting.pair_table import PairTable, graph_of
 
-        if shared["ledger"]["predictions"] is None:
+        if record["ledger"]["predictions"] is None:
             return None
         metrics, beside = metric_rows(table("metrics").collect())
         return cls(
             pair_table=PairTable(
                 counted=table("model_pairs"),
-                graph=lambda: graph_of(table, shared),
+                graph=lambda: graph_of(table, record),
                 support=table("model_support").collect()["support"].to_numpy(),
-                instances=int(shared["ledger"]["predictions"]["instances_matched"]),
+                instances=int(record["ledger"]["predictions"]["instances_matched"]),
             ),
             metrics=metrics,
-            absent_metrics=tuple(shared["metrics_absent"]),
+            absent_metrics=tuple(record["metrics_absent"]),
             beside=beside,
             **{name: tuple(table(name).collect().iter_rows(named=True)) for name in _OF_MODEL},
         )
@@ -251,7 +228,7 @@ class Headline(NamedTuple):
     where: Mapping[str, list[Any]] = {}
 
     def metric(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """A row in the form of metrics: what is withheld in the table is withheld."""
+        """A row in the form of metrics: what the table does not tell is null."""
         parameters: dict[str, Any] = {}
         for name, column in self.parameters:
             if row[column] is not None:
@@ -262,6 +239,7 @@ class Headline(NamedTuple):
             "value": row[self.value],
             "low": row["low"],
             "high": row["high"],
+            "beyond": None,
             "n": row[self.n],
             "parameters": parameters,
         }
@@ -272,8 +250,8 @@ class AnalysisPart:
     """What was measured by an analysis.
 
     Args:
-        totals: What the counts of tables are part of: ``instances``, and the totals of counts of
-            other names.
+        facts: Numbers, words and lists of these by name, some by name once more.
+        facts_columns: What each fact is; those within a fact are of its kind.
         frames: The tables that are shared, by name.
         rules: What is shared of each of them.
         restricted: Tables that are never shared, by name.
@@ -284,7 +262,7 @@ class AnalysisPart:
 
     name: str
     facts: Mapping[str, Any]
-    totals: Mapping[str, int]
+    facts_columns: Columns
     frames: Mapping[str, pl.DataFrame]
     rules: Mapping[str, SharedTable]
     restricted: Tables
@@ -293,15 +271,17 @@ class AnalysisPart:
     listed: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse tables that could not be stored, or are shared without a rule."""
+        """Refuse tables that could not be stored, and what would be shared without a kind."""
         names = [*self.frames, *self.restricted]
         wrong = [name for name in names if not _TABLE.fullmatch(name) or names.count(name) > 1]
         wrong += [name for name in self.frames if name not in self.rules]
-        if wrong:
+        if wrong or (unknown := undeclared(self.facts, self.facts_columns)):
             raise InputError(
                 "each table of an analysis needs a name of its own, of letters a to z and"
-                " underscores, and a rule if it is shared",
-                found=first_cases(wrong),
+                " underscores, and a rule if it is shared"
+                if wrong
+                else "each fact of an analysis needs a kind",
+                found=first_cases(wrong or unknown),
                 where=self.name,
             )
 
@@ -314,8 +294,8 @@ class AnalysisPart:
     def layout(self) -> dict[str, Any]:
         """All but facts and tables, as JSON: what `read_analyses` reads them by."""
         return {
-            "totals": dict(self.totals),
-            "rules": {name: self.rules[name] for name in self.frames},
+            "facts": self.facts_columns.stored(),
+            "rules": {name: self.rules[name].stored() for name in self.frames},
             "restricted": list(self.restricted),
             "headlines": self.headlines,
             "called": self.called,
@@ -326,24 +306,13 @@ class AnalysisPart:
         """Name of the file of a table among the restricted ones of a run."""
         return table_file(self.name, table, listed=self.listed)
 
-    @property
-    def nodes(self) -> set[str]:
-        """The nodes that tables count instances of."""
-        tables = (frame for name, frame in self.frames.items() if self.rules[name].of_nodes)
-        return {node for frame in tables for node in frame["node"].unique()}
-
-    def shared(
-        self, min_cell: int, nodes: Mapping[str, Shown] = MappingProxyType({})
-    ) -> Mapping[str, Any]:
-        """The facts and every table, in which no count below ``min_cell`` can be read.
-
-        Instances of `nodes` are told no more exactly than ``nodes`` has them.
-        """
+    def shared(self, rounding: Rounding) -> Mapping[str, Any]:
+        """The facts and every table, as they are told."""
         rows = {
-            name: shared_rows(frame, self.rules[name], self.totals, min_cell, nodes)
+            name: shared_rows(frame, self.rules[name], rounding)
             for name, frame in self.frames.items()
         }
-        return {"facts": dict(self.facts), **rows}
+        return {FACTS: shared_facts(self.facts, self.facts_columns, rounding), **rows}
 
     def metrics(self, shared: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """The headline numbers of the shared tables."""
@@ -367,11 +336,11 @@ def read_analyses(
         def own(one: str, name: str = name, listed: bool = layout["listed"]) -> pl.LazyFrame:
             return table(table_file(name, one, listed=listed))
 
-        rules = {one: SharedTable(*rule) for one, rule in layout["rules"].items()}
+        rules = {one: SharedTable.read(rule) for one, rule in layout["rules"].items()}
         yield AnalysisPart(
             name=name,
             facts=json.loads(own(FACTS).collect().item()),
-            totals=layout["totals"],
+            facts_columns=Columns.read(layout["facts"]),
             frames={one: own(one).collect() for one in rules},
             rules=rules,
             restricted={one: own(one) for one in layout["restricted"]},

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
+from audit.base.declared import Columns
 from audit.base.plurals import filled
 from audit.base.schemas import schema
-from audit.disclosure import Known, Quantity, Release, least
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
+from audit.results.finding_lines import EXACTLY, largest_first, mostly
 from audit.results.findings import (
     OF_WAIVERS,
     CheckResult,
@@ -23,13 +24,11 @@ from audit.results.findings import (
     Part,
     Status,
     Waived,
-    line_count,
-    mostly,
-    values_of,
 )
+from audit.results.findings import Column as ShownColumn
 from audit.results.order import TEN, between, ordered, worst
-from audit.results.parts import AnalysisPart, ModelPart, ResultPart
-from audit.results.reference_changes import Remembered
+from audit.results.parts import AnalysisPart, DriftPart, ModelPart, ResultPart
+from audit.sharing.told import Rounding
 
 if TYPE_CHECKING:
     from audit.counting.pair_table import PairTable
@@ -59,8 +58,8 @@ def finding_frame(
     findings: Sequence[Finding], titles: Mapping[str, str | None], weight: Mapping[str, float]
 ) -> pl.DataFrame:
     """A row a finding; evidence and parts as structs, with a field for each name that any has."""
-    own = _struct(values_of(finding.evidence) for finding in findings)
-    of_parts = _struct(values_of(part.evidence) for finding in findings for part in finding.parts)
+    own = _struct(finding.evidence for finding in findings)
+    of_parts = _struct(part.evidence for finding in findings for part in finding.parts)
     nodes = {"nodes": pl.List(pl.String), "titles": pl.List(pl.String)}
     part = pl.Struct({**nodes, "evidence": of_parts})
     columns = {**_FINDINGS, "evidence": own, "parts": pl.List(part), **_FURTHER}
@@ -69,7 +68,7 @@ def finding_frame(
 
 
 def _row(finding: Finding, titles: Mapping[str, str | None]) -> dict[str, Any]:
-    values = values_of(finding.evidence)
+    values = finding.evidence
     count, of, share = (values.get(name) for name in ("instances", "of", "share"))
     if share is None and count is not None and of:
         share = count / of
@@ -82,12 +81,12 @@ def _row(finding: Finding, titles: Mapping[str, str | None]) -> dict[str, Any]:
         "instances": (finding.touched or None) if count is None else count,
         "share": share,
         **{end: values.get(end) for end in ("low", "high")},
-        "evidence": values,
+        "evidence": dict(values),
         "parts": [
             {
                 "nodes": part.nodes,
                 "titles": [titles.get(node) for node in part.nodes],
-                "evidence": values_of(part.evidence),
+                "evidence": dict(part.evidence),
             }
             for part in finding.parts
         ],
@@ -102,10 +101,8 @@ def _fields(record: Any) -> dict[str, Any]:
 
 def _sentence(finding: Finding, titles: Mapping[str, str | None]) -> str:
     """The sentence of a finding with all of its numbers."""
-    values = values_of(finding.evidence)
-    parts = [(part, values_of(part.evidence)) for part in finding.parts]
-    parts.sort(key=lambda one: (-least(line_count(one[1])), one[0].nodes))
-    return filled(finding.statement, values | {"mostly": mostly(finding, values, parts, titles)})
+    most = mostly(finding, finding.evidence, largest_first(finding.parts), titles, EXACTLY)
+    return filled(finding.statement, {**finding.evidence, "mostly": most})
 
 
 def _struct(rows: Iterable[Mapping[str, Any]], always: Mapping[str, Any] = _ALWAYS) -> pl.Struct:
@@ -130,27 +127,45 @@ def finding_of(record: str) -> Finding:
     stored = json.loads(record)
     judgement = stored["judgement"]
     waiver = judgement.pop("waiver")
-    parts = [Part(tuple(one["nodes"]), _evidence(one["evidence"])) for one in stored["parts"]]
+    parts = [Part(tuple(one["nodes"]), one["evidence"]) for one in stored["parts"]]
     lists = ("nodes", "key", "folded_into", "about")
     return Finding(
-        **stored
-        | {name: tuple(stored[name]) for name in lists}
-        | {
-            "evidence": _evidence(stored["evidence"]),
+        **{
+            **stored,
+            **{name: tuple(stored[name]) for name in lists},
             "parts": tuple(parts),
             "judgement": Judgement(**judgement, waiver=Waived(**waiver) if waiver else None),
-            "beside": tuple((a, b) for a, b in stored["beside"]),
         }
     )
 
 
-def _evidence(stored: Mapping[str, Any]) -> dict[str, Quantity]:
+def _check_record(check: CheckResult) -> dict[str, Any]:
     return {
-        name: Quantity(
-            q["value"], q["kind"], *(tuple(q[of]) for of in ("totals", "sources", "untold"))
-        )
-        for name, q in stored.items()
+        **{name: getattr(check, name) for name in _OF_CHECK},
+        "columns": [asdict(one) for one in check.columns],
+        "evidence": check.evidence.stored(),
+        "of_parts": check.of_parts.stored(),
     }
+
+
+_OF_CHECK = ("name", "title", "denominator", "denominator_unit", "not_applicable", "crashed",
+             "counts")  # fmt: skip
+
+
+def read_checks(
+    records: Sequence[Mapping[str, Any]], findings: pl.DataFrame
+) -> Iterator[CheckResult]:
+    """The checks of `Record.as_record`, with the findings of their table."""
+    rows = findings.partition_by("check", as_dict=True)
+    for one in records:
+        own = rows.get((one["name"],), findings.clear())["record"]
+        yield CheckResult(
+            **{name: one[name] for name in _OF_CHECK},
+            findings=tuple(map(finding_of, own)),
+            columns=tuple(ShownColumn(**column) for column in one["columns"]),
+            evidence=Columns.read(one["evidence"]),
+            of_parts=Columns.read(one["of_parts"]),
+        )
 
 
 def metric_frame(metrics: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -163,17 +178,11 @@ def metric_frame(metrics: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 COUNTED = "counted"
 """Format of data that were counted in batches, so that individual instances are not available."""
 Kind = TypeVar("Kind", bound=ResultPart)
-STRATA = {"most_labels": pl.Int64}
-BRANCH_PAIRS = schema(
-    ("a b", pl.String),
-    ("found", pl.Int64),
-    ("excess label_pairs label_pairs_expected", pl.Float64),
-)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Record:
-    """Everything one audit measured and found, unsuppressed."""
+    """Everything one audit measured and found, in exact numbers."""
 
     identity: Mapping[str, Any]
     """Names and digests of what was audited: ``data, hierarchy, policy, tool``, the ``reference``,
@@ -189,7 +198,7 @@ class Record:
     """A row a node, in code-point order of ids: ``node, title``, where it stands (``depth, height,
     level, branch, branches``), ``assignable``, instances labelled with it (``direct``) and with it
     or a node below (``support``), sums over groups, ``residual`` (the kind of catch-all) and
-    ``residual_rule``; docs/formats.md describes them as ``nodes.parquet``."""
+    ``residual_rule``; docs/run.md describes them as ``nodes.parquet``."""
     edges: pl.DataFrame
     """``child, parent`` (ids): a row an edge of the hierarchy."""
     pair_table: PairTable
@@ -197,8 +206,8 @@ class Record:
     residuals: pl.DataFrame
     """A row a parent and kind of catch-all (``all, other, unspecified``): of the ``n`` instances
     with a label below the parent, ``k`` have none but catch-alls there; ``share`` is k / n,
-    ``shrunk`` drawn toward other parents' with its interval ``low, high``, ``at_parent`` the
-    instances labelled at the parent itself, ``groups`` and ``n_effective`` null without groups."""
+    with its interval ``low, high``, ``at_parent`` the instances labelled at the parent itself;
+    without groups, ``groups`` and ``n_effective`` are n."""
     parts: tuple[ResultPart, ...] = ()
     """What else was measured: of a model, of drift, and by analyses."""
     cases: pl.LazyFrame | None = None
@@ -213,18 +222,8 @@ class Record:
     refused: pl.LazyFrame | None = None
     """``instance, node``: labels as written that no node stands for; never shared. None like
     ``instances``."""
-    strata: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=STRATA))
-    """``most_labels``: greatest number of labels in each length stratum of the pair scan, except
-    the last."""
-    branch_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=BRANCH_PAIRS))
-    """The map of branches ``a, b``: number of pairs ``found`` between them (within one if a = b),
-    their instances in ``excess`` of expectation, and the observed and expected pairs of labels
-    (``label_pairs, label_pairs_expected``)."""
     readings: tuple[Mapping[str, Any], ...] = ()
     """``decision, evidence, rows, unit, option`` of what the data were taken to mean."""
-    known: Known = field(default_factory=Known)
-    """What readers know from other shared views of the same data that this one is protected with,
-    and from those of earlier releases."""
     waivers: tuple[Mapping[str, Any], ...] = ()
     """The policy's waivers, each with who answers for it and why, the day it ``expires``, whether
     that is over (``expired``), and the number of findings that it covers (``used``)."""
@@ -234,15 +233,28 @@ class Record:
     """``role, path, sha256`` of each file read; used for the manifests only."""
     data_sha256: str = ""
     """Digest of the data; never shared, since it would allow testing guesses of unknown counts."""
-    reference: Remembered | None = None
-    """The part of the reference run that is kept; None without a reference."""
-    before: tuple[Remembered, ...] = ()
-    """What is kept of releases before the reference, from which no number may differ by a small
-    cell."""
-    decided: Mapping[str, Any] | None = None
-    """What was decided of small counts before, for `protect` to take over; None to decide anew."""
+    reference: Mapping[str, Any] | None = None
+    """What is kept of the reference run, as `audit.results.since.remembered` makes it; None without
+    a reference."""
+    held: Status | None = None
+    """The status of the run whose numbers are told; None of that run itself."""
     sha256: str | None = None
     """Digest of the ``result.json`` that it was read from; None if it was not read from a run."""
+
+    def as_record(self) -> dict[str, Any]:
+        """What tables do not hold, as JSON; `read_checks` reads the checks of it."""
+        model = self.model
+        return {
+            "identity": dict(self.identity),
+            "ledger": dict(self.ledger),
+            "readings": [dict(reading) for reading in self.readings],
+            "policy": dict(self.policy),
+            "waivers": [dict(waiver) for waiver in self.waivers],
+            "metrics_absent": [] if model is None else [dict(one) for one in model.absent_metrics],
+            "drift": self.part(DriftPart) is not None,
+            "reference": self.reference is not None,
+            "checks": [_check_record(check) for check in self.checks],
+        }
 
     @property
     def pairs(self) -> pl.LazyFrame:
@@ -294,7 +306,7 @@ class Record:
 
     @cached_property
     def findings(self) -> pl.DataFrame:
-        """All findings, folded ones included, unsuppressed: a row each, those to act on first.
+        """All findings, folded ones included, in exact numbers: a row each, those to act on first.
 
         Columns ``check, id, severity`` (as judged), ``sentence, nodes, titles, instances, share,
         low, high``, ``weight`` (what orders findings of different checks), ``evidence`` and
@@ -317,8 +329,11 @@ class Record:
     def status(self) -> Status:
         """The worst status of all applicable checks; not_applicable if nothing could be judged.
 
-        A passing check of the data or a model counts only if its denominator is above 0.
+        A passing check of the data or a model counts only if its denominator is above 0. Told
+        numbers do not change it.
         """
+        if self.held is not None:
+            return self.held
         order: tuple[Status, ...] = ("error", "fail", "warn", "note", "pass")
         judged = (c for c in self.checks if c.denominator and c.name not in OF_WAIVERS)
         found = {check.status for check in self.checks} - {"pass"} | {c.status for c in judged}
@@ -329,24 +344,16 @@ class Record:
         """Title of each node."""
         return dict(self.nodes.select("node", "title").iter_rows())
 
-    @cached_property
-    def release(self) -> Release:
-        """What readers know from the totals of the run and its hierarchy."""
-        parents, edges = dict[str, tuple[str, ...]](), self.edges.sort("child", "parent")
-        ends = edges["child"].to_list(), edges["parent"].to_list()
-        for child, parent in zip(*ends, strict=True):
-            parents[child] = (*parents.get(child, ()), parent)
-        labels = self.nodes.filter(pl.col("direct") > 0)
-        used = self.nodes.filter(pl.col("support") > 0)
-        return Release(
-            labelled=self.size - int(self.ledger["instances_without_labels"]),
-            assertions=int(self.nodes["direct"].sum()),
-            parents=parents,
-            supports=dict(used.select("node", "support").iter_rows()),
-            labels=dict(labels.select("node", "depth").iter_rows()),
-            residual=frozenset(self.nodes.filter(pl.col("residual").is_not_null())["node"]),
-            direct=dict(labels.select("node", "direct").iter_rows()),
-        )
+    @property
+    def root(self) -> str | None:
+        """The only node without one above it; None if there are several."""
+        tops = self.nodes.filter(pl.col("depth") == 0)["node"]
+        return tops[0] if len(tops) == 1 else None
+
+    @property
+    def rounding(self) -> Rounding:
+        """How its counts are told where they are shared."""
+        return Rounding.of(self.min_cell, self.ledger)
 
     @property
     def min_cell(self) -> int:

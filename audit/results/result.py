@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
 from audit.base.plurals import counted, percentage
+from audit.results.binned import binned
 from audit.results.record import Record
-from audit.results.shared_view import SharedView
+from audit.results.view import view
 
 
 class AuditResult(Record):
     """Everything one audit measured and found.
 
-    ``shared()`` returns the view that may be published; the tables themselves are not suppressed.
+    ``shared()`` returns the view that may be published; the tables themselves are exact.
     `audit.run_audit` and `audit.read_run` give one.
 
     >>> import audit
@@ -36,20 +38,25 @@ class AuditResult(Record):
     def shared(self) -> dict[str, Any]:
         """The view that may be published: the content of ``result.json``, HTML and PDF.
 
-        Small cells are suppressed and the findings of each check are capped; a finding is never
-        dropped for being small. The same result gives the same bytes. The view is made once, and
-        copied on each call.
+        Where instances are persons' records their counts are told in bins, and nothing in it
+        depends on more than these tell. The findings of each check are capped. The same result
+        gives the same bytes. The view is made once, and copied on each call.
         """
         copied: dict[str, Any] = _copied(self._shared)
         return copied
 
+    def exact(self) -> dict[str, Any]:
+        """The same view with exact numbers, for those who may see the records."""
+        copied: dict[str, Any] = _copied(self._exact)
+        return copied
+
     def as_metrics(self) -> dict[str, float]:
-        """Numbers of the shared view by names that MLflow, W&B and DVC take; nothing withheld.
+        """Numbers of the shared view by names that MLflow, W&B and DVC take.
 
         ``instances``; ``findings/CHECK`` of each check that applies; and each metric of a model,
         ``metric/NAME/SCOPE``, with its parameters where it has any. Letters that MLflow refuses are
         ``_``; a name that is then the same as an earlier one ends in ``_again`` and a number. A
-        metric without a value has no entry.
+        metric that is not told has no entry.
         """
         shared, made = self._shared, dict[str, float]()
         numbers = [("instances", shared["ledger"]["instances"])]
@@ -66,13 +73,17 @@ class AuditResult(Record):
         return made
 
     @cached_property
-    def _shared(self) -> dict[str, Any]:
-        return self.view.as_dict()
+    def told(self) -> Self:
+        """The same run with told numbers, of which ``shared()`` is the view."""
+        return binned(self, self.rounding)
 
     @cached_property
-    def view(self) -> SharedView:
-        """What makes ``shared()``: one number or table of it after the other."""
-        return SharedView(self)
+    def _shared(self) -> dict[str, Any]:
+        return view(self.told)
+
+    @cached_property
+    def _exact(self) -> dict[str, Any]:
+        return view(replace(self, policy={**self.policy, "min_cell": 1}))
 
     def __repr__(self) -> str:
         total = sum(len(check.standing) for check in self.checks)

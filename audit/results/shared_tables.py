@@ -1,280 +1,98 @@
-"""Tables of measurements as they may be shared: counts in steps, numbers without telling digits."""
+"""Tables and facts of analyses as they are told, and where the nodes of findings lie."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import polars as pl
 
-from audit.disclosure import Shown, in_digits, least, less_precise, shown_in_steps
-from audit.engine.statistics.intervals import wilson
-
-Row: TypeAlias = Mapping[str, Any]
-VERDICTS = frozenset(("verdict", "interval_verdict"))
-"""Keys that say on which side of a limit a number is; withheld with it."""
+from audit.base.declared import Columns
+from audit.sharing.told import Rounding, told_frame, told_rows
 
 
-class SharedTable(NamedTuple):
+@dataclass(frozen=True)
+class SharedTable:
     """What is shared of a table.
 
     Args:
-        keys: Columns that say what a row is about.
-        values: Columns of numbers, withheld where the first of ``counts`` is small; without counts,
-            where the total is.
-        counts: Columns that count instances or examples; the first is the least.
+        columns: What each of them holds, in the order in which they are shared.
         most: Number of rows that are shared, the first ones; None for all.
         each: The column of whose values so many rows are shared each; empty for the whole table.
-        apart: Those of ``values`` that compare the row's instances with all others.
-        exempt: Those that are withheld with the others, and computed from no count of instances.
-        records: Whether rows are single records, shared only where a count of one is shown.
-        order: The column that rows are listed by: the largest of ``counts`` first, or the least of
-            ``values``. Where counts are withheld they are listed by what is told of it, then by
-            keys.
+        records: Whether rows are single records, or chosen by exact numbers: they are shared only
+            where every count is told as it is.
+        order: The column that rows are listed by, the largest counts or the least of other numbers
+            first. Where counts are told in bins they are listed by what is told, then by texts.
+        listed: The count that rows are there for: where it is in the first class they are left out;
+            ``instances`` in a table of nodes.
     """
 
-    keys: tuple[str, ...]
-    values: tuple[str, ...] = ()
-    counts: tuple[str, ...] = ()
+    columns: Columns
     most: int | None = None
     each: str = ""
-    apart: tuple[str, ...] = ()
-    exempt: tuple[str, ...] = ()
     records: bool = False
     order: str = ""
+    listed: str = ""
 
-    @property
-    def of_nodes(self) -> bool:
-        """Whether rows count the instances that carry a node."""
-        return "node" in self.keys and self.counts[:1] == ("instances",)
+    def __post_init__(self) -> None:
+        """Nodes are there for their instances."""
+        if {"node", "instances"} <= self.columns.keys():
+            object.__setattr__(self, "listed", "instances")
 
-    def rows_of(self, frame: pl.DataFrame, min_cell: int) -> pl.DataFrame:
-        """The rows that may be shared, with all their columns."""
-        most = 0 if self.records and min_cell > 1 else self.most
-        if most is None or not self.each:
-            return frame.head(len(frame) if most is None else most)
-        return frame.filter(pl.int_range(pl.len()).over(self.each) < most)
+    def stored(self) -> dict[str, Any]:
+        """As JSON, which `read` reads."""
+        return {**vars(self), "columns": self.columns.stored()}
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Self:
+        """The rule that was `stored`."""
+        return cls(**{**stored, "columns": Columns.read(stored["columns"])})
 
 
-def columns(
-    keys: str,
-    values: str = "",
-    counts: str = "",
-    *,
-    apart: str = "",
-    exempt: str = "",
-    most: int | None = None,
-    each: str = "",
-    order: str = "",
-) -> SharedTable:
-    """What is shared of a table, its columns named in texts; ``apart, exempt`` are values too.
+def shared_rows(frame: pl.DataFrame, rule: SharedTable, rounding: Rounding) -> list[dict[str, Any]]:
+    """The rows of a table as they are told; in bins neither order nor choice tells more.
 
-    >>> columns("model split", counts="n").keys
-    ('model', 'split')
+    >>> from audit.base.declared import count, text
+    >>> rule = SharedTable(Columns(text("node"), count("instances")), order="instances")
+    >>> frame = pl.DataFrame({"node": ["c", "b", "a"], "instances": [39, 38, 4]})
+    >>> shared_rows(frame, rule, Rounding(10))
+    [{'node': 'b', 'instances': 35}, {'node': 'c', 'instances': 35}]
     """
-    told = tuple(f"{values} {apart} {exempt}".split())
-    of_rows = tuple(keys.split()), told, tuple(counts.split())
-    return SharedTable(
-        *of_rows, most, each, tuple(apart.split()), tuple(exempt.split()), order=order
-    )
+    if rule.records and rounding.width:
+        return []
+    own = frame.select(name for name in rule.columns if name in frame.columns)
+    told = told_frame(own, rule.columns, rounding)
+    if rounding.width:
+        told = _listed(told, rule, rounding)
+    if rule.most is not None:
+        place = pl.int_range(pl.len())
+        told = told.filter((place.over(rule.each) if rule.each else place) < rule.most)
+    numbers = pl.selectors.float()
+    return told.with_columns(pl.when(numbers.is_finite()).then(numbers)).to_dicts()
 
 
-def shared_rows(
-    frame: pl.DataFrame,
-    rule: SharedTable,
-    totals: Mapping[str, int],
-    min_cell: int,
-    nodes: Mapping[str, Shown] = MappingProxyType({}),
-) -> list[dict[str, Any]]:
-    """The rows of a table in which no count below ``min_cell`` can be read.
-
-    Neither their order nor, of nodes with enough instances to be judged, that they are there tells
-    one.
-
-    Args:
-        nodes: Of each node the instances that carry it, as they may be shown beside each other.
-    """
-    rows = rule.rows_of(frame, min_cell).to_dicts()
-    shared = [_row(row, rule, totals, min_cell, nodes) for row in rows]
-    if min_cell > 1 and rule.of_nodes:
-        shared = [row for row in shared if least(row["instances"]) >= min_cell]
-    if min_cell > 1 and rule.order:
-        shared.sort(key=lambda row: _place(row, rule))
-    return shared
+def _listed(told: pl.DataFrame, rule: SharedTable, rounding: Rounding) -> pl.DataFrame:
+    """The rows that are not there for few, by what they tell; those that tell nothing last."""
+    if rule.listed:
+        told = told.filter(pl.col(rule.listed) > rounding.width)
+    if not rule.order:
+        return told
+    names = [name for name in told.columns if rule.columns[name].kind == "text"]
+    texts = [name for name in names if not told.schema[name].is_nested()]
+    by = [*filter(None, [rule.each]), rule.order, *texts]
+    falling = [name == rule.order and rule.columns[name].kind == "count" for name in by]
+    return told.sort(by, descending=falling, nulls_last=True)
 
 
-def _place(row: Row, rule: SharedTable) -> tuple[Any, ...]:
-    """Where a row stands by what it tells; one that tells nothing last."""
-    told, names = row[rule.order], [str(row[key]) for key in rule.keys]
-    one = row[rule.each] if rule.each else ""
-    if rule.order in rule.counts:
-        return one, -least(told), names
-    return one, told is None, told or 0, names
-
-
-def _row(
-    row: Mapping[str, Any],
-    rule: SharedTable,
-    totals: Mapping[str, int],
-    min_cell: int,
-    nodes: Mapping[str, Shown],
-) -> dict[str, Any]:
-    whole = totals["instances"]
-    counted = [(row[name], totals.get(name, whole)) for name in rule.counts]
-    counts = [(int(n), total) for n, total in counted if n is not None]
-    size = (row[rule.counts[0]] or 0) if rule.counts else whole
-    steps = [None if n is None else shown_in_steps(n, total, min_cell) for n, total in counted]
-    if rule.of_nodes and min_cell > 1:
-        steps = _beside(list(zip(rule.counts, steps, strict=True)), row, nodes)
-        size = size if steps[0] is None else min(size, least(steps[0]))
-    small = size < min_cell
-    values = {name: row[name] for name in rule.values if name in row}
-    exempt = {name: values[name] for name in rule.exempt if name in values}
-    told = in_digits(
-        {name: value for name, value in values.items() if name not in exempt},
-        counts or [(whole, whole)],
-        min_cell,
-        rule.apart,
-        wilson,
-        size if rule.of_nodes else None,
-    )
-    return {
-        **{
-            key: None if (small and key in VERDICTS) or row[key] != row[key] else row[key]
-            for key in rule.keys
-            if key in row
-        },
-        **{name: None if small else (told | exempt)[name] for name in values},
-        **dict(zip(rule.counts, steps, strict=True)),
-    }
-
-
-_NODE_OF = {"instances": "node", "sibling_instances": "sibling"}
-"""The key with the node that a count is of."""
-
-
-def _beside(
-    steps: Sequence[tuple[str, Shown]], row: Row, nodes: Mapping[str, Shown]
-) -> list[Shown]:
-    """Counts in steps as they may be told beside what is told of each node.
-
-    Labels add up over nodes: they are told to be at least as many as the instances.
-    """
-    told: list[Shown] = []
-    for name, own in steps:
-        bound = nodes.get(str(row.get(_NODE_OF.get(name, ""))), 0)
-        if name == "examples":
-            n = told[0]
-            bound = f">{n - 1}" if isinstance(n, int) and isinstance(own, str) else n
-        told.append(own if isinstance(bound, int) else less_precise(own, bound))
+def shared_facts(facts: Mapping[str, Any], columns: Columns, rounding: Rounding) -> dict[str, Any]:
+    """Facts as they are told; those within a fact are of its kind."""
+    (told,) = told_rows([facts], columns, rounding)
+    for name, one in facts.items():
+        if isinstance(one, Mapping):
+            kinds = {inner: replace(columns[name], name=inner) for inner in one}
+            (told[name],) = told_rows([one], kinds, rounding)
     return told
-
-
-@dataclass(frozen=True, slots=True)
-class SharedNode:
-    """A node as a shared view describes it. Every value in it is in ``result.json``.
-
-    Args:
-        under: The nearest title above it, where it has none; None if that is not shown.
-        picture: Its row of ``overview.tree``; None if it is not pictured.
-        branch: Its row of ``overview.branches``; None if no such branch is shown.
-        coverage: Its row of ``overview.coverage.branches``; None likewise.
-        residual: Its row of ``overview.residuals``; None if its catch-all labels are not shown.
-        above: Rows of ``overview.tree`` above it, those nearest the root first.
-        below: Rows of ``overview.tree`` right below it.
-        pairs: Rows of ``overview.pairs`` and ``overview.branch_pairs`` with it at either end, each
-            with the other end as ``node, title``.
-        beside_model: The same of ``overview.data_beside_model``.
-    """
-
-    node: str
-    title: str | None
-    under: str | None
-    picture: Row | None
-    branch: Row | None
-    coverage: Row | None
-    residual: Row | None
-    above: Sequence[Row]
-    below: Sequence[Row]
-    pairs: Sequence[Row]
-    beside_model: Sequence[Row]
-    metrics: Sequence[Row]
-
-
-def shared_titles(shared: Mapping[str, Any]) -> Mapping[str, str | None]:
-    """The nodes that a shared view speaks of, with their titles: pictured ones first.
-
-    Codes that findings name and the hierarchy lacks are not among them.
-    """
-    titles: dict[str, str | None] = {}
-    for node, title in _titled(shared["overview"]):
-        titles.setdefault(node, title)
-    placed = {line["node"] for line in shared["overview"]["lineage"]}
-    for check in shared["checks"]:
-        for finding in check["findings"]:
-            for one in finding["nodes"]:
-                if one["id"] in placed:
-                    titles.setdefault(one["id"], one["title"])
-    return titles
-
-
-def _titled(overview: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
-    coverage = overview["coverage"]["branches"]
-    for rows in (overview["tree"], overview["branches"], coverage, overview["residuals"]):
-        yield from ((row["node"], row["title"]) for row in rows)
-    yield from ((row["node"], row["title"]) for row in overview["scopes"])
-    for rows in (overview["pairs"], overview["data_beside_model"]):
-        for row in rows:
-            yield from ((row[end], row[f"title_{end}"]) for end in ("a", "b"))
-
-
-def shared_node(shared: Mapping[str, Any], node: str) -> SharedNode | None:
-    """What a shared view says of a node; None if that is nothing."""
-    titles, overview = shared_titles(shared), shared["overview"]
-    if node not in titles:
-        return None
-    tree = overview["tree"]
-    line = _row_of(overview["lineage"], node)
-    up = set(_upwards(tree, node) if line is None else line["above"]) - {node}
-    return SharedNode(
-        node=node,
-        title=titles[node],
-        under=None if line is None else line["below"],
-        picture=_row_of(tree, node),
-        branch=_row_of(overview["branches"], node),
-        coverage=_row_of(overview["coverage"]["branches"], node),
-        residual=_row_of(overview["residuals"], node),
-        above=[row for row in tree if row["node"] in up],
-        below=[row for row in tree if row["parent"] == node],
-        pairs=[*_seen((*overview["pairs"], *overview["branch_pairs"]), node, titles)],
-        beside_model=[*_seen(overview["data_beside_model"], node, titles)],
-        metrics=[row for row in shared["metrics"] if row["scope"] == node],
-    )
-
-
-def _row_of(rows: Sequence[Row], node: str) -> Row | None:
-    return next((row for row in rows if row["node"] == node), None)
-
-
-def _upwards(tree: Sequence[Row], node: str) -> Iterator[str]:
-    """The nodes of the picture above one of them."""
-    parents = {row["node"]: row["parent"] for row in tree}
-    above = parents.get(node)
-    while above is not None:
-        yield above
-        above = parents.get(above)
-
-
-def _seen(
-    rows: Sequence[Row], node: str, titles: Mapping[str, str | None]
-) -> Iterator[dict[str, Any]]:
-    """Rows of pairs with a node at either end, seen from it."""
-    for row in rows:
-        if node in (row["a"], row["b"]):
-            other = row["b"] if row["a"] == node else row["a"]
-            yield {**row, "node": other, "title": titles.get(other)}
 
 
 def lineage(

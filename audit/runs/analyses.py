@@ -1,16 +1,17 @@
-"""The analyses that commands make, every check that a policy can name, and those of plugins, whose
-numbers are withheld where they do not name the cells that they count."""
+"""The analyses that commands make, every check that a policy can name, and those of plugins."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 from pydantic import TypeAdapter
 
+from audit.base.declared import undeclared
 from audit.base.errors import InputError, PluginError, first_cases
 from audit.base.plugins import added
 from audit.base.settings import Stored
@@ -18,9 +19,11 @@ from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check, Outcome, WaiverCheck
 from audit.concepts.analysis import Concepts
-from audit.disclosure import Quantity, carried, cell_named, labelled
+from audit.data.records import ATTRIBUTION_COLUMNS
 from audit.entailment.analysis import Entailment
 from audit.explanations.analysis import Explanations
+from audit.explanations.reading.row_files import read_rows
+from audit.explanations.reading.sound_rows import sound_rows
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 from audit.runs.preference import Preference
@@ -46,8 +49,13 @@ def settings_of(name: str, stated: Mapping[str, Any]) -> Stored:
     raise ValueError(f"there is no analysis {name}")
 
 
+def attribution_rows(path: Path) -> pl.DataFrame:
+    """The rows of a file of attributions that are sound and have finite scores alone."""
+    return sound_rows(read_rows(path, ATTRIBUTION_COLUMNS), (), path)[0]
+
+
 def added_checks() -> tuple[Check, ...]:
-    """The checks that plugins in use add, whose numbers are withheld unless they name cells."""
+    """The checks that plugins in use add."""
     return _apart(added("checks", Check), CHECK_NAMES)
 
 
@@ -62,7 +70,7 @@ def added_analyses() -> tuple[Analysis[Any], ...]:
 def _apart(checks: Sequence[Check], names: Collection[str]) -> tuple[Check, ...]:
     if taken := [check.name for check in checks if check.name in names]:
         raise PluginError("a check of a plugin needs a name of its own", found=first_cases(taken))
-    return tuple(map(withholding, checks))
+    return tuple(map(with_kinds, checks))
 
 
 def refuse_names(analyses: Sequence[Analysis[Any]]) -> None:
@@ -77,74 +85,39 @@ def refuse_names(analyses: Sequence[Analysis[Any]]) -> None:
             )
 
 
-_UNITS = ("instances", "groups", "nodes", "pairs", "codes")
-"""What a foreign check may say it examined; numbers of instances and groups are protected."""
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d.,]*(?![\w-])")
 
 
-def withholding(check: Check) -> Check:
-    """The check with its numbers withheld, but counts that name their cells, what is derived from
-    them, and numbers of all instances.
-
-    Counts that name a cell are protected beside all other numbers of the release.
+def with_kinds(check: Check) -> Check:
+    """The check, all of whose numbers are evidence of a kind that it declares.
 
     Raises:
-        PluginError: When it runs, if a text states a number that is no placeholder, a count is not
-            that of its cell, or what it examined may be a small count that nobody protects.
+        PluginError: When it runs, if a finding has evidence without a kind or the name of another
+            check, or a text states a number that is no placeholder.
     """
 
     def rule(measured: Measurements) -> Outcome:
         found = check.rule(measured)
-        totals = (measured.n_instances, measured.labelled)
-        if found.denominator not in totals and not found.denominator_unit.startswith(_UNITS):
-            _refuse(check, f"say what it examined in {', '.join(_UNITS)}", found.denominator_unit)
-        made = (_withheld(check, finding, measured, totals) for finding in found.findings)
-        return replace(found, findings=tuple(made))
+        for finding in found.findings:
+            _refuse_untold(check, finding)
+        return found
 
     return replace(check, rule=rule)
 
 
-def _withheld(
-    check: Check, finding: Finding, measured: Measurements, totals: tuple[int, ...]
-) -> Finding:
+def _refuse_untold(check: Check, finding: Finding) -> None:
     if finding.check != check.name:
         _refuse(check, "call its findings by its own name", finding.check)
+    lacking = undeclared(finding.evidence, check.evidence)
+    lacking += [one for part in finding.parts for one in undeclared(part.evidence, check.of_parts)]
+    if lacking:
+        _refuse(check, "declare the kind of its evidence", first_cases(lacking))
     for text in (finding.statement, finding.curator, finding.data_user):
         for node in sorted(finding.nodes, key=len, reverse=True):
             text = text.replace(node, "")
         if number := _NUMBER.search(text):
             _refuse(check, "state numbers as placeholders of its evidence", number[0])
-    shown = partial(_shown, check, measured, totals)
-    parts = tuple(replace(part, evidence=shown(part.evidence)) for part in finding.parts)
-    return replace(finding, evidence=shown(finding.evidence), parts=parts)
 
 
-def _shown(
-    check: Check,
-    measured: Measurements,
-    totals: tuple[int, ...],
-    evidence: Mapping[str, Quantity],
-) -> dict[str, Quantity]:
-    named = {name for name, one in evidence.items() if one.kind == "count" and one.sources}
-    counts = dict(zip(measured.nodes["node"], measured.nodes["support"], strict=True))
-    direct = dict(zip(measured.nodes["node"], measured.nodes["direct"], strict=True))
-    known = {carried(node): n for node, n in counts.items()}
-    known |= {labelled(node): n for node, n in direct.items()}
-    for name in named:
-        cell = cell_named(evidence[name].sources)
-        if cell is None or {node for _, node in cell.label_sets} - counts.keys():
-            _refuse(check, "name cells of nodes of the hierarchy", repr(evidence[name].sources))
-        elif cell in known and known[cell] != evidence[name].value:
-            _refuse(check, f"count its cell: {known[cell]:,} for {name}", evidence[name].value)
-    return {
-        name: one
-        if name in named
-        or (one.kind == "derived" and one.sources and named.issuperset(one.sources))
-        or (one.kind == "exempt" and one.value in totals)
-        else replace(one, kind="unnamed", totals=(), sources=())
-        for name, one in evidence.items()
-    }
-
-
-def _refuse(check: Check, required: str, found: object) -> None:
-    raise PluginError(f"the check {check.name} of a plugin must {required}", found=str(found))
+def _refuse(check: Check, required: str, found: str) -> None:
+    raise PluginError(f"the check {check.name} of a plugin must {required}", found=found)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from audit.base.disk import judging_date
 from audit.base.errors import InputError, PluginError
@@ -30,15 +29,16 @@ from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.hierarchies.applied_policy import policy_for, policy_readings
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.drift import drift_tables, value_cells
+from audit.measure.drift import drift_tables
 from audit.measure.measure import Measurements, Reference, measure
 from audit.measure.rule_book import refuse_contradictions
 from audit.policy.policy import Policy
+from audit.results.binned import mean_labels
 from audit.results.findings import CheckResult
 from audit.results.mended import Mended
 from audit.results.order import ordered
 from audit.results.parts import DriftPart, ResultPart
-from audit.results.record import BRANCH_PAIRS, COUNTED, STRATA
+from audit.results.record import COUNTED
 from audit.results.result import AuditResult
 from audit.runs.analyses import (
     ANALYSES,
@@ -50,8 +50,8 @@ from audit.runs.analyses import (
 from audit.runs.case_lists import BEHAVIOUR, CaseNumbers, case_table, proposal_table
 from audit.runs.manifest import digest_of_data, input_record
 from audit.runs.models import model_part, prediction_ledger, require_kind
-from audit.runs.protected_with import protected_beside, refuse_other_data
 from audit.runs.refusals import refuse_columns, refuse_hierarchy, refuse_wrong_hierarchy
+from audit.sharing.told import Rounding
 
 DISTRIBUTION = "hierarchy-audit"
 
@@ -67,9 +67,7 @@ def run_audit(
     sources: Sequence[Path] = (),
     queried: Mapping[str, str] | None = None,
     reference: AuditResult | None = None,
-    earlier: Sequence[AuditResult] = (),
     mended: Mended | None = None,
-    protected_with: Sequence[AuditResult] = (),
     today: date | None = None,
     device: str | None = None,
     plugins: Iterable[str] = (),
@@ -86,17 +84,15 @@ def run_audit(
         sources: The files that were counted, of counts alone; else the counts identify the data.
         queried: The query that was counted, with the digest of its rows, of counts alone.
         reference: The release before, read back: findings that it has too are marked as known.
-        earlier: Releases before that one, read back: no small difference from them is shown.
         mended: What was changed in the reference's data, from the log of ``audit apply``.
-        protected_with: Earlier audits of the same data: no withheld count follows from both.
         today: The day that waivers expire by; None: `judging_date`.
         device: PyTorch device that counts pairs of scores; None: NumPy counts.
         plugins: Installed packages whose checks and analyses are used besides.
         progress: Called with a step, how much of it is done, the total (None: unknown), the unit.
 
     Raises:
-        InputError: If another run is of other data, most rows are refused, a device is lacking,
-            counts do not do; PolicyError if the policy does not.
+        InputError: If most rows are refused, a device is lacking, counts do not do; PolicyError if
+            the policy does not.
 
     Time and memory grow with the pairs that instances carry: 5,000 stays with a million different
     pairs take three seconds and 430 MB.
@@ -111,21 +107,20 @@ def run_audit(
     data = _placed(data, predictions, analyses)
     refuse_wrong_hierarchy(data, sources)
     policy, today = _policy_of(data.hierarchy, policy, analyses), today or judging_date()
-    refuse_reference(data.hierarchy, policy, reference, *earlier)
+    refuse_reference(data.hierarchy, policy, reference)
     refuse_columns(policy, data, today)
     origin = _origin_of(data, predictions, sources, queried)
-    refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
     before = None if reference is None else Reference.of(reference, data.hierarchy)
     measured = measure(
         data, policy, predictions, reference=before, seed=seed, device=device, progress=progress
     )
     found = (one.measure(measured, seed, progress) for one in analyses)
-    measured = replace(measured, analyses=tuple(found))
+    rounding = Rounding.of(policy.min_cell_for(origin.persons), _ledger(measured))
+    measured = replace(measured, analyses=tuple(found), rounding=rounding)
     checks, behind = _applied_to(measured, _checks_for(analyses, origin.format), progress)
     result = _result(measured, origin, checks, analyses)
     result = replace(result, parts=(*result.parts, *filter(None, [mended])))
-    result = protected_beside(result, protected_with)
-    result = judged(result, policy, today=today, reference=reference, earlier=earlier)
+    result = judged(result, policy, today=today, reference=reference)
     return _with_instances(result, data, behind)
 
 
@@ -176,7 +171,6 @@ class _Origin:
     format: str
     sha256: str
     persons: bool
-    labels_per_instance: NDArray[Any]
     inputs: tuple[Mapping[str, str], ...]
 
 
@@ -191,17 +185,15 @@ def _origin_of(
         tables = () if data.sources or data.digest else (data.instances, data.assertions)
         digest = "" if data.queried else data.digest
         format, persons = data.format, data.persons
-        lengths = np.diff(data.direct.indptr)
     else:
-        coding, counts = data.hierarchy.coding, data.tally.lengths
+        coding = data.hierarchy.coding
         rows = [{"role": "data", **queried}] if queried else []
         inputs = (*rows, *(input_record("data", path) for path in sources))
         tables = () if inputs else (data.labels.counts, data.record_frame)
         digest = ""
         format = COUNTED
         persons = data.labels.persons or (coding is not None and coding.persons)
-        lengths = np.repeat(np.arange(len(counts)), counts)
-    return _Origin(format, digest_of_data(inputs, tables, digest), persons, lengths, inputs)
+    return _Origin(format, digest_of_data(inputs, tables, digest), persons, inputs)
 
 
 def _policy_of(
@@ -232,8 +224,8 @@ def _result(
     min_cell = policy.min_cell_for(origin.persons)
     return AuditResult(
         identity=_identity(hierarchy, policy, origin),
-        ledger=_ledger(measured, origin) | {"predictions": prediction_ledger(measured)},
-        readings=tuple(reading.shown(min_cell) for reading in _readings(measured, analyses)),
+        ledger=_ledger(measured) | {"predictions": prediction_ledger(measured)},
+        readings=tuple(reading.as_dict() for reading in _readings(measured, analyses)),
         policy=policy_as_applied(
             policy,
             min_cell=min_cell,
@@ -245,12 +237,10 @@ def _result(
         edges=hierarchy.edge_frame(),
         pair_table=measured.pairs,
         residuals=measured.residuals,
-        strata=pl.DataFrame({"most_labels": measured.excess.cuts}, schema=STRATA),
-        branch_pairs=_branch_pairs(measured),
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
         data_sha256=origin.sha256,
         inputs=(*origin.inputs, *(plugin.record for plugin in used())),
-        parts=_parts(measured, checks, analyses),
+        parts=_parts(measured, analyses),
     )
 
 
@@ -268,21 +258,12 @@ def _readings(measured: Measurements, analyses: Iterable[Analysis[Any]]) -> Iter
         yield Reading(said, "--plugin names it", read, "leave --plugin out", "instances")
 
 
-def _branch_pairs(measured: Measurements) -> pl.DataFrame:
-    names = dict(enumerate(measured.hierarchy.nodes))
-    ends = pl.col("a", "b").replace_strict(names, return_dtype=pl.String)
-    return measured.excess.branches.with_columns(ends).select(*BRANCH_PAIRS)
-
-
-def _parts(
-    measured: Measurements, checks: Sequence[CheckResult], analyses: Sequence[Analysis[Any]]
-) -> tuple[ResultPart, ...]:
+def _parts(measured: Measurements, analyses: Sequence[Analysis[Any]]) -> tuple[ResultPart, ...]:
     parts: list[ResultPart] = []
     if measured.model is not None:
         parts.append(model_part(measured, measured.model))
-    drift = DriftPart(*drift_tables(measured)) if measured.policy.drift else None
-    parts += [] if drift is None else [drift]
-    parts += value_cells(measured, checks, drift)
+    if measured.policy.drift:
+        parts.append(DriftPart(*drift_tables(measured)))
     for analysis, found in zip(analyses, measured.analyses, strict=True):
         part = analysis.kept(found, measured)
         parts.append(replace(part, listed=isinstance(analysis, ANALYSES)))
@@ -360,9 +341,8 @@ def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str
     }
 
 
-def _ledger(measured: Measurements, origin: _Origin) -> dict[str, Any]:
-    ledger = measured.ledger
-    per_instance = pl.Series(origin.labels_per_instance)
+def _ledger(measured: Measurements) -> dict[str, Any]:
+    ledger, labels = measured.ledger, int(measured.direct_support.sum())
     return {
         "rows_read": ledger.rows_read,
         "rows_mapped": ledger.rows_mapped,
@@ -371,8 +351,6 @@ def _ledger(measured: Measurements, origin: _Origin) -> dict[str, Any]:
         "instances_without_labels": ledger.instances_without_labels,
         "groups": ledger.groups,
         "repeated_edges": measured.hierarchy.repeated_edges,
-        "labels_per_instance": {
-            "median": per_instance.median(),
-            "p90": per_instance.quantile(0.9, "nearest"),
-        },
+        "labels": labels,
+        "labels_per_instance": {"mean": mean_labels(labels, ledger.instances)},
     }

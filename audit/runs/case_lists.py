@@ -17,7 +17,6 @@ from audit.base.errors import InputError
 from audit.base.plurals import filled
 from audit.checks.shared.proposals import PROPOSED
 from audit.engine.statistics.resampling import unit_keys
-from audit.results.findings import values_of
 from audit.results.order import ordered
 from audit.results.result import AuditResult
 from audit.runs.instances import kept_labels, records
@@ -116,10 +115,10 @@ def listed(result: AuditResult) -> Iterator[Listed]:
             finding.id,
             finding.check,
             finding.judged_severity,
-            filled(finding.statement, values_of(finding.evidence)),
+            filled(finding.statement, finding.evidence),
             cases.get(finding.id, 0),
             tuple(
-                (part.nodes[0], int(part.evidence["instances"].value or 0))
+                (part.nodes[0], int(part.evidence["instances"] or 0))
                 for part in refused[:MOST_LABELS]
                 if "instances" in part.evidence
             ),

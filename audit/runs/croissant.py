@@ -16,6 +16,7 @@ from audit.base.errors import OutputError
 from audit.base.plurals import counted
 from audit.results.findings import OF_MODEL
 from audit.results.order import first_findings
+from audit.results.printed import in_sentence, mapped_of, marked, none_refused, said_at_head
 from audit.results.result import to_json_bytes
 
 _Record = dict[str, Any]
@@ -52,6 +53,7 @@ def croissant(shared: Mapping[str, Any], name: str) -> _Record:
     Returns:
         The description. It names no files and no licence, which a run does not know.
     """
+    shared = marked(shared)
     ledger, identity = shared["ledger"], shared["identity"]
     hierarchy, tool = identity["hierarchy"], identity["tool"]
     first = [one for check, one in first_findings(shared) if check not in OF_MODEL]
@@ -66,9 +68,11 @@ def croissant(shared: Mapping[str, Any], name: str) -> _Record:
             f"which has {hierarchy['nodes']:,} nodes."
         ],
         "rai:annotationsPerItem": _lengths(ledger),
-        "rai:dataCollectionMissingData": _missing(ledger),
+        "rai:dataCollectionMissingData": " ".join(
+            filter(None, (_missing(ledger), said_at_head(shared["rounding"])))
+        ),
         "rai:dataPreprocessingProtocol": [
-            f"Read as: {one['decision']} ({one['evidence']}; {one['rows']} {one['unit']})."
+            f"Read as: {one['decision']} ({one['evidence']}; {counted(one['rows'], one['unit'])})."
             for one in shared["readings"]
         ],
         "rai:dataAnnotationAnalysis": [
@@ -84,21 +88,18 @@ def croissant(shared: Mapping[str, Any], name: str) -> _Record:
 
 
 def _lengths(ledger: Mapping[str, Any]) -> str:
-    length, instances = ledger["labels_per_instance"], counted(ledger["instances"], "instances")
-    if length["median"] is None:
-        return f"{instances}."
-    return (
-        f"{instances}; their median number of labels is {length['median']:g}, and nine in ten have "
-        f"at most {length['p90']:g}."
+    mean, instances = (
+        ledger["labels_per_instance"]["mean"],
+        counted(ledger["instances"], "instances"),
     )
+    return f"{instances}." if mean is None else f"{instances}; labels on average: {mean:g}."
 
 
 def _missing(ledger: Mapping[str, Any]) -> str:
-    refused = "; ".join(f"{reason} {rows:,}" for reason, rows in ledger["refused"].items())
+    refused = "; ".join(f"{why} {in_sentence(rows)}" for why, rows in ledger["refused"].items())
     return (
-        f"Mapped to a node: {ledger['rows_mapped']:,} of {counted(ledger['rows_read'], 'rows')}. "
-        f"Refused: {refused or 'none'}. "
-        f"Instances without labels: {ledger['instances_without_labels']:,}."
+        f"Mapped to a node: {mapped_of(ledger)}. Refused: {refused or none_refused(ledger)}. "
+        f"Instances without labels: {in_sentence(ledger['instances_without_labels'])}."
     )
 
 

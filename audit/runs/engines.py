@@ -19,11 +19,8 @@ def not_counted(settings: Settings, policy: Policy | None, keep_instances: bool)
         "--predictions": settings.predictions,
         "--classes": settings.classes,
         "--changes": settings.changes,
-        "--codes of some columns": settings.counting == "spark"
-        and any("=" in one for one in settings.codes),
         "--keep-instances": keep_instances,
-        "--aggregation, or aggregation of the policy": policy
-        and policy.aggregation != "descendants",
+        "aggregation of the policy": policy and policy.aggregation != "descendants",
         f"--strata, or {KEYS_OF_COLUMNS} of the policy": policy and policy.columns,
     }
     return [option for option, value in options.items() if value]

@@ -17,7 +17,6 @@ from audit.base.disk import exchange, flush, on_disk, working_beside
 from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
 from audit.base.machine import give_back_freed_memory
-from audit.disclosure import earlier_frame, known_frame
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.manifest import (
     MANIFEST,
@@ -25,19 +24,21 @@ from audit.runs.manifest import (
     RESULT,
     public_inputs,
     seal,
+    seal_restricted,
     write_manifest,
     write_restricted_manifest,
 )
 
 HTML, PDF = "report.html", "report.pdf"
+EXACT = "exact"
+"""Name of the reports with exact numbers, among the restricted files, before their endings."""
 POLICY, FINDINGS = "policy.json", "findings.parquet"
-DENOMINATORS = "denominators.json"
-REFERENCE, EARLIER = "reference.json", "earlier.parquet"
+RECORD, REFERENCE = "record.json", "reference.json"
+"""What was judged, and what is kept of the reference, with exact numbers."""
 PROPOSALS = "proposals.parquet"
 INSTANCES, REFUSED = "instances.parquet", "refused_labels.parquet"
 ROWS_OF_GROUP = 131_072
 """Number of pairs that are written, and read, at a time."""
-OTHERS, NUMBERS = "protected_with.parquet", "protected_with.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class FolderKind:
 
 RUN = FolderKind("run", RESULT, (HTML, PDF))
 COMPARISON = FolderKind("comparison", "comparison.json", ("comparison.html",))
-COMPARISON_VERSION = "4.0"
+COMPARISON_VERSION = "5.0"
 """Version of the schema of ``comparison.json``."""
 
 
@@ -162,6 +163,17 @@ def seal_reports(run: Path, folder: Path) -> None:
     write_manifest(folder, read_json(run / MANIFEST))
 
 
+def seal_exact(run: Path, folder: Path) -> None:
+    """Copy the rest of a run to a folder of new exact reports, and seal the restricted files."""
+
+    def ignored(place: str, names: list[str]) -> set[str]:
+        new = (name for name in names if name == MANIFEST or name.startswith(f"{EXACT}."))
+        return set(new) if Path(place) == run / RESTRICTED else set()
+
+    shutil.copytree(run, folder, copy_function=_linked, ignore=ignored, dirs_exist_ok=True)
+    seal_restricted(folder, read_json(run / RESTRICTED / MANIFEST))
+
+
 def _all_but_reports(run: Path, folder: Path) -> Callable[[str, list[str]], set[str]]:
     """Leaves out the manifest, reports that are there anew, and what a killed process left."""
     new = {MANIFEST, *(path.name for path in folder.iterdir())}
@@ -183,7 +195,7 @@ def write_judged_tables(run: Path, result: AuditResult, folder: Path) -> None:
         run / RESTRICTED,
         folder / RESTRICTED,
         copy_function=_linked,
-        ignore=shutil.ignore_patterns(FINDINGS, DENOMINATORS, REFERENCE, EARLIER, MANIFEST),
+        ignore=shutil.ignore_patterns(FINDINGS, RECORD, REFERENCE, MANIFEST, f"{EXACT}.*"),
     )
     _write_judged(result, folder / RESTRICTED)
 
@@ -260,16 +272,11 @@ def write_tables(result: AuditResult, folder: Path) -> None:
     result.nodes.write_parquet(restricted / "nodes.parquet")
     result.edges.write_parquet(restricted / "edges.parquet")
     result.residuals.write_parquet(restricted / "residuals.parquet")
-    result.strata.write_parquet(restricted / "strata.parquet")
-    result.branch_pairs.write_parquet(restricted / "branch_pairs.parquet")
     _write_judged(result, restricted)
     if result.cases is not None:
         result.cases.sink_parquet(restricted / "cases.parquet")
     if result.proposals is not None:
         result.proposals.sink_parquet(restricted / PROPOSALS)
-    if result.known.numbers:
-        known_frame(result.known).write_parquet(restricted / OTHERS)
-        (restricted / NUMBERS).write_bytes(to_json_bytes(result.known.numbers_as_json()))
     for part in (result.pair_table, *result.parts):
         for name, table in part.tables().items():
             file = restricted / f"{name}.parquet"
@@ -295,9 +302,6 @@ def _write_pairs(pairs: pl.LazyFrame, path: Path) -> None:
 def _write_judged(result: AuditResult, restricted: Path) -> None:
     """What another judgement may change: the findings, and what is kept of the reference."""
     result.findings.write_parquet(restricted / FINDINGS)
-    looked_at = {check.name: check.denominator for check in result.checks}
-    (restricted / DENOMINATORS).write_bytes(to_json_bytes(looked_at))
+    (restricted / RECORD).write_bytes(to_json_bytes(result.as_record()))
     if result.reference is not None:
-        kept = {**result.reference, "before": list(result.before)}
-        (restricted / REFERENCE).write_bytes(to_json_bytes(kept))
-        earlier_frame(result.known.earlier).write_parquet(restricted / EARLIER)
+        (restricted / REFERENCE).write_bytes(to_json_bytes(result.reference))

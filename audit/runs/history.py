@@ -1,7 +1,6 @@
 """Make a history of runs: their checks, metrics and findings, one after the other.
 
-It is made of the shared views alone. No number is computed from two of them, so that nobody learns
-from it what the runs withhold."""
+It is made of the shared views alone, and no number is computed from two of them."""
 
 from __future__ import annotations
 
@@ -69,30 +68,29 @@ def history_of(runs: Sequence[SharedRun], *, as_named: bool = False) -> _Row:
 
     Returns:
         Plain data: ``runs, steps, checks, metrics, findings``, each a list of rows, with runs
-        numbered from 1, and ``order``, ``time`` or ``named``. Rows of checks and findings are
-        ordered by what they show; nothing is ordered by a number that is withheld.
+        numbered from 1, ``order``, ``time`` or ``named``, and ``rounding`` of the last run.
 
     Raises:
-        InputError: If there is one run only, one is there twice, or they have different
-            hierarchies.
+        InputError: If there is one run only, one is there twice, they have different hierarchies,
+            or they tell counts in different bins.
     """
     _refuse_few(runs)
     _refuse_twice(runs)
     _refuse_hierarchies(runs)
+    _refuse_other_bins(runs)
     ordered = in_order(runs, as_named=as_named)
-    least = max(int(run.shared["policy"]["min_cell"]) for run in ordered)
     return {
         "order": "named" if as_named or any(run.started is None for run in runs) else "time",
         "undated": sum(run.started is None for run in runs),
-        "min_cell": least,
+        "rounding": ordered[-1].shared["rounding"],
         "tool": dict(ordered[-1].shared["identity"]["tool"]),
         "hierarchy": ordered[-1].shared["identity"]["hierarchy"]["name"],
         "title": next((run.title for run in reversed(ordered) if run.title), ""),
         "runs": [_run(run, place) for place, run in enumerate(ordered, 1)],
         "steps": list(_steps(ordered)),
         "checks": list(_checks(ordered)),
-        "metrics": list(_metrics(ordered, least)),
-        "findings": list(_findings(ordered, least)),
+        "metrics": list(_metrics(ordered)),
+        "findings": list(_findings(ordered)),
     }
 
 
@@ -126,10 +124,22 @@ def _refuse_hierarchies(runs: Sequence[SharedRun]) -> None:
             refuse_other(shared, names, "runs of one hierarchy are required")
 
 
+def _refuse_other_bins(runs: Sequence[SharedRun]) -> None:
+    """Counts of one kind of data are told in bins of one width."""
+    widths = [(run.shared["rounding"] or {"bin": 0})["bin"] for run in runs]
+    if len({*widths}) > 1:
+        told = (f"bins of {width}" if width else "no bins" for width in widths)
+        found = ", ".join(f"{run.name!r} in {one}" for run, one in zip(runs, told, strict=True))
+        raise InputError(
+            "runs that tell counts in the same bins are required",
+            found=found,
+            hint="audit them again with one min_cell",
+        )
+
+
 def _shown(run: SharedRun) -> Iterator[tuple[str, str | None]]:
-    """Id and title of the nodes in the figures of a run: all that is shared of its hierarchy."""
-    figures = run.shared["overview"]
-    for row in (*figures["tree"], *figures["branches"]):
+    """Id and title of the nodes in the picture of a run's hierarchy."""
+    for row in run.shared["overview"]["tree"]:
         yield row["node"], row["title"]
 
 
@@ -175,8 +185,6 @@ def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     for name in ("normaliser", "tool"):
         if before[name] != after[name]:
             yield name
-    if old["policy"]["min_cell"] != new["policy"]["min_cell"]:
-        yield "min_cell"
 
 
 def _by_name(run: SharedRun) -> dict[str, Mapping[str, Any]]:
@@ -212,21 +220,20 @@ def _union(named: Sequence[Mapping[Any, Any]]) -> list[Any]:
     return list(dict.fromkeys(key for one in reversed(named) for key in one))
 
 
-def _metrics(runs: Sequence[SharedRun], least: int) -> Iterator[_Row]:
-    """A row for each metric and run that has it; null values are withheld or not defined."""
-    named = [{_key(metric): metric for metric in _shown_metrics(run, least)} for run in runs]
+def _metrics(runs: Sequence[SharedRun]) -> Iterator[_Row]:
+    """A row for each metric and run that has it; null values are not told or not defined."""
+    named = [{_key(metric): metric for metric in run.shared["metrics"]} for run in runs]
     for key in _union(named):
         for place, metrics in enumerate(named, 1):
             if key in metrics:
                 metric = metrics[key]
-                shown = {name: metric[name] for name in ("value", "low", "high", "n")}
                 parameters = {k: v for k, v in metric["parameters"].items() if v is not None}
                 yield {
                     "metric": metric["name"],
                     "scope": metric["scope"],
                     "parameters": parameters,
                     "run": place,
-                    **shown,
+                    **{name: metric.get(name) for name in ("value", "low", "high", "n", "beyond")},
                 }
 
 
@@ -235,23 +242,11 @@ def _key(metric: Mapping[str, Any]) -> tuple[str, str, str]:
     return metric["name"], metric["scope"], repr(parameters)
 
 
-def _shown_metrics(run: SharedRun, least: int) -> list[Mapping[str, Any]]:
-    """Metrics as a run shares them; of fewer instances than others must show, no value.
-
-    A run that withholds less than another shows numbers that the other's readers may not have.
-    """
-    metrics: list[Mapping[str, Any]] = list(run.shared["metrics"])
-    if run.shared["policy"]["min_cell"] == least:
-        return metrics
-    hidden = dict.fromkeys(("value", "low", "high", "n"))
-    return [{**metric, **hidden} for metric in metrics]
-
-
-def _findings(runs: Sequence[SharedRun], least: int) -> Iterator[_Row]:
+def _findings(runs: Sequence[SharedRun]) -> Iterator[_Row]:
     """A row for each finding: in which runs it stands, and its sentence in the last of them."""
     named = [_by_name(run) for run in runs]
     rows = [
-        _finding(name, identifier, [checks.get(name) for checks in named], runs, least)
+        _finding(name, identifier, [checks.get(name) for checks in named])
         for name in _union(named)
         for identifier in dict.fromkeys(
             finding["id"]
@@ -262,18 +257,11 @@ def _findings(runs: Sequence[SharedRun], least: int) -> Iterator[_Row]:
     yield from sorted(rows, key=lambda row: (-row["last"], SEVERITIES.index(row["severity"])))
 
 
-def _finding(
-    name: str,
-    identifier: str,
-    checks: Sequence[Mapping[str, Any] | None],
-    runs: Sequence[SharedRun],
-    least: int,
-) -> _Row:
+def _finding(name: str, identifier: str, checks: Sequence[_Check | None]) -> _Row:
     standing = [_standing(check, identifier) for check in checks]
     places = [place for place, finding in enumerate(standing, 1) if finding is not None]
     last = standing[places[-1] - 1]
     assert last is not None
-    strictest = runs[places[-1] - 1].shared["policy"]["min_cell"] == least
     steps = [steps_of(old, new).get(identifier) for old, new in pairwise(checks)]
     return {
         "check": name,
@@ -285,7 +273,7 @@ def _finding(
         "last": places[-1],
         "severities": [finding and finding["severity"] for finding in standing],
         "steps": steps,
-        "statement": last["statement"] if strictest else None,
+        "statement": last["statement"],
     }
 
 

@@ -2,83 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from audit.base.databases import is_base
-from audit.base.errors import InputError, PolicyError
+from audit.base.connections import is_database
+from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
 from audit.base.remote import local
 from audit.checks.judging import rejudged
-from audit.data.class_names import Shared
-from audit.data.code_sets import with_codes
+from audit.data.class_lists import Shared
 from audit.data.dataset import LabelDataset, load_labels
 from audit.data.predictions import Predictions, load_predictions
 from audit.engine.scores.score_tensors import device_named
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.label_words import Words
 from audit.hierarchies.reading import beside_data, built_in_named, files_of, load_hierarchy
 from audit.measure.labels_alone import FLAT
 from audit.policy.policy import Policy
 from audit.policy.reading import judged_by, load_policy
-from audit.policy.rules import BehaviourQuery, Subgraph, query_of, subgraph_of
 from audit.results.result import AuditResult
 from audit.runs.analyses import MEASURED
 from audit.runs.manifest import RESULT, with_inputs
-from audit.runs.read import read_run, read_shared
+from audit.runs.read import read_run
 from audit.runs.refusals import refuse_wrong_classes
 from audit.runs.settings import Judging, Settings
 
 _OF_LABELS = (
-    *("format", "id", "label", "group", "split", "titles"),
-    *("where", "version_column"),
+    *("id", "label", "sep", "take", "flags", "group", "split", "codes", "where", "titles"),
+    *("missing", "strip", "by_title", "encoding", "skip_rows", "header", "vocabulary"),
 )
-_OF_PREDICTIONS = ("id", "transform", "single_label", "by_order")
+_OF_PREDICTIONS = ("instances", "transform", "single_label", "by_order", "unlisted")
 """Settings that are arguments of the same names of `load_labels` and of `load_predictions`."""
 
 
 def stated_policy(settings: Settings) -> Policy | None:
-    """The policy file, overridden by what options state; None if nothing is given.
-
-    Strata, subgraphs and queries are added to those of the file.
-
-    Raises:
-        InputError: If a subgraph or query is not stated as required.
-        PolicyError: If a name is given twice.
-    """
+    """The policy file, with bins and further strata as options state them; None without one."""
     stated = load_policy(settings.policy) if settings.policy else None
-    single = ("min_cell", "levels", "aggregation")
-    said = {name: value for name in single if (value := getattr(settings, name)) is not None}
-    further = {
-        "strata": settings.strata,
-        "subgraphs": tuple(map(subgraph_of, settings.subgraphs)),
-        "queries": tuple(map(query_of, settings.queries)),
-    }
-    for name, own in further.items():
-        if own:
-            said[name] = tuple(dict.fromkeys((*(getattr(stated, name, ())), *own)))
-    _refuse_twice({name: said.get(name, ()) for name in ("subgraphs", "queries")})
+    said = dict[str, Any]()
+    if settings.min_cell is not None:
+        said["min_cell"] = settings.min_cell
+    if settings.strata:
+        before = stated.strata if stated else ()
+        said["strata"] = tuple(dict.fromkeys((*before, *settings.strata)))
     if not said:
         return stated
     over = Policy(**said)
     return over.over(stated) if stated else over
 
 
-def _refuse_twice(named: Mapping[str, Sequence[Subgraph | BehaviourQuery]]) -> None:
-    for key, found in named.items():
-        names = [one.name for one in found]
-        repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-        if repeated:
-            raise PolicyError(f"each of the {key} needs a name of its own", found=repeated[0])
+def read_reference(settings: Settings | Judging) -> AuditResult | None:
+    """The earlier run that settings name, whose seal was looked at before."""
+    return None if settings.reference is None else read_run(settings.reference, unsealed=True)
 
 
-def read_runs(folders: Sequence[Path]) -> tuple[AuditResult, ...]:
-    """The runs that settings name, whose seals were looked at before, with what each has told."""
-    runs = tuple(read_run(run, unsealed=True) for run in folders)
-    for run, folder in zip(runs, folders, strict=True):
-        vars(run)["_shared"] = read_shared(folder)
-    return runs
+def _result_of(run: Path | None) -> Path | None:
+    return None if run is None else run / RESULT
 
 
 def read_data(
@@ -98,6 +77,8 @@ def read_data(
         table=settings.table,
         strata=policy.columns if policy else (),
         classes=shared,
+        system=settings.vocabulary,
+        unlisted=settings.unlisted,
         **{name: getattr(settings, name) for name in _OF_LABELS},
     )
     read = labels.ledger.rows_read
@@ -124,7 +105,6 @@ def _read_predictions(
         labels,
         policy=policy,
         classes=classes,
-        format=settings.predictions_format,
         **{name: getattr(settings, name) for name in _OF_PREDICTIONS},
     )
     refuse_wrong_classes(predictions, path)
@@ -144,19 +124,15 @@ def _refuse_unused_classes(settings: Settings, read: Sequence[Path]) -> None:
 
 
 def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
-    """Read the hierarchy, configured for labels that it lacks and code sets."""
+    """Read the hierarchy, configured for labels that it lacks."""
     unlisted = settings.unlisted or (policy.unlisted_codes if policy else None)
-    beside = beside_data(settings.hierarchy, settings.dataset, settings.vocabulary)
-    hierarchy = load_hierarchy(
+    beside = beside_data(settings.hierarchy, settings.vocabulary)
+    return load_hierarchy(
         settings.hierarchy,
         relations=settings.relations,
         unlisted=unlisted,
         **(settings.shape() | beside),
     )
-    words = Words(settings.missing, settings.strip, vocabulary=settings.vocabulary)
-    if words != hierarchy.words:
-        hierarchy = replace(hierarchy, words=words)
-    return with_codes(hierarchy, settings.codes)
 
 
 def at_place(settings: Settings, place: str) -> Settings:
@@ -168,15 +144,16 @@ def at_place(settings: Settings, place: str) -> Settings:
 def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[str, Path | None]]:
     """Files other than the data that determine the result, each with its role."""
     dates = policy.code_dates if policy else None
-    named = settings.hierarchy == FLAT or is_base(settings.hierarchy)
+    named = settings.hierarchy == FLAT or is_database(settings.hierarchy)
     if not named and built_in_named(settings.hierarchy) is None:
         yield from (("hierarchy", path) for path in files_of(local(settings.hierarchy)))
     yield from _files_of_analyses(settings)
     yield "policy", settings.policy
     yield "code_dates", settings.policy.parent / dates.file if settings.policy and dates else None
     yield "classes", settings.classes
+    yield "instances", settings.instances
     yield "changes", settings.changes
-    yield from (("reference", run / RESULT) for run in settings.reference)
+    yield "reference", _result_of(settings.reference)
 
 
 def _files_of_analyses(settings: Settings) -> Iterator[tuple[str, Path]]:
@@ -191,15 +168,13 @@ def judge_again(
     judging: Judging, policy: Policy, found: AuditResult, made_with: Policy | None = None
 ) -> AuditResult:
     """Judge a run by another policy, which was read, and replace the policy among its inputs."""
-    before = (("reference", run / RESULT) for run in judging.reference)
     kept = tuple(one for one in found.inputs if one["role"] not in ("policy", "reference"))
-    reference, *earlier = read_runs(judging.reference) or (None,)
     result = rejudged(
         found,
         judged_by(policy, made_with or found.made_with),
         today=judging.today,
-        reference=reference,
-        earlier=[run for run in earlier if run],
+        reference=read_reference(judging),
         checks=MEASURED,
     )
-    return with_inputs(replace(result, inputs=kept), [("policy", judging.policy), *before])
+    named = [("policy", judging.policy), ("reference", _result_of(judging.reference))]
+    return with_inputs(replace(result, inputs=kept), named)

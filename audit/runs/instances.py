@@ -174,7 +174,7 @@ def records(
 
 
 def instance_view(tree: InstanceTree, instance: str, least: float) -> dict[str, Any]:
-    """The tree of an instance as plain values, for its page; nothing in it is suppressed."""
+    """The tree of an instance as plain values, for its page, in exact numbers."""
     return {
         "instance": instance,
         "hierarchy": tree.labels.hierarchy.name,

@@ -9,22 +9,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from audit.base.databases import one_snapshot
-from audit.base.errors import InputError
+from audit.base.connections import one_snapshot
+from audit.base.errors import InputError, first_cases
 from audit.base.plugins import using
 from audit.base.progress import Progress, silent
 from audit.base.reading import refuse_changed
 from audit.base.remote import allowing
+from audit.base.table import Table
 from audit.checks.analysis import FileAnalysis
 from audit.checks.limits import refuse_reference, refuse_unknown_checks
 from audit.counting.counts import PairCount
 from audit.counting.passes import MEMORY
 from audit.data.dataset import LabelDataset
-from audit.data.formats import UnclearFormatError, format_of, label_formats
-from audit.data.known_nodes import KnownNodes
-from audit.data.label_format import Columns
+from audit.data.loading import tables_of, words_for
+from audit.data.nodes import Nodes
 from audit.data.predictions import Predictions
-from audit.data.sources import Source
+from audit.data.published.wanted import Wanted
 from audit.hierarchies.applied_policy import policy_for
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
@@ -35,9 +35,9 @@ from audit.runs.analyses import ANALYSES, CHECK_NAMES, added_checks
 from audit.runs.audit import run_audit
 from audit.runs.engines import as_counted, not_counted, refuse_not_counted
 from audit.runs.fixes.proof import mended_by
-from audit.runs.inputs import deciding_files, read_data, read_hierarchy, read_runs
+from audit.runs.inputs import deciding_files, read_data, read_hierarchy, read_reference
 from audit.runs.instances import write_instances
-from audit.runs.manifest import RESULT, input_record, with_inputs
+from audit.runs.manifest import input_record, with_inputs
 from audit.runs.settings import Settings
 
 
@@ -57,15 +57,15 @@ def audited(
     progress: Progress = silent,
 ) -> Audited:
     """Make the audit, with every file that determined it among its inputs."""
-    beside = _Beside(read_runs(settings.reference), read_runs(settings.protected_with))
+    reference = read_reference(settings)
     with (
         using(settings.plugins),
         allowing(settings.allow_network),
         one_snapshot(),
     ):
         lacking = not_counted(settings, policy, keep_instances)
-        in_memory = partial(_audit_instances, settings, policy, beside, keep_instances, progress)
-        counted = partial(_audit_counts, settings, policy, beside, progress)
+        in_memory = partial(_audit_instances, settings, policy, reference, keep_instances, progress)
+        counted = partial(_audit_counts, settings, policy, reference, progress)
         if settings.large:
             made = _audit_large(settings, lacking, counted, in_memory)
         elif settings.counting == "memory":
@@ -74,9 +74,7 @@ def audited(
             refuse_not_counted(lacking)
             made = counted()
         result = with_inputs(made.result, deciding_files(settings, policy))
-    others = (input_record("protected_with", run / RESULT) for run in settings.protected_with)
-    result = replace(result, inputs=(*result.inputs, *others))
-    runs = (*settings.reference, *settings.protected_with)
+    runs = [settings.reference] if settings.reference else []
     refuse_changed(*(Path(one["path"]) for one in result.inputs), *runs)
     return Audited(result, made.keep)
 
@@ -94,29 +92,14 @@ def _audit_large(
             made = counted()
     read = as_counted(settings, lacking, in_batches=made is not None)
     made = made or in_memory()
-    told = read.shown(made.result.min_cell)
+    told = read.as_dict()
     return replace(made, result=replace(made.result, readings=(*made.result.readings, told)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Beside:
-    """Other runs: of earlier releases, and of the same data."""
-
-    releases: tuple[AuditResult, ...]
-    protected_with: tuple[AuditResult, ...]
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The same as arguments of `run_audit`: the first release is the one compared with."""
-        reference, *earlier = self.releases or (None,)
-        beside = {"earlier": earlier, "protected_with": self.protected_with}
-        return {"reference": reference, **beside}
 
 
 def _audit_instances(
     settings: Settings,
     policy: Policy | None,
-    beside: _Beside,
+    reference: AuditResult | None,
     keep_instances: bool,
     progress: Progress,
 ) -> Audited:
@@ -129,8 +112,8 @@ def _audit_instances(
         predictions=predictions,
         analyses=analyses,
         seed=settings.seed,
-        **beside.given,
-        mended=None if log is None else mended_by(log, beside.releases, labels.sources),
+        reference=reference,
+        mended=None if log is None else mended_by(log, reference, labels.sources),
         today=settings.today,
         device=settings.device,
         progress=progress,
@@ -161,7 +144,7 @@ def _labels(
     progress: Progress,
 ) -> tuple[LabelDataset, Predictions | None]:
     """The dataset and its predictions; the labels of an analysis where there is no dataset."""
-    alone = next((one for one in analyses if one.format == settings.format), None)
+    alone = next((one for one in analyses if one.format == settings.labels_of), None)
     if alone is None:
         return read_data(settings, policy, progress)
     flat = settings.hierarchy == FLAT
@@ -171,29 +154,23 @@ def _labels(
 def _audit_counts(
     settings: Settings,
     policy: Policy | None,
-    beside: _Beside,
+    reference: AuditResult | None,
     progress: Progress,
 ) -> Audited:
     progress("reading the hierarchy")
     hierarchy = _hierarchy(settings, policy)
-    source = _countable(settings, hierarchy)
     applied = policy_for(hierarchy, policy)
     refuse_unknown_checks(applied, CHECK_NAMES | {one.name for one in added_checks()})
-    releases = beside.releases or (None,)
-    refuse_reference(hierarchy, applied, *releases)
-    options: dict[str, Any] = {"policy": policy, "progress": progress}
-    if settings.counting == "spark":
-        count = _count_on_spark(settings, source, hierarchy, options)
-    else:
-        count = _count_in_batches(settings, source, hierarchy, options)
-    queried = {**source.queried, "sha256": source.digest} if source.queried else None
-    source.close()
+    refuse_reference(hierarchy, applied, reference)
+    counted = _count_on_spark if settings.counting == "spark" else _count_in_batches
+    count, table = counted(settings, hierarchy, {"policy": policy, "progress": progress})
+    queried = {**table.queried, "sha256": table.digest} if table.queried else None
     result = run_audit(
         count,
         policy,
-        sources=source.files,
+        sources=table.files,
         queried=queried,
-        **beside.given,
+        reference=reference,
         today=settings.today,
         progress=progress,
     )
@@ -202,27 +179,37 @@ def _audit_counts(
 
 
 def _count_on_spark(
-    settings: Settings, source: Source, hierarchy: Hierarchy, options: Mapping[str, Any]
-) -> PairCount:
-    from audit.data.sources.spark import reading
+    settings: Settings, hierarchy: Hierarchy, options: Mapping[str, Any]
+) -> tuple[PairCount, Table]:
+    from audit.data.spark import reading
 
-    nodes, rules = KnownNodes(hierarchy), settings.rules
-    columns = Columns(settings.id, settings.label, nodes=nodes, rules=rules)
-    with reading(source, settings.master, columns, settings.format) as read:
+    stated, words = settings.columns, settings.words
+    with reading(settings.dataset, settings.master, stated, hierarchy, words) as read:
         from audit.counting.spark import count_pairs
 
-        options = {**options, "readings": read.readings, "rules": read.rules}
-        return count_pairs(read.rows, hierarchy, instance=read.id, label=read.label, **options)
+        words = words_for(words, stated, read.table)
+        options = {**options, "words": words, "unlisted": settings.unlisted}
+        return count_pairs(read, hierarchy, **options), read.table
 
 
 def _count_in_batches(
-    settings: Settings, source: Source, hierarchy: Hierarchy, options: Mapping[str, Any]
-) -> PairCount:
+    settings: Settings, hierarchy: Hierarchy, options: Mapping[str, Any]
+) -> tuple[PairCount, Table]:
     from audit.counting.file import count_pairs
 
+    words = settings.words
+    code_system = settings.vocabulary or ""
+    wanted = Wanted(settings.columns, Nodes(hierarchy), code_system, code_system)
+    place = (settings.dataset, wanted, settings.sql, settings.table, settings.text)
+    table, *others = tables_of(*place)
+    if others:
+        found = first_cases(one.name for one in (table, *others))
+        required = "one table of labels is required where data are counted"
+        raise InputError(required, found=found, where=settings.dataset, hint="name one of them")
+    words = words_for(words, settings.columns, table)
     memory = MEMORY if settings.memory is None else settings.memory
-    options = {**options, "memory": memory, "format": settings.format, "rules": settings.rules}
-    return count_pairs(source, hierarchy, instance=settings.id, label=settings.label, **options)
+    options = {**options, "memory": memory, "words": words, "unlisted": settings.unlisted}
+    return count_pairs(table, hierarchy, settings.columns, **options), table
 
 
 def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
@@ -230,23 +217,3 @@ def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
     return with_titles(
         hierarchy, [read_own_titles(source, hierarchy) for source in settings.titles]
     )
-
-
-def _countable(settings: Settings, hierarchy: Hierarchy) -> Source:
-    """What is counted; raises InputError if its format does not give batches."""
-    source = settings.source
-    source.know(KnownNodes(hierarchy))
-    known = settings.format
-    if settings.counting == "stream":
-        columns = Columns(settings.id, settings.label)
-        with suppress(UnclearFormatError):
-            known = format_of(source, known, columns).name
-    giving = [known.name for known in label_formats() if known.choose]
-    if known is not None and known not in giving:
-        raise InputError(
-            f"a dataset in the format {' or '.join(giving)} is required where data are counted",
-            found=known,
-            where=source,
-            hint="--format long reads it as a plain table of instances and labels",
-        )
-    return source

@@ -15,11 +15,11 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.files import read_json, sha256_as_read, sha256_of
+from audit.base.files import sha256_as_read, sha256_of
 from audit.base.machine import fonts_digest
 from audit.base.remote import digest_of_copy
 from audit.results.result import AuditResult, to_json_bytes
-from audit.results.shared_view import SCHEMA_VERSION
+from audit.results.view import SCHEMA_VERSION
 
 RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
 
@@ -63,31 +63,28 @@ def public_inputs(inputs: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
 def write_restricted_manifest(folder: Path, result: AuditResult | None = None) -> None:
     """Write the manifest of the restricted files: digests of these files and of the inputs.
 
-    Of a run that has tables of analyses, it also says which they are, and how each is shared; of
-    one with small counts, what was decided of them.
+    Of a run that has tables of analyses, it also says which they are, and how each is shared.
 
     Somebody who knows all but a few counts of a file could guess these until the digest matches, so
     digests of such files are never part of the shared files.
     """
-    restricted = folder / RESTRICTED
-    within = (path for path in restricted.rglob("*") if path != restricted / MANIFEST)
     listed: dict[str, Any] = {
         "data_sha256": None if result is None else result.data_sha256,
         "inputs": [dict(source) for source in (() if result is None else result.inputs)],
-        "outputs": _digests(folder, within),
+        "outputs": {},
     }
     if result is not None and result.analyses:
         listed["analyses"] = {part.name: part.layout() for part in result.analyses}
-    if result is not None and result.view.tree is not None:
-        listed["decided"] = result.view.tree.decided()
-    listed["seal"] = seal_of(listed)
-    (restricted / MANIFEST).write_bytes(to_json_bytes(listed))
+    seal_restricted(folder, listed)
 
 
-def decided_in(run: Path) -> dict[str, Any] | None:
-    """What was decided of the small counts of a run, whose seals hold; None if it does not say."""
-    decided: dict[str, Any] | None = read_json(run / RESTRICTED / MANIFEST).get("decided")
-    return decided
+def seal_restricted(folder: Path, listed: Mapping[str, Any]) -> None:
+    """Write the manifest of the restricted files: what it says, with the digests of these files."""
+    restricted = folder / RESTRICTED
+    within = (path for path in restricted.rglob("*") if path != restricted / MANIFEST)
+    listed = {**listed, "outputs": _digests(folder, within)}
+    sealed = {**listed, "seal": seal_of(listed)}
+    (restricted / MANIFEST).write_bytes(to_json_bytes(sealed))
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:

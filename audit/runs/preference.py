@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.alignment.preference import PreferenceResult, run_preference
 from audit.alignment.preference.run import METRICS, OUTCOMES
+from audit.base.declared import NONE, Columns, count, setting, share, text, whole
 from audit.base.progress import Progress
 from audit.base.settings import Stored
 from audit.checks.analysis import FileAnalysis
@@ -19,15 +20,31 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts import AnalysisPart, Headline
-from audit.results.shared_tables import SharedTable, columns
+from audit.results.shared_tables import SharedTable
 
 SHOWN = 20
 """Specific answers that are shared, those of most questions; a run keeps every question."""
 SHARED: Mapping[str, SharedTable] = {
-    "measured": columns("metric relation", "value low high", "n won lost tied left_out"),
-    "by_answer": columns("answer relation metric", counts="n won lost tied"),
+    "measured": SharedTable(
+        Columns(
+            text("metric relation"),
+            share("value", of="won n", ends="low high"),
+            count("n won lost tied left_out"),
+        )
+    ),
+    "by_answer": SharedTable(
+        Columns(text("answer relation metric"), count("n won lost tied")), records=True
+    ),
 }
 """What is shared of each table, whose columns docs/preference.md says."""
+FACTS = Columns(
+    text("predicate relation hierarchy released"),
+    setting("k"),
+    count("questions unscored"),
+    whole("tokens"),
+    count("answers chosen", of=NONE),
+)
+"""What each fact is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +112,7 @@ class Preference(FileAnalysis[PreferenceResult]):
         return AnalysisPart(
             name=self.name,
             facts=facts,
-            totals={"instances": found.questions},
+            facts_columns=FACTS,
             frames={
                 "measured": _measured(found),
                 "by_answer": _by_answer(found),

@@ -4,40 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from audit.base.columnar import parquet_schema
 from audit.base.errors import InputError
-from audit.base.files import read_json, read_table, sha256_of
+from audit.base.files import read_json, sha256_of
+from audit.base.tables import open_table
 from audit.counting.pair_table import PairTable
 from audit.counting.pair_verdicts import ReadTable
-from audit.disclosure import Known, earlier_of
-from audit.results.findings import CheckResult, Column
 from audit.results.mended import MENDED, Mended
 from audit.results.order import in_order
-from audit.results.parts import (
-    VALUE_CELLS,
-    DriftPart,
-    ModelPart,
-    ResultPart,
-    ValueCells,
-    read_analyses,
-)
-from audit.results.record import COUNTED, finding_of
+from audit.results.parts import DriftPart, ModelPart, ResultPart, read_analyses
+from audit.results.record import COUNTED, read_checks
 from audit.results.result import AuditResult
-from audit.results.shared_view import SCHEMA_VERSION
+from audit.results.view import SCHEMA_VERSION
 from audit.runs.folder import (
-    DENOMINATORS,
-    EARLIER,
     INSTANCES,
-    NUMBERS,
-    OTHERS,
     POLICY,
     PROPOSALS,
+    RECORD,
     REFERENCE,
     REFUSED,
     refuse_no_run,
@@ -49,7 +36,7 @@ _OF_DAMAGE = (
     *(AttributeError, LookupError, TypeError, ValueError),
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
-_TABLES = ("nodes", "edges", "residuals", "strata", "branch_pairs", "findings")
+_TABLES = ("nodes", "edges", "residuals", "findings")
 """Restricted tables that every run has."""
 
 
@@ -72,14 +59,14 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
     """
     folder = Path(folder)
     refuse_no_run(folder)
-    shared = read_shared(folder)
+    read_shared(folder)
     if unsealed:
         with damage_refused([folder]):
-            result = _read(folder, shared)
+            result = _read(folder)
             result.pair_table.refuse_damage()
             return result
     refuse_broken([folder])
-    return _read(folder, shared)
+    return _read(folder)
 
 
 @contextmanager
@@ -114,9 +101,9 @@ def read_shared(folder: Path) -> dict[str, Any]:
     return shared
 
 
-def _read(folder: Path, shared: Mapping[str, Any]) -> AuditResult:
-    reference = _read_reference(folder, shared)
-    tables = {name: read_table(_table_file(folder, name)) for name in _TABLES}
+def _read(folder: Path) -> AuditResult:
+    record = read_json(_restricted_file(folder, RECORD))
+    tables = {name: open_table(_table_file(folder, name)).frame() for name in _TABLES}
     listed = read_json(_restricted_file(folder, MANIFEST))
 
     def table(name: str) -> pl.LazyFrame:
@@ -124,40 +111,32 @@ def _read(folder: Path, shared: Mapping[str, Any]) -> AuditResult:
         return _lazy_table(_table_file(folder, name)) if read is None else read.lazy()
 
     return AuditResult(
-        identity=shared["identity"],
-        ledger=shared["ledger"],
-        readings=tuple(shared["readings"]),
-        policy=shared["policy"],
-        checks=_read_checks(
-            shared["checks"],
-            tables["findings"],
-            read_json(_restricted_file(folder, DENOMINATORS)),
-        ),
+        identity=record["identity"],
+        ledger=record["ledger"],
+        readings=tuple(record["readings"]),
+        policy=record["policy"],
+        checks=in_order([*read_checks(record["checks"], tables["findings"])]),
         nodes=tables["nodes"],
         edges=tables["edges"],
-        pair_table=PairTable.read(table, shared),
+        pair_table=PairTable.read(table, record),
         residuals=tables["residuals"],
-        strata=tables["strata"],
-        branch_pairs=tables["branch_pairs"],
-        cases=_read_cases(folder, shared),
+        cases=_read_cases(folder, record),
         proposals=_kept(folder, PROPOSALS),
-        parts=_read_parts(folder, table, shared, listed.get("analyses", {})),
+        parts=_read_parts(folder, table, record, listed.get("analyses", {})),
         instances=_kept(folder, INSTANCES),
         refused=_kept(folder, REFUSED),
-        waivers=tuple(shared["waivers"]),
-        counted_with=_counted_with(folder),
-        before=tuple(reference.pop("before")) if reference else (),
-        reference=reference,
-        known=_read_known(folder, shared),
+        waivers=tuple(record["waivers"]),
+        counted_with=read_json(_restricted_file(folder, POLICY)),
+        reference=_read_reference(folder, record),
         inputs=tuple(listed["inputs"]),
         data_sha256=listed["data_sha256"],
         sha256=sha256_of(folder / RESULT),
     )
 
 
-def _read_cases(folder: Path, shared: Mapping[str, Any]) -> pl.LazyFrame | None:
+def _read_cases(folder: Path, record: Mapping[str, Any]) -> pl.LazyFrame | None:
     """The instances behind each finding; None for a run whose data were only counted."""
-    if shared["identity"]["data"]["format"] == COUNTED:
+    if record["identity"]["data"]["format"] == COUNTED:
         return None
     return _lazy_table(_table_file(folder, "cases"))
 
@@ -171,45 +150,26 @@ def _kept(folder: Path, name: str) -> pl.LazyFrame | None:
 def _read_parts(
     folder: Path,
     table: ReadTable,
-    shared: Mapping[str, Any],
+    record: Mapping[str, Any],
     layouts: Mapping[str, Mapping[str, Any]],
 ) -> tuple[ResultPart, ...]:
-    of_data: list[ResultPart | None] = [kind.read(table, shared) for kind in (ModelPart, DriftPart)]
-    if (cells := _kept(folder, f"{VALUE_CELLS}.parquet")) is not None:
-        of_data.append(ValueCells(cells.collect()))
+    of_data: list[ResultPart | None] = [kind.read(table, record) for kind in (ModelPart, DriftPart)]
     if (changes := _kept(folder, f"{MENDED}.parquet")) is not None:
         of_data.append(Mended(changes.collect()))
     return (*(part for part in of_data if part is not None), *read_analyses(table, layouts))
 
 
-def _counted_with(folder: Path) -> dict[str, Any]:
-    policy: dict[str, Any] = read_json(_restricted_file(folder, POLICY))
-    return policy
-
-
-def _read_reference(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any] | None:
+def _read_reference(folder: Path, record: Mapping[str, Any]) -> dict[str, Any] | None:
     """What is kept of the reference; None for a run without one."""
-    if shared["since_reference"] is None:
+    if not record["reference"]:
         return None
     kept: dict[str, Any] = read_json(_restricted_file(folder, REFERENCE))
     return kept
 
 
-def _read_known(folder: Path, shared: Mapping[str, Any]) -> Known:
-    """What readers know from views that the run is protected with, and of earlier releases."""
-    known: Known | None = Known()
-    if (folder / RESTRICTED / OTHERS).is_file():
-        counts = read_table(_restricted_file(folder, OTHERS))
-        known = Known.of(counts, read_json(_restricted_file(folder, NUMBERS)))
-    assert known is not None, "the table has its totals"
-    if shared["since_reference"] is None:
-        return known
-    return replace(known, earlier=earlier_of(read_table(_restricted_file(folder, EARLIER))))
-
-
 def _lazy_table(path: Path) -> pl.LazyFrame:
     """A table that is read only when it is needed; its columns are read at once."""
-    parquet_schema(path)
+    open_table(path)
     return pl.scan_parquet(path)
 
 
@@ -227,26 +187,3 @@ def _restricted_file(folder: Path, name: str) -> Path:
             hint=SHARED_ALONE,
         )
     return path
-
-
-def _read_checks(
-    shared: Sequence[dict[str, Any]], findings: pl.DataFrame, looked_at: Mapping[str, int]
-) -> tuple[CheckResult, ...]:
-    rows = findings.partition_by("check", as_dict=True)
-    read = [
-        CheckResult(
-            name=check["name"],
-            title=check["title"],
-            denominator=looked_at[check["name"]],
-            denominator_unit=check["denominator_unit"],
-            findings=tuple(
-                finding_of(record)
-                for record in rows.get((check["name"],), findings.clear())["record"]
-            ),
-            not_applicable=check["reason"] if check["status"] == "not_applicable" else "",
-            crashed=check["reason"] if check["status"] == "error" else "",
-            columns=tuple(Column(**column) for column in check["columns"]),
-        )
-        for check in shared
-    ]
-    return in_order(read)

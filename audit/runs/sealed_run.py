@@ -18,7 +18,7 @@ from audit.base.files import sha256_of
 from audit.base.plugins import record_of
 from audit.base.remote import local
 from audit.results.result import to_json_bytes
-from audit.results.shared_view import SCHEMA_VERSION
+from audit.results.view import SCHEMA_VERSION
 from audit.runs.folder import (
     COMPARISON,
     COMPARISON_VERSION,
@@ -204,7 +204,7 @@ class SealedRun:
     def broken(self, remade: Collection[str] = ()) -> Iterator[str]:
         """Describe every detected change since sealing; yields nothing without any."""
         yield from self.faults(restricted=False, remade=remade)
-        yield from self.faults(restricted=True)
+        yield from self.faults(restricted=True, remade=remade)
 
     @cached_property
     def changed(self) -> frozenset[str]:

@@ -19,34 +19,38 @@ from audit.base.settings import (
     MODEL,
     OUTPUT,
     POLICY,
-    Aggregation,
     Argument,
     Engine,
     HierarchyShape,
-    Levels,
     Option,
     Stored,
     Transform,
     Unlisted,
+    apart,
     located,
     told_place,
 )
 
 if TYPE_CHECKING:
-    from audit.data.row_rules import RowRules
-    from audit.data.sources import Source
+    from audit.base.tables import TextShape
+    from audit.data.columns import Columns, Words
 
 MANY_ROWS = 5_000_000
 """Number of rows, about, from which an audit counts in batches: loaded, they take some 3 GB."""
 
-FormatName: TypeAlias = Annotated[
-    str | None, Option("Format of the dataset; recognised if not given.", INPUT)
-]
 InstanceColumn: TypeAlias = Annotated[
-    str | None, Option("Column of the id; ROW if each row is one.", FIRST)
+    tuple[str, ...],
+    Option(
+        "Column of the id, or several: A,B; `row` if each row is an instance.",
+        FIRST,
+        metavar="COL",
+        typed=str,
+        parse=apart,
+    ),
 ]
 LabelColumn: TypeAlias = Annotated[
-    str | None, Option("Column of the label, or of several: 'DX#'.", FIRST)
+    tuple[str, ...],
+    Option("Column of labels; 'DX#' for DX1, DX2 ...; may be repeated.", FIRST, metavar="COL"),
 ]
 TitleFiles: TypeAlias = Annotated[
     tuple[Path, ...], Option("Dictionary of code titles; may be repeated.", HIERARCHY)
@@ -61,19 +65,15 @@ PolicyFile: TypeAlias = Annotated[
     Path | None,
     Option("Policy file (TOML), or icd9cm or icd10cm.", FIRST),
 ]
-ReferenceRuns: TypeAlias = Annotated[
-    tuple[Path, ...],
-    Option(
-        "Earlier run; findings already in it are marked as known. Repeat it for further earlier "
-        "releases: the first one is compared with, small differences from each are hidden.",
-        POLICY,
-        metavar="RUN",
-    ),
+ReferenceRun: TypeAlias = Annotated[
+    Path | None,
+    Option("Earlier run; findings already in it are marked as known.", POLICY, metavar="RUN"),
 ]
 MinCell: TypeAlias = Annotated[
     int | None,
     Option(
-        "Smallest count shown; by default 11 for records of persons, else 1.",
+        "One more than the width of the bins that counts are told in, 1 for exact counts; by "
+        "default 11 for records of persons, else 1.",
         POLICY,
         least=1,
         most=10**9,
@@ -113,7 +113,8 @@ class Settings(HierarchyShape):
     """The settings of an audit, kept in the manifest of its run so that it can be made again.
 
     Fields with an `Option` are the options of ``audit run``. Beside them are the day that decides
-    whether waivers have expired, and the settings of each analysis that is made, by its name.
+    whether waivers have expired, the settings of each analysis that is made, by its name, and the
+    name of the one whose own file holds the labels.
     """
 
     dataset: Annotated[
@@ -129,9 +130,18 @@ class Settings(HierarchyShape):
     ] = ""
     sql: Annotated[str | None, Option("Query whose rows are read.", INPUT)] = None
     table: Annotated[str | None, Option("Table of the database, instead of a query.", INPUT)] = None
-    format: FormatName = None
-    id: InstanceColumn = None
-    label: LabelColumn = None
+    id: InstanceColumn = ()
+    label: LabelColumn = ()
+    sep: Annotated[
+        str | None, Option("What joins several labels in a cell.", FIRST, metavar="TEXT")
+    ] = None
+    take: Annotated[
+        str | None,
+        Option("Labels are what is found in cells: icd9, icd10 or a regular expression.", INPUT),
+    ] = None
+    flags: Annotated[
+        bool, Option("Columns that are called as nodes hold 0 and 1.", INPUT, flag="--flags")
+    ] = False
     group: Annotated[str | None, Option("Column of the group, e.g. patient.", FIRST)] = None
     split: Annotated[str | None, Option("Column of the split, e.g. train/test.", FIRST)] = None
     strata: Annotated[
@@ -145,7 +155,7 @@ class Settings(HierarchyShape):
     codes: Annotated[
         tuple[str, ...],
         Option(
-            "Code set, such as diagnoses; may be repeated.",
+            "diagnoses, procedures or as-written; or what labels begin with: 'ICD9CM/*'.",
             FIRST,
             metavar="SET",
         ),
@@ -153,13 +163,22 @@ class Settings(HierarchyShape):
     where: Annotated[
         tuple[str, ...], Option("Count only rows with COLUMN=VALUE, or COLUMN!=VALUE.", INPUT)
     ] = ()
-    version_column: Annotated[str | None, Option("Column of the version of codes.", INPUT)] = None
     missing: Annotated[
-        tuple[str, ...], Option("A word that means no code, in place of the usual ones.", INPUT)
+        tuple[str, ...], Option("A word that means no code; may be repeated.", INPUT)
     ] = ()
     strip: Annotated[
-        tuple[str, ...], Option("Text, or /expression/, to take off around codes.", INPUT)
+        tuple[str, ...], Option("Text to take off at an end of labels that are no nodes.", INPUT)
     ] = ()
+    by_title: Annotated[
+        bool, Option("Labels are titles of nodes, or their names in other letters.", INPUT)
+    ] = False
+    encoding: Annotated[
+        str | None, Option("Encoding of a text file that is not UTF-8, e.g. cp1252.", INPUT)
+    ] = None
+    skip_rows: Annotated[int, Option("Lines before the table.", INPUT, least=0)] = 0
+    header: Annotated[
+        bool, Option("Whether the first row names the columns.", INPUT, flag="--header/--no-header")
+    ] = True
     titles: TitleFiles = ()
     relations: Relations = ()
     unlisted: Annotated[
@@ -173,9 +192,7 @@ class Settings(HierarchyShape):
         None
     )
     predictions: PredictionsFile = None
-    predictions_format: Annotated[
-        str | None, Option("Format of the predictions; recognised if not given.", MODEL)
-    ] = None
+    instances: Annotated[Path | None, Option("Ids of a matrix's rows, one per line.", MODEL)] = None
     transform: Annotated[
         Transform | None,
         Option(
@@ -198,39 +215,8 @@ class Settings(HierarchyShape):
         Literal["cpu", "cuda"] | None,
         Option("Count pairs of scores with PyTorch on this device.", MODEL),
     ] = None
-    levels: Annotated[
-        Levels | None,
-        Option(
-            "Compare depths from the root (default), or the paper's levels from the leaves.", MODEL
-        ),
-    ] = None
-    aggregation: Annotated[
-        Aggregation | None,
-        Option(
-            "A value counts once (default), once per path, or by the released MIMIC rule.", MODEL
-        ),
-    ] = None
-    subgraphs: Annotated[
-        tuple[str, ...],
-        Option(
-            "Part of the hierarchy to compare with others; may be repeated.",
-            MODEL,
-            flag="--subgraph",
-            metavar="NAME=NODE,NODE",
-        ),
-    ] = ()
-    queries: Annotated[
-        tuple[str, ...],
-        Option(
-            "Kind of behaviour to count beside confident, split, contained and spread; may be "
-            "repeated.",
-            MODEL,
-            flag="--query",
-            metavar="NAME[=CONDITION:VALUE,...]",
-        ),
-    ] = ()
     policy: PolicyFile = None
-    reference: ReferenceRuns = ()
+    reference: ReferenceRun = None
     changes: Annotated[
         Path | None,
         Option(
@@ -240,15 +226,6 @@ class Settings(HierarchyShape):
             metavar="LOG",
         ),
     ] = None
-    protected_with: Annotated[
-        tuple[Path, ...],
-        Option(
-            "Another run of these data that the same people can see; small counts are then "
-            "hidden so that the two together reveal none. May be repeated.",
-            POLICY,
-            metavar="RUN",
-        ),
-    ] = ()
     min_cell: MinCell = None
     seed: Seed = 0
     title: Title = None
@@ -271,20 +248,22 @@ class Settings(HierarchyShape):
         Option("Where Spark runs; by default as Spark is set up.", LARGE_DATA, metavar="URL"),
     ] = None
     today: date = field(default_factory=judging_date)
+    labels_of: str = ""
     analyses: Annotated[Mapping[str, Stored], _OfAnalyses()] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Take the data for the hierarchy, where none is named and they hold one."""
         if self.hierarchy:
             return
-        from audit.hierarchies.reading import hierarchy_hint, holds_hierarchy
+        from audit.hierarchies.reading import holds_hierarchy
 
-        if self.sql or self.table or not holds_hierarchy(self.dataset):
+        own = self.hierarchy_levels or holds_hierarchy(self.dataset)
+        if self.sql or self.table or not own:
             raise InputError(
                 "a hierarchy is required",
                 found="none, and these data hold none, unlike those of COCO and OMOP",
                 where=self.dataset,
-                hint=hierarchy_hint("" if self.sql or self.table else self.dataset),
+                hint="--hierarchy FILE names one, --hierarchy icd9cm one that is built in",
             )
         object.__setattr__(self, "hierarchy", self.dataset)
 
@@ -301,26 +280,42 @@ class Settings(HierarchyShape):
 
     @property
     def rows(self) -> int:
-        """As `audit.data.sources.file.estimated_rows` says of the dataset."""
-        from audit.data.sources.file import estimated_rows
+        """As `audit.base.table_sizes.estimated_rows` says of the dataset."""
+        from audit.base.table_sizes import estimated_rows
 
         return estimated_rows(self.dataset)
 
     @property
-    def rules(self) -> RowRules:
-        """Which rows of the dataset count, and of which version each is."""
-        from audit.data.row_rules import RowRules
+    def columns(self) -> Columns:
+        """What is stated of the columns and rows of the dataset."""
+        from audit.data.columns import Columns
 
-        return RowRules(self.where, self.version_column)
+        return Columns(
+            id=self.id,
+            label=self.label,
+            sep=self.sep or "",
+            take=self.take or "",
+            flags=self.flags,
+            group=self.group or "",
+            split=self.split or "",
+            strata=self.strata,
+            codes=self.codes,
+            where=self.where,
+        )
 
     @property
-    def source(self) -> Source:
-        """What the dataset names; raises InputError if Spark shall read it and nothing is there."""
-        from audit.data.sources import source_of, spark
+    def words(self) -> Words:
+        """How labels are read that are no nodes as they are written."""
+        from audit.data.columns import Words
 
-        if self.engine == "spark":
-            return spark.spark_source(self.dataset)
-        return source_of(self.dataset, self.sql, self.table)
+        return Words(missing=self.missing, strip=self.strip, by_title=self.by_title)
+
+    @property
+    def text(self) -> TextShape:
+        """How a text file of the dataset is written."""
+        from audit.base.tables import TextShape
+
+        return TextShape(encoding=self.encoding or "", skip_rows=self.skip_rows, header=self.header)
 
     def stored(self) -> dict[str, Any]:
         """The settings as JSON; files are named by absolute paths, what is none by its name."""
@@ -340,5 +335,5 @@ class Judging(Stored):
     """The settings for judging an existing run, and the day of it."""
 
     policy: Annotated[Path | None, Option("Judge the run again by this policy (TOML).")] = None
-    reference: ReferenceRuns = ()
+    reference: ReferenceRun = None
     today: date = field(default_factory=judging_date)

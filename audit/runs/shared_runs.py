@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from audit.base.errors import InputError
-from audit.results.result import AuditResult
 from audit.runs.folder import HTML, PDF, RUN, no_run
-from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
-from audit.runs.read import read_run
+from audit.runs.manifest import MANIFEST, RESULT
 from audit.runs.sealed_run import SealedRun, refuse_faults
 
 _NONE = datetime.min.replace(tzinfo=UTC)
@@ -51,16 +49,6 @@ def in_order(runs: Sequence[SharedRun], *, as_named: bool) -> list[SharedRun]:
     if as_named or None in times:
         return list(runs)
     return sorted(runs, key=lambda run: run.started or _NONE)
-
-
-def whole_runs(
-    folders: Sequence[Path], runs: Sequence[SharedRun], *, as_named: bool
-) -> dict[str, AuditResult]:
-    """Those runs that have their restricted tables, by their folders, in order."""
-    places = {run.seal: folder for folder, run in zip(folders, runs, strict=True)}
-    ordered = (places[run.seal] for run in in_order(runs, as_named=as_named))
-    whole = [folder for folder in ordered if (folder / RESTRICTED).is_dir()]
-    return {str(folder): read_run(folder, unsealed=True) for folder in whole}
 
 
 def _read(folder: Path) -> SharedRun:

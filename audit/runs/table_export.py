@@ -75,9 +75,9 @@ def exported_tables(shared: Mapping[str, Any]) -> dict[str, pl.DataFrame]:
     ``summary`` has every single value with its place, ``checks`` a row a check, ``findings`` a row
     a finding, those to act on first, ``evidence`` a row for each number of a finding (part 0) or of
     a part of it, and ``waivers`` a row a waiver. Every other list of records is a table called by
-    its place (``metrics``, ``overview_pairs``). A column is of numbers if all its values are, else
-    of text as they are shown ("<11", "withheld"); lists and records in a cell are JSON. Lists
-    without rows are left out.
+    its place (``metrics``, ``overview_pairs``). Counts are as they are shared; how they are
+    rounded ``summary`` says once, in ``rounding.note``. A column is of numbers if all its values
+    are, else of text; lists and records in a cell are JSON. Lists without rows are left out.
     """
     rest = _without(shared, *_OWN_TABLES)
     rows: dict[str, Sequence[Mapping[str, Any]]] = {

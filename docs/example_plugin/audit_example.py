@@ -1,4 +1,4 @@
-"""A plugin with one thing for each door: a format, a hierarchy, a check and an analysis."""
+"""A plugin with one thing for each door: a layout, a hierarchy, a check and an analysis."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
+from audit.base import declared
 from audit.base.progress import Progress
 from audit.checks.analysis import Analysis
 from audit.checks.check import Check, Outcome
-from audit.data.label_format import Columns, LabelFormat, RawLabels, raw_labels
-from audit.data.sources import Source
-from audit.disclosure import carried, count_of, derived
+from audit.data.layout import Layout
 from audit.hierarchies.formats.format import BuiltInHierarchy
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
@@ -20,18 +19,14 @@ from audit.results.findings import INSTANCES, NODE, Finding
 from audit.results.parts import AnalysisPart
 from audit.results.shared_tables import SharedTable
 
-
-def _read(source: Source, columns: Columns) -> RawLabels:
-    pairs = [line.strip().split("//") for _, line in source.lines()]
-    rows = pl.DataFrame(pairs, schema=["instance", "label"], orient="row")
-    return raw_labels(rows, rows.select("instance"), source, columns.rules)
-
-
-SLASHES = LabelFormat(
-    name="slashes",
-    title="id//label on each line",
-    matches=lambda source: source.suffix == ".slashes",
-    read=_read,
+PICTURES = Layout(
+    name="pictures",
+    title="Pictures of animals: one a row",
+    source="https://example.org/pictures",
+    needs=("picture", "animals"),
+    id=("picture",),
+    label={"animals": None},
+    sep="//",
 )
 
 
@@ -46,7 +41,7 @@ ANIMALS = BuiltInHierarchy("animals", "Three animals", _animals)
 
 
 def _find(measured: Measurements) -> Outcome:
-    """Report nodes that more than half of the instances carry; the cells are named."""
+    """Report nodes that more than half of the instances carry."""
     used = measured.nodes.filter(pl.col("depth") > 0, pl.col("support") * 2 > measured.n_instances)
     findings = [
         Finding(
@@ -55,8 +50,9 @@ def _find(measured: Measurements) -> Outcome:
             nodes=(node,),
             statement="{instances} instances carry this node.",
             evidence={
-                "instances": count_of(carried(node), support, measured.n_instances),
-                "share": derived(support / measured.n_instances, "instances"),
+                "instances": support,
+                "of": measured.n_instances,
+                "share": support / measured.n_instances,
             },
             curator="Ask whether it says anything.",
             data_user="Ask whether it says anything.",
@@ -68,8 +64,19 @@ def _find(measured: Measurements) -> Outcome:
 
 
 COMMON_NODE = Check(
-    "common_node", "Do most instances carry a node?", _find, columns=(NODE, INSTANCES)
+    "common_node",
+    "Do most instances carry a node?",
+    _find,
+    columns=(NODE, INSTANCES),
+    evidence=declared.Columns(
+        declared.count("instances"),
+        declared.exact("of", reason="all instances audited"),
+        declared.share("share", of="instances of"),
+    ),
 )
+
+
+OF_LENGTHS = declared.Columns(declared.whole("labels"), declared.count("instances"))
 
 
 class Lengths(Analysis[pl.DataFrame]):
@@ -83,12 +90,12 @@ class Lengths(Analysis[pl.DataFrame]):
         return pl.DataFrame({"labels": each}).group_by("labels").len("instances").sort("labels")
 
     def kept(self, found: pl.DataFrame, measured: Measurements) -> AnalysisPart:
-        """Keep the table; its counts of instances are protected by the rule beside it."""
+        """Keep the table; the kinds of its columns say how it is shared."""
         return AnalysisPart(
             name=self.name,
-            facts={"most": int(found["labels"].max() or 0)},
-            totals={"instances": measured.n_instances},
+            facts={"most": max(found["labels"].to_list(), default=0)},
+            facts_columns=declared.Columns(declared.chance("most")),
             frames={"by_length": found},
-            rules={"by_length": SharedTable(("labels",), (), ("instances",))},
+            rules={"by_length": SharedTable(OF_LENGTHS, listed="instances")},
             restricted={},
         )

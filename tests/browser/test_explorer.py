@@ -21,8 +21,7 @@ pytestmark = pytest.mark.slow
 
 PAGES = (
     "/", "/findings", "/hierarchy?id=001-999", "/hierarchy?open=001-999/390-459&open=00-99",
-    "/branches?id=001-999", "/node?id=428",
-    "/pair?a=428&b=584", "/instances", "/search?q=anemia", "/nowhere",
+    "/node?id=428", "/pair?a=428&b=584", "/instances", "/search?q=anemia", "/nowhere",
 )  # fmt: skip
 
 
@@ -105,12 +104,17 @@ def test_every_page_is_complete_without_a_script(opened: Opened) -> None:
     page.wait_for_selector("dl.advice")
 
 
-def test_a_finding_is_copied_for_a_ticket(opened: Opened) -> None:
+@pytest.mark.parametrize(
+    ("fold", "says"), [("ticket", "not to be shared"), ("waiver", "[[waivers]]")]
+)
+def test_a_finding_is_copied_for_a_ticket_and_its_waiver_for_the_policy(
+    opened: Opened, fold: str, says: str
+) -> None:
     page = opened("/findings", permissions=["clipboard-read", "clipboard-write"])
     page.click("#findings tbody a >> nth=0")
-    page.click("text=Copy for a ticket")
-    page.click("button:text('Copy')")
+    page.click(f".{fold} summary")
+    page.click(f".{fold} button")
     page.wait_for_selector("output:text('Copied.')")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.replace("\r", "") == page.locator("textarea").input_value()
-    assert "not for sharing" in copied
+    assert copied.replace("\r", "") == page.locator(f".{fold} textarea").input_value()
+    assert says in copied

@@ -29,7 +29,7 @@ def page(runs: Runs, visit: Visit) -> Page:
 
 def shown(page: Page) -> list[str]:
     """Ids of the findings that a reader sees."""
-    ids = page.locator("article:not([hidden]) .card-id code")
+    ids = page.locator("article:not([hidden]) .finding-id code")
     return [one.text_content() or "" for one in ids.all()]
 
 
@@ -133,7 +133,7 @@ def words(finding: dict[str, Any]) -> str:
 
 def test_by_branch(page: Page, runs: Runs, findings: list[dict[str, Any]]) -> None:
     above = {one["node"]: one["above"] for one in runs.shared["overview"]["lineage"]}
-    branch = runs.shared["overview"]["branches"][0]["node"]
+    branch = next(row["node"] for row in runs.shared["overview"]["tree"] if row["depth"] == 1)
     wanted = {
         finding["id"]
         for finding in findings

@@ -45,12 +45,12 @@ def test_no_violation_of_wcag_2_2_aa(
     size = {"width": width, "height": 900}
     context = browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
     here, page = entered(context, window), context.new_page()
-    for path in ("/node?id=a", "/node?id=c", "/hierarchy?open=left", "/branches"):
+    for path in ("/node?id=a", "/node?id=c", "/hierarchy?open=left"):
         page.goto(here + path)
         assert_accessible(page, rules)
         assert_fits(page)
         small = page.evaluate(
-            "[...document.querySelectorAll('.twig a, .matrix td a')].map(one =>"
+            "[...document.querySelectorAll('.twig a')].map(one =>"
             " one.getBoundingClientRect()).filter(one => one.height < 24 || one.width < 24).length"
         )
         assert small == 0, path

@@ -145,9 +145,9 @@ def test_without_scripts_all_is_there(runs: Runs, visit: Visit) -> None:
 
     assert page.locator("button, input, select, output").count() == 0
     last = page.locator("#findings article").last
-    assert not last.locator(".card-id").is_visible()
+    assert not last.locator(".finding-id").is_visible()
     last.locator("summary").first.click()
-    assert last.locator(".card-id").is_visible()
+    assert last.locator(".finding-id").is_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

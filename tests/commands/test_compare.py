@@ -226,7 +226,7 @@ def test_the_table_of_findings_has_both_sides(
             found = side.get(row["id"])
             severity = None if found is None else found.judged_severity
             assert row[f"severity_{place}"] == severity
-            effect = None if found is None else found.evidence[row["effect"]].value
+            effect = None if found is None else found.evidence[row["effect"]]
             assert row[f"effect_{place}"] == effect
             if found is None:
                 assert row[f"touched_{place}"] is None

@@ -43,10 +43,10 @@ def test_checks_findings_and_evidence_as_csv(small: Path, tmp_path: Path) -> Non
     ]
     run = audit.read_run(small / "second")
     evidence = {
-        (f.id, name): quantity.value
+        (f.id, name): value
         for check in run.checks
         for f in check.findings
-        for name, quantity in f.evidence.items()
+        for name, value in f.evidence.items()
     }
     rows = read_csv(tmp_path / "tables" / "evidence.csv")
     for row in rows:

@@ -118,20 +118,30 @@ def test_the_title_of_a_run_is_that_of_the_history(small: Path, tmp_path: Path) 
 
     assert said["title"] == "The second"
     assert [one["title"] for one in said["runs"]] == ["", "The second"]
-    assert (said["hierarchy"], said["min_cell"], said["undated"]) == ("tree", 1, 0)
+    assert (said["hierarchy"], said["rounding"], said["undated"]) == ("tree", None, 0)
 
 
 def test_what_differs_between_runs_is_told(small: Path, tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
-    policy.write_text((small / "policy.toml").read_text().replace("min_cell = 1", "min_cell = 3"))
+    policy.write_text("max_findings = 7\n" + (small / "policy.toml").read_text())
     given = ("--hierarchy", small / "tree.csv", "--policy", policy, "--no-pdf", "--quiet")
     made("run", small / "second.csv", *given, "--out", tmp_path / "run")
     made("history", small / "first", tmp_path / "run", "--out", tmp_path / "out", "--quiet")
     said = read_json(tmp_path / "out")
 
-    assert [one["differ"] for one in said["steps"]] == [["policy", "min_cell"]]
-    assert [one["min_cell"] for one in said["runs"]] == [1, 3]
-    assert said["min_cell"] == 3
+    assert [one["differ"] for one in said["steps"]] == [["policy"]]
+    assert [one["min_cell"] for one in said["runs"]] == [1, 1]
+    assert said["rounding"] is None
+
+
+def test_runs_in_other_bins_are_refused(small: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text((small / "policy.toml").read_text().replace("min_cell = 1", "min_cell = 3"))
+    given = ("--hierarchy", small / "tree.csv", "--policy", policy, "--no-pdf", "--quiet")
+    made("run", small / "second.csv", *given, "--out", tmp_path / "run")
+
+    refused("history", small / "first", tmp_path / "run", "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_order_of_times_or_of_names(small: Path, tmp_path: Path) -> None:

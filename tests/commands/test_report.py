@@ -40,6 +40,37 @@ def test_a_run_that_python_wrote_gets_its_report(small: Path, tmp_path: Path) ->
     assert (run / "result.json").read_bytes() == (small / "first" / "result.json").read_bytes()
 
 
+def test_exact_reports_are_restricted_sealed_and_kept(small: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(small / "first", tmp_path / "run"))
+    before = held(run)
+    made("report", run, "--exact", "--no-pdf", "--quiet")
+    page = (run / "restricted" / "exact.html").read_text("utf-8")
+
+    assert page.count("Exact numbers: for those who may see the records") == 1
+    listed = {"restricted/exact.html", "restricted/manifest.json"}
+    assert {name for name, held_ in held(run).items() if before.get(name) != held_} == listed
+    for again in (("--no-pdf",), ("--exact", "--no-pdf")):
+        made("report", run, *again, "--quiet")
+        assert (run / "restricted" / "exact.html").read_text("utf-8") == page
+        assert not [one for one in audit.verify_run(run) if one.outcome == "does not hold"]
+    (run / "restricted" / "exact.html").unlink()
+    made("report", run, "--exact", "--no-pdf", "--quiet")
+    assert not [one for one in audit.verify_run(run) if one.outcome == "does not hold"]
+
+
+def test_a_run_that_is_judged_again_has_no_exact_reports_of_before(
+    small: Path, tmp_path: Path
+) -> None:
+    run, policy = Path(shutil.copytree(small / "first", tmp_path / "run")), tmp_path / "ours.toml"
+    policy.write_text("# Ours.\n")
+    made("report", run, "--exact", "--no-pdf", "--quiet")
+    refused("report", run, "--exact", "--policy", policy)
+    made("report", run, "--policy", policy, "--out", tmp_path / "new", "--no-pdf", "--quiet")
+
+    assert not (tmp_path / "new" / "restricted" / "exact.html").exists()
+    assert not [one for one in audit.verify_run(tmp_path / "new") if one.outcome == "does not hold"]
+
+
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "absent"):
         refused("report", place, "--no-pdf")

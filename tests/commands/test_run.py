@@ -27,8 +27,8 @@ from fixtures.small_release import (
 
 FAILS = "does not hold"
 TABLES = {
-    *("branch_pairs", "cases", "edges", "findings", "instances", "judged_pairs", "nodes"),
-    *("pair_margins", "pair_strata", "pairs", "proposals", "refused_labels", "residuals", "strata"),
+    *("cases", "edges", "findings", "instances", "judged_pairs", "nodes"),
+    *("pair_margins", "pair_strata", "pairs", "proposals", "refused_labels", "residuals"),
 }
 """Tables that a run of labels alone has which keeps its instances."""
 
@@ -42,7 +42,7 @@ def test_the_files_of_a_run(small: Path) -> None:
     }
     assert {f"{name}.parquet" for name in TABLES} <= restricted
     assert restricted - {f"{name}.parquet" for name in TABLES} == {
-        *("manifest.json", "policy.json", "denominators.json")
+        *("manifest.json", "policy.json", "record.json")
     }
     assert (small / "first" / "restricted").stat().st_mode & 0o777 == 0o700
 
@@ -83,7 +83,7 @@ def test_the_identity_of_a_run(small: Path) -> None:
     identity = read_json(small / "first" / "result.json")["identity"]
     hierarchy = audit.load_hierarchy(small / "tree.csv")
 
-    assert identity["data"]["format"] == "long"
+    assert identity["data"]["format"] == "table"
     hierarchy_of = identity["hierarchy"]
     assert [hierarchy_of[name] for name in ("name", "nodes", "depth")] == ["tree", len(NODES), 3]
     assert identity["hierarchy"]["sha256"] == hierarchy.sha256
@@ -156,7 +156,7 @@ def test_settings_are_written_down_as_they_were_given(small: Path, tmp_path: Pat
     manifest = read_json(tmp_path / "run" / "manifest.json")
     paths = {"dataset": "first.csv", "hierarchy": "tree.csv", "policy": "policy.toml"}
     stated: dict[str, object] = {name: str(small / file) for name, file in paths.items()}
-    stated |= {"group": "person", "strata": ["site"], "seed": 7, "id": None, "predictions": None}
+    stated |= {"group": "person", "strata": ["site"], "seed": 7, "id": [], "predictions": None}
     assert {name: manifest["settings"][name] for name in stated} == stated
     assert manifest["command"][0] == "audit"
     assert manifest["started"] <= manifest["finished"]
@@ -213,14 +213,13 @@ def test_counts_in_batches_are_those_in_memory(small: Path, tmp_path: Path) -> N
 
 
 def test_parts_of_the_policy_may_be_options(small: Path, tmp_path: Path) -> None:
-    given = ("--subgraph", "furry=cat,dog", "--min-cell", "3", "--predictions")
-    scores = small / "second_scores.csv"
-    made("run", small / "second.csv", *options(small, tmp_path / "run", *given, scores))
-    run, plain = (audit.read_run(one) for one in (tmp_path / "run", small / "second_modelled"))
+    given = ("--strata", "site", "--min-cell", "3")
+    made("run", small / "second.csv", *options(small, tmp_path / "run", *given))
+    run, plain = (audit.read_run(one) for one in (tmp_path / "run", small / "second"))
 
     assert run.policy["min_cell"] == 3
     assert plain.policy["min_cell"] == 1
-    assert "furry" in json.dumps(run.made_with.model_dump(mode="json")["subgraphs"])
+    assert (*run.made_with.strata, *plain.made_with.strata) == ("site",)
     assert run.identity["policy"]["sha256"] != plain.identity["policy"]["sha256"]
     assert run.policy["thresholds"] == plain.policy["thresholds"]
 
@@ -286,7 +285,7 @@ REFUSED = {
     "a number out of range": ("first.csv", "--hierarchy", "tree.csv", "--min-cell", "0"),
     "no such column": ("first.csv", "--hierarchy", "tree.csv", "--group", "absent"),
     "no such policy": ("first.csv", "--hierarchy", "tree.csv", "--policy", "absent.toml"),
-    "no such format": ("first.csv", "--hierarchy", "tree.csv", "--format", "absent"),
+    "no such format": ("first.csv", "--hierarchy", "tree.csv", "--hierarchy-format", "absent"),
     "no such reference": ("first.csv", "--hierarchy", "tree.csv", "--reference", "absent"),
     "a reference that is no run": ("first.csv", "--hierarchy", "tree.csv", "--reference", "empty"),
     "no such scores": ("first.csv", "--hierarchy", "tree.csv", "--predictions", "absent.csv"),

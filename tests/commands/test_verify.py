@@ -141,7 +141,7 @@ FORGED: dict[Callable[[Path], None], set[str]] = {
     another_pair: {"tables"},
     another_title: {"tables"},
     another_sentence: {"reports"},
-    another_ledger: {"recomputation", "reports"},
+    another_ledger: {"recomputation", "reports", "tables"},
 }
 """What somebody may change who seals it anew, and the steps that notice with the data."""
 

@@ -150,7 +150,7 @@ def expected_length(a: dict[str, Any], b: dict[str, Any], strata: list[dict[str,
 
 
 def test_others_read_pairs_as_the_docs_say(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "run.md").read_text("utf-8")
     (lines,) = re.findall(r"```python\n(import polars[^`]*?pairs\.parquet[^`]*?)```", page)
     rows = repeated([(9, ["cow", "owl"]), (3, ["cow"]), (4, ["owl", "dog"]), (5, ["dog"])])
     result = run_audit(labelled(tree("cow dog < mammal", "mammal owl < animal"), rows))

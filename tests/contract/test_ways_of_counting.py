@@ -6,9 +6,8 @@ import gzip
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,17 @@ import pytest
 
 import audit
 from audit.base.readings import AskedError
+from audit.base.tables import open_table
 from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
-from audit.data.code_sets import with_codes
+from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset
-from audit.data.label_format import Columns
-from audit.data.row_rules import EVERY, RowRules
+from audit.data.loading import words_for
+from audit.data.words import AS_WRITTEN
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.coded import icd9cm
 
-TREE = {
-    **dict.fromkeys(("401.9", "250.00", "428.0", "V58.67"), "disease"),
-    "12,5": "disease",
-}
+TREE = dict.fromkeys(("401.9", "250.00", "428.0", "V58.67"), "disease")
 N = 12
 CODES = ["401.9", "250.00", "428.0", "V58.67", "none"]
 
@@ -46,36 +43,52 @@ FEW = [["401.9", "none"], [], ["428.0"], ["250.00", "401.9"]] * 3
 
 @dataclass(frozen=True)
 class Layout:
-    """A table, what the user names, and how many rows of labels it has."""
+    """A table, how many rows of labels it has, and what the user states."""
 
     columns: Mapping[str, list[Any]]
     rows: int
-    named: Mapping[str, str] = field(default_factory=dict)
+    stated: Columns = field(default_factory=Columns)
 
 
+FAMILY = Columns(label=("DX#",))
 LAYOUTS = {
     "long": Layout({**STAYS, "label": codes(0)}, N),
     "long with blanks": Layout({**STAYS, "label": ["", " ", *codes(0)[2:]]}, N),
     "a column that is named": Layout(
-        {**STAYS, "when": codes(1), "what": codes(0)}, N, {"label": "what"}
+        {**STAYS, "when": codes(1), "what": codes(0)}, N, Columns(label=("what",))
     ),
     "rows without an id": Layout({"id": ["", *STAYS["id"][1:]], "label": codes(0)}, N),
     "ids that became decimals": Layout(
         {"id": [f"{row // 2}.0" for row in range(N)], "label": codes(0)}, N
     ),
+    "ids of two columns": Layout(
+        {**TWICE, **STAYS, "dx": codes(0)}, N, Columns(id=("site", "id"), label=("dx",))
+    ),
+    "rows that do not count": Layout(
+        {**STAYS, "label": codes(0), "main": ["1", "0", "1"] * 4}, N, Columns(where=("main=1",))
+    ),
     "lists": Layout({**IDS, "labels": FEW}, 15),
-    "lists without ids": Layout({**TWICE, "labels": FEW}, 15),
-    "joined": Layout({**IDS, "labels": [";".join(cell) for cell in FEW]}, 15),
-    "joined by nodes": Layout(
-        {**IDS, "mine": ["250.00,401.9", "12,5", "none,12,5"] * 4}, 20, {"label": "mine"}
+    "lists without ids": Layout({**TWICE, "labels": FEW}, 15, Columns(id=("row",))),
+    "joined": Layout({**IDS, "labels": [";".join(cell) for cell in FEW]}, 15, Columns(sep=";")),
+    "taken": Layout(
+        {**IDS, "labels": ["dx 401.9", "none", "250.00 / 428.0", "V58.67"] * 3},
+        N,
+        Columns(take=r"V?\d+\.\d+"),
     ),
-    "whole cells by nodes": Layout({**IDS, "mine": ["12,5", "401.9"] * 6}, N, {"label": "mine"}),
     "joined in several columns": Layout(
-        {**IDS, "DX1": ["250.00,401.9", "428.0"] * 6, "DX2": ["", "428.0,V58.67,none"] * 6}, 36
+        {**IDS, "DX1": ["250.00,401.9", "428.0"] * 6, "DX2": ["", "428.0,V58.67,none"] * 6},
+        36,
+        Columns(label=("DX#",), sep=","),
     ),
-    "joined without ids": Layout({**TWICE, "codes": ["|".join(cell) for cell in FEW]}, 15),
-    "a family": Layout({**IDS, "DX1": codes(0), "DX2": codes(1), "DXVER": ["9"] * N}, 2 * N),
-    "a family with gaps": Layout({**IDS, "DX1": codes(0), "DX4": codes(1)}, 2 * N),
+    "joined without ids": Layout(
+        {**TWICE, "codes": ["|".join(cell) for cell in FEW]},
+        15,
+        Columns(id=("row",), label=("codes",), sep="|"),
+    ),
+    "a family": Layout(
+        {**IDS, "DX1": codes(0), "DX2": codes(1), "DXVER": ["9"] * N}, 2 * N, FAMILY
+    ),
+    "a family with gaps": Layout({**IDS, "DX1": codes(0), "DX4": codes(1)}, 2 * N, FAMILY),
     "a family beside flags": Layout(
         {
             **IDS,
@@ -84,31 +97,16 @@ LAYOUTS = {
             "dx2_poa": ["N"] * N,
         },
         2 * N,
-        {"label": "dx#_code"},
+        Columns(label=("dx#_code",)),
     ),
-    "a family without ids": Layout({**TWICE, "DX1": codes(0), "DX2": [""] * N}, N),
-    "columns that nobody named": Layout(
-        {
-            "row_number": [5001 + row for row in range(N)],
-            "stay_id": [100 + row // 2 for row in range(N)],
-            "amount": [row * 1.5 for row in range(N)],
-            "dx": codes(0),
-        },
-        N,
+    "a family without ids": Layout(
+        {**TWICE, "DX1": codes(0), "DX2": [""] * N}, N, Columns(id=("row",), label=("DX#",))
     ),
-    "a family that nobody named": Layout(
-        {"KEY": IDS["id"], "age": [row // 2 for row in range(N)], "d1": codes(0), "d2": codes(1)},
-        2 * N,
+    "two columns that nobody named": Layout({"scan_id": STAYS["id"], "dx": codes(0)[:4] * 3}, N),
+    "flags": Layout(
+        {**IDS, "401.9": ["1", "0"] * 6, "428.0": ["", "0", "1"] * 4}, 10, Columns(flags=True)
     ),
-    "joined labels that nobody named": Layout(
-        {"case_id": IDS["id"], "site": TWICE["site"], "mine": ["250.00,401.9", "428.0"] * (N // 2)},
-        18,
-    ),
-    "two columns that nobody named": Layout({"scan_id": STAYS["id"], "dx": codes(0)}, N),
-    "a column without a name": Layout({"": IDS["id"], "dx": codes(0)}, N),
-    "a node for a name": Layout({"401.9": ["x"] * N, "DX1": codes(0), "DX2": codes(2)}, 2 * N),
 }
-"""Tables of a row per instance hold those of `fixtures.label_files` too, which has each format."""
 
 
 def of_pandas(frame: pl.DataFrame, _: Path) -> Any:
@@ -163,6 +161,11 @@ def kept_as(layout: Layout) -> Mapping[str, Callable[[pl.DataFrame, Path], Any]]
     )
 
 
+def loaded(data: Any, hierarchy: Any, stated: Columns) -> LabelDataset:
+    said = {name: value for name, value in asdict(stated).items() if value}
+    return audit.load_labels(data, hierarchy, unlisted="refuse", **said)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 def test_every_way_of_storing_and_counting_gives_the_same_rows(
     layout: Layout, tmp_path: Path
@@ -170,10 +173,10 @@ def test_every_way_of_storing_and_counting_gives_the_same_rows(
     hierarchy, frame = audit.load_hierarchy(TREE), pl.DataFrame(layout.columns)
     ways = {}
     for name, kept in kept_as(layout).items():
-        data, label = kept(frame, tmp_path), layout.named.get("label")
-        ways[f"{name} in memory"] = found(audit.load_labels(data, hierarchy, label=label))
+        data = kept(frame, tmp_path)
+        ways[f"{name} in memory"] = found(loaded(data, hierarchy, layout.stated))
         if name in BATCHED:
-            count = count_pairs(data, hierarchy, label=label, batch=5, sort=True)
+            count = count_pairs(data, hierarchy, layout.stated, unlisted="refuse", batch=5)
             ways[f"{name} in batches"] = found(count)
     wanted = ways["polars in memory"]
     assert wanted[0] == layout.rows
@@ -187,57 +190,65 @@ def packed(frame: pl.DataFrame, folder: Path) -> Path:
 
 def parts(frame: pl.DataFrame, folder: Path) -> Path:
     (folder / "parts").mkdir(exist_ok=True)
-    for n, part in enumerate([frame[:2], frame[2:]]):
+    for n, part in enumerate([frame[:5], frame[5:]]):
         part.write_csv(folder / "parts" / f"{n}.csv")
     return folder / "parts"
 
 
+ASKED = {
+    "two columns of labels": {"scan": IDS["id"], "dx": codes(0), "other": codes(1)},
+    "cells that are joined": {**IDS, "label": ["401.9;428.0", "250.00", "V58.67;401.9"] * 4},
+    "labels in other words": {**IDS, "label": ["dx:401.9", "dx:428.0", "250.00"] * 4},
+    "kinds of rows": {**IDS, "label": [*CODES[:4] * 2, *"wxyz"], "kind": [*"aaaaaaaabbbb"]},
+}
 ENDED = {**STORED, "jsonl": LISTED["jsonl"], "packed": packed, "parts": parts}
 
 
 @pytest.mark.parametrize("stored", ENDED.values(), ids=ENDED)
-@pytest.mark.parametrize("column", ["label", "labels", "dx"])
-def test_a_line_of_totals_is_asked_of_however_it_is_stored_and_counted(
-    column: str, stored: Callable[[pl.DataFrame, Path], Any], tmp_path: Path
+@pytest.mark.parametrize("columns", ASKED.values(), ids=ASKED)
+def test_the_same_is_asked_however_it_is_stored_and_counted(
+    columns: Mapping[str, list[Any]],
+    stored: Callable[[pl.DataFrame, Path], Any],
+    tmp_path: Path,
 ) -> None:
-    tree, named = audit.load_hierarchy(TREE), {"label": column}
-    rows = {"id": [*"abc", "Gesamt"], column: ["401.9", "428.0", "250.00", None]}
-    data = stored(pl.DataFrame(rows), tmp_path)
-    read = partial(audit.load_labels, data, tree, **named)
-    for way in (read, partial(count_pairs, data, tree, batch=5, **named)):
-        with pytest.raises(AskedError, match="'Gesamt' is a line of totals"):
-            way()
-    assert read(id="id", where=["id=*"]).ledger.instances == 4
+    tree, frame = audit.load_hierarchy(TREE), pl.DataFrame(columns)
+    with pytest.raises(AskedError) as wanted:
+        audit.load_labels(frame, tree)
+    assert wanted.value.options
+    data = stored(frame, tmp_path)
+    for way in (audit.load_labels, partial(count_pairs, batch=5)):
+        with pytest.raises(AskedError) as caught:
+            way(data, tree)
+        assert caught.value.options == wanted.value.options
+        assert caught.value.reads == wanted.value.reads
 
 
 UNDOTTED = {"DX1": ["4019", "", "3605", "0389"] * 3, "PR1": ["3605", "4019", " ", "3961"] * 3}
-CODED: dict[str, tuple[Mapping[str, list[Any]], str, list[str]]] = {
-    "several": ({**IDS, **UNDOTTED}, "DX1,PR1", ["DX*=diagnoses", "PR*=procedures"]),
-    "some": (
-        {**IDS, **UNDOTTED, "DX1": ["401.9", "", "428.0", "V58.67"] * 3},
-        "DX1,PR1",
-        ["PR*=procedures"],
+CODED: dict[str, tuple[Mapping[str, list[Any]], Columns]] = {
+    "several": ({**IDS, **UNDOTTED}, Columns(label=("DX1", "PR1"), codes=("procedures",))),
+    "as written": ({**IDS, **UNDOTTED}, Columns(label=("DX1", "PR1"), codes=("as-written",))),
+    "long": ({**STAYS, "code": UNDOTTED["PR1"]}, Columns(label=("code",), codes=("procedures",))),
+    "lists": (
+        {**IDS, "code": [["3605", "4019"], [], ["3961"]] * 4},
+        Columns(label=("code",), codes=("procedures",)),
     ),
-    "long": ({**STAYS, "code": UNDOTTED["PR1"]}, "code", ["co*=procedures"]),
-    "lists": ({**IDS, "code": [["3605", "4019"], [], ["3961"]] * 4}, "code", ["c*=procedures"]),
-    "joined": ({**IDS, "code": ["3605;3961", "4019", "3961"] * 4}, "code", ["c*=procedures"]),
+    "joined": (
+        {**IDS, "code": ["3605;3961", "4019", "3961"] * 4},
+        Columns(label=("code",), codes=("procedures",), sep=";"),
+    ),
+    "begun": (
+        {**IDS, "code": ["dx:4019", "px:3961", "dx:0389"] * 4},
+        Columns(label=("code",), codes=("dx:*", "diagnoses")),
+    ),
 }
-"""Columns whose code sets are stated: the table, the labels, what is stated."""
-RULED = RowRules(where=("id!=s3",), version_column="version")
+"""Columns whose code sets are stated: the table, and what is stated."""
 
 
-def coded(name: str, rules: RowRules, path: Path) -> tuple[LabelDataset, Hierarchy]:
-    """The table in memory, which is written to the path, and the hierarchy with what is stated."""
-    columns, label, stated = CODED[name]
-    frame = pl.DataFrame({**columns, "version": ["9", "9", "10"] * 4})
-    frame.write_parquet(path)
-    told: dict[str, Any] = {
-        "where": rules.where,
-        "version_column": rules.version_column,
-        "codes": stated,
-    }
-    known = with_codes(icd9cm(), stated)
-    return audit.load_labels(path, "icd9cm", id="id", label=label, **told), known
+def coded(name: str, path: Path) -> Columns:
+    """What is stated of a table, which is written to the path."""
+    columns, stated = CODED[name]
+    pl.DataFrame(columns).write_parquet(path)
+    return replace(stated, id=("id",), where=("id!=s3",))
 
 
 def placed(counted: LabelDataset | PairCount) -> pl.DataFrame:
@@ -246,16 +257,14 @@ def placed(counted: LabelDataset | PairCount) -> pl.DataFrame:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CODED)
-@pytest.mark.parametrize("rules", [EVERY, RULED], ids=["every row", "some rows"])
-def test_code_sets_of_columns_are_those_in_memory(
-    name: str, rules: RowRules, tmp_path: Path
-) -> None:
-    loaded, known = coded(name, rules, path := tmp_path / "rows.parquet")
-    count = count_pairs(
-        path, known, instance="id", label=CODED[name][1], rules=rules, memory=2**26, batch=10_000
-    )
-    assert found(count) == found(loaded)
-    assert placed(count).equals(placed(loaded))
+def test_code_sets_of_columns_are_those_in_memory(name: str, tmp_path: Path) -> None:
+    stated = coded(name, path := tmp_path / "rows.parquet")
+    known = loaded(path, icd9cm(), stated)
+    words = words_for(AS_WRITTEN, stated, open_table(path))
+    told: dict[str, Any] = {"words": words, "unlisted": "refuse"}
+    count = count_pairs(path, icd9cm(), stated, memory=2**26, batch=10_000, **told)
+    assert found(count) == found(known)
+    assert placed(count).equals(placed(known))
 
 
 @pytest.mark.slow
@@ -266,33 +275,30 @@ def test_spark_gives_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     from pyspark.sql import SparkSession
 
     from audit.counting import spark
-    from audit.data.known_nodes import KnownNodes
-    from audit.data.sources import source_of
-    from audit.data.sources.spark import reading
+    from audit.data.spark import reading
 
-    hierarchy = audit.load_hierarchy(TREE)
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     different = {}
     building = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     session = building.config("spark.sql.shuffle.partitions", "1").getOrCreate()
 
-    def counted(path: Path, known: Hierarchy, **named: Any) -> PairCount:
-        columns = Columns(nodes=KnownNodes(known), codes=known.codes, **named)
-        with reading(source_of(path), "local[1]", columns) as read:
-            told: dict[str, Any] = {"readings": read.readings, "rules": read.rules}
-            return spark.count_pairs(read.rows, known, instance=read.id, label=read.label, **told)
+    def counted(path: Path, hierarchy: Hierarchy, stated: Columns) -> PairCount:
+        with reading(str(path), "local[1]", stated, hierarchy, AS_WRITTEN) as read:
+            words = words_for(AS_WRITTEN, stated, read.table)
+            return spark.count_pairs(read, hierarchy, words=words, unlisted="refuse")
 
+    hierarchy = audit.load_hierarchy(TREE)
     for name, layout in LAYOUTS.items():
         folder = tmp_path / name.replace(" ", "-")
         folder.mkdir()
         path = kept_as(layout)["parquet"](pl.DataFrame(layout.columns), folder)
-        wanted = found(audit.load_labels(path, hierarchy, **layout.named))  # type: ignore[arg-type]
-        if (counts := found(counted(path, hierarchy, **layout.named))) != wanted:
+        wanted = found(loaded(path, hierarchy, layout.stated))
+        if (counts := found(counted(path, hierarchy, layout.stated))) != wanted:
             different[name] = counts, wanted
-    for name, rules in zip(CODED, cycle([EVERY, RULED]), strict=False):
-        loaded, known = coded(name, rules, path := tmp_path / f"{name} of some.parquet")
-        count = counted(path, known, id="id", label=CODED[name][1], rules=rules)
-        if found(count) != found(loaded) or not placed(count).equals(placed(loaded)):
-            different[f"{name}, codes are stated"] = found(count), found(loaded)
+    for name in CODED:
+        stated = coded(name, path := tmp_path / f"{name}.parquet")
+        known, count = loaded(path, icd9cm(), stated), counted(path, icd9cm(), stated)
+        if found(count) != found(known) or not placed(count).equals(placed(known)):
+            different[f"{name}, codes are stated"] = found(count), found(known)
     session.stop()
     assert different == {}

@@ -80,7 +80,7 @@ def out(tmp_path: Path) -> Path:
 
 TABLES = {
     *("nodes", "edges", "pairs", "judged_pairs", "pair_margins", "pair_strata", "residuals"),
-    *("strata", "branch_pairs", "findings", "cases", "proposals"),
+    *("findings", "cases", "proposals"),
 }
 
 
@@ -88,7 +88,7 @@ def test_a_run_leaves_every_file_and_nothing_else(toy_files: Files, out: Path) -
     result = audited(toy_files, out)
 
     assert result.exit_code == 0, result.output
-    told = ("policy", "manifest", "denominators")
+    told = ("policy", "manifest", "record")
     tables = {
         *(f"restricted/{name}.json" for name in told),
         *(f"restricted/{name}.parquet" for name in TABLES),
@@ -102,7 +102,8 @@ def test_a_summary_goes_to_standard_output(toy_files: Files, out: Path) -> None:
     text = " ".join(result.stdout.split())
 
     assert result.stderr == ""
-    assert result.stdout.startswith("Errors in ")
+    assert result.stdout.startswith("Read as\n  labels that are no nodes are refused: 'unicorn'")
+    assert "\nErrors in " in result.stdout
     assert "6 instances; 8 of 9 rows mapped to toy; refused: unknown_code 1 (unicorn 1)." in text
     assert all(check.name in text for check in (*CHECKS, *ON_WAIVERS))
     assert f"Report: {out / 'report.html'}" in result.stdout.splitlines()
@@ -517,7 +518,7 @@ BAD_LABELS: dict[str, tuple[Callable[[Path], Path], list[str], str]] = {
     "no such column": (labels_file("labels.csv", GOOD_LABELS), ["--label", "code"], "'code'"),
     "a pickle named csv": (labels_file("labels.csv", b"\x80\x04K\x01."), [], "pickled"),
     "a torn row": (labels_file("labels.csv", GOOD_LABELS + b"b,cow,dog\n"), [], "fields"),
-    "no format matches": (labels_file("labels.csv", b"x,y\n1,2\n"), [], "format"),
+    "no column of nodes": (labels_file("labels.csv", b"x,y\n1,2\n"), [], "--id and --label"),
     "a broken JSON line": (labels_file("labels.jsonl", TORN_JSON), [], "JSON"),
 }  # fmt: skip
 
@@ -537,8 +538,8 @@ def test_bad_labels_exit_2_with_one_message(tmp_path: Path, out: Path, name: str
 
 BAD_HIERARCHIES: dict[str, tuple[str, bytes, str]] = {
     "a cycle": ("edges.csv", b"child,parent\na,b\nb,c\nc,a\nd,a\n", "a -> b -> c -> a"),
-    "no column of parents": ("edges.csv", b"from,to\na,b\n", "holds parents"),
-    "a gz of no bytes": ("edges.csv.gz", b"", "0 bytes"),
+    "no column of parents": ("edges.csv", b"from,to\na,b\n", "--hierarchy-parent COL"),
+    "a gz of no bytes": ("edges.csv.gz", b"", "Found: nothing"),
 }
 
 
@@ -608,8 +609,8 @@ def test_report_renders_a_run_again(toy_files: Files, out: Path) -> None:
     ("what", "expected"),
     [
         ("hierarchies", ["icd9cm", "icd10cm"]),
-        ("formats", ["mimic3", "mimic4", "caml", "long", "jsonl", "wide", "grouped", "psv"]),
-        ("formats", ["edges", "caml", "obo", "audioset", "tree", "dotted"]),
+        ("formats", ["mimic3", "mimic4", "caml", "lines", "gaf", "hcup"]),
+        ("formats", ["edges", "levels", "caml", "obo", "audioset", "tree"]),
         ("checks", [check.name for check in ALL_CHECKS]),
     ],
 )

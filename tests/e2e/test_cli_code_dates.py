@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from audit import read_run
 from fixtures.commands import audit
 
 DATES = "code,first,last\n585,1979-01-01,2005-09-30\n585.6,2005-10-01,2015-09-30\n"
@@ -55,8 +56,7 @@ def run(place: Path, release: Path, out: str = "run") -> Result:
 
 
 def result(place: Path) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((place / "run" / "result.json").read_text("utf-8"))
-    return told
+    return read_run(place / "run").exact()
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_the_report_tells_the_days_of_a_code(place: Path) -> None:
 def test_the_day_is_no_column_that_instances_are_compared_by(place: Path) -> None:
     checks = {check["name"]: check for check in result(place)["checks"]}
 
-    assert "no split and no strata" in checks["group_confined"]["reason"]
+    assert "neither a split nor a strata" in checks["group_confined"]["reason"]
 
 
 def test_the_result_says_what_codes_were_judged_by(place: Path) -> None:

@@ -116,7 +116,7 @@ def test_verify_report_and_judge_work_on_the_run(files: Files, alone: Any) -> No
 def test_with_the_labels_the_dataset_is_audited_too(files: Files) -> None:
     both = files.run("both", "--labels", files.labels)
     assert "unexpected_pair" in findings(both)
-    assert both["identity"]["data"]["format"] == "long"
+    assert both["identity"]["data"]["format"] == "table"
 
 
 @pytest.fixture(scope="module")
@@ -178,16 +178,6 @@ def test_predictions_of_the_run_say_which_concepts_are_used(files: Files, confus
     page = (files.folder / "confused" / "report.html").read_text("utf-8")
     assert "nodes are compared with those of the run" in page
     assert audit("verify", files.folder / "confused", "--recompute").exit_code == 0
-
-
-def test_a_smallest_count_hides_counts_and_the_digits_that_tell_them(files: Files) -> None:
-    shared = files.run("hidden", "--min-cell", 50)["concepts"]
-    counts = [row["instances"] for row in shared["nodes"]]
-    assert all(isinstance(count, str) or count in (None, 480) for count in counts)
-    assert all(row["readable"] is None for row in shared["nodes"] if row["instances"] == "<50")
-    numbers = [row["accuracy"] for row in shared["parts"] if row["accuracy"] is not None]
-    assert numbers
-    assert all(round(number, 3) == number for number in numbers)
 
 
 def test_depths_of_the_hierarchy_are_nested_dimensions(files: Files) -> None:

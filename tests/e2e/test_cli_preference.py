@@ -99,21 +99,22 @@ def test_a_comparison_tells_what_both_runs_share_of_each_metric(folder: Path) ->
 
 @pytest.mark.slow
 def test_a_run_is_verified_compared_and_shown(folder: Path) -> None:
-    assert made(folder, "--out", folder / "again", "--title", "Again", "--min-cell", 11) == 0
+    assert made(folder, "--out", folder / "again", "--title", "Again") == 0
+    assert made(folder, "--out", folder / "small", "--min-cell", 11) == 0
     for arguments in (
         ["verify", "run", "--recompute"],
-        ["compare", "run", "again", "--out", "changes"],
+        ["compare", "run", "small", "--out", "changes"],
         ["history", "run", "again", "--out", "history"],
     ):
         done = CliRunner().invoke(
-            app, [str(folder / one) if one in ("run", "again", "changes", "history") and at else one
+            app, [one if one.startswith("-") or not at else str(folder / one)
                   for at, one in enumerate(arguments)],
         )  # fmt: skip
         assert done.exit_code == 0, done.output
-    small = json.loads((folder / "again" / "result.json").read_bytes())["preference"]
+    small = json.loads((folder / "small" / "result.json").read_bytes())["preference"]
     assert {row["value"] for row in small["measured"]} == {None}
     with entered(folder / "run") as visitor:
-        assert "Which answers the model prefers" in visitor.get("/preference").text
+        assert "/preference/questions" in visitor.get("/preference").text
         tied = visitor.get("/preference/questions", answers="tied").text
         assert "S1" in tied
         assert tied.count("S1") > tied.count("S0")

@@ -181,12 +181,10 @@ def test_every_command_and_option_is_documented() -> None:
 
 
 def test_every_format_is_documented() -> None:
-    from audit.data import formats as loaders
     from audit.hierarchies import reading as hierarchies
 
     page = (ROOT / "docs" / "formats.md").read_text("utf-8")
-    readers = (*loaders.FORMATS, *loaders.PREDICTION_FORMATS, *hierarchies.FORMATS)
-    for known in (*readers, *hierarchies.FOLDERS, *hierarchies.BUILT_IN):
+    for known in (*hierarchies.FORMATS, *hierarchies.FOLDERS, *hierarchies.BUILT_IN):
         assert f"`{known.name}`" in page
 
 

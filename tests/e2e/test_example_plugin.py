@@ -32,13 +32,13 @@ def test_it_is_installed_and_used(tmp_path: Path) -> None:
         return done.stdout
 
     python(*install, "--target", str(site), str(tmp_path / "example"))
-    (tmp_path / "pets.slashes").write_text("a//cat\nb//dog\nc//cat\nd//cat\n")
+    (tmp_path / "pets.csv").write_text("picture,animals\na,cat//dog\nb,dog\nc,cat\nd,cat\n")
     audit = ("-c", "from audit.cli.app import app; app()")
     named = ("--hierarchy", "animals", "--plugin", "audit-example")
-    python(*audit, "run", "pets.slashes", *named, "--no-pdf", "--out", "run")
+    python(*audit, "run", "pets.csv", *named, "--no-pdf", "--out", "run")
     result = json.loads((tmp_path / "run" / "result.json").read_bytes())
 
-    for door in ("formats: slashes", "hierarchies: animals", "checks: common_node"):
+    for door in ("layouts: pictures", "hierarchies: animals", "checks: common_node"):
         assert door in python(*audit, "list", "plugins")
     (check,) = (one for one in result["checks"] if one["name"] == "common_node")
     assert [one["nodes"][0]["id"] for one in check["findings"]] == ["mammal", "cat"]

@@ -15,7 +15,7 @@ import pytest
 
 from audit import load_hierarchy
 from audit.base.dag import SYNTHETIC_ROOT
-from audit.base.errors import FormatError
+from audit.base.errors import InputError
 
 PAGE = Path(__file__).parents[2] / "docs" / "recipes.md"
 RECIPES = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
@@ -63,13 +63,36 @@ SPECIES = {
         for n, name in enumerate(("merula", "pilaris"))
     ],
 }  # fmt: skip
-CLASSES = {
-    "LabelName": "/m/e",
-    "Subcategory": [{"LabelName": "/m/a", "Part": [{"LabelName": "/m/p"}],
-                     "Subcategory": [{"LabelName": "/m/b"}]}],
-}  # fmt: skip
-TAXONOMY = {"type": "taxonomy", "value": {"taxonomy": [["A", "B"], ["A", "C"]]}}
-TASKS = [{"id": 1, "annotations": [{"id": 1, "result": [TAXONOMY]}]}]
+SYSTEM = {
+    "resourceType": "CodeSystem",
+    "content": "complete",
+    "concept": [
+        {"code": "a", "display": "A", "concept": [{"code": "b"}]},
+        {"code": "c", "property": [{"code": "parent", "valueCode": one} for one in "ab"]},
+    ],
+}
+CODES = (
+    "code,title\n30000000-9,A\n30200000-1,B\n30230000-0,C\n03000000-1,D\n03100000-2,E\nA10,F\n"
+    "A10B,G\nA10BA02,H\n"
+)
+CPC = "A\t\tNeeds\nA01\t\tFarms\nA01B\t\tSoil\nA01B1/00\t0\tHand\nA01B1/02\t1\tSpades\n"
+CPC += "A01B1/022\t2\tOdd\nA01B3/00\t0\tPloughs\n"
+PRODUCTS = "kind,sort,own\nPets,Cats,Toys\n,,Food\n,Dogs,Toys\nGarden,Hoses,\n"
+EUROVOC = {
+    "desc_en.xml": "<DESCRIPTEUR><RECORD><DESCRIPTEUR_ID>4</DESCRIPTEUR_ID><LIBELLE>law</LIBELLE>"
+    "</RECORD><RECORD><DESCRIPTEUR_ID>7</DESCRIPTEUR_ID><LIBELLE>court</LIBELLE></RECORD>"
+    "</DESCRIPTEUR>",
+    "relation_bt.xml": "<RELATION_BT><RECORD><SOURCE_ID>7</SOURCE_ID><CIBLE_ID>4</CIBLE_ID>"
+    "</RECORD></RELATION_BT>",
+}
+TAXA = (
+    "taxonID\tparentNameUsageID\tacceptedNameUsageID\tscientificName\n1\t\t\tAves\n"
+    "3\t1\t3\tCorvus\n4\t3\t\tCorvus corax\n9\t1\t4\tCorvus maximus\n"
+)
+SNOMED = (
+    "id\tactive\tsourceId\tdestinationId\ttypeId\n1\t1\t22\t11\t116680003\n"
+    "2\t0\t22\t33\t116680003\n3\t1\t22\t44\t363698007\n"
+)
 
 
 def in_xml(name: str, numbers: list[str], ui: str) -> str:
@@ -78,11 +101,6 @@ def in_xml(name: str, numbers: list[str], ui: str) -> str:
         f"<DescriptorRecord><DescriptorUI>{ui}</DescriptorUI><DescriptorName><String>{name}"
         f"</String></DescriptorName><TreeNumberList>{places}</TreeNumberList></DescriptorRecord>"
     )
-
-
-def in_ascii(name: str, numbers: list[str], ui: str) -> str:
-    places = "".join(f"MN = {one}\n" for one in numbers)
-    return f"*NEWRECORD\nRECTYPE = D\nMH = {name}\n{places}UI = {ui}\n\n"
 
 
 def of_meddra(*codes: int) -> str:
@@ -97,7 +115,6 @@ FILES: dict[str, tuple[str, str, set[tuple[str, str]]]] = {
         f"{''.join(in_xml(*one) for one in HEADINGS)}</DescriptorRecordSet>",
         OF_HEADINGS,
     ),
-    "MeSH in ASCII": ("d2026.bin", "".join(in_ascii(*one) for one in HEADINGS), OF_HEADINGS),
     "the tree of MeSH": (
         "mtrees2026.bin",
         "".join(f"{name};{one}\n" for name, numbers, _ in HEADINGS for one in numbers),
@@ -136,20 +153,38 @@ FILES: dict[str, tuple[str, str, set[tuple[str, str]]]] = {
         {("250.11", "phecode 250.11"), ("phecode 250.11", "phecode 250.1"),
          ("phecode 250.1", "phecode 250"), ("250", "phecode 250"), ("251", "phecode 251.1")},
     ),
+    "digits": (
+        "codes.csv", CODES,
+        {("30200000-1", "30000000-9"), ("30230000-0", "30200000-1"), ("03100000-2", "03000000-1"),
+         ("A10B", "A10"), ("A10BA02", "A10B")},
+    ),
+    "CPC": (
+        "cpc-section-A.txt", CPC,
+        {("A01", "A"), ("A01B", "A01"), ("A01B1/00", "A01B"), ("A01B1/02", "A01B1/00"),
+         ("A01B1/022", "A01B1/02"), ("A01B3/00", "A01B")},
+    ),
+    "products": (
+        "products.csv", PRODUCTS,
+        {("Pets > Cats", "Pets"), ("Pets > Cats > Toys", "Pets > Cats"),
+         ("Pets > Cats > Food", "Pets > Cats"), ("Pets > Dogs", "Pets"),
+         ("Pets > Dogs > Toys", "Pets > Dogs"), ("Garden > Hoses", "Garden")},
+    ),
+    "EuroVoc": ("desc_en.xml", EUROVOC["desc_en.xml"], {("7", "4")}),
+    "Darwin Core": ("taxon.txt", TAXA, {("3", "1"), ("4", "3")}),
+    "SNOMED CT": ("sct2_Relationship.txt", SNOMED, {("22", "11")}),
     "iNaturalist": (
         "train.json", json.dumps(SPECIES),
         {("Turdus merula", "Turdus"), ("Turdus pilaris", "Turdus"), ("Turdus", "Turdidae"),
          ("Turdidae", "P"), ("P", "Aves"), ("Aves", "Chordata"), ("Chordata", "Animalia")},
     ),
-    "Open Images": (
-        "bbox_labels_600_hierarchy.json", json.dumps(CLASSES),
-        {("/m/a", "/m/e"), ("/m/b", "/m/a")},
-    ),
-    "Label Studio": ("export.json", json.dumps(TASKS), {("A > B", "A"), ("A > C", "A")}),
+    "FHIR": ("codesystem.json", json.dumps(SYSTEM), {("b", "a"), ("c", "a"), ("c", "b")}),
 }  # fmt: skip
 """A file of each recipe, in the order of the page, and the edges that it makes."""
-READ = {"multi-level CCS", "Open Images"}
-"""Those that are read without a recipe: as levels, and as a tree once its parts are placed."""
+BESIDE = {
+    "MedDRA": ("llt.asc", "10000099$Low$10000001$$\n10000001$A$10000001$$\n"),
+    "EuroVoc": ("relation_bt.xml", EUROVOC["relation_bt.xml"]),
+}
+"""A second file that a recipe reads."""
 
 
 def edges(path: Path) -> set[tuple[str, str]]:
@@ -164,20 +199,31 @@ def run(recipe: str, folder: Path) -> None:
 @pytest.mark.parametrize(("recipe", "case"), [*zip(RECIPES, FILES, strict=True)], ids=[*FILES])
 def test_a_recipe_makes_the_edges_of_a_file(recipe: str, case: str, tmp_path: Path) -> None:
     name, text, expected = FILES[case]
-    (tmp_path / name).write_text(text, "utf-8")
-    (tmp_path / "llt.asc").write_text("10000099$Low$10000001$$\n10000001$A$10000001$$\n", "utf-8")
+    for own, content in ((name, text), *([BESIDE[case]] if case in BESIDE else [])):
+        (tmp_path / own).write_text(content, "utf-8")
     run(recipe, tmp_path)
 
     assert edges(tmp_path / "edges.csv") == expected
 
 
-@pytest.mark.parametrize("case", sorted({*FILES} - READ))
-def test_a_file_without_its_recipe_is_refused(case: str, tmp_path: Path) -> None:
+def test_labels_at_a_synonym_count_at_what_is_accepted(tmp_path: Path) -> None:
+    (tmp_path / "taxon.txt").write_text(TAXA, "utf-8")
+    run(RECIPES[[*FILES].index("Darwin Core")], tmp_path)
+
+    assert load_hierarchy(tmp_path / "edges.csv").place("9", None).node == "4"
+
+
+@pytest.mark.parametrize("case", sorted(FILES))
+def test_a_file_without_its_recipe_is_refused_or_asked(case: str, tmp_path: Path) -> None:
     name, text, _ = FILES[case]
     (tmp_path / name).write_text(text, "utf-8")
 
-    with pytest.raises(FormatError, match="page of recipes"):
+    with pytest.raises(InputError):
         load_hierarchy(tmp_path / name)
+
+
+def test_the_page_is_short() -> None:
+    assert len(PAGE.read_bytes()) <= 12_000
 
 
 @pytest.mark.skipif("AUDIT_DATA" not in os.environ, reason="AUDIT_DATA names no folder")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import audit
 from fixtures.sample_data import digests, write_sample_data
 
 SAMPLE_DATA = Path(__file__).parents[2] / "sample_data"
@@ -29,7 +30,7 @@ def test_sample_data_is_small() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("run", "release"), [("first", "release_1"), ("second", "release_2")])
 def test_all_that_was_planted_is_found(sample_runs: Path, run: str, release: str) -> None:
-    result = json.loads((sample_runs / run / "result.json").read_text("utf-8"))
+    result = audit.read_run(sample_runs / run).exact()
     planted = json.loads((SAMPLE_DATA / "truth.json").read_text("utf-8"))[release]["planted"]
 
     assert [one["kind"] for one in planted if not found(one, result)] == []

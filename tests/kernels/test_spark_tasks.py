@@ -19,7 +19,7 @@ from fixtures.named_counts import (
     records_of_count,
     supports_of_count,
 )
-from fixtures.task_counts import counted_by_tasks, plan_of, tallies
+from fixtures.task_counts import ROWS, counted_by_tasks, plan_of, tallies
 from fixtures.toy import toy
 
 LABELS = ("dog", " cow ", "bird", "tool", "pet", "unicorn", None)
@@ -80,7 +80,7 @@ def test_parts_take_every_key_once(toy_hierarchy: Hierarchy) -> None:
 def test_tasks_without_rows_make_no_pair(toy_hierarchy: Hierarchy) -> None:
     plan = plan_of(frame_of([]), toy_hierarchy)
 
-    assert [*spark.numbered(plan.labels, [])] == []
+    assert [*spark.numbered(ROWS, plan.labels, [])] == []
     found = pl.concat([*spark.tallied(plan, spark.bounds_of(plan.labels), [])])
     assert spark.PAIRS not in found["kind"]
     assert len(spark.counted(found, plan)) == 0

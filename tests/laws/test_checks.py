@@ -34,10 +34,14 @@ ERROR_SHARE = 0.001
 """Share of the rows or instances from which an error counts as one."""
 
 
-def said(check: str, found: Told) -> dict[str, Any]:
-    """What a search found, in the form of what the product told."""
+def said(check: str, found: Told, few: int = 0) -> dict[str, Any]:
+    """What a search found, in the form of what the product told.
+
+    Args:
+        few: The counts of persons that severity reads as 1.
+    """
     ids = {one.id(check) for one in found.findings}
-    counted = [counts_as(one) for one in found.findings if not ids & {*one.folded_into}]
+    counted = [counts_as(one, few) for one in found.findings if not ids & {*one.folded_into}]
     worst = min(counted, key=SEVERE.index, default="pass")
     return {
         "applies": found.applies,
@@ -51,9 +55,11 @@ def said(check: str, found: Told) -> dict[str, Any]:
     }
 
 
-def counts_as(one: Said) -> str:
-    rare = one.evidence.get("share", 1) < ERROR_SHARE
-    return "warning" if one.severity == "error" and rare else one.severity
+def counts_as(one: Said, few: int) -> str:
+    share = one.evidence.get("share", 1)
+    if 0 < (k := one.evidence.get("rows", 0)) <= few:
+        share /= k
+    return "warning" if one.severity == "error" and share < ERROR_SHARE else one.severity
 
 
 def _fields(one: Said) -> dict[str, Any]:

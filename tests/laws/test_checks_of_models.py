@@ -88,7 +88,7 @@ def test_what_a_model_confuses_is_what_a_search_finds(given: Answered) -> None:
     assert result.model is not None
     pairs = [(one["excess"], one["a"], one["b"]) for one in result.model.exchanged_pairs]
     assert pairs == sorted(pairs, key=lambda one: (-one[0], *one[1:]))
-    if searched.applies:
+    if searched.denominator:
         names = ("node", "falsely", "missed", "hits", "answers", "labelled")
         rows = [{name: one[name] for name in names} for one in result.model.answers]
         assert rows == answers_told(model)

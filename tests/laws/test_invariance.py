@@ -26,7 +26,9 @@ from fixtures.small_release import (
 )
 
 ROWS = rows("second")
-TREE = audit.load_hierarchy(parents={node: sorted(up) for node, up in PARENTS.items() if up})
+TREE = audit.load_hierarchy(
+    {node: sorted(up) for node, up in PARENTS.items() if up}, format="parents"
+)
 
 
 def shuffled(table: list[Row]) -> list[Row]:
@@ -117,15 +119,15 @@ def test_labels_beside_one_another_are_those_of_long_rows(tmp_path: Path) -> Non
     wide = [(one, *sorted(labels), *[""] * (most - len(labels))) for one, labels in own.items()]
     joined = [(one, ";".join(sorted(labels))) for one, labels in own.items()]
     long = [(one, label) for one, labels in own.items() for label in sorted(labels)]
-    files = {
-        "wide": (("instance", *(f"DX{n + 1}" for n in range(most))), wide),
-        "joined": (("instance", "codes"), joined),
-        "long": (("instance", "label"), long),
+    files: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+        "wide": (("instance", *(f"DX{n + 1}" for n in range(most))), wide, {"label": "DX#"}),
+        "joined": (("instance", "codes"), joined, {"label": "codes", "sep": ";"}),
+        "long": (("instance", "label"), long, {}),
     }
     read = {}
-    for name, (header, cells) in files.items():
+    for name, (header, cells, stated) in files.items():
         table = write_table(tmp_path / f"{name}.csv", header, cells)
-        run = audit.run_audit(audit.load_labels(table, TREE))
+        run = audit.run_audit(audit.load_labels(table, TREE, **stated))
         read[name] = [run.nodes.rows(), run.pairs.collect().sort("a", "b").rows()]
         read[name] += [run.findings.drop("record").rows()]
 
@@ -170,7 +172,7 @@ def counted(run: audit.AuditResult, was: Mapping[str, str] | None = None) -> dic
     kept = [column for column in pairs.columns if column not in ("a", "b", "lca")]
     findings = {
         (check.name, at): {
-            key: value.value
+            key: value
             for key, value in finding.evidence.items()
             if key not in ("support_a", "support_b")
         }

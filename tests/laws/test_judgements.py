@@ -92,7 +92,7 @@ def waivers_told(result: audit.AuditResult, world: World, policy: dict[str, Any]
         check = next(one for one in result.checks if one.name == name)
         holding = len(uses) - (len(expired) if name == "waiver_unused" else 0)
         assert (check.denominator, bool(check.not_applicable)) == (holding, not holding)
-        told = {one.id: (one.severity, one.evidence["findings"].value) for one in check.findings}
+        told = {one.id: (one.severity, one.evidence["findings"]) for one in check.findings}
         assert told == {_id(name, w): (severity, n) for w, n in wanted}
         assert {one.touched for one in check.findings} <= {0, *(n for _, n in wanted)}
     stated = [(dict(one)["used"], dict(one)["expired"]) for one in result.waivers]
@@ -218,10 +218,7 @@ def test_a_stricter_limit_drops_what_an_audit_by_it_would_not_find(number: int) 
 
     def kept(one: audit.AuditResult) -> dict[str, Any]:
         check = next(check for check in one.checks if check.name == "residual_overuse")
-        return {
-            f.id: {name: q.value for name, q in f.evidence.items()} | {"beyond": f.beyond}
-            for f in check.standing
-        }
+        return {f.id: dict(f.evidence) | {"beyond": f.beyond} for f in check.standing}
 
     assert kept(found).keys() == kept(again).keys()
     for id_, evidence in kept(found).items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import combinations_with_replacement
 from random import Random
 from typing import Any
 
@@ -18,7 +17,6 @@ from scipy.stats import gamma
 import audit
 from fixtures import brute_force_scan as oracle
 from fixtures.brute_force import Pair, above
-from fixtures.brute_force_strata import cut_points
 from fixtures.examples import examples
 from fixtures.planted_pairs import COLUMNS, Planted, planted
 from fixtures.small_worlds import shuffled
@@ -135,50 +133,13 @@ def same_findings(wanted: oracle.Scanned, result: audit.AuditResult) -> None:
             assert said["pairs"] == len(children)
 
 
-def same_map(wanted: oracle.Scanned, first: oracle.Release, result: audit.AuditResult) -> None:
-    """Label pairs of each two branches, those that length lets expect, and what was found."""
-    rows = {(row["a"], row["b"]): row for row in result.branch_pairs.to_dicts()}
-    several = [b for b, own in first.labels_of_branch.items() if len(own) > 1 and b != oracle.REST]
-    counted, seen = set[Pair](), set[Pair]()
-    for a, b in combinations_with_replacement(sorted(several), 2):
-        pairs = math.fsum(stratum.meetings.get((a, b), 0) for stratum in first.strata)
-        drawn = math.fsum(s.fixed_length * drawn_pairs(first, s, a, b) for s in first.strata)
-        if pairs or drawn >= 1:
-            counted |= {(a, b)}
-            assert rows[a, b]["label_pairs"] == close(pairs)
-            assert rows[a, b]["label_pairs_expected"] == close(drawn)
-    excess: dict[Pair, list[float]] = {}
-    for one in wanted.found:
-        if one.reported:
-            a, b = sorted(wanted.release._first_branch[node] for node in one.pair)
-            more = wanted.family[one.pair].observed - one.explained
-            excess.setdefault((a, b), []).append(more)
-            seen |= {(a, b)}
-    assert set(rows) == counted | seen
-    for pair, row in rows.items():
-        assert row["found"] == len(excess.get(pair, ()))
-        assert row["excess"] == pytest.approx(math.fsum(excess.get(pair, ())), rel=1e-8)
-
-
-def drawn_pairs(release: oracle.Release, stratum: oracle.Stratum, a: str, b: str) -> float:
-    first, second = (release.labels_of_branch[branch] for branch in (a, b))
-    share = stratum.direct
-    every = math.fsum(share.get(x, 0) for x in first) * math.fsum(share.get(y, 0) for y in second)
-    alike = math.fsum(share.get(x, 0) ** 2 for x in first) if a == b else 0
-    return stratum.n * (every - alike)
-
-
 def compare(release: Planted, limits: oracle.Limits) -> oracle.Scanned:
     wanted, result, decided = scanned(release, limits)
     assert check_of(result).denominator == len(wanted.family)
-    lengths = [len(own) for own in wanted.release.all_specific.values()]
-    assert result.strata["most_labels"].to_list() == cut_points(lengths)
     same_pairs(wanted, result, decided)
     if decided:
         assert found_in(result) == wanted.reported
         same_findings(wanted, result)
-        given = oracle.Release(release.parents, release.labels, release.groups, release.categories)
-        same_map(wanted, given, result)
     return wanted
 
 
@@ -275,7 +236,7 @@ def test_a_pair_that_the_policy_expects_is_no_finding_and_is_counted() -> None:
     covered = [pair for pair in wanted.reported if at_or_below(release, pair, first)]
 
     assert found_in(result) == [pair for pair in wanted.reported if pair not in covered]
-    assert f"{len(covered)} found but left out" in check_of(result).denominator_unit
+    assert result.policy["expected"][0]["pairs"] == len(covered) > 0
 
 
 def at_or_below(release: Planted, pair: Pair, other: Pair) -> bool:
@@ -355,7 +316,7 @@ def test_where_no_record_has_two_labels_nothing_is_judged(
     release = replace(two_sides(), labels=labels | {"j": frozenset({"b0"})})
     result = audited(release, oracle.Limits())
 
-    assert check_of(result).status == "not_applicable"
+    assert (check_of(result).status, check_of(result).denominator) == ("pass", 0)
     assert result.pairs.collect()["expected_length"].null_count() == result.pairs.collect().height
 
 

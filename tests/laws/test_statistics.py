@@ -7,18 +7,17 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
-from scipy.special import betainc, betaln, expit
-from scipy.stats import chi2, hypergeom
+from scipy.stats import hypergeom
 from scipy.stats import t as student
 
 import audit
 from fixtures import brute_force as plain
 from fixtures.brute_force_metrics import depth
 from fixtures.brute_force_shares import Share, newcombe, q_values
+from fixtures.doors import Bins
 from fixtures.small_worlds import World, label_worlds, tree_of
 
 RATE = 0.05
@@ -78,7 +77,6 @@ def test_residual_use_below_every_parent_is_that_of_a_plain_search(world: World)
     same_counts(world, result, shares)
     for key, row in residual_rows(result).items():
         own = shares[key]
-        assert row["shrunk"] == row["share"]
         assert (row["low"], row["high"]) == pytest.approx(own.interval, abs=1e-12)
 
 
@@ -114,63 +112,16 @@ def residual_of(world: World) -> dict[str, str]:
     return {node: kinds[word] for node, word in first.items() if word in kinds}
 
 
-def posterior(shares: Sequence[Share]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Components of a beta distribution of the shares, on a plain grid of mean and weight."""
-    worth = [(s.value * s.effective, s.effective) for s in shares]
-    typical = float(np.median([n for _, n in worth]))
-    mean, weight = np.meshgrid(np.linspace(-4, 4, 161), np.linspace(-7, 5, 161))
-    size = typical * np.exp(weight)
-    a, b = expit(mean) * size, expit(-mean) * size
-    density = np.log(expit(mean) * expit(-mean)) + np.log(expit(weight) * expit(-weight))
-    for k, n in worth:
-        density = density + betaln(a + k, b + n - k) - betaln(a, b)
-    likely = np.exp(density - density.max())
-    kept = likely > 1e-6
-    return a[kept], b[kept], likely[kept] / likely[kept].sum()
-
-
 MANY = [30, 29, 31, 60, 45, 80, 33, 52, 38, 41, 36, 30]
 
 
 @pytest.mark.parametrize("groups", [0, 12])
-def test_shares_of_ten_parents_or_more_that_differ_are_drawn_toward_each_other(groups: int) -> None:
+def test_shares_of_many_parents_stand_as_they_are_with_wilsons_interval(groups: int) -> None:
     world = gouts(3, MANY, spread=True, groups=groups)
     result, shares = world.audited(), shares_of(world, residual_of(world))
     same_counts(world, result, shares)
-    rows = residual_rows(result)
-    for kind in KINDS:
-        own = {parent: share for (parent, of), share in shares.items() if of == kind}
-        fitted = [share for share in own.values() if share.n >= 30]
-        pooled = sum(s.value * s.effective for s in fitted) / sum(s.effective for s in fitted)
-        spread = sum(
-            s.effective * (s.value - pooled) ** 2 / (pooled * (1 - pooled)) for s in fitted
-        )
-        assert len(fitted) == 12  # eleven of twelve parents, and the root
-        assert spread > chi2.ppf(0.95, 11)
-        a, b, weight = posterior(fitted)
-        for parent, share in own.items():
-            n = share.at_freedom
-            row, k = rows[parent, kind], share.value * n
-            mean = float(weight @ ((a + k) / (a + b + n)))
-            assert row["shrunk"] == pytest.approx(mean, abs=2e-3)
-            for end, level in (("low", 0.025), ("high", 0.975)):
-                below = float(weight @ betainc(a + k, b + n - k, row[end]))
-                assert below == pytest.approx(level, abs=2e-3)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "spread"), [(MANY, False), (MANY[:9], True), ([*MANY[:8], 29, 29], True)]
-)
-def test_fewer_shares_or_such_as_chance_makes_stand_as_they_are_with_wilsons_interval(
-    sizes: list[int], spread: bool
-) -> None:
-    world = gouts(5, sizes, spread=spread)
-    shares = shares_of(world, residual_of(world))
-    for (parent, kind), row in residual_rows(world.audited()).items():
-        own = shares[parent, kind]
-        if kind == "all":
-            assert row["shrunk"] == row["share"]
-            assert (row["low"], row["high"]) == pytest.approx(own.interval, abs=1e-12)
+    for key, row in residual_rows(result).items():
+        assert (row["low"], row["high"]) == pytest.approx(shares[key].interval, abs=1e-12)
 
 
 def overuse(result: audit.AuditResult) -> list[dict[str, Any]]:
@@ -196,6 +147,43 @@ def test_a_share_is_high_where_its_interval_and_its_test_say_so_from_thirty_inst
         assert found[parent]["instances"] == judged[parent].k
         assert found[parent]["of"] == judged[parent].n
         assert found[parent]["q_value"] == pytest.approx(q[parent], rel=1e-7)
+
+
+def told_share(share: Share, limit: float, width: int, total: int, grouped: int) -> Share:
+    """A share by its told numbers, at what the bins leave of its weight at the limit.
+
+    One of the first class, and two of one class, are at the ends that speak against it.
+    """
+    bins = Bins(width, total)
+    k, n, worth = (bins.told(int(each + 0.5)) or 0 for each in (share.k, share.n, share.effective))
+    (least, _), (fewest, most) = bins.ends(k), bins.ends(n)
+    k, n = max(least, 1) if not least or k == n else k, most if not fewest or k == n else n
+    groups = min(Bins(width, grouped or total).told(share.groups) or 0, n)
+    within = limit * (1 - limit)
+    left = within / (within / min(worth, n) + width**2 / 12 * (1 + limit**2) / n**2)
+    return Share([(k, n), *[(0, 0)] * (groups - 1)], share.alone, left)
+
+
+@pytest.mark.parametrize("groups", [0, 12])
+@pytest.mark.parametrize("limit", [0.2, 0.5])
+@pytest.mark.parametrize("min_cell", [5, 11])
+def test_in_bins_a_share_is_high_where_its_told_numbers_say_so(
+    groups: int, limit: float, min_cell: int
+) -> None:
+    world = gouts(3, MANY, spread=True, groups=groups)
+    result = world.audited(audit.Policy(min_cell=min_cell, **stated(residual_share=limit)))
+    shares = {
+        p: s for (p, kind), s in shares_of(world, residual_of(world)).items() if kind == "all"
+    }
+    total, grouped = len(world.rows), len(set((world.groups or {}).values()))
+    told = {p: told_share(s, limit, min_cell - 1, total, grouped) for p, s in shares.items()}
+    enough = {p for p, s in shares.items() if (Bins(min_cell - 1, total).told(s.n) or 0) >= 30}
+    judged = {p: s for p, s in told.items() if p in enough}
+    q = dict(zip(judged, q_values([s.p_above(limit) for s in judged.values()]), strict=True))
+    high = {p for p, s in judged.items() if s.interval[0] > limit and q[p] <= RATE}
+
+    assert {row["nodes"][0] for row in overuse(result)} == high
+    assert high or limit == 0.5
 
 
 EVERY = stated(false_discovery_rate=1.0, residual_difference=0.0, residual_share=1.0)
@@ -299,13 +287,7 @@ def drift_rows(world: World, values: str) -> dict[tuple[str, str], dict[str, Any
             kin = [c for c in parents if node in parents[c]]
             covered = any(carrying[child] == carrying[node] for child in kin)
             if row is not None and parents[node] and not covered:
-                least = [
-                    count
-                    for other in values
-                    for own in [{i for i, v in sites.items() if v == other}]
-                    for count in (len(own & carrying[node]), len(own - carrying[node]))
-                ]
-                found[value, node] = {**row, "smallest": min(n for n in least if n)}
+                found[value, node] = row
     return found
 
 
@@ -369,22 +351,6 @@ def test_the_use_of_nodes_by_the_values_of_a_column_is_compared_as_stated(
         own = {i for i, value in world.columns["site"].items() if value == row["value"]}
         labels = sum(len(world.labels[i]) for i in own)
         assert (row["instances"], row["labels"]) == (len(own), labels)
-
-
-def test_counts_of_the_values_of_a_column_add_up_over_instances_with_the_same_labels() -> None:
-    world = drifting(11, values="abc", groups=0)
-    result = world.audited(audit.Policy(drift=("site",)))
-    part: Any = next(one for one in result.parts if "value_cells" in one.tables())
-    cells = part.cells.to_dicts()
-    carrying = {i: sorted(plain.carried(world.parents, own)) for i, own in world.labels.items()}
-    found = [(*cell["values"], cell["held"], cell["nodes"], cell["labels"]) for cell in cells]
-    wanted = [
-        (world.columns["site"].get(i), sorted(own), carrying[i], len(own))
-        for i, own in world.labels.items()
-    ]
-    assert len(found) == len({str(one) for one in found})
-    times = {str(one): cell["instances"] for one, cell in zip(found, cells, strict=True)}
-    assert times == {str(one): list(map(str, wanted)).count(str(one)) for one in wanted}
 
 
 def depths(random: Random, instances: int, cut: float, groups: int) -> World:

@@ -38,19 +38,25 @@ PARTS = {"pets": ["cat", "dog"], "wheels": ["automobile", "truck"]}
 RULES = ("descendants", "paths", "mimic")
 
 
-def model_run(out: Path, files: str, *more: object) -> Path:
-    """A run of a model whose files begin so."""
-    parts = (w for name, of in PARTS.items() for w in ("--subgraph", f"{name}={','.join(of)}"))
+def model_run(out: Path, files: str, *asked: str) -> Path:
+    """A run of a model whose files begin so, by a policy that begins so."""
+    named = (
+        "\n".join(["[[subgraphs]]", f'name = "{name}"', f"nodes = {of}"])
+        for name, of in PARTS.items()
+    )
+    policy = out.with_name("policy.toml")
+    policy.write_text("\n".join([*asked, *named]), "utf-8")
     return made(
         out, "run", f"{files}_test_labels.npy", "--hierarchy", f"{files}_edges.csv",
         "--predictions", f"{files}_test_probabilities.npy", "--classes", f"{files}_classes.txt",
-        "--by-order", "--single-label", *parts,
-        *(w for q in QUERIES for w in ("--query", q)), *more,
+        "--by-order", "--single-label", "--policy", policy,
     )  # fmt: skip
 
 
 def labels_run(out: Path, labels: Path, hierarchy: Path, rule: str) -> Path:
-    return made(out, "run", labels, "--hierarchy", hierarchy, "--aggregation", rule)
+    policy = out.with_name("policy.toml")
+    policy.write_text(f'aggregation = "{rule}"', "utf-8")
+    return made(out, "run", labels, "--hierarchy", hierarchy, "--policy", policy)
 
 
 def metrics(run: Path, name: str) -> list[tuple[str, dict[str, Any], float]]:
@@ -93,22 +99,22 @@ class World:
         return {"hierarchy": f"{self.files}_edges.csv", "classes": self.model.classes}
 
 
-def world(folder: Path, files: str, *more: object) -> World:
+def world(folder: Path, files: str, *asked: str) -> World:
     rows = list(csv.reader(Path(f"{files}_edges.csv").read_text().splitlines()))
     names = Path(f"{files}_classes.txt").read_text().split()
     scores, true = (np.load(f"{files}_test_{of}.npy") for of in ("probabilities", "labels"))
     model = Model(Graph([(a, b) for a, b in rows[1:]]), names, scores.astype(float),
                   [names[k] for k in true])  # fmt: skip
-    return World(model, files, model_run(folder / "run", files, *more))
+    return World(model, files, model_run(folder / "run", files, *asked))
 
 
-def made_up(folder: Path, *more: object) -> World:
+def made_up(folder: Path, *asked: str) -> World:
     files = str(folder / "made")
     for name, of in zip(("probabilities", "labels"), answers(), strict=True):
         np.save(f"{files}_test_{name}.npy", of)
     Path(f"{files}_classes.txt").write_text("\n".join(CLASSES))
     edges_file(Path(f"{files}_edges.csv"), THINGS)
-    return world(folder, files, *more)
+    return world(folder, files, *asked)
 
 
 def images(folder: Path) -> World:
@@ -175,7 +181,7 @@ def test_figure_1_has_the_alignment_of_every_branch(one: World) -> None:
 
 
 def test_levels_can_be_those_of_the_paper(tmp_path: Path) -> None:
-    assert "all" in hold_in_every_branch(made_up(tmp_path, "--levels", "paper"), "level")
+    assert "all" in hold_in_every_branch(made_up(tmp_path, 'levels = "paper"'), "level")
 
 
 def test_equal_values_are_no_preference() -> None:

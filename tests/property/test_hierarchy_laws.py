@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from audit.base.dag import SYNTHETIC_ROOT
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import RELATIONS, relate, relate_two
-from fixtures.strategies import dotted_trees, hierarchies, label_sets, trees
+from fixtures.strategies import hierarchies, label_sets, trees, trees_of_paths
 
 Parents = dict[str, set[str]]
 
@@ -139,7 +139,7 @@ def test_networkx_round_trip_keeps_everything(hierarchy: Hierarchy) -> None:
     assert Hierarchy.from_networkx(hierarchy.to_networkx(), name="x").sha256 == hierarchy.sha256
 
 
-@given(st.one_of(trees(), dotted_trees()))
+@given(st.one_of(trees(), trees_of_paths()))
 def test_in_a_tree_nothing_overlaps(hierarchy: Hierarchy) -> None:
     assert max(map(len, parents_of(hierarchy).values())) <= 1
     pairs = list(combinations(hierarchy.nodes, 2))

@@ -24,14 +24,12 @@ from fixtures.examples import examples
 from fixtures.labelled import labelled
 from fixtures.predicted import predicted
 from fixtures.strategies import hierarchies
-from fixtures.toy import EDGES, toy
+from fixtures.toy import EDGES, NODES, toy
 
 NAMES = ("bird", "cow", "dog", "tool")
 TRUE = ["dog", "cow", "tool", "bird"]
 SOFTMAX = np.array([[0, 0.25, 0.75, 0], [0.25, 0, 0.5, 0.25], [0, 0, 0.25, 0.75], [1, 0, 0, 0.0]])
-PARENTS: dict[str, Any] = {}
-for _child, _parent in EDGES:
-    PARENTS.setdefault(_child, []).append(_parent)
+RECORDS = [{"id": node, "parents": [up for one, up in EDGES if one == node]} for node in NODES]
 
 
 def audited(
@@ -213,13 +211,13 @@ def test_tensors_are_arrays() -> None:
     assert metric.compute()["accuracy/depth=3"] == 3 / 4
 
 
-def test_a_hierarchy_may_be_a_dictionary_or_a_path(tmp_path: Any) -> None:
+def test_a_hierarchy_may_be_records_or_a_path(tmp_path: Any) -> None:
     path = tmp_path / "toy.csv"
     path.write_text("child,parent\n" + "".join(f"{c},{p}\n" for c, p in EDGES))
 
     found = {
         metrics.hierarchical_recall(TRUE, TRUE[::-1], hierarchy=h)
-        for h in (toy(), PARENTS, path, str(path))
+        for h in (toy(), RECORDS, path, str(path))
     }
     assert len(found) == 1
 

@@ -15,7 +15,6 @@ from audit.alignment.metrics.measure import model_metrics
 from audit.alignment.metrics.queries import Query
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.rules import BehaviourQuery, Subgraph
-from audit.results.shared_metrics import shared_metrics
 from fixtures import brute_force as plain
 from fixtures import brute_force_metrics as oracle
 from fixtures.examples import examples
@@ -165,30 +164,3 @@ def by_hand(
         "largest_node": max(count["nodes"], default=0),
     }
     return all(low <= found[name] <= high for name, (low, high) in query.conditions.items())
-
-
-@examples(200)
-@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40))
-def test_what_is_shown_of_a_preference_leaves_every_small_cell_possible(
-    first: int, second: int, ties: int
-) -> None:
-    n = first + second + ties
-    rows = [preference("A", "B", first, n), preference("B", "A", second, n),
-            ties_of("A", "B", ties, n), ties_of("B", "A", ties, n)]  # fmt: skip
-    shown = [row["value"] for row in shared_metrics(rows, 11)]
-
-    small = any(0 < cell < 11 for cell in (first, second, ties))
-    assert all(value is None for value in shown) if small or not n else None not in shown
-
-
-def preference(a: str, b: str, wins: int, n: int) -> dict[str, Any]:
-    return row("subgraph_preference", wins / n if n else None, n, [[a], [b]])
-
-
-def ties_of(a: str, b: str, ties: int, n: int) -> dict[str, Any]:
-    return row("ties", float(ties) if n else None, n, [[a], [b]])
-
-
-def row(name: str, value: float | None, n: int, parts: list[list[str]]) -> dict[str, Any]:
-    return {"name": name, "scope": "all", "value": value, "low": value, "high": value, "n": n,
-            "parameters": {"subgraphs": parts}}  # fmt: skip

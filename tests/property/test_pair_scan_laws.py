@@ -461,7 +461,6 @@ def test_where_no_instance_has_two_labels_nothing_is_judged() -> None:
     for labels in nothing:
         measured = audited(two_level(4, 2), labels)
 
-        assert measured.excess.why_not
         assert measured.excess.family == 0
         assert table(measured)["expected_length"].null_count() == len(table(measured))
 

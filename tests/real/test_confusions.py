@@ -36,7 +36,7 @@ def test_the_first_findings_are_those_that_the_page_names() -> None:
     page = PAGE.read_text("utf-8")
     told = pl.DataFrame(
         [
-            (*finding.nodes, finding.touched, finding.evidence["expected_exchanges"].value)
+            (*finding.nodes, finding.touched, finding.evidence["expected_exchanges"])
             for finding in first
         ],
         schema=["a", "b", "observed", "expected"],

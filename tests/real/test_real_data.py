@@ -98,8 +98,8 @@ def test_the_run_is_complete_and_reads_back(name: str, tmp_path: Path) -> None:
     assert audit.read_run(run).shared() == result.shared()
     assert {path.name for path in (run / "restricted").iterdir()} == {
         "nodes.parquet", "edges.parquet", "pairs.parquet", "residuals.parquet", "findings.parquet",
-        "policy.json", "strata.parquet", "branch_pairs.parquet", "cases.parquet",
-        "denominators.json", "manifest.json", "judged_pairs.parquet", "pair_margins.parquet",
+        "policy.json", "cases.parquet",
+        "record.json", "manifest.json", "judged_pairs.parquet", "pair_margins.parquet",
         "pair_strata.parquet",
         "proposals.parquet",
     }  # fmt: skip

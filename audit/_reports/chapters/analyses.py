@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from audit._reports.chapters.concepts.tests import tested_in_words
 from audit._reports.words.entailment_words import EVIDENCE as OF_TUPLES
-from audit._reports.words.methods import OF_CONCEPTS, OF_ENTAILMENT, OF_EXPLANATIONS, Fixed
 from audit._reports.words.part_tables import (
     CONCEPTS,
     ENTAILMENT,
@@ -19,9 +18,9 @@ from audit._reports.words.part_tables import (
     heading,
 )
 from audit._reports.words.parts import Cell, Codes, Facts, Figure, Table
-from audit._reports.words.shown_numbers import UNDEFINED, Rows
+from audit._reports.words.shown_numbers import Rows
 from audit._reports.words.table_specs import Spec, table
-from audit._reports.words.words import number, percent, precise, typical
+from audit._reports.words.words import UNDEFINED, decimal, number, percent, precise
 from audit.results.parts import OTHERS
 
 LISTED = 200
@@ -69,7 +68,9 @@ def _table(id: str, name: str, rows: Rows) -> Table:
 
 def _column(rows: Rows, name: str) -> Spec:
     """The column of a field; it is of numbers where one of the rows has a number there."""
-    numeric = any(type(row[name]) in (int, float) for row in rows)
+    numeric = any(
+        isinstance(row[name], int | float) and not isinstance(row[name], bool) for row in rows
+    )
     return Spec(heading(name), lambda row: _cell(row[name]), numeric)
 
 
@@ -99,7 +100,7 @@ def preference(shared: Mapping[str, Any]) -> PlainAnalysis | None:
 
 
 def preferred_in_words(shared: Mapping[str, Any]) -> str:
-    """The shares of the metrics, in a sentence; those that are withheld are left out."""
+    """The shares of the metrics, in a sentence."""
     rows = shared.get("preference", {"measured": ()})["measured"]
     told = [f"{row['metric']} {percent(row['value'])}" for row in rows if row["value"] is not None]
     return f"Of the questions that count, the first side is preferred: {', '.join(told)}." * bool(
@@ -131,20 +132,18 @@ class LabelsAlone:
     labels: str
     title: str
     row: str
-    identity: tuple[str, ...] = ("Hierarchy", "Normaliser", "Policy", "Smallest count shown")
+    identity: tuple[str, ...] = ("Hierarchy", "Normaliser", "Policy", "Counts")
 
     def ledger_facts(self, ledger: Mapping[str, Any]) -> Facts:
         """Facts on the labels, in place of those on a release."""
         instances = (f"{self.instance.capitalize()}s", number(ledger["instances"]))
         if not self.labels:
             return (instances,)
-        labels = ledger["labels_per_instance"]
         each = f"{self.labels.capitalize()} per instance"
         return (
             instances,
             ("Without a label that is a node", number(ledger["instances_without_labels"])),
-            (f"{each}, median", typical(labels["median"])),
-            (f"{each}, 90th percentile", typical(labels["p90"])),
+            (f"{each}, mean", decimal(ledger["labels_per_instance"]["mean"], 1)),
         )
 
 
@@ -154,12 +153,10 @@ class Chapters:
 
     Args:
         name: The analysis.
-        shows: What its place in the window shows.
         build: Makes the chapters of a shared view; None for one without the analysis.
         sections: The sections of the report, in order.
         format: Format of data that are its labels alone.
         alone: How these are called.
-        fixed: Thresholds that are part of its methods.
         tables: Its tables in words.
         record: What a row of its tables with an id is about, if that has a page of its own; empty
             where the ids are of instances.
@@ -169,12 +166,10 @@ class Chapters:
     """
 
     name: str
-    shows: str
     build: Callable[[Mapping[str, Any]], Any]
     sections: tuple[Heading, ...]
     format: str
     alone: LabelsAlone
-    fixed: tuple[Fixed, ...]
     tables: Groups
     record: str = ""
     node: str = "node"
@@ -197,7 +192,6 @@ def _of_module(name: str) -> Callable[[Mapping[str, Any]], Any]:
 CHAPTERS = (
     Chapters(
         "explanations",
-        "which words the model leans on, and whether people do",
         _of_module("explanations"),
         (
             Heading("explained", "What was explained"),
@@ -214,12 +208,10 @@ CHAPTERS = (
             "A row is one explained label of one instance, counted once however many methods, "
             "models and runs explain it.",
         ),
-        OF_EXPLANATIONS,
         EXPLANATIONS,
     ),
     Chapters(
         "concepts",
-        "which concepts the model's vectors separate",
         _of_module("concepts"),
         (
             Heading("tested", "What was tested"),
@@ -237,13 +229,11 @@ CHAPTERS = (
             "Concepts in representations",
             "A row is one label of one instance that has representations.",
         ),
-        OF_CONCEPTS,
         CONCEPTS,
         sentence=tested_in_words,
     ),
     Chapters(
         "entailment",
-        "the tuples of the graph, and what is wrong with them",
         _of_module("entailment"),
         (
             Heading("tuples", "What was read"),
@@ -260,9 +250,8 @@ CHAPTERS = (
             "",
             "Entailment graph",
             "A row is one record of a tuple; its label is the relation.",
-            ("Policy", "Smallest count shown"),
+            ("Policy", "Counts"),
         ),
-        OF_ENTAILMENT,
         ENTAILMENT,
         record="tuple",
         node="relation",
@@ -270,7 +259,6 @@ CHAPTERS = (
     ),
     Chapters(
         "preference",
-        "which answers the model prefers, question by question",
         preference,
         (Heading("preferred", "Which answers the model prefers"),),
         "questions",
@@ -279,9 +267,8 @@ CHAPTERS = (
             "",
             "Preference of a language model",
             "A row is one question; its label is the specific answer.",
-            ("Policy", "Smallest count shown"),
+            ("Policy", "Counts"),
         ),
-        (),
         PREFERENCE,
         node="answer",
         sentence=preferred_in_words,

@@ -17,14 +17,7 @@ from audit._reports.words.table_specs import (
     table,
     texts,
 )
-from audit._reports.words.words import (
-    RELATION,
-    counted,
-    number,
-    pair_label,
-    percent,
-    tenths,
-)
+from audit._reports.words.words import RELATION, counted, number, pair_label, percent, tenths
 
 LINES = 15
 """Largest number of pairs of branches in the figure; the table has all."""
@@ -41,7 +34,7 @@ class Exchanges:
 
     facts: tuple[tuple[str, str], ...]
     figure: Figure | None
-    passing: int
+    passing: int | None
     pairs: Table | None
     answers: Table | None
 
@@ -53,7 +46,8 @@ def exchanges(overview: Mapping[str, Any]) -> Exchanges | None:
         return None
     facts = tuple((_KINDS[row["kind"]], number(row["exchanges"])) for row in kinds)
     figure = _exchange_figure(overview["branch_exchanges"])
-    passing = sum(row["passes"] for row in pairs)
+    passes = [row["passes"] for row in pairs]
+    passing = None if None in passes else sum(passes)
     return Exchanges(facts, figure, passing, _pair_table(pairs), _answer_table(overview["answers"]))
 
 
@@ -68,7 +62,7 @@ def _pair_table(rows: Rows) -> Table | None:
         numbers("Mistaken", "observed"),
         numbers("Expected", "expected", tenths),
         numbers("In excess", "excess", _signed),
-        texts("Finding", lambda row: "yes" if row["passes"] else "no"),
+        texts("Finding", "passes", {"True": "yes", "False": "no"}),
     )
 
 
@@ -129,7 +123,7 @@ def _signed(excess: float | None) -> str:
     """How many more, or fewer.
 
     >>> _signed(12.34), _signed(-3.0), _signed(None)
-    ('+12.3', '−3.0', 'withheld')
+    ('+12.3', '−3.0', '–')
     """
     text = tenths(excess)
     return text.replace("-", "−") if excess is None or excess < 0 else f"+{text}"

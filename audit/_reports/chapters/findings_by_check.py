@@ -7,27 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from audit._reports.chapters.cards import card, columns_of, says_words
-from audit._reports.words.parts import Advice, Block, Card, Cell, Named, Node, Table
+from audit._reports.chapters.finding_lines import columns_of, finding_line, says_words
+from audit._reports.words.parts import Advice, Block, Cell, FindingLine, Named, Node, Table
 from audit._reports.words.table_specs import Spec, badge, table, texts
 from audit._reports.words.words import EVIDENCE, STATUS, capitalised, counted
-from audit.base.plurals import roughly
 from audit.results.order import by_severity
+from audit.results.printed import NOT_TOLD, looked_at
 
-DEFINITIONS: Mapping[str, str] = {
-    "unexpected_pair": "An instance counts where it carries both nodes, unless one label is below "
-    "both.",
-    "cross_branch": "An instance counts where it carries nodes of both branches, unless one label "
-    "is below both.",
-    "residual_overuse": "Of the instances with a label below the node, those count whose labels "
-    "there are all “other” or “unspecified”.",
-    "model_confuses": "A confusion is a label that the model misses on an instance where it "
-    "falsely answers the other.",
-    "label_suspects": "A label is suspect where another node, or no node, scores higher than the "
-    "label and as high as it does on average where it is given; the model must not have learned "
-    "from these instances.",
-}
-"""What counts, for checks where another definition would give another number."""
 MANY: Mapping[str, str] = {
     "unexpected_pair": "pairs of nodes",
     "model_confuses": "pairs of labels that the model confuses",
@@ -39,13 +25,12 @@ Check = Mapping[str, Any]
 
 def blocks(
     checks: Sequence[Check],
-    thresholds: Mapping[str, float],
     called: Mapping[str, str] = EVIDENCE,
     lineage: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[Block, ...]:
     """A block of each check that shows findings, in their order."""
     above = {line["node"]: line for line in lineage}
-    return tuple(_block(check, thresholds, called, above) for check in checks if check["findings"])
+    return tuple(_block(check, called, above) for check in checks if check["findings"])
 
 
 def rest_of(checks: Sequence[Check]) -> str:
@@ -61,16 +46,12 @@ def rest_of(checks: Sequence[Check]) -> str:
 
 
 def _block(
-    check: Check,
-    thresholds: Mapping[str, float],
-    called: Mapping[str, str],
-    above: Mapping[str, Mapping[str, Any]],
+    check: Check, called: Mapping[str, str], above: Mapping[str, Mapping[str, Any]]
 ) -> Block:
     found, led = _listed(check), anchors(check)
     columns = columns_of(check, called)
-    cards = tuple(
-        card(finding, check, columns, led[finding["id"]], thresholds, called, above)
-        for finding in found
+    lines = _distinct(
+        [finding_line(finding, columns, led[finding["id"]], called, above) for finding in found]
     )
     return Block(
         check=check["name"],
@@ -79,8 +60,8 @@ def _block(
         total=f"{check['total'] - check['folded']:,}",
         sentence=_sentence(check),
         advice=_advice(found),
-        findings=_distinct_cards(cards),
-        table=_table(check, columns, cards),
+        findings=lines,
+        table=_table(check, columns, lines),
     )
 
 
@@ -97,11 +78,13 @@ def _listed(check: Check) -> list[Mapping[str, Any]]:
 def _sentence(check: Check) -> str:
     """What was looked at, and what of the findings is not listed."""
     standing = check["total"] - check["folded"]
-    looked = roughly(check["denominator"], check["denominator_unit"])
+    looked = looked_at(check).replace("<", "fewer than ")
     parts = [many(check) or f"{counted(standing, 'finding')}.", f"Looked at: {looked}."]
+    if check["not_told"]:
+        parts.append(NOT_TOLD)
     if check["folded"]:
         parts.append(f"Explained by these, and folded into them: {check['folded']:,} more.")
-    return " ".join((*parts, DEFINITIONS.get(check["name"], ""))).strip()
+    return " ".join(parts)
 
 
 def many(check: Check) -> str:
@@ -124,37 +107,39 @@ def _advice(found: Sequence[Mapping[str, Any]]) -> tuple[Advice, ...]:
     )
 
 
-def _distinct_cards(cards: tuple[Card, ...]) -> tuple[Card, ...]:
+def _distinct(lines: Sequence[FindingLine]) -> tuple[FindingLine, ...]:
     """Findings under their nodes; under their sentences where two have the same nodes."""
-    named = Counter(_subject(one) for one in cards)
+    named = Counter(map(_subject, lines))
     return tuple(
         replace(one, cells=((one.cells[0][0], one.headline), *one.cells[1:]))
         if _subject(one) and named[_subject(one)] > 1
         else one
-        for one in cards
+        for one in lines
     )
 
 
-def _subject(one: Card) -> tuple[Cell, ...]:
+def _subject(one: FindingLine) -> tuple[Cell, ...]:
     return tuple(cell for _, cell in one.cells if isinstance(cell, Node))
 
 
-def _table(check: Check, columns: Sequence[Mapping[str, str]], cards: tuple[Card, ...]) -> Table:
+def _table(
+    check: Check, columns: Sequence[Mapping[str, str]], lines: tuple[FindingLine, ...]
+) -> Table:
     """The findings as rows of a printed table, each with its id."""
     usual = STATUS[check["status"]]
 
-    def first(one: Card) -> Named:
+    def first(one: FindingLine) -> Named:
         subject = one.cells[0][1]
         badged = "" if one.badge.word == usual else f"{one.badge.word}: "
         return Named(badged + (subject.text if isinstance(subject, Node) else str(subject)), one.id)
 
-    def cell(place: int) -> Callable[[Card], Cell]:
+    def cell(place: int) -> Callable[[FindingLine], Cell]:
         return lambda one: one.cells[place][1]
 
     return table(
         f"block-{check['name']}",
-        "The finding" if len(cards) == 1 else f"The {len(cards):,} findings, the strongest first",
-        cards,
+        "The finding" if len(lines) == 1 else f"The {len(lines):,} findings, the strongest first",
+        lines,
         texts(columns[0]["heading"], first),
         *(
             Spec(column["heading"], cell(place), numeric=not says_words(column, check["findings"]))

@@ -9,16 +9,16 @@ from typing import Any
 from audit._reports.chapters.exchanges import Exchanges, exchanges
 from audit._reports.chapters.model_metrics import (
     absent_metrics,
-    metric_figures,
+    accuracy_figure,
     metric_tables,
-    metric_terms,
+    subtree_tables,
 )
 from audit._reports.charts.charts import beside_spec
 from audit._reports.charts.parts import dots_spec, ends
 from audit._reports.charts.svg import draw
 from audit._reports.words.metric_words import threshold
 from audit._reports.words.parts import Codes, Facts, Figure, Key, Table
-from audit._reports.words.shown_numbers import UNDEFINED, Rows
+from audit._reports.words.shown_numbers import Rows
 from audit._reports.words.table_specs import (
     named,
     nodes,
@@ -30,6 +30,7 @@ from audit._reports.words.table_specs import (
 )
 from audit._reports.words.words import (
     RELATION,
+    UNDEFINED,
     counted,
     decimal,
     number,
@@ -47,8 +48,6 @@ class Behaviours:
 
     figure: Figure | None
     table: Table
-    withheld: bool
-    """Whether there are matching instances, but none may be named."""
 
 
 def behaviours(rows: Rows) -> Behaviours | None:
@@ -62,7 +61,6 @@ def behaviours(rows: Rows) -> Behaviours | None:
     return Behaviours(
         figure=_behaviour_figure(rows, counts),
         table=_examples(rows) if examples else counts,
-        withheld=not examples and any(row["instances"] != 0 for row in rows),
     )
 
 
@@ -124,13 +122,11 @@ class Model:
 
     facts: Facts
     decided: str
-    cuts: bool
-    """Whether any metric lies between two cuts."""
-    terms: Facts
     tables: tuple[Table, ...]
+    by_node: tuple[Table, ...]
     absent: str
     """What cannot be measured, and why."""
-    measured: tuple[Figure, ...]
+    accuracy: Figure | None
     behaviours: Behaviours | None
     exchanges: Exchanges | None
     beside: Figure | None
@@ -140,7 +136,7 @@ class Model:
         """All pictures, in report order."""
         chapters = (self.behaviours, self.exchanges)
         drawn = (chapter.figure for chapter in chapters if chapter is not None)
-        return tuple(filter(None, (*self.measured, *drawn, self.beside)))
+        return tuple(filter(None, (self.accuracy, *drawn, self.beside)))
 
 
 def model(shared: Mapping[str, Any]) -> Model | None:
@@ -152,15 +148,14 @@ def model(shared: Mapping[str, Any]) -> Model | None:
     return Model(
         facts=_facts(predictions, shared["ledger"]["instances"]),
         decided=decided(predictions),
-        cuts=any("depth_from" in metric["parameters"] for metric in metrics),
-        terms=metric_terms(metrics),
         tables=metric_tables(metrics, shared["metrics_beside"]),
-        absent=absent_metrics(shared["metrics_absent"]),
-        measured=metric_figures(
+        by_node=subtree_tables(
             metrics,
             {scope["node"]: scope["title"] for scope in overview["scopes"]},
             {row["node"]: row["depth"] for row in overview["scopes"]},
         ),
+        absent=absent_metrics(shared["metrics_absent"]),
+        accuracy=accuracy_figure(metrics),
         behaviours=behaviours(overview["behaviours"]),
         exchanges=exchanges(overview),
         beside=beside_figure(overview["data_beside_model"], predictions),
@@ -189,7 +184,7 @@ def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
         Key("observed", "labelled together, in the data", "dot"),
         Key("model", "predicted together, by the model", "ring"),
     )
-    if not any(n is None or n for n in together):
+    if not any(together):
         marks, keys = [{**row, "data": None, "predicted": None} for row in marks], ()
     return Figure(
         id="beside",
@@ -200,7 +195,7 @@ def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
         + decided(predictions)
         + " Confusion is the mean entropy between the two scores where both reach "
         f"{threshold(predictions['confusion_threshold'])}; it is not a share of instances, though "
-        "it has the same bounds. A mark is missing where its number is withheld.",
+        "it has the same bounds.",
         key=(
             *keys,
             Key("model", "confusion of the two, in the model, with its 95% interval", "diamond"),
@@ -238,9 +233,10 @@ def _alt(rows: Rows) -> str:
         first = shown[0]
         text += (
             f" The most confused, {first['a']} and {first['b']}, has confusion "
-            f"{decimal(first['confusion'], 4)}; the data labels both on {percent(first['rate'])} "
-            "of the instances."
+            f"{decimal(first['confusion'], 4)}"
         )
+        rate = first["rate"]
+        text += "." if rate is None else f"; the data labels both on {percent(rate)} of instances."
     both = [row for row in rows if None not in (row["rate"], row["co_predicted_rate"])]
     more = sum(row["co_predicted_rate"] > row["rate"] for row in both)
     return (

@@ -1,4 +1,4 @@
-"""Tables and figures of a model's metrics: single numbers, by cut, by depth, below each node."""
+"""Tables of a model's metrics, over all instances and below each node, and accuracy by depth."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from audit._reports.charts import charts
-from audit._reports.charts import parts as chart_parts
-from audit._reports.charts.icicle import size
+from audit._reports.charts.parts import dots_spec, ends
 from audit._reports.charts.svg import draw
 from audit._reports.words.metric_words import (
-    MEANING,
+    TITLES,
     Metric,
     cut,
     heading,
@@ -25,9 +23,13 @@ from audit._reports.words.metric_words import (
     with_interval,
 )
 from audit._reports.words.parts import Figure, Key, Named, Node, Table
-from audit._reports.words.shown_numbers import UNDEFINED
 from audit._reports.words.table_specs import Spec, optional_table, table, texts, written
-from audit._reports.words.words import capitalised, counted, listed, more_in_table, node_label
+from audit._reports.words.words import (
+    UNDEFINED,
+    capitalised,
+    counted,
+    listed,
+)
 
 ALL = "all"
 """The scope of a metric over all instances."""
@@ -37,12 +39,6 @@ UNCERTAINTY = ("uncertainty_alignment", "abstraction_match")
 """Metrics between two cuts that share a table."""
 _METRIC = texts("Metric", lambda metric: Named(title(metric["name"]), metric["name"]))
 _MASS = ("residual_from", "residual_to")
-
-
-def metric_terms(metrics: Sequence[Metric]) -> tuple[tuple[str, str], ...]:
-    """Explanations of the metrics that were measured."""
-    present = {metric["name"] for metric in metrics}
-    return tuple(meaning for name, meaning in MEANING.items() if name in present)
 
 
 def metric_tables(metrics: Sequence[Metric], beside: Sequence[Metric]) -> tuple[Table, ...]:
@@ -85,7 +81,7 @@ def unlike(metric: Metric, metrics: Sequence[Metric]) -> str:
 
 
 def _single(metrics: Sequence[Metric]) -> Table | None:
-    order = {name: place for place, name in enumerate(MEANING)} | {"ties": 0.5}
+    order = {name: place for place, name in enumerate(TITLES)} | {"ties": 0.5}
     return optional_table(
         "metric-table",
         captioned("Metrics over all instances", metrics),
@@ -120,11 +116,6 @@ def metric_column(name: str, measured: Callable[[Any], Mapping[str, Metric]]) ->
     return written(heading(name), lambda line: with_interval(measured(line).get(name)))
 
 
-LINES = 24
-"""Largest number of lines in a figure of subtrees."""
-_INTERVAL = "with its 95% interval"
-
-
 @dataclass(frozen=True, slots=True)
 class Subtree:
     """A node, and metrics by name of the instances at or below it, between the same depths."""
@@ -135,18 +126,24 @@ class Subtree:
     metrics: Mapping[str, Metric]
 
 
-def metric_figures(
-    metrics: Sequence[Metric],
-    titles: Mapping[str, str | None],
-    depths: Mapping[str, int],
-) -> tuple[Figure, ...]:
-    """The figures for which there are metrics."""
-    figures = (
-        accuracy_figure(metrics),
-        errors_figure(subtrees(metrics, ERRORS, titles, depths)),
-        uncertainty_figure(subtrees(metrics, UNCERTAINTY[::-1], titles, depths)),
+def subtree_tables(
+    metrics: Sequence[Metric], titles: Mapping[str, str | None], depths: Mapping[str, int]
+) -> tuple[Table, ...]:
+    """Tables of the metrics below each node; tables without rows are left out."""
+    errors, uncertainty = (
+        subtrees(metrics, names, titles, depths) for names in (ERRORS, UNCERTAINTY[::-1])
     )
-    return tuple(figure for figure in figures if figure is not None)
+    tables = (
+        _numbers(errors, ERRORS, "alignment-numbers", "Accuracy alignment by node", "Errors"),
+        _numbers(
+            uncertainty,
+            UNCERTAINTY[::-1],
+            "uncertainty-numbers",
+            "Abstraction match and uncertainty alignment by node",
+            "Instances",
+        ),
+    )
+    return tuple(table for table in tables if table is not None)
 
 
 def accuracy_figure(metrics: Sequence[Metric]) -> Figure | None:
@@ -169,12 +166,12 @@ def accuracy_figure(metrics: Sequence[Metric]) -> Figure | None:
         id="accuracy",
         title="Accuracy by depth",
         drawing=draw(
-            chart_parts.dots_spec(
+            dots_spec(
                 [
                     {
                         "label": f"Depth {_depth(row)}" + (", the leaves" if row is last else ""),
                         "share": row["value"],
-                        **chart_parts.ends(row, "value"),
+                        **ends(row, "value"),
                         "counts": f"{value(row)} of {of(row)}",
                     }
                     for row in rows
@@ -189,7 +186,7 @@ def accuracy_figure(metrics: Sequence[Metric]) -> Figure | None:
         caption="The share of instances whose answer is right when it need only be as specific as "
         "the nodes at that depth. An instance without a label that deep, or at a leaf above, is "
         "left out.",
-        key=(Key("observed", f"accuracy, {_INTERVAL}", "dot"),),
+        key=(Key("observed", "accuracy, with its 95% interval", "dot"),),
         table=table(
             "accuracy-numbers",
             captioned("Accuracy by depth", rows),
@@ -202,116 +199,15 @@ def accuracy_figure(metrics: Sequence[Metric]) -> Figure | None:
     )
 
 
-def errors_figure(found: Sequence[Subtree]) -> Figure | None:
-    """Accuracy alignment below each node; None if it is defined for none."""
-    lines = drawn(found, "accuracy_alignment")
-    if not lines:
-        return None
-    return Figure(
-        id="alignment",
-        title="Which nodes account for the model’s errors",
-        drawing=draw(charts.alignment_spec([_errors_row(one) for one in lines])),
-        alt=_alt(lines, "accuracy_alignment")
-        + " Bars to the right of zero show what was recovered, bars to the left what was lost.",
-        caption="Errors on the instances below a node that vanish when answers need only be as "
-        f"specific as the node’s own depth, from {_from_to(lines)}. Where the value is high, "
-        "errors stay within the node. At the right, accuracy alignment and the number of errors. "
-        "What is withheld is not drawn." + _left_out(found, lines),
-        key=(
-            Key("observed", f"accuracy alignment, {_INTERVAL}", "dot"),
-            Key("scale-2", "recovered, to the right"),
-            Key("expected", "lost, to the left"),
-        ),
-        table=_numbers(found, ERRORS, "alignment-numbers", "Accuracy alignment by node", "Errors"),
-    )
-
-
-def uncertainty_figure(found: Sequence[Subtree]) -> Figure | None:
-    """Abstraction match and uncertainty alignment below each node; None if defined for none."""
-    lines = drawn(found, "abstraction_match")
-    if not lines:
-        return None
-    return Figure(
-        id="uncertainty",
-        title="Which nodes account for the model’s uncertainty",
-        drawing=draw(
-            chart_parts.dots_spec(
-                [_uncertainty_row(one) for one in lines], "abstraction match", right=130
-            )
-        ),
-        alt=_alt(lines, "abstraction_match"),
-        caption="The share of the entropy on the instances below a node that vanishes when mass is "
-        f"summed up to the node’s own depth, from {_from_to(lines)}. Where the value is high, the "
-        "model hesitates within the node and not beyond it. At the right, uncertainty alignment: "
-        "the change of mean entropy, with its n." + _left_out(found, lines),
-        key=(Key("observed", f"abstraction match, {_INTERVAL}", "dot"),),
-        table=_numbers(
-            found,
-            UNCERTAINTY[::-1],
-            "uncertainty-numbers",
-            "Abstraction match and uncertainty alignment by node",
-            "Instances",
-        ),
-    )
-
-
-def _errors_row(one: Subtree) -> dict[str, object]:
-    net = one.metrics["accuracy_alignment"]
-    recovered, lost = (one.metrics.get(name) for name in ("recovered", "lost"))
-    return {
-        "label": node_label(one.node.id, one.node.title, 38),
-        "net": net["value"],
-        **chart_parts.ends(net, "value"),
-        "recovered": (recovered and recovered["value"]) or 0.0,
-        "lost": -((lost and lost["value"]) or 0.0),
-        "counts": f"{value(net)} of {of(net)}",
-    }
-
-
-def _uncertainty_row(one: Subtree) -> dict[str, object]:
-    match = one.metrics["abstraction_match"]
-    change = one.metrics.get("uncertainty_alignment")
-    return {
-        "label": node_label(one.node.id, one.node.title, 38),
-        "share": match["value"],
-        **chart_parts.ends(match, "value"),
-        "counts": f"{value(change)} bits, n {of(change)}" if change else "",
-    }
-
-
-def _alt(lines: Sequence[Subtree], name: str) -> str:
-    first, last = lines[0], lines[-1]
-    return (
-        f"Ranked dot plot of {counted(len(lines), 'node')}: {title(name).lower()} from "
-        f"{value(first.metrics[name])} for {first.node.text} down to "
-        f"{value(last.metrics[name])} for {last.node.text}."
-    )
-
-
-def _from_to(lines: Sequence[Subtree]) -> str:
-    """From which depths to which, in words."""
-    starts, ends = ({getattr(one, name) for one in lines} for name in ("depth_from", "depth_to"))
-    return f"{_depths(starts)} to {_depths(ends)}"
-
-
-def _depths(found: set[int]) -> str:
-    low, high = min(found), max(found)
-    return f"depth {low}" if low == high else f"depths {low}–{high}"
-
-
-def _left_out(found: Sequence[Subtree], lines: Sequence[Subtree]) -> str:
-    return more_in_table(len(found) - len(lines), "node")
-
-
 def _numbers(
     found: Sequence[Subtree], names: Sequence[str], id_: str, caption: str, unit: str
-) -> Table:
+) -> Table | None:
     def order(one: Subtree) -> tuple[float, str]:
         found = one.metrics[names[0]]["value"]
         return (math.inf if found is None else -found), one.node.id
 
     ranked = sorted(found, key=order)
-    return table(
+    return optional_table(
         id_,
         captioned(caption, [one.metrics[names[0]] for one in ranked]),
         ranked,
@@ -349,13 +245,6 @@ def subtrees(
     )
 
 
-def drawn(found: Sequence[Subtree], name: str) -> list[Subtree]:
-    """Subtrees to draw: those with the metric defined and the most instances, ranked by it."""
-    defined = [one for one in found if one.metrics[name]["value"] is not None]
-    largest = sorted(defined, key=lambda one: (-_instances(one, name), one.node.id))[:LINES]
-    return sorted(largest, key=lambda one: (-one.metrics[name]["value"], one.node.id))
-
-
 def _cut(metric: Metric) -> tuple[int, int] | None:
     start, end = (metric["parameters"].get(name) for name in ("depth_from", "depth_to"))
     return None if start is None or end is None else (start, end)
@@ -364,8 +253,3 @@ def _cut(metric: Metric) -> tuple[int, int] | None:
 def _distance(cut: tuple[int, int], depth: int | None) -> tuple[bool, bool, int, int]:
     start, end = cut
     return (end != depth, end < 1, end, -start)
-
-
-def _instances(one: Subtree, name: str) -> int:
-    n = one.metrics[name]["n"]
-    return 0 if n is None else size(n)

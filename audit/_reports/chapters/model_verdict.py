@@ -88,7 +88,7 @@ def _of_answers(metrics: Sequence[Metric]) -> list[_Place]:
 
 
 def _moves(metrics: Mapping[str, Metric]) -> bool:
-    """Whether anything changes between the leaves and a cut, or that is withheld."""
+    """Whether anything changes between the leaves and a cut, or that is not told."""
     told = ("recovered", "lost", "uncertainty_alignment")
     return any(metrics[name]["value"] != 0 for name in told if name in metrics)
 

@@ -6,7 +6,7 @@ Each section has one entry in ``SECTIONS`` and one template.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
@@ -32,9 +32,9 @@ from audit._reports.chapters.since_reference import (
 )
 from audit._reports.chapters.verdict import verdict
 from audit._reports.charts.figures import figures
-from audit._reports.words.methods import fixed_table
 from audit._reports.words.parts import Block, Code, Facts, Figure, Table, Verdict
-from audit._reports.words.words import EVIDENCE, UNNAMED, Imprint, number, printable, typical
+from audit._reports.words.words import EVIDENCE, EXACT, UNNAMED, Imprint, decimal, number, printable
+from audit.results.printed import marked
 from audit.results.record import COUNTED
 from audit.results.result import AuditResult, to_json_bytes
 
@@ -42,8 +42,6 @@ RESIDUAL_LIMIT = "residual_share"
 """The policy's threshold that the picture of residual shares is drawn against."""
 THRESHOLDS_OF_ANALYSES = ("false_discovery_rate", "error_share")
 """The policy's thresholds that apply where labels alone are the data."""
-JUDGES_PAIRS = "unexpected_pair"
-"""The check whose findings the map of branches counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,6 @@ class Policy:
     """What it was judged by."""
 
     name: str
-    min_cell: int
     max_findings: str
     ancestors_are_fault: bool
     ratchet: bool | str
@@ -80,7 +77,10 @@ class Report:
 
     title: str
     stated: tuple[str, ...]
-    """The day of the run, the version, and who may read the report."""
+    """The day of the run, the version, and how counts are told."""
+    band: str
+    """What stands on each page of exact numbers; empty on others."""
+    rounded: bool
     verdict: Verdict
     release: Release
     blocks: tuple[Block, ...]
@@ -103,7 +103,6 @@ class Report:
     ledger_facts: Facts
     waivers: Table | None
     policy: Policy
-    fixed: Table
     provenance: Table
     tool: str
     schema_version: str
@@ -142,9 +141,9 @@ def build(shared: Mapping[str, Any], imprint: Imprint = UNNAMED) -> Report:
 
 @lru_cache(maxsize=1)
 def _built(view: _View, imprint: Imprint) -> Report:
-    shared, imprint = printable_view(view.shared), imprint.printable()
+    shared, imprint = printable_view(marked(view.shared)), imprint.printable()
     checks, identity = shared["checks"], shared["identity"]
-    thresholds = {entry["name"]: entry["value"] for entry in shared["policy"]["thresholds"]}
+    limits = {one["name"]: one["value"] for one in shared["policy"]["thresholds"]}
     called = dict(EVIDENCE)
     for one in shown(shared):
         called |= one.evidence
@@ -156,13 +155,13 @@ def _built(view: _View, imprint: Imprint) -> Report:
         release = _of_labels(release, alone, facts, shared, imprint)
     return Report(
         title=release.title,
-        stated=imprint.stated(tool, shared["policy"]["min_cell"]),
+        stated=imprint.stated(tool, shared["rounding"]),
+        band=EXACT if imprint.exact else "",
+        rounded=shared["rounding"] is not None,
         verdict=verdict(shared),
         release=release,
-        blocks=blocks(checks, thresholds, called, shared["overview"]["lineage"]),
-        figures=()
-        if alone
-        else figures(shared["overview"], thresholds.get(RESIDUAL_LIMIT), _unjudged(checks)),
+        blocks=blocks(checks, called, shared["overview"]["lineage"]),
+        figures=() if alone else figures(shared["overview"], limits.get(RESIDUAL_LIMIT)),
         coverage=None if alone else coverage(shared),
         rest=rest_of(checks),
         checks=tables.checks_table(checks),
@@ -178,37 +177,26 @@ def _built(view: _View, imprint: Imprint) -> Report:
         ledger_facts=(alone.ledger_facts if alone else tables.ledger_facts)(shared["ledger"]),
         waivers=tables.waivers_table(shared["waivers"]),
         policy=_policy(_of_analyses(shared["policy"]) if alone else shared["policy"]),
-        fixed=fixed_table(
-            release=alone is None,
-            model=shared["ledger"]["predictions"] is not None,
-            further=[fixed for one in shown(shared) for fixed in one.fixed],
-        ),
-        provenance=tables.provenance_table(identity, view.sha256),
+        provenance=tables.provenance_table(identity, "" if imprint.exact else view.sha256),
         tool=tool,
         schema_version=shared["schema_version"],
         result_sha256=view.sha256,
     )
 
 
-def _unjudged(checks: Sequence[Mapping[str, Any]]) -> str:
-    """Why no pair of nodes could be judged; empty where some could."""
-    reasons = (check["reason"] for check in checks if check["name"] == JUDGES_PAIRS)
-    return next(filter(None, reasons), "")
-
-
 def _release(shared: Mapping[str, Any], imprint: Imprint) -> Release:
     identity, ledger = shared["identity"], shared["ledger"]
     data, hierarchy, policy = identity["data"], identity["hierarchy"], identity["policy"]
-    groups = ledger["groups"]
+    groups, rounding = ledger["groups"], shared["rounding"]
     facts = [
         ("Instances", number(ledger["instances"])),
-        ("Labels per instance", f"{typical(ledger['labels_per_instance']['median'])} (median)"),
+        ("Labels per instance", f"{decimal(ledger['labels_per_instance']['mean'], 1)} (mean)"),
         ("Rows read", number(ledger["rows_read"])),
         ("Data format", "counted, not kept" if data["format"] == COUNTED else data["format"]),
         ("Hierarchy", _hierarchy(hierarchy)),
         ("Normaliser", identity["normaliser"] or "none"),
         ("Policy", policy["name"]),
-        ("Smallest count shown", number(shared["policy"]["min_cell"])),
+        ("Counts", f"in bins of {rounding['bin']}" if rounding else "exact"),
     ]
     if ledger["predictions"] is not None:
         facts.append(
@@ -251,7 +239,6 @@ def _of_analyses(policy: Mapping[str, Any]) -> Mapping[str, Any]:
 def _policy(policy: Mapping[str, Any]) -> Policy:
     return Policy(
         name=policy["name"],
-        min_cell=policy["min_cell"],
         max_findings=number(policy["max_findings"]),
         ancestors_are_fault=policy["labelled_ancestors"] == "fault",
         ratchet=policy["ratchet"],
@@ -345,7 +332,6 @@ SECTIONS = (
     Section("waivers", "Waivers", lambda report: report.waivers is not None),
     Section("limits", "Limits"),
     Section("policy", "Appendix: policy", appendix=True),
-    Section("methods", "Appendix: methods", appendix=True),
     Section("provenance", "Appendix: provenance", appendix=True),
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from audit._reports.charts.value_charts import stacked_bars
 from audit._reports.words.parts import Figure, Key, Table
-from audit._reports.words.shown_numbers import UNDEFINED, Rows
+from audit._reports.words.shown_numbers import Rows
 from audit._reports.words.table_specs import (
     Spec,
     badges,
@@ -24,7 +24,7 @@ from audit._reports.words.table_specs import (
 from audit._reports.words.words import (
     SEVERITY,
     STATUS,
-    WITHHELD,
+    UNDEFINED,
     counted,
     listed,
     number,
@@ -32,6 +32,7 @@ from audit._reports.words.words import (
     points,
     ratio,
 )
+from audit.results.printed import difference_of
 
 CHANGE: Mapping[str, str] = {
     "new": "Listed now",
@@ -117,15 +118,15 @@ def _checks(checks: Rows) -> Table | None:
 
 
 def _depths(rows: Rows) -> Table | None:
-    """Shares of labels by depth, where they may be shown; None where none may."""
+    """Shares of labels by depth, where both are told; None where none is."""
     return optional_table(
         "since-depths-table",
         "Share of labels at each depth",
-        [row for row in rows if row["before"] is not None],
+        [row for row in rows if None not in (row["before"], row["now"])],
         numbers("Depth", "depth"),
         numbers("Reference", "before", percent),
         numbers("Now", "now", percent),
-        written("Difference, points", lambda row: points(row["now"] - row["before"])),
+        written("Difference, points", lambda row: points(difference_of(row["now"], row["before"]))),
     )
 
 
@@ -166,7 +167,7 @@ def effects(heading: str, field: str, absent_of: str) -> Spec:
 
 
 def _times(value: float | None) -> str:
-    return WITHHELD if value is None else f"×{ratio(value)}"
+    return UNDEFINED if value is None else f"×{ratio(value)}"
 
 
 def _is_difference(finding: Mapping[str, Any]) -> bool:

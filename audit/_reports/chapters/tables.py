@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audit._reports.words.parts import Cell, Code, Facts, Linked, Named, Table
-from audit._reports.words.shown_numbers import UNDEFINED
 from audit._reports.words.table_specs import (
     badges,
     named,
@@ -25,10 +24,10 @@ from audit._reports.words.words import (
     capitalised,
     number,
     percent,
-    typical,
     words,
 )
-from audit.base.plurals import counted, roughly
+from audit.base.plurals import counted
+from audit.results.printed import looked_at, share_of
 
 DIGEST = 16
 """Number of characters of a sha256 shown if the full value is shown elsewhere."""
@@ -46,7 +45,7 @@ def checks_table(checks: Sequence[Mapping[str, Any]]) -> Table:
         texts("Check", _linked),
         badges("Result", "status", STATUS),
         numbers("Findings", lambda check: check["total"] - check["folded"]),
-        texts("Looked at", _looked_at),
+        texts("Looked at", looked_at),
     )
 
 
@@ -63,9 +62,9 @@ def not_applicable_table(checks: Sequence[Mapping[str, Any]]) -> Table | None:
 
 
 def ledger_table(ledger: Mapping[str, Any]) -> Table:
-    """Rows mapped and refused, which sum to the rows read."""
+    """Rows mapped and refused, of the rows read."""
     read, mapped = ledger["rows_read"], ledger["rows_mapped"]
-    refused = sorted(ledger["refused"].items(), key=lambda item: (-item[1], item[0]))
+    refused = sorted(ledger["refused"].items(), key=lambda item: (-(item[1] or 0), item[0]))
     named_rows = [
         (Named(f"Refused: {words(reason, REFUSED)}", reason), rows) for reason, rows in refused
     ]
@@ -75,8 +74,8 @@ def ledger_table(ledger: Mapping[str, Any]) -> Table:
         [("Mapped to a node", mapped), *named_rows],
         texts("Rows", 0),
         numbers("Number", 1),
-        written("Share of rows read", lambda row: percent(row[1] / read) if read else UNDEFINED),
-        total=("Read", mapped + sum(ledger["refused"].values())),
+        numbers("Share of rows read", lambda row: share_of(row[1], read), percent),
+        total=("Read", read),
     )
 
 
@@ -99,7 +98,6 @@ def ledger_facts(ledger: Mapping[str, Any]) -> Facts:
     edges = (("Repeated edges of the hierarchy, counted once", number(repeated)),)
     return (
         ("Instances without labels", f"{number(without)} of {number(ledger['instances'])}"),
-        ("Labels per instance, 90th percentile", typical(ledger["labels_per_instance"]["p90"])),
         *(edges if repeated else ()),
     )
 
@@ -236,13 +234,14 @@ def digests(identity: Mapping[str, Any]) -> Facts:
 
 
 def provenance_table(identity: Mapping[str, Any], result_sha256: str) -> Table:
-    """Inputs and software of the run, with full digests."""
+    """Inputs and software of the run, with full digests; a page of exact numbers has no last."""
     tool = identity["tool"]
     rows = [(name, Code(digest)) for name, digest in digests(identity)]
     if identity["normaliser"]:
         rows.append(("Normaliser", Code(identity["normaliser"])))
     rows.append(("Tool", Code(f"{tool['name']} {tool['version']}")))
-    rows.append(("result.json", Code(result_sha256)))
+    if result_sha256:
+        rows.append(("result.json", Code(result_sha256)))
     return table(
         "provenance-table",
         "sha256 of what went in and came out",
@@ -262,10 +261,6 @@ def _linked(check: Mapping[str, Any]) -> Cell:
     return Linked(check["title"], f"check-{check['name']}") if check["findings"] else check["title"]
 
 
-def _looked_at(check: Mapping[str, Any]) -> str:
-    return check["reason"] or roughly(check["denominator"], check["denominator_unit"])
-
-
 def _branch(id_: str) -> Cell:
     return "any other branch" if id_ == "*" else Code(id_)
 
@@ -277,4 +272,4 @@ def _any(value: Any) -> str:
         return ", ".join(_any(item) for item in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "–" if value is None else number(value)
+    return number(value)

@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audit._reports.chapters.analyses import labels_alone, shown
-from audit._reports.chapters.cards import headline
+from audit._reports.chapters.finding_lines import COUNTED, headline
 from audit._reports.chapters.findings_by_check import anchors, many
 from audit._reports.chapters.model_verdict import model_verdict
-from audit._reports.charts.evidence import COUNTED
-from audit._reports.charts.figures import LEAST_DRAWN
 from audit._reports.words.parts import Badge, First, Verdict
 from audit._reports.words.words import (
     SEVERITY,
@@ -23,10 +21,9 @@ from audit._reports.words.words import (
     span,
     words,
 )
-from audit.base.plurals import share_told
-from audit.results.findings import DRAWN, OF_MODEL
+from audit.results.findings import OF_MODEL
 from audit.results.order import first_findings
-from audit.results.published_cells import UNEXPECTED_PAIR
+from audit.results.printed import share_of
 
 
 def first(shared: Mapping[str, Any]) -> tuple[First, ...]:
@@ -52,22 +49,12 @@ def first(shared: Mapping[str, Any]) -> tuple[First, ...]:
 
 def beyond(shared: Mapping[str, Any]) -> tuple[str, ...]:
     """Of each check with more findings than anybody can act on: how many, and where they are."""
-    return tuple(
-        f"{told}{_mapped(shared, check['name'])}"
-        for check in shared["checks"]
-        if (told := many(check))
-    )
-
-
-def _mapped(shared: Mapping[str, Any], check: str) -> str:
-    """That the map of branches shows where pairs are, where it is drawn."""
-    drawn = check == UNEXPECTED_PAIR and len(shared["overview"]["branches"]) >= LEAST_DRAWN
-    return " The map of branches shows where." if drawn else ""
+    return tuple(told for check in shared["checks"] if (told := many(check)))
 
 
 def _how_many(evidence: Mapping[str, Any]) -> str:
     name = _counted(evidence)
-    if not name:
+    if evidence.get(name) is None:
         return ""
     return f"{among(number(evidence[name]), evidence.get('of'))} {words(name)}"
 
@@ -76,13 +63,11 @@ def _share(evidence: Mapping[str, Any]) -> str:
     """The share with its own interval; that of the count without one; empty without either."""
     ends = [evidence.get(end) for end in ("low", "high")]
     count, of = evidence.get(_counted(evidence)), evidence.get("of")
-    if "share" in evidence:
-        text = share_told(evidence["share"], count, of)
-        known = DRAWN not in evidence and all(
-            isinstance(end, float) for end in (evidence["share"], *ends)
-        )
-        return f"{text} ({span(*map(percent, ends))})" if known else text
-    return percent(count / of) if isinstance(count, int) and isinstance(of, int) and of else ""
+    share = evidence["share"] if "share" in evidence else share_of(count, of)
+    if share is None:
+        return ""
+    known = "share" in evidence and None not in ends
+    return f"{percent(share)} ({span(*map(percent, ends))})" if known else percent(share)
 
 
 def _counted(evidence: Mapping[str, Any]) -> str:
@@ -122,9 +107,12 @@ def _model_not_judged(shared: Mapping[str, Any]) -> str:
     if shared["ledger"]["predictions"] is None:
         return ""
     checks = [check for check in shared["checks"] if check["name"] in OF_MODEL]
-    if any(check["status"] != "not_applicable" and check["denominator"] for check in checks):
+    if any(check["status"] != "not_applicable" and check["denominator"] != 0 for check in checks):
         return ""
-    reasons = "; ".join(f"{check['name']}: {check['reason']}" for check in checks)
+    reasons = "; ".join(
+        f"{check['name']}: {check['reason'] or 'no ' + check['denominator_unit']}"
+        for check in checks
+    )
     return f"Nothing of the model could be judged ({reasons})." if reasons else ""
 
 

@@ -1,4 +1,4 @@
-"""Vega-Lite specifications of figures in ranked lines, and of the map of branches."""
+"""Vega-Lite specifications of figures in ranked lines, and of matrices."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pairs_spec(
 
     Args:
         rows: ``label, observed, expected, low, high, times``, in drawing order; ``observed`` is
-            None where it is withheld, ``expected`` without an expectation, ``low`` and ``high``
+            None where it is not told, ``expected`` without an expectation, ``low`` and ``high``
             without an interval.
     """
     drawn = numbered(rows)
@@ -111,41 +111,12 @@ def changes_spec(rows: Rows) -> dict[str, Any]:
     return ranked(layers, len(rows), left=270, right=130)
 
 
-def alignment_spec(rows: Rows) -> dict[str, Any]:
-    """Ranked net shares: dots with intervals, over bars of the recovered and lost shares.
-
-    Args:
-        rows: ``label, net, low, high, recovered, lost, counts``, in drawing order; ``lost`` is
-            negative, so that it is drawn to the left of zero.
-    """
-    base = Layer(numbered(rows)).encode(y=lines())
-    reach = [row[name] for row in rows for name in ("net", "low", "high", "recovered", "lost")]
-    domain = {"domain": [min(0.0, *reach), max(0.1, *reach)], "nice": True}
-    net = channel("net:Q", scale=domain, axis=axis("share of the errors below", ".0%"))
-    layers = [
-        base.mark("bar", color=LIGHT["scale-2"], height=13).encode(
-            x=channel("recovered:Q"), x2={"datum": 0}
-        ),
-        base.mark("bar", color=LIGHT["expected"], height=13).encode(
-            x=channel("lost:Q"), x2={"datum": 0}
-        ),
-        at_zero(),
-        interval(base),
-        base.mark(
-            "point", color=LIGHT["gap"], fill=LIGHT["observed"], strokeWidth=1, size=75, opacity=1
-        ).encode(x=net),
-        left_labels(base),
-        right_texts(base, "counts"),
-    ]
-    return ranked(layers, len(rows), left=250, right=130)
-
-
 def beside_spec(rows: Rows) -> dict[str, Any]:
     """Ranked pairs with up to three marks per line: data, predictions and confusion.
 
     Args:
         rows: ``label, relation`` and ``data, predicted, confusion, low, high``, each None if
-            withheld, in drawing order; ``low`` and ``high`` are the bounds of the confusion.
+            it is not told, in drawing order; ``low`` and ``high`` are the bounds of the confusion.
     """
     drawn = numbered(rows)
     every = Layer(drawn).encode(y=lines())
@@ -173,7 +144,7 @@ _MARKS: dict[str, dict[str, Any]] = {
 
 
 def matrix_spec(rows: Rows, labels: Sequence[str], largest: int = 44) -> dict[str, Any]:
-    """The map of branches: a shaded cell with a text for each pair, own cells on the diagonal.
+    """A shaded cell with a text for each pair, own cells on the diagonal.
 
     Args:
         rows: ``row, column`` (numbers from 1), ``role`` (of the palette), ``text``.

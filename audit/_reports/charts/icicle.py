@@ -56,13 +56,8 @@ def icicle(rows: Sequence[Mapping[str, Any]]) -> list[Cell]:
     return cells
 
 
-def size(instances: int | str) -> int:
-    """The count used for drawing: the number itself, or the number in a bound."""
-    return instances if isinstance(instances, int) else int(instances.strip("<>"))
-
-
 def _sum_of_instances(rows: Sequence[Mapping[str, Any]]) -> int:
-    return sum(size(row["instances"]) for row in rows)
+    return sum(row["instances"] for row in rows)
 
 
 def _place(
@@ -74,10 +69,10 @@ def _place(
     cells: list[Cell],
     extent: float = 1.0,
 ) -> None:
-    rows = sorted(children.get(parent, ()), key=lambda row: (-size(row["instances"]), row["node"]))
+    rows = sorted(children.get(parent, ()), key=lambda row: (-row["instances"], row["node"]))
     whole = max(instances, _sum_of_instances(rows))
     for row in rows:
-        own = size(row["instances"])
+        own = row["instances"]
         height = extent * own / whole if whole else 0.0
         cells.append(Cell(row, column + 1, top, top + height))
         _place(children, row["node"], top, own, column + 1, cells, height)
@@ -133,7 +128,7 @@ def _bar(cell: Cell, role: str, width: int, tall: int) -> str:
     )
 
 
-def bar_words(row: Mapping[str, object]) -> str:
+def bar_words(row: Mapping[str, Any]) -> str:
     """A bar in words: its name, its instances, and its residual share where it has one.
 
     >>> row = {"node": "401", "title": "Hypertension", "instances": 1200, "residual_share": 0.5}
@@ -141,6 +136,6 @@ def bar_words(row: Mapping[str, object]) -> str:
     'Hypertension (401): 1,200 instances, residual share 50.0%'
     """
     name, share = Node(str(row["node"]), str(row["title"] or "")).text, row["residual_share"]
-    instances = counted(row["instances"], "instance")  # type: ignore[arg-type]
+    instances = counted(row["instances"], "instance")
     residual = f", residual share {percent(share)}" if isinstance(share, float) else ""
     return f"{name}: {instances}{residual}"

@@ -7,13 +7,12 @@ from itertools import groupby
 from typing import Any
 
 from audit._reports.charts import charts
-from audit._reports.charts.icicle import size
 from audit._reports.charts.svg import draw
 from audit._reports.words.parts import Figure, Key
-from audit._reports.words.shown_numbers import UNDEFINED, Rows, share_or_left
+from audit._reports.words.shown_numbers import Rows
 from audit._reports.words.table_specs import nodes, numbers, table, written
 from audit._reports.words.words import (
-    WITHHELD,
+    UNDEFINED,
     counted,
     decimal,
     pair_label,
@@ -54,8 +53,7 @@ def pairs_figure(rows: Rows) -> Figure | None:
         + weighed
         + "At the right, how many times as many that is, drawn toward 1 where "
         "counts are small, with its 95% interval, which the bar shows in instances. Where one "
-        "label can carry both nodes, only instances with two labels are compared. A pair without "
-        "a ring has its expectation withheld.",
+        "label can carry both nodes, only instances with two labels are compared.",
         key=(
             Key("observed", "instances with both nodes", "dot"),
             Key("observed", "95% interval of the excess", "bar"),
@@ -73,7 +71,7 @@ def pairs_figure(rows: Rows) -> Figure | None:
             numbers("Lift", "lift", ratio),
             numbers("Expected from length", "expected_length", tenths),
             numbers("Expected in all", "explained", tenths),
-            written("Ratio and interval", lambda row: _ratio(row) or WITHHELD),
+            written("Ratio and interval", lambda row: _ratio(row) or UNDEFINED),
         ),
     )
 
@@ -83,16 +81,17 @@ def _observed(row: Mapping[str, Any]) -> float:
 
     With groups, what they weigh.
     """
-    if row["shrunk_ratio"] is None:
-        return size(row["instances"])
     if row["observed"] is not None:
         return float(row["observed"])
+    if None in (row["shrunk_ratio"], row["explained"]):
+        return float(row["instances"])
     return float(round(row["shrunk_ratio"] * (row["explained"] + 0.5) - 0.5))
 
 
 def _pair_drawn(row: Mapping[str, Any]) -> dict[str, Any]:
     known = None not in (row["explained"], row["ratio_low"], row["ratio_high"])
-    each = 1.0 if row["observed"] is None else row["observed"] / row["effective"]
+    weighed = None not in (row["observed"], row["effective"])
+    each = row["observed"] / row["effective"] if weighed else 1.0
     low, high = (
         max(0.0, row[bound] * (row["explained"] + 0.5 * each) - 0.5 * each) if known else None
         for bound in ("ratio_low", "ratio_high")
@@ -103,16 +102,16 @@ def _pair_drawn(row: Mapping[str, Any]) -> dict[str, Any]:
         "expected": row["explained"],
         "low": low,
         "high": high,
-        "times": _ratio(row).replace(" to ", "–") or WITHHELD,
+        "times": _ratio(row).replace(" to ", "–"),
     }
 
 
 def _ratio(row: Mapping[str, Any]) -> str:
-    """How many times the expectation, with its interval; empty where withheld."""
+    """How many times the expectation, with its interval; empty where it is not told."""
     if row["shrunk_ratio"] is None:
         return ""
-    bounds = row["ratio_low"], row["ratio_high"]
-    return f"×{decimal(row['shrunk_ratio'], 2)} ({span(*(decimal(b, 2) for b in bounds))})"
+    between = span(*(decimal(row[end], 2) for end in ("ratio_low", "ratio_high")))
+    return f"×{decimal(row['shrunk_ratio'], 2)}" + f" ({between})" * (between != UNDEFINED)
 
 
 def frequent_figure(rows: Rows) -> Figure | None:
@@ -148,11 +147,9 @@ def frequent_figure(rows: Rows) -> Figure | None:
         "beside it the share expected from the length of the records; at the right, how many times "
         "as many there are, with a 95% interval (in which each group counts once). A pair whose "
         "interval holds 1 is frequent, but no more than expected; more surprising ones are among "
-        "the strongest pairs. A bar without a dot is the range of a share that is withheld. A pair "
-        "without a ring was too rare to be judged, or its expectation is withheld." + said,
+        "the strongest pairs. A pair without a ring was too rare to be judged." + said,
         key=(
             Key("observed", "share of the instances with both nodes", "dot"),
-            Key("observed", "range of a share that is withheld", "bar"),
             Key("expected", "expected from the length of the records", "ring"),
         ),
         table=table(
@@ -163,7 +160,7 @@ def frequent_figure(rows: Rows) -> Figure | None:
             nodes("First node", "a", "title_a"),
             nodes("Second node", "b", "title_b"),
             numbers("Instances", "instances"),
-            written("Share of all", share_or_left),
+            numbers("Share of all", "share", percent),
             numbers("Expected from length", "expected_length", tenths, absent=UNDEFINED),
             written("Ratio and interval", lambda row: _ratio(row) or UNDEFINED),
         ),
@@ -172,20 +169,20 @@ def frequent_figure(rows: Rows) -> Figure | None:
 
 def _firsts(by_depth: list[list[Mapping[str, Any]]]) -> Iterator[str]:
     for row, *_ in by_depth:
-        pair, share = f"{row['a']} and {row['b']}", share_or_left(row)
+        pair, share = f"{row['a']} and {row['b']}", percent(row["share"])
         yield f"Depth {row['depth']}: most often {pair}, {share} of all instances."
 
 
 def _frequent_drawn(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of the picture: shares, or the ends of what is left of one."""
+    """A line of the picture, in shares of all instances."""
     one, expected = row["share"], None
-    if row["expected_length"] is not None:
+    if None not in (one, row["expected_length"]):
         expected = row["expected_length"] * one / row["instances"]
     return {
         "label": f"{row['depth']} · {pair_label(row)}",
         "observed": one,
         "expected": expected,
-        "low": row["share_least"],
-        "high": row["share_most"],
-        "times": f"{share_or_left(row)} {_ratio(row).replace(' to ', '–')}".strip(),
+        "low": None,
+        "high": None,
+        "times": f"{percent(one)} {_ratio(row).replace(' to ', '–')}".strip(),
     }

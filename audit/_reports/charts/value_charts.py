@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
 from audit._reports.charts.icicle import FONT
 from audit._reports.charts.palette import LIGHT
-from audit._reports.charts.parts import ADVANCE, WIDTH, from_zero, rect, text
+from audit._reports.charts.parts import ADVANCE, WIDTH, rect, text
 from audit._reports.words.parts import Drawing
 from audit._reports.words.words import number, percent, printable, shortened
 
@@ -77,16 +78,15 @@ def share_drawing(shares: Sequence[Share]) -> Drawing:
     room = min(_NARROW, _WIDE / max(len(shares), 1))
     wide = round(_LEFT + room * len(shares) + _RIGHT)
     ends = [end for one in shares for end in (one.share, one.high) if end is not None]
-    scale = from_zero(ends, lambda share: f"{100 * share:g}%")
+    most = _round_above(max(ends, default=0.0) or 1.0)
 
     def y(share: float) -> float:
-        return round(_TOP + _PLOT * (1 - scale.place(share)), 2)
+        return round(_TOP + _PLOT * (1 - share / most), 2)
 
     axis = "".join(
-        f'<path d="M{_LEFT} {_TOP + _PLOT * (1 - tick.at):g}H{wide - _RIGHT}" '
-        f'stroke="{LIGHT["grid"]}" fill="none"/>'
-        + _text(_LEFT - 6, _TOP + _PLOT * (1 - tick.at) + 3.5, tick.text, "end")
-        for tick in scale.ticks
+        f'<path d="M{_LEFT} {y(tick):g}H{wide - _RIGHT}" stroke="{LIGHT["grid"]}" fill="none"/>'
+        + _text(_LEFT - 6, y(tick) + 3.5, f"{100 * tick:g}%", "end")
+        for tick in (0.0, most / 2, most)
     )
     every = -(-52 // round(max(room, 1)))
     marks = []
@@ -98,6 +98,12 @@ def share_drawing(shares: Sequence[Share]) -> Drawing:
             marks.append(_mark(one, x, y(one.share), low, high))
         marks.append("" if at % every else named)
     return Drawing(wide, _TOP + _PLOT + _BELOW, axis + "".join(marks))
+
+
+def _round_above(value: float) -> float:
+    """The first of 1, 2, 5 and 10 times a power of ten that is at least a value."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= value)
 
 
 def _mark(one: Share, x: float, y: float, low: float, high: float) -> str:

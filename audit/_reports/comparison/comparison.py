@@ -25,6 +25,7 @@ from audit._reports.words.words import (
     percent,
     points,
 )
+from audit.results.printed import marked, rounding_of
 
 Imprints: TypeAlias = tuple[Imprint, Imprint]
 """What the old and the new run say of themselves."""
@@ -53,7 +54,8 @@ class ComparisonReport:
     verdict: Verdict
     tool: str
     schema_version: str
-    min_cell: int
+    rounded: bool
+    few_rows_differ: bool
     causes: Table
     identity: Table
     mended: WhatWasMended | None
@@ -77,7 +79,7 @@ class ComparisonReport:
 def comparison_html(shared: Mapping[str, Any], imprints: Imprints | None = None) -> str:
     """Render the complete file; a `RenderError` if it cannot be."""
     with rendering("comparison.html"):
-        report = build(printable_view(shared), imprints or (UNNAMED, UNNAMED))
+        report = build(printable_view(marked(shared)), imprints or (UNNAMED, UNNAMED))
         template = environment().get_template("comparison.html.jinja")
         absent = {name for name in ("mended", "model", "measures") if getattr(report, name) is None}
         shown = [one for one in SECTIONS if one.id not in absent]
@@ -95,7 +97,8 @@ def build(shared: Mapping[str, Any], imprints: Imprints) -> ComparisonReport:
         verdict=comparison_verdict(shared),
         tool=f"{tool['name']} {tool['version']}",
         schema_version=shared["schema_version"],
-        min_cell=shared["min_cell"],
+        rounded=rounding_of(shared) is not None,
+        few_rows_differ=shared["few_rows_differ"],
         causes=tables.causes_table(shared["causes"]),
         identity=tables.identity_table(shared),
         mended=what_was_mended(changes, changes and changes["since_reference"]),
@@ -174,12 +177,12 @@ def _title(identity: Mapping[str, Any], old: Imprint, new: Imprint) -> str:
 
 
 def _stated(shared: Mapping[str, Any], old: Imprint, new: Imprint) -> tuple[str, ...]:
-    """The days of both runs where they are known, the version, and who may read the report."""
+    """The days of both runs where they are known, the version, and how counts are told."""
     tool = shared["identity"]["new"]["tool"]
-    first, *_ = old.stated("", 1) if old.day else ("",)
-    *days, version, readers = new.stated(f"{tool['name']} {tool['version']}", shared["min_cell"])
+    first, *_ = old.stated("", None) if old.day else ("",)
+    *days, version, counts = new.stated(f"{tool['name']} {tool['version']}", rounding_of(shared))
     between = [f"{first} and {days[0]}"] if old.day and days else days
-    return (*between, version, readers)
+    return (*between, version, counts)
 
 
 def _measures_changed(shared: Mapping[str, Any]) -> str:

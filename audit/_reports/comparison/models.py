@@ -9,9 +9,8 @@ from typing import Any
 from audit._reports.comparison.words import chance
 from audit._reports.words.metric_words import change, change_unit, cut, heading, others, value
 from audit._reports.words.parts import Table
-from audit._reports.words.shown_numbers import UNDEFINED
 from audit._reports.words.table_specs import Spec, nodes, numbers, optional_table, texts, written
-from audit._reports.words.words import WITHHELD, counted, number, span
+from audit._reports.words.words import UNDEFINED, counted, number, span
 
 Shared = Mapping[str, Any]
 
@@ -62,13 +61,11 @@ def models(model: Shared | None) -> Models | None:
 
 
 def _told_of_tests(model: Shared) -> str:
-    confusions = model["confusions"]
+    changed, family = model["confusions"]["changed"], model["confusions"]["family"]
     if model["common"] is None:
         return _UNTESTED if model["metrics"]["rows"] else ""
-    return (
-        f"The concept confusion of {counted(confusions['changed'], 'pair')} of labels differs; "
-        f"{number(confusions['family'])} were tested together."
-    )
+    together = "" if family is None else f"; {number(family)} were tested together"
+    return f"The concept confusion of {counted(changed, 'pair')} of labels differs{together}."
 
 
 def predictions_sentence(model: Shared) -> str:
@@ -121,13 +118,14 @@ def _side(key: str, name: str) -> Spec:
 def _value(row: Shared, side: str) -> str:
     if row[f"n_{side}"] is None:
         return "not measured"
-    return value({**row, "n": row[f"n_{side}"]}, side)
+    own = {"value": row[side], "n": row[f"n_{side}"], "beyond": row.get(f"beyond_{side}")}
+    return value({**row, **own})
 
 
 def _difference(row: Shared) -> str:
-    """The difference; a dash where one side has no value."""
+    """The difference; a dash where one side has no value, or rounding hides it."""
     if row["difference"] is None:
-        return WITHHELD if row["n_old"] and row["n_new"] else UNDEFINED
+        return UNDEFINED
     return change(row["name"], row["difference"]) + change_unit(row["name"])
 
 

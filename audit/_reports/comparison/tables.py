@@ -27,7 +27,7 @@ from audit._reports.words.parts import (
     Table,
     Unfolding,
 )
-from audit._reports.words.shown_numbers import UNDEFINED, Rows
+from audit._reports.words.shown_numbers import Rows
 from audit._reports.words.table_specs import (
     Spec,
     badge,
@@ -43,7 +43,7 @@ from audit._reports.words.table_specs import (
 from audit._reports.words.words import (
     RELATION,
     STATUS,
-    WITHHELD,
+    UNDEFINED,
     counted,
     number,
     percent,
@@ -51,6 +51,7 @@ from audit._reports.words.words import (
     span,
     words,
 )
+from audit.results.printed import share_of
 
 Shared = Mapping[str, Any]
 
@@ -116,7 +117,7 @@ def nodes_table(rows: Rows) -> Table | None:
 
 
 def _share_and_count(row: Shared, share: str, count: str) -> Cell:
-    """A share of the instances with their number below it; the number alone where withheld."""
+    """A share of the instances with their number below it; the number alone without one."""
     if row[share] is None:
         return number(row[count])
     return Ranged(percent(row[share]), number(row[count]))
@@ -128,7 +129,7 @@ def _differences(rows: Rows) -> tuple[Spec, ...]:
     means = written(
         "Groups’ mean, before to after",
         lambda row: (
-            WITHHELD
+            UNDEFINED
             if row["mean_old"] is None
             else f"{percent(row['mean_old'])} to {percent(row['mean_new'])}"
         ),
@@ -139,7 +140,7 @@ def _differences(rows: Rows) -> tuple[Spec, ...]:
 
 def _ranged_difference(row: Shared) -> Cell:
     if row["difference"] is None:
-        return WITHHELD
+        return UNDEFINED
     if row["low"] is None:
         return points(row["difference"])
     return Ranged(points(row["difference"]), span(points(row["low"]), points(row["high"])))
@@ -247,7 +248,7 @@ def _effect(found: Shared, side: str) -> Cell:
     """The share of the instances that count; else the effect that the release states."""
     count, of = found[f"count_{side}"], found[f"of_{side}"]
     if count is not None:
-        return Ranged(percent(count / of), f"{number(count)} of {number(of)}")
+        return Ranged(percent(share_of(count, of)), f"{number(count)} of {number(of)}")
     effect = found[f"effect_{side}"]
     if effect is None:
         return UNDEFINED

@@ -1,10 +1,10 @@
 """Budget and layout of the printed report: at most sixty pages for data of any size.
 
-Findings have priority over tables, and tables over the numbers behind the figures. Rows that do
-not fit are left out from the end of a table, and their number is stated there; the attached
-``result.json`` holds everything. Widths of columns are measured in characters of average width, so
-that the layout depends only on the text: it is the same on every machine, and the typesetter need
-not measure each word.
+Findings have priority over tables; numbers behind figures are not printed. Rows that do not fit are
+left out from the end of a table, and their number is stated there; the attached ``result.json``
+holds everything. Widths of columns are measured in characters of average width, so that the layout
+depends only on the text: it is the same on every machine, and the typesetter need not measure each
+word.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ _LINE, _GAP = 11.2, 6.5
 """Points of a line in a table, and between two rows."""
 _FINE_LINE, _FINE_GAP, _FINE_ROOM = 9.2, 4.0, 140
 """The same of findings, and characters across the page."""
-_FIXED = 11.0
-"""Pages independent of the data, without model and figures: cover, methods, limitations."""
+_FIXED = 4.0
+"""Pages independent of the data, without model and figures: cover, limitations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,23 +146,21 @@ class Budget:
     """Limits on the parts of a report that grow with the data.
 
     Args:
-        numbers: Pages of all numbers behind figures together.
         text: Characters of a text in a table; of a finding's sentences too.
     """
 
     table: float = 3.0
-    numbers: float = 8.0
     findings: float = 45.0
     text: int = 2_000
 
 
 BUDGETS = (
     Budget(),
-    Budget(table=1.0, numbers=4),
-    Budget(table=0.8, numbers=2),
-    Budget(table=0.6, numbers=1, findings=34, text=800),
-    Budget(table=0.4, numbers=0.5, findings=28, text=300),
-    Budget(table=0.2, numbers=0.2, findings=20, text=160),
+    Budget(table=1.0),
+    Budget(table=0.8),
+    Budget(table=0.6, findings=34, text=800),
+    Budget(table=0.4, findings=28, text=300),
+    Budget(table=0.2, findings=20, text=160),
 )
 """Budgets from the most readable to the smallest, which always fits; the first that fits is
 used.
@@ -181,9 +179,7 @@ class Printed:
 
 def printed(report: Report, budget: Budget) -> Printed:
     """Reduce the report to a budget."""
-    share = budget.numbers / max(1, len(report.all_figures))
-    kept = _within_budget(_said_once(report), budget, share)
-    kept = replace(kept, blocks=_findings(report, budget))
+    kept = replace(_within_budget(_said_once(report), budget), blocks=_findings(report, budget))
     left_out = [table.left_out for table in _tables(kept) if table.left_out]
     return Printed(
         report=kept,
@@ -207,7 +203,7 @@ def _said_once(report: Report) -> Report:
     model = report.model
     if model:
         tables = (_not_said(one, report.verdict.model) for one in model.tables)
-        model = replace(model, tables=tuple(one for one in tables if one))
+        model = replace(model, tables=tuple(one for one in tables if one), by_node=())
         if model.exchanges:
             model = replace(model, exchanges=replace(model.exchanges, pairs=None, answers=None))
     since, coverage = report.since_reference, report.coverage
@@ -276,31 +272,31 @@ def _findings(report: Report, budget: Budget) -> tuple[Block, ...]:
     )
 
 
-def _within_budget(value: Any, budget: Budget, share: float) -> Any:
-    """A part of the report, its tables cut; those behind figures to their share of a page."""
+def _within_budget(value: Any, budget: Budget) -> Any:
+    """A part of the report, its tables cut but those behind figures."""
     match value:
         case Figure():
-            return replace(value, table=_within(_brief(value.table, budget), share * _HEIGHT))
+            return value
         case Table():
             return _within(_brief(value, budget), budget.table * _HEIGHT)
         case tuple():
-            return tuple(_within_budget(one, budget, share) for one in value)
+            return tuple(_within_budget(one, budget) for one in value)
         case _ if is_dataclass(value) and not isinstance(value, type):
             parts = {field.name: getattr(value, field.name) for field in fields(value)}
             return replace(
-                value, **{name: _within_budget(part, budget, share) for name, part in parts.items()}
+                value, **{name: _within_budget(part, budget) for name, part in parts.items()}
             )
     return value
 
 
 def _tables(value: Any) -> Iterator[Table]:
-    """Every table in a part of the report."""
+    """Every table in a part of the report but those behind figures."""
     if isinstance(value, Table):
         yield value
     elif isinstance(value, tuple):
         for one in value:
             yield from _tables(one)
-    elif is_dataclass(value):
+    elif is_dataclass(value) and not isinstance(value, Figure):
         for field in fields(value):
             yield from _tables(getattr(value, field.name))
 

@@ -80,15 +80,14 @@ function chooseBranch(branch) {
   dispatchEvent(new CustomEvent("branch", { detail: branch }));
 }
 
-// A finding with what it is filtered by; words drawn inside its picture are not searched.
+// A finding with what it is filtered by.
 function findingOf(article) {
-  const worded = [...article.querySelectorAll("summary, p, li, dt, dd, caption, th, td")];
   return {
     article,
     severity: article.dataset.severity,
     check: article.closest(".block").dataset.check,
     nodes: new Set(article.dataset.nodes.split("\n")),
-    text: plain(worded.map((part) => part.textContent).join(" ")),
+    text: plain(article.textContent),
   };
 }
 

@@ -2,7 +2,7 @@
 
 const SORTABLE_ROWS = 4;
 const SEVEREST_FIRST = ["error", "warning", "note", "pass", "plain"];
-const NUMBER = /^(?:× ?)?([<>≥]?)([+\-−]?[\d,]*\.?\d+(?:e[+-]?\d+)?)(%?)/i;
+const NUMBER = /^(?:× ?)?([<>]?)([+\-−]?[\d,]*\.?\d+(?:e[+-]?\d+)?)(%?)/i;
 
 function addSorting() {
   for (const table of document.querySelectorAll("table:not([data-order])")) {
@@ -54,13 +54,12 @@ function column(keys, order, ascending, descending) {
   return { keys, order, words: { ascending, descending } };
 }
 
-// A number as printed; a bound such as <11 or ≥90 stands beside its number.
-// What has no number, such as a value withheld, gives null.
+// A number as printed; <11 stands before 11. What has no number gives null.
 function magnitude(text) {
   const found = NUMBER.exec(text.trim());
   if (!found) return null;
   const value = Number(found[2].replaceAll(",", "").replace("−", "-"));
-  return [value, { "<": -1, "": 0, "≥": 1, ">": 1 }[found[1]]];
+  return [value, { "<": -1, "": 0, ">": 1 }[found[1]]];
 }
 
 function severity(cell) {

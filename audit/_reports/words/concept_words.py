@@ -28,9 +28,9 @@ VERDICTS: Mapping[str | None, tuple[str, str]] = {
     "fail": ("Fail", "error"),
     "undecided": ("Undecided", "note"),
     "not_applicable": ("Not applicable", "plain"),
-    None: ("Withheld", "plain"),
+    None: ("Not told", "plain"),
 }
-"""Word and tone of each verdict; none where it would disclose a small cell."""
+"""Word and tone of each verdict; none where counts are rounded and it is one of a test."""
 
 REQUIREMENTS: Mapping[str, str] = _STATED["requirements"]
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
-from audit._reports.words.words import records, stated_tables
+from audit._reports.words.words import stated_tables
 
 _STATED = stated_tables("entailment_words")
 
@@ -13,24 +12,17 @@ ALL = "All"
 """Name that the shared view has for all relations together, and for all splits."""
 
 
-class Wording(NamedTuple):
-    """A name in words, and what it means in a sentence."""
-
-    title: str
-    meaning: str
-
-
 ACCURACY, MACRO_F1, ROC_AUC = "accuracy", "macro_f1", "roc_auc"
 CALIBRATION = "calibration_error"
 
-DETECTION: Mapping[str, Wording] = records(_STATED["detection"], Wording)
+DETECTION: Mapping[str, str] = _STATED["detection"]
 """Measures of whether valid tuples are distinguished from invalid ones, in report order."""
 
-BASELINES: Mapping[str, Wording] = records(_STATED["baselines"], Wording)
+BASELINES: Mapping[str, str] = _STATED["baselines"]
 """What answers without a model, in report order."""
 
 AGAINST: Mapping[str, str] = {
-    **{name: wording.title.lower() for name, wording in BASELINES.items()},
+    **{name: title.lower() for name, title in BASELINES.items()},
     "in_domain": "trained on the same relation",
 }
 """What models are compared with."""
@@ -38,10 +30,10 @@ AGAINST: Mapping[str, str] = {
 ABSENT: Mapping[str, str] = _STATED["absent"]
 """Why a measure has no value."""
 
-GENERATION: Mapping[str, Wording] = records(_STATED["generation"], Wording)
+GENERATION: Mapping[str, str] = _STATED["generation"]
 """Measures of generated concepts, in report order."""
 
-AGREEMENT: Mapping[str, Wording] = records(_STATED["agreement"], Wording)
+AGREEMENT: Mapping[str, str] = _STATED["agreement"]
 """Measures of agreement, in report order."""
 
 

@@ -7,26 +7,26 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from audit._reports.words.words import (
-    WITHHELD,
+    UNDEFINED,
     Value,
     decimal,
     number,
-    pairs,
     percent,
     points,
     span,
     stated_tables,
 )
+from audit.results.printed import Share
 
 _STATED = stated_tables("metric_words")
 
 Metric: TypeAlias = Mapping[str, Any]
 """One metric of the shared view."""
 
-MEANING: Mapping[str, tuple[str, str]] = pairs(_STATED["meaning"])
-"""Title and meaning of each metric, in report order."""
+TITLES: dict[str, str] = _STATED["titles"]
+"""Title of each metric, in report order."""
 
-BESIDE: Mapping[str, str] = _STATED["beside"]
+BESIDE: dict[str, str] = _STATED["beside"]
 """Titles of the numbers needed to interpret the metrics."""
 
 _PLAIN = {"uncertainty_alignment": 3, "mistake_severity": 2, "ties": 0}
@@ -44,9 +44,7 @@ _OTHERS = {
 
 def title(name: str) -> str:
     """A metric's title; for an unknown metric, its name."""
-    if name in MEANING:
-        return MEANING[name][0]
-    return BESIDE.get(name, name.replace("_", " ").capitalize())
+    return (TITLES | BESIDE).get(name, name.replace("_", " ").capitalize())
 
 
 def heading(name: str) -> str:
@@ -55,19 +53,21 @@ def heading(name: str) -> str:
 
 
 def value(metric: Metric, field: str = "value") -> str:
-    """A metric's value, or a bound of its interval, as a reader would write it."""
+    """A metric's value, or an end of its interval, as a reader would write it."""
     found = metric[field]
     if found is None:
-        return "not defined" if metric["n"] == 0 else WITHHELD
+        return "not defined" if metric["n"] == 0 else UNDEFINED
     places = _PLAIN.get(metric["name"])
-    return percent(found) if places is None and found >= 0 else _signed(found, places)
+    text = percent(found) if places is None and found >= 0 else _signed(found, places)
+    beyond = metric.get("beyond") if field == "value" else None
+    return f"{beyond} {text}" if beyond else text
 
 
 def change(name: str, difference: float | None) -> str:
     """A difference of two values of a metric, signed: percentage points if the metric is a share.
 
     >>> change("accuracy", 0.1032), change("mistake_severity", -0.5), change("accuracy", None)
-    ('+10.3', '−0.50', 'withheld')
+    ('+10.3', '−0.50', '–')
     """
     places = _PLAIN.get(name)
     if difference is None or places is None:
@@ -83,24 +83,24 @@ def change_unit(name: str) -> str:
 def interval(metric: Metric) -> str:
     """A metric's interval in words; a dash if it has none."""
     if metric["low"] is None or metric["high"] is None:
-        return "–"
+        return UNDEFINED
     return span(value(metric, "low"), value(metric, "high"))
 
 
 def with_interval(metric: Metric | None) -> str:
     """A metric's value, and its interval in brackets; only the value of what stands beside."""
     if metric is None:
-        return "–"
+        return UNDEFINED
     if metric["name"] in BESIDE:
         return value(metric)
     between = interval(metric).replace(" ", "\N{NO-BREAK SPACE}")
-    return value(metric) if between == "–" else f"{value(metric)} ({between})"
+    return value(metric) if between == UNDEFINED else f"{value(metric)} ({between})"
 
 
 def of(metric: Metric) -> str:
     """A metric's denominator, with its unit."""
     n: Value = metric["n"]
-    return "–" if n is None else number(n)
+    return number(n)
 
 
 def cut(metric: Metric) -> str:
@@ -152,7 +152,12 @@ def threshold(found: float) -> str:
 
 
 def _signed(found: float, places: int | None) -> str:
-    text = f"{abs(found):.1%}" if places is None else decimal(abs(found), places)
+    if places is not None:
+        text = decimal(abs(found), places)
+    elif isinstance(found, Share):
+        text = percent(Share(abs(found), found.n))
+    else:
+        text = f"{abs(found):.1%}"
     return f"−{text}" if found < 0 and text.strip("0.%") else text
 
 

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from audit.base.plurals import title_and_code
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node: its id, and its title, or that of the nearest node above that has one.
-
-    ``page`` is the address of its page, where it has one.
-    """
+    """A node: its id, and its title, or that of the nearest node above that has one."""
 
     kind: ClassVar[str] = "node"
     id: str
     title: str = ""
     below: str = ""
-    page: str = ""
 
     @property
     def text(self) -> str:
@@ -139,7 +135,7 @@ class Table:
     """Rows under columns; the first cell of a row names it.
 
     ``total`` is a last row with a sum or remark; ``left_out`` is the number of rows that are not
-    printed; ``file`` is the address of the same rows as CSV, if there is one.
+    printed.
     """
 
     id: str
@@ -148,78 +144,38 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     total: tuple[Cell, ...] = ()
     left_out: int = 0
-    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
-    """A tick of an axis: its position from 0 to 1, and its text."""
+class PartLine:
+    """A part of a finding: its nodes or codes, and its numbers in words."""
 
-    at: float
+    nodes: tuple[Node, ...]
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a plot; positions are from 0 at the left end of the axis to 1 at the right.
-
-    Args:
-        mark: A ``bar`` from the left end, a ``dot``, or a ``ring`` for what is expected.
-        at: Position of the value; None if withheld.
-        low, high: Ends of its interval; None without one.
-    """
-
-    text: str
-    mark: Literal["bar", "dot", "ring"]
-    role: str
-    at: float | None
-    low: float | None = None
-    high: float | None = None
-    within: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A small drawing of a finding's evidence: lines over one axis.
-
-    Args:
-        origin: Position of the neutral value, such as 1 for a ratio.
-        of_all: Whether the axis shows shares, with bars as parts of the whole.
-    """
-
-    lines: tuple[Line, ...]
-    ticks: tuple[Tick, ...]
-    alt: str
-    origin: float | None = None
-    limit: Tick | None = None
-    of_all: bool = False
-    file: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """One finding: its statement as a first sentence and what explains it.
+class FindingLine:
+    """A finding in a line, and what unfolds below it.
 
     Args:
         cells: What the columns of its check say of it, by their headings.
-        sure: Every other number, by name: what says how sure the finding is.
+        explanation: What follows the headline: further sentences, and what was decided on it.
+        numbers: Every number that the line does not have, by name.
+        more_parts: Whether it has parts that are not told.
         lineage: Ids of its nodes and of all that the picture of the hierarchy has above them.
-        undrawn: Why there is no plot of its evidence.
     """
 
     anchor: str
     id: str
-    check: str
     badge: Badge
     cells: tuple[tuple[str, Cell], ...]
     headline: str
     explanation: str
-    nodes: tuple[Node, ...]
-    sure: tuple[tuple[str, str], ...]
-    plots: tuple[Plot, ...]
-    undrawn: str
-    parts: Table | None
-    lineage: tuple[str, ...] = ()
+    numbers: Facts
+    parts: tuple[PartLine, ...]
+    more_parts: bool
+    lineage: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +200,7 @@ class Block:
     total: str
     sentence: str
     advice: tuple[Advice, ...]
-    findings: tuple[Card, ...]
+    findings: tuple[FindingLine, ...]
     table: Table
 
 
@@ -273,10 +229,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure: drawing, text alternative, and table of its numbers.
-
-    ``file`` is the address of the drawing as a file; empty where it has none.
-    """
+    """A figure: drawing, text alternative, and table of its numbers."""
 
     id: str
     title: str
@@ -286,7 +239,6 @@ class Figure:
     key: tuple[Key, ...]
     table: Table
     key_title: str = "Each line"
-    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +284,7 @@ class First:
 
 
 def _in_signs(text: str) -> str:
-    return text.replace("at least ", "≥").replace("fewer than ", "<")
+    return text.replace("fewer than ", "<")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import ceil, floor
 from typing import Any, TypeAlias
 
 from audit._reports.words.parts import Cell, Ranged
 from audit._reports.words.words import (
-    WITHHELD,
+    UNDEFINED,
     columns_of,
     decimal,
     evidence_value,
@@ -22,28 +21,19 @@ from audit._reports.words.words import (
 Row: TypeAlias = Mapping[str, Any]
 Rows: TypeAlias = Sequence[Row]
 
-UNDEFINED = "–"
-"""Text of a number that has no value; one that would disclose a small cell is “withheld”."""
 PLACES = 3
-"""Decimals of the numbers in tables; a shared view with small cells has no more."""
+"""Decimals of the numbers in tables."""
 LABEL = 38
 """Greatest width of a line's label in columns."""
-_COUNTS = (
-    "clusters", "instances", "n", "examples",
-    "tuples", "keys", "heads", "votes", "edges", "texts", "chains", "ratings", "items",
-)  # fmt: skip
-"""Names of a row’s first count, in the order in which they are looked for."""
 
 
 def plain(row: Row, name: str, places: int = PLACES) -> str:
     """A number of a row.
 
-    >>> plain({"r": 0.5, "n": 40}, "r"), plain({"r": None, "n": 40}, "r")
+    >>> plain({"r": 0.5}, "r"), plain({"r": None}, "r")
     ('0.500', '–')
-    >>> plain({"r": None, "n": "<11"}, "r")
-    'withheld'
     """
-    return missing(row) if row[name] is None else minus(decimal(row[name], places))
+    return minus(decimal(row[name], places))
 
 
 def signed(row: Row, name: str, places: int = PLACES) -> str:
@@ -58,15 +48,13 @@ def signed(row: Row, name: str, places: int = PLACES) -> str:
 
 
 def interval(row: Row, low: str = "low", high: str = "high") -> str:
-    """The interval of a row's number; a dash or “withheld” without one."""
-    if row[low] is None or row[high] is None:
-        return missing(row)
-    return f"{plain(row, low)} to {plain(row, high)}"
+    """The interval of a row's number; a dash without one."""
+    return span(plain(row, low), plain(row, high))
 
 
 def with_interval(text: str, row: Row, low: str = "low", high: str = "high") -> str:
     """A number with its interval, if it has one."""
-    if text in (UNDEFINED, WITHHELD) or row[low] is None or row[high] is None:
+    if text == UNDEFINED or row[low] is None or row[high] is None:
         return text
     return f"{text} ({interval(row, low, high)})"
 
@@ -74,23 +62,10 @@ def with_interval(text: str, row: Row, low: str = "low", high: str = "high") -> 
 def share(row: Row, name: str = "share") -> str:
     """A share of a row as a percentage.
 
-    >>> share({"share": 0.5, "n": 4}), share({"share": None, "n": "<11"})
-    ('50.0%', 'withheld')
+    >>> share({"share": 0.5}), share({"share": None})
+    ('50.0%', '–')
     """
-    return missing(row) if row[name] is None else percent(row[name])
-
-
-def share_or_left(row: Row) -> str:
-    """A share as a percentage; a withheld one as what is left of it, rounded outwards.
-
-    >>> share_or_left({"share": 0.5}), share_or_left(
-    ...     {"share": None, "share_least": 0.8412, "share_most": 0.8466})
-    ('50.0%', '84.1% to 84.7%')
-    """
-    if row["share"] is not None:
-        return percent(row["share"])
-    low, high = floor(row["share_least"] * 1e3), ceil(row["share_most"] * 1e3)
-    return span(percent(low / 1e3), percent(high / 1e3))
+    return percent(row[name])
 
 
 def ranged(text: str, row: Row, low: str = "low", high: str = "high") -> Cell:
@@ -103,7 +78,7 @@ def ranged(text: str, row: Row, low: str = "low", high: str = "high") -> Cell:
     >>> ranged("–", {"low": None, "high": None, "n": 0})
     '–'
     """
-    if text in (UNDEFINED, WITHHELD) or row[low] is None or row[high] is None:
+    if text == UNDEFINED or row[low] is None or row[high] is None:
         return text
     if text.endswith("%"):
         return Ranged(text, f"{share(row, low)} to {share(row, high)}")
@@ -113,18 +88,12 @@ def ranged(text: str, row: Row, low: str = "low", high: str = "high") -> Cell:
 def chance(row: Row, name: str) -> str:
     """A p-value or q-value."""
     value = row[name]
-    return missing(row) if value is None else evidence_value("p_value", value, {})
+    return evidence_value("p_value", value, {})
 
 
 def count(row: Row, name: str = "n") -> str:
     """A count as published."""
     return number(row[name])
-
-
-def missing(row: Row) -> str:
-    """What stands for a number that a row lacks: “withheld” if its count is small."""
-    size = next((row[name] for name in _COUNTS if name in row), 0)
-    return WITHHELD if size is None or str(size).startswith("<") else UNDEFINED
 
 
 def minus(text: str) -> str:

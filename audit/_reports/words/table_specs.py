@@ -1,7 +1,7 @@
 """Tables as data: a column is its heading, what it says of a row, and how that is written.
 
 A column says a field of its rows, or what a function makes of a row. A field that a row lacks is
-an error; a field that is None is written as a dash, or as “withheld”.
+an error; a field that is None is written as a dash.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 from audit._reports.words.parts import Badge, Cell, Code, Column, Named, Node, Nodes, Table
 from audit._reports.words.shown_numbers import (
     PLACES,
-    UNDEFINED,
     Row,
     Rows,
     chance,
@@ -26,7 +25,7 @@ from audit._reports.words.shown_numbers import (
     signed,
     with_interval,
 )
-from audit._reports.words.words import TONE, WITHHELD, number, percent, span, words
+from audit._reports.words.words import TONE, UNDEFINED, number, percent, span, words
 
 Said: TypeAlias = str | int | Callable[[Any], Any]
 """The name of a field, its place in rows that are tuples, or a function of a row."""
@@ -120,7 +119,7 @@ def node_list(found: Sequence[Row], most: int | None = None) -> Nodes:
     """Nodes in one cell, from their ids and titles, and how many there are beyond the first.
 
     >>> node_list([{"id": "a", "title": None}, {"id": "b", "title": "B"}], 1)
-    Nodes(nodes=(Node(id='a', title='', below='', page=''),), more=1)
+    Nodes(nodes=(Node(id='a', title='', below=''),), more=1)
     """
     shown = tuple(Node(node["id"], node["title"] or "") for node in found[:most])
     return Nodes(shown, len(found) - len(shown))
@@ -152,7 +151,7 @@ def written(heading: str, cell: Callable[[Any], Cell]) -> Spec:
 
 
 def numbers(
-    heading: str, said: Said, write: Callable[[Any], str] = number, absent: str = WITHHELD
+    heading: str, said: Said, write: Callable[[Any], str] = number, absent: str = UNDEFINED
 ) -> Spec:
     """A column of counts, or of other numbers."""
     value = _value(said)
@@ -165,12 +164,12 @@ def numbers(
 
 
 def spans(heading: str, write: Callable[[Any], str] = percent) -> Spec:
-    """A column of intervals alone, withheld where one of their ends is."""
+    """A column of intervals alone."""
     return written(heading, lambda row: span(write(row["low"]), write(row["high"])))
 
 
 def decimals(heading: str, field: str, places: int = PLACES) -> Spec:
-    """A column of decimal numbers; None is “withheld” where the row has a small count."""
+    """A column of decimal numbers."""
     return written(heading, lambda row: plain(row, field, places))
 
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from importlib.resources import files
 from itertools import accumulate
 from typing import Any, TypeAlias, TypeVar
 
-from audit.base.plurals import bound, percentage
+from audit.results.printed import (
+    Count,
+    Rounded,
+    Share,
+    decimals_of,
+    in_sentence,
+    percent_of,
+    said_at_head,
+)
 
 T = TypeVar("T")
 
@@ -22,11 +29,6 @@ T = TypeVar("T")
 def stated_tables(name: str) -> Mapping[str, Any]:
     """The tables of ``<name>.toml``, each in the order in which a report shows its lines."""
     return tomllib.loads(_text(f"{name}.toml"))
-
-
-def stated_rows(name: str) -> list[dict[str, str]]:
-    """The lines of ``<name>.csv`` by the names of its columns."""
-    return list(csv.DictReader(_text(f"{name}.csv").splitlines()))
 
 
 def pairs(table: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, str]]:
@@ -46,10 +48,13 @@ def _text(name: str) -> str:
 _STATED = stated_tables("words")
 
 Value: TypeAlias = int | float | str | None
-"""A published value: a number, a bound such as ``<11``, or null where it is withheld."""
+"""A number of a view, a text, or null for what has no value or is not told."""
 
-WITHHELD = "withheld"
-"""Text for null: the value would disclose a small cell."""
+UNDEFINED = "–"
+"""Text of null."""
+
+EXACT = "Exact numbers: for those who may see the records; not to be shared"
+"""The band on pages of exact numbers."""
 
 EVIDENCE: dict[str, str] = _STATED["evidence"]
 """Words for names of evidence; an unknown name is shown without underscores."""
@@ -87,9 +92,9 @@ def percent(share: float | None) -> str:
     """A share as a percentage.
 
     >>> percent(0.1234), percent(None)
-    ('12.3%', 'withheld')
+    ('12.3%', '–')
     """
-    return WITHHELD if share is None else percentage(share)
+    return UNDEFINED if share is None else percent_of(share)
 
 
 SENTENCE_END = re.compile(r"(?:(?<=[a-z0-9)%]{3})|(?<=[0-9)%]))\.(?= )")
@@ -99,64 +104,56 @@ SENTENCE_END = re.compile(r"(?:(?<=[a-z0-9)%]{3})|(?<=[0-9)%]))\.(?= )")
 def among(part: str, total: Value) -> str:
     """A count with what it is a part of; alone where of that no more is known than the count.
 
-    >>> among("683", 683), among("≥683", ">682"), among("<11", "<11"), among("683", None)
-    ('683 of 683', '≥683', '<11', '683')
+    >>> among("683", 683), among("683", None), among("<11", Count(5, {"bin": 10}))
+    ('683 of 683', '683', '<11')
     """
-    known = number(total)
-    no_more = known[:1] in ("≥", "<") and known[1:] == part.lstrip("≥<")
-    return part if total is None or no_more else f"{part} of {known}"
+    few = isinstance(total, Count) and total.few
+    return part if total is None or few else f"{part} of {number(total)}"
 
 
 def number(value: Value) -> str:
     """A published value as a reader would write it.
 
-    >>> number(52722), number(1.5), number(0.00012), number("<11"), number(None)
-    ('52,722', '1.5', '0.00012', '<11', 'withheld')
-    >>> number(1e-5), number(">1140")
-    ('0.00001', '≥1,141')
+    >>> number(52722), number(1.5), number(0.00012), number(1e-5), number(None)
+    ('52,722', '1.5', '0.00012', '0.00001', '–')
     """
     if value is None:
-        return WITHHELD
+        return UNDEFINED
     if isinstance(value, str):
-        return bound(value)
-    if isinstance(value, int) or float(value).is_integer():
-        return f"{int(value):,}"
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    if value.is_integer():
+        return f"{value:,.0f}"
     if abs(value) < 0.01:
         return f"{value:.{1 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
     return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
-def typical(value: float | None) -> str:
-    """A median or another percentile over instances; of no instance there is none.
-
-    >>> typical(12.0), typical(None)
-    ('12', 'none')
-    """
-    return "none" if value is None else number(value)
-
-
 def points(difference: float | None) -> str:
     """A difference of two shares in percentage points, with its sign.
 
-    >>> points(0.1032), points(-0.0004), points(0.0), points(None)
-    ('+10.3', '−0.04', '0.0', 'withheld')
+    >>> points(0.1032), points(-0.0004), points(0.0), points(None), points(Share(0.1032, 935))
+    ('+10.3', '−0.04', '0.0', '–', '+10')
     """
     if difference is None:
-        return WITHHELD
+        return UNDEFINED
     value = 100 * difference
-    if value == 0:
-        return "0.0"
-    text = f"{abs(value):.1f}" if abs(value) >= 0.1 else f"{abs(value):.2g}"
-    return f"{'+' if value > 0 else '−'}{text}"
+    text = f"{abs(value):.1f}" if abs(value) >= 0.1 or not value else f"{abs(value):.2g}"
+    if isinstance(difference, Share):
+        text = f"{abs(value):.{decimals_of(difference.n)}f}"
+    return text if not float(text) else f"{'+' if value > 0 else '−'}{text}"
 
 
 def decimal(value: float | None, places: int) -> str:
-    """A number with a fixed number of decimals, so that a column of them lines up.
+    """A number with a fixed number of decimals, so that a column lines up; told counts have none.
 
     >>> decimal(1.5, 2), decimal(None, 2)
-    ('1.50', 'withheld')
+    ('1.50', '–')
     """
-    return WITHHELD if value is None else f"{value:,.{places}f}"
+    if value is None:
+        return UNDEFINED
+    return f"{value:,}" if isinstance(value, Count) else f"{value:,.{places}f}"
 
 
 def tenths(value: float | None) -> str:
@@ -209,19 +206,19 @@ def evidence_value(name: str, value: Value, evidence: Mapping[str, Value]) -> st
 def span(low: str, high: str) -> str:
     """An interval in words.
 
-    >>> span("1%", "2%"), span("withheld", "withheld")
-    ('1% to 2%', 'withheld')
+    >>> span("1%", "2%"), span("–", "–")
+    ('1% to 2%', '–')
     """
-    return WITHHELD if WITHHELD in (low, high) else f"{low} to {high}"
+    return UNDEFINED if UNDEFINED in (low, high) else f"{low} to {high}"
 
 
-def counted(n: int | str, one: str, many: str | None = None) -> str:
-    """A count, or a bound of one, with its noun.
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """A count in a sentence, with its noun.
 
-    >>> counted(1, "check"), counted(1200, "check"), counted("<11", "branch", "branches")
-    ('1 check', '1,200 checks', '<11 branches')
+    >>> counted(1, "check"), counted(1200, "branch", "branches")
+    ('1 check', '1,200 branches')
     """
-    return f"{number(n)} {one if n == 1 else many or one + 's'}"
+    return f"{in_sentence(n)} {one if n == 1 else many or one + 's'}"
 
 
 def listed(items: list[str]) -> str:
@@ -337,11 +334,13 @@ class Imprint:
 
     Args:
         name: Name of the file or folder that was read; empty where there is none.
+        exact: Whether it is of exact numbers that are rounded in what is shared.
     """
 
     title: str = ""
     name: str = ""
     day: date | None = None
+    exact: bool = False
 
     def named(self, data: Mapping[str, Any]) -> str:
         """The title that was given, else the policy's, else the name of what was read; or empty.
@@ -351,23 +350,19 @@ class Imprint:
         """
         return str(self.title or data["title"] or self.name)
 
-    def stated(self, tool: str, min_cell: int) -> tuple[str, ...]:
-        """The day of the run where it is known, the version, and who may read the report.
+    def stated(self, tool: str, rounding: Rounded) -> tuple[str, ...]:
+        """The day of the run where it is known, the version, and how counts are told.
 
-        >>> Imprint().stated("hierarchy-audit 1.0", 1)[-1]
-        'Shows every count: for those who may see the data'
+        >>> Imprint().stated("hierarchy-audit 1.0", None)
+        ('hierarchy-audit 1.0', 'Counts are exact')
         """
         day = self.day
-        readers = (
-            f"May be shared: counts of instances below {min_cell} are withheld"
-            if min_cell > 1
-            else "Shows every count: for those who may see the data"
-        )
-        return (*([f"{day.day} {day:%B %Y}"] if day else []), tool, readers)
+        counts = said_at_head(rounding) or "Counts are exact"
+        return (*([f"{day.day} {day:%B %Y}"] if day else []), tool, counts)
 
     def printable(self) -> Imprint:
         """The same, every text fit to stand on a page."""
-        return Imprint(printable(self.title), printable(self.name), self.day)
+        return replace(self, title=printable(self.title), name=printable(self.name))
 
 
 UNNAMED = Imprint()

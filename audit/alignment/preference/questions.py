@@ -6,13 +6,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from audit.base.dag import SYNTHETIC_ROOT
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import once, read_text
-from audit.data.json_lines import AS_NUMBERS, Line, objects_on
-from audit.data.sources import File
+from audit.base.files import first_bytes, once, read_text, refuse_pickle
+from audit.base.json_lines import Line, lines_of, objects_on
 from audit.hierarchies.formats import wordnet
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
@@ -89,11 +88,18 @@ def read_questions(path: Path) -> tuple[Question, ...]:
     return questions
 
 
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=once)
+
+
 def objects(path: Path) -> Iterator[Line]:
     """The object of each line that is not blank, with its place; one line is held at a time."""
-    source, empty = File(path), True
-    source.refuse_pickle()
-    for line in objects_on(source.streamed_lines(), AS_NUMBERS):
+    refuse_pickle(path, first_bytes(path))
+    empty = True
+    for line in objects_on(lines_of(path), _DECODER):
         empty = False
         yield line
     if empty:
@@ -164,7 +170,7 @@ def load_lexicon(
     """
     if wordnet.matches(Path(source)):
         nouns = wordnet.read_wordnet(Path(source))
-        return of_wordnet(nouns, relation or wordnet.RELATIONS[0], task.domain if task else ())
+        return of_wordnet(nouns, relation or "hypernym", task.domain if task else ())
     relations = (relation,) if relation else ()
     return of_titles(load_hierarchy(source, relations=relations))
 

@@ -12,10 +12,9 @@ import numpy as np
 import polars as pl
 
 from audit.alignment.preference.questions import Question, objects, plain
-from audit.base.columnar import without_metadata
 from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import first_bytes
+from audit.base.tables import open_table
 
 ROWS_AT_A_TIME = 64
 """Number of Parquet rows in memory; one row may hold a vocabulary of 50,000 tokens."""
@@ -108,23 +107,12 @@ def _json_lines(path: Path) -> Iterator[RawRow]:
 
 
 def _parquet(path: Path) -> Iterator[RawRow]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    first_bytes(path)
-    try:
-        with pq.ParquetFile(path) as file:
-            _refuse_columns(path, file.schema_arrow.names)
-            row = 0
-            for batch in file.iter_batches(ROWS_AT_A_TIME, columns=list(_COLUMNS)):
-                batch.validate(full=True)
-                for key, tokens, scores in _rows(pl.DataFrame(without_metadata(batch)), path):
-                    yield f"{path}: row {row}", key, tokens, scores
-                    row += 1
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            "a Parquet file is required", found=str(error).split("\n")[0], where=path
-        ) from None
+    table, row = open_table(path), 0
+    _refuse_columns(path, [*table.schema])
+    for frame in table.frames(_COLUMNS, ROWS_AT_A_TIME):
+        for key, tokens, scores in _rows(frame, path):
+            yield f"{path}: row {row}", key, tokens, scores
+            row += 1
     if row == 0:
         raise InputError("a file with content is required", found="no rows", where=path)
 

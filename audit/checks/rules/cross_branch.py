@@ -11,6 +11,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, row
+from audit.base.declared import Columns, count
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.checks.shared.carriers import (
     carrying_both,
@@ -19,10 +20,19 @@ from audit.checks.shared.carriers import (
     labels_apart,
     parts_of,
 )
-from audit.disclosure import Quantity, count
+from audit.checks.shared.evidence import OF_ALL, PARTS
 from audit.measure.measure import Measurements
 from audit.policy.statements import BranchRule
-from audit.results.findings import INSTANCES, OTHER, SHARE, Column, Finding, Part, share_evidence
+from audit.results.findings import (
+    INSTANCES,
+    OTHER,
+    SHARE,
+    Column,
+    Evidence,
+    Finding,
+    Part,
+    share_evidence,
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +77,7 @@ def parts_of_instances(
         return _label_pairs(measured, meeting, instances)
     nodes = _at_depth(measured, meeting)
     carried = measured.loaded.aggregated[instances][:, nodes]
-    return _by_node(measured, meeting, nodes, np.bincount(carried.indices, minlength=len(nodes)))
+    return _by_node(measured, nodes, np.bincount(carried.indices, minlength=len(nodes)))
 
 
 def parts_of_counts(
@@ -88,20 +98,7 @@ def parts_of_counts(
     others = with_b.select(pl.col("a") + pl.col("b") - meeting.b).to_series()
     counts = np.zeros(len(measured.hierarchy), np.int64)
     counts[others.to_numpy()] = with_b["instances"].to_numpy()
-    return _by_node(measured, meeting, nodes, counts[nodes])
-
-
-def ordered(measured: Measurements, parts: list[tuple[int, str]], touched: int) -> tuple[Part, ...]:
-    """Breakdown lines for nodes and their numbers of instances, the largest first."""
-    total, hierarchy = measured.n_instances, measured.hierarchy
-    used = sorted(((n, node) for n, node in parts if n), key=lambda part: (-part[0], part[1]))
-    return tuple(
-        Part(
-            (node,),
-            {"instances": count(n, total, touched, int(measured.support[hierarchy.index(node)]))},
-        )
-        for n, node in used[:TOP_PARTS]
-    )
+    return _by_node(measured, nodes, counts[nodes])
 
 
 def _at_depth(measured: Measurements, meeting: Meeting) -> IntArray:
@@ -110,12 +107,12 @@ def _at_depth(measured: Measurements, meeting: Meeting) -> IntArray:
     return below[at_depth]
 
 
-def _by_node(
-    measured: Measurements, meeting: Meeting, nodes: IntArray, counts: IntArray
-) -> tuple[Part, ...]:
+def _by_node(measured: Measurements, nodes: IntArray, counts: IntArray) -> tuple[Part, ...]:
     names = measured.hierarchy.nodes
-    parts = [(n, names[i]) for n, i in zip(counts.tolist(), nodes.tolist(), strict=True)]
-    return ordered(measured, parts, meeting.instances)
+    parts = [(-n, names[i], i) for n, i in zip(counts.tolist(), nodes.tolist(), strict=True) if n]
+    return tuple(
+        label_part(measured.hierarchy, (i,), -less) for less, _, i in sorted(parts)[:TOP_PARTS]
+    )
 
 
 def _label_pairs(measured: Measurements, meeting: Meeting, instances: IntArray) -> tuple[Part, ...]:
@@ -126,7 +123,7 @@ def _label_pairs(measured: Measurements, meeting: Meeting, instances: IntArray) 
     nested = np.isin(nodes_a, right) & np.isin(nodes_b, left)
     different = (nodes_a != nodes_b) & ~(nested & (nodes_a > nodes_b))
     joint = together.data[different]
-    return _largest(measured, meeting, nodes_a[different], nodes_b[different], joint)
+    return _largest(measured, nodes_a[different], nodes_b[different], joint)
 
 
 def _pairs_between(
@@ -140,17 +137,16 @@ def _pairs_between(
     )
     first, second, joint, ahead = (met[name].to_numpy() for name in ("a", "b", "joint", "forward"))
     nodes_a, nodes_b = np.where(ahead, (first, second), (second, first))
-    return _largest(measured, meeting, nodes_a, nodes_b, joint)
+    return _largest(measured, nodes_a, nodes_b, joint)
 
 
 def _largest(
-    measured: Measurements, meeting: Meeting, nodes_a: IntArray, nodes_b: IntArray, joint: IntArray
+    measured: Measurements, nodes_a: IntArray, nodes_b: IntArray, joint: IntArray
 ) -> tuple[Part, ...]:
     """The pairs of labels with most instances."""
     top = np.lexsort((nodes_b, nodes_a, -joint))[:TOP_PARTS]
     lines = zip(nodes_a[top].tolist(), nodes_b[top].tolist(), joint[top].tolist(), strict=True)
-    totals = measured.n_instances, meeting.instances
-    return tuple(label_part(measured, (a, b), n, *totals) for a, b, n in lines)
+    return tuple(label_part(measured.hierarchy, (a, b), n) for a, b, n in lines)
 
 
 _NAME = "cross_branch"
@@ -159,7 +155,7 @@ _NAME = "cross_branch"
 def run(measured: Measurements) -> Outcome:
     """Report each pair of branches that instances combine against the policy, broken down.
 
-    Only pairs of branches with a rule are reported; the map of branches shows all others. An
+    Only pairs of branches with a rule are reported. An
     instance counts if it carries both branches and none of its labels is in both, since such a
     label combines the branches by itself. A branch below another one cannot exclude it. Rules on
     the first position need instances; counts do not hold positions.
@@ -172,11 +168,7 @@ def run(measured: Measurements) -> Outcome:
         denominator_unit="pairs of branches in use that a rule of the policy covers",
         findings=tuple(_findings(measured, ruled)),
         not_applicable=first_unmet(
-            (apart, "fewer than two separate branches are in use"),
-            (
-                ruled,
-                "no rule of the policy covers two branches in use: the map of branches shows them",
-            ),
+            (measured.policy.branch_rules, "the policy has no rule on two branches")
         ),
     )
 
@@ -230,7 +222,7 @@ def _carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
 
 def _finding(measured: Measurements, meeting: Meeting, parts: tuple[Part, ...]) -> Finding:
     a, b = (measured.hierarchy.describe(i) for i in (meeting.a, meeting.b))
-    apart = labels_apart(measured, meeting.a, meeting.b)
+    apart = labels_apart(measured.hierarchy, meeting.a, meeting.b)
     disjoint = meeting.rule.rule == "disjoint"
     verb = "keeps apart" if disjoint else "watches"
     return Finding(
@@ -249,15 +241,11 @@ def _finding(measured: Measurements, meeting: Meeting, parts: tuple[Part, ...]) 
     )
 
 
-def _evidence(
-    measured: Measurements, meeting: Meeting, instances: int, *within: int
-) -> dict[str, Quantity]:
-    total = measured.n_instances
-    margins = [int(measured.support[i]) for i in (meeting.a, meeting.b)]
+def _evidence(measured: Measurements, meeting: Meeting, instances: int) -> Evidence:
     return {
-        **share_evidence(instances, total, *margins, *within),
-        "support_a": count(margins[0], total),
-        "support_b": count(margins[1], total),
+        **share_evidence(instances, measured.n_instances),
+        "support_a": int(measured.support[meeting.a]),
+        "support_b": int(measured.support[meeting.b]),
     }
 
 
@@ -280,7 +268,7 @@ def _not_first(measured: Measurements, meeting: Meeting, instances: IntArray) ->
         statement=f"{{instances}} of {{of}} instances ({{share}}) {{instances|has|have}} {code} "
         f"beside {measured.hierarchy.describe(meeting.b)}, and not first; it should be the only "
         "code or the first.",
-        evidence=_evidence(measured, meeting, len(misplaced), meeting.instances),
+        evidence=_evidence(measured, meeting, len(misplaced)),
         curator="Check these records: either the code is wrong, or it belongs in first place.",
         data_user="Do not read these codes as the reason for the encounter.",
         touched=len(misplaced),
@@ -333,4 +321,7 @@ CHECK = Check(
     run,
     cases=cases,
     columns=(Column("Branch", "node"), OTHER, SHARE, INSTANCES),
+    evidence=Columns(OF_ALL, count("support_a support_b")),
+    of_parts=PARTS,
+    denominator="untold",
 )

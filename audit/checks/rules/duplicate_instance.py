@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import Columns, count, exact
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import distinct
-from audit.disclosure import Quantity, count
+from audit.checks.shared.evidence import OF_SOME
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, share_evidence
 
@@ -32,7 +33,6 @@ def run(measured: Measurements) -> Outcome:
         denominator=labelled,
         denominator_unit="instances with labels",
         findings=(*_places_finding(measured, labelled), *_group_finding(measured, labelled)),
-        not_applicable="" if labelled else "no instance has a label",
     )
 
 
@@ -77,9 +77,9 @@ def _group_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
         "{groups} of {of_groups} groups[; without the repeats {distinct} would be left].",
         evidence={
             **share_evidence(instances, labelled),
-            "groups": count(groups, all_groups),
-            "of_groups": Quantity(all_groups),
-            "distinct": count(sets, instances),
+            "groups": groups,
+            "of_groups": all_groups,
+            "distinct": sets,
         },
         curator="Compare these records: a stay may have been entered twice, or labels copied from "
         "the stay before.",
@@ -114,4 +114,16 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return distinct(_equal_sets(measured))
 
 
-CHECK = Check(_NAME, "Is any record in the data twice?", run, needs="instances", cases=cases)
+CHECK = Check(
+    _NAME,
+    "Is any record in the data twice?",
+    run,
+    needs="instances",
+    cases=cases,
+    evidence=Columns(
+        OF_SOME,
+        count("groups", of="groups", under="instances"),
+        exact("of_groups", of="groups", reason="all groups audited"),
+        count("distinct", under="instances"),
+    ),
+)

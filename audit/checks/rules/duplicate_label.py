@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import NONE, Columns, count
 from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.rules.duplicate_instance import met_twice
 from audit.checks.shared.carriers import distinct, label_part
+from audit.checks.shared.evidence import OF_SOME, PARTS
 from audit.checks.shared.proposals import carried_as, proposals, together
-from audit.disclosure import Quantity, count
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, share_evidence
 
@@ -39,7 +40,6 @@ def run(measured: Measurements) -> Outcome:
         denominator=measured.labelled,
         denominator_unit="instances with labels",
         findings=_finding(measured, _repeats(measured)),
-        not_applicable="" if measured.labelled else "no instance has a label",
     )
 
 
@@ -75,7 +75,7 @@ def _finding(measured: Measurements, repeats: _Repeats) -> tuple[Finding, ...]:
     nodes = np.flatnonzero(repeats.by_node)
     most = nodes[np.argsort(-repeats.by_node[nodes], kind="stable")][:TOP_PARTS]
     parts = tuple(
-        label_part(measured, (node,), n, touched)
+        label_part(measured.hierarchy, (node,), n)
         for node, n in zip(most.tolist(), repeats.by_node[most].tolist(), strict=True)
     )
     return (
@@ -85,12 +85,11 @@ def _finding(measured: Measurements, repeats: _Repeats) -> tuple[Finding, ...]:
             nodes=parts[0].nodes,
             statement="{instances} of {of} instances with labels ({share}) "
             "{instances|has|have} a label more than once, which counts once[: {extra} repeated "
-            "rows of {labels} different labels//; {labels} different labels "
-            "{labels|is|are} repeated][, {mostly}].",
+            "rows of {labels} different labels][, {mostly}].",
             evidence={
                 **share_evidence(touched, labelled),
-                "extra": count(repeats.extra, measured.ledger.rows_mapped),
-                "labels": Quantity(len(nodes)),
+                "extra": repeats.extra,
+                "labels": len(nodes),
             },
             curator="Say in the release notes whether a repeated label means that something was "
             "done twice, or that a row was entered twice.",
@@ -122,5 +121,7 @@ CHECK = Check(
     "Does an instance carry the same label more than once?",
     run,
     cases=cases,
+    evidence=Columns(OF_SOME, count("extra labels", of=NONE)),
+    of_parts=PARTS,
     proposes=proposes,
 )

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from audit.base.dag import IntArray
+from audit.base.declared import Columns
 from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import distinct
-from audit.data.mapping import REASONS
-from audit.disclosure import count
+from audit.checks.shared.evidence import OF_ALL, PARTS
+from audit.data.ledger import REASONS
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, Part, share_evidence
 
@@ -21,12 +22,10 @@ _REFUSED = ("refused",)
 
 def run(measured: Measurements) -> Outcome:
     """Report instances whose labels were all refused, and separately those without any row."""
-    read = measured.ledger.rows_read
     return Outcome(
         denominator=measured.n_instances,
         denominator_unit="instances",
-        findings=tuple(_findings(measured)) if read else (),
-        not_applicable="" if read else "no row was read",
+        findings=tuple(_findings(measured)),
     )
 
 
@@ -41,11 +40,11 @@ def _findings(measured: Measurements) -> Iterator[Finding]:
             nodes=root,
             statement="{instances} of {of} instances ({share}) {instances|has|have} no label left, "
             "since all of {instances|its rows|their rows} were refused.",
-            evidence=share_evidence(refused, total, empty),
+            evidence=share_evidence(refused, total),
             curator="Correct the refused labels; the checks on codes list them.",
             data_user="Leave these instances out: they are unknown, not negative.",
             touched=refused,
-            parts=_parts(measured, refused),
+            parts=_parts(measured),
             key=_REFUSED,
         )
     if without := empty - refused:
@@ -55,7 +54,7 @@ def _findings(measured: Measurements) -> Iterator[Finding]:
             nodes=root,
             statement="{instances} of {of} instances ({share}) {instances|has|have} no label at "
             "all.",
-            evidence=share_evidence(without, total, empty),
+            evidence=share_evidence(without, total),
             curator="Say whether no label applied to these instances or nobody has labelled them "
             "yet.",
             data_user="Do not read them as negative for every node before you know which it is.",
@@ -64,15 +63,13 @@ def _findings(measured: Measurements) -> Iterator[Finding]:
         )
 
 
-def _parts(measured: Measurements, refused: int) -> tuple[Part, ...]:
+def _parts(measured: Measurements) -> tuple[Part, ...]:
     """The reasons of the ledger, the most frequent first; who has several counts for each."""
     by_reason = zip(
         REASONS, measured.counts.records.at("refused", len(REASONS)).tolist(), strict=True
     )
     ordered = sorted((-n, reason) for reason, n in by_reason if n)
-    return tuple(Part((reason,), {"instances": count(-n, refused)}) for n, reason in ordered)[
-        :TOP_PARTS
-    ]
+    return tuple(Part((reason,), {"instances": -n}) for n, reason in ordered[:TOP_PARTS])
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
@@ -83,4 +80,11 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return refused if finding.key == _REFUSED else np.setdiff1d(empty, refused)
 
 
-CHECK = Check(_NAME, "Does every instance have a label?", run, cases=cases)
+CHECK = Check(
+    _NAME,
+    "Does every instance have a label?",
+    run,
+    cases=cases,
+    evidence=Columns(OF_ALL),
+    of_parts=PARTS,
+)

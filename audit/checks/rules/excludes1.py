@@ -10,13 +10,22 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse
-from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
+from audit.base.declared import Columns
+from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import carrying_both, label_part
-from audit.disclosure import count, derived
+from audit.checks.shared.evidence import OF_SOME, PARTS
 from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.findings import INSTANCES, SHARE, Column, Finding, Part, finding_id
+from audit.results.findings import (
+    INSTANCES,
+    SHARE,
+    Column,
+    Finding,
+    Part,
+    finding_id,
+    share_evidence,
+)
 
 _NAME = "excludes1"
 _INSTANCES = "instances with at least two labels"
@@ -41,15 +50,8 @@ def run(measured: Measurements) -> Outcome:
     """
     exclusions = measured.hierarchy.exclusions
     several = int((measured.loaded.dataset.direct.sum(axis=1) > 1).sum())
-    if exclusions is None or not several:
-        return Outcome(
-            denominator=several,
-            denominator_unit=_INSTANCES,
-            not_applicable=first_unmet(
-                (exclusions is not None, "this hierarchy has no Excludes1 notes"),
-                (several, "no instance has two labels"),
-            ),
-        )
+    if exclusions is None:
+        return Outcome(several, _INSTANCES, not_applicable="this hierarchy has no Excludes1 notes")
     sides = _sides(exclusions, measured.hierarchy)
     conflicts = _conflicts(measured, sides)
     return Outcome(
@@ -140,29 +142,21 @@ def _finding(
     hierarchy, touched = measured.hierarchy, rows["instance"].n_unique()
     number = rows["note"][0]
     note, tellers = sides.notes[number], sorted(set(rows["told_by"]))
-    nodes = _nodes(note)
-    margins = nodes if len(nodes) == 2 else nodes[:1]
     return Finding(
         check=_NAME,
         severity="note" if note.wide else "warning",
-        nodes=nodes,
+        nodes=_nodes(note),
         statement="{instances} of {of} instances with at least two labels ({share}) "
         f"{{instances|has|have}} {hierarchy.describe(hierarchy.index(note.node))} beside a code "
         f"that its Excludes1 note rules out. The note (release {release}): “{note.text}”. Two "
         "unrelated conditions are allowed.",
-        evidence={
-            "instances": count(
-                touched, several, *(measured.support[hierarchy.index(node)] for node in margins)
-            ),
-            "of": count(several, measured.labelled, measured.n_instances),
-            "share": derived(touched / several, "instances", "of"),
-        },
+        evidence=share_evidence(touched, several),
         curator="Keep the code that describes the condition, or confirm that the two conditions "
         "are unrelated (guideline I.A.12.a) and waive the pair.",
         data_user="Do not count the two codes as two conditions of one patient without a look at "
         "the record.",
         touched=touched,
-        parts=_parts(measured, rows, touched, several),
+        parts=_parts(hierarchy, rows),
         folded_into=()
         if number in tellers
         else tuple(finding_id(_NAME, *_nodes(sides.notes[teller])) for teller in tellers),
@@ -173,16 +167,14 @@ def _nodes(note: Exclusion) -> tuple[str, ...]:
     return note.node, *note.excluded
 
 
-def _parts(
-    measured: Measurements, rows: pl.DataFrame, touched: int, several: int
-) -> tuple[Part, ...]:
+def _parts(hierarchy: Hierarchy, rows: pl.DataFrame) -> tuple[Part, ...]:
     pairs = (
         rows.group_by("label", "other")
         .len()
         .sort("len", "label", "other", descending=[True, False, False])
     )
     return tuple(
-        label_part(measured, (label, other), n, several, touched)
+        label_part(hierarchy, (label, other), n)
         for label, other, n in pairs.head(TOP_PARTS).iter_rows()
     )
 
@@ -201,4 +193,6 @@ CHECK = Check(
     needs="instances",
     cases=cases,
     columns=(Column("Code", "node"), Column("Such as beside", "other"), SHARE, INSTANCES),
+    evidence=Columns(OF_SOME),
+    of_parts=PARTS,
 )

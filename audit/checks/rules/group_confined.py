@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,9 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.base.declared import Columns, chance, count, share
 from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying
-from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
@@ -73,23 +73,21 @@ def run(measured: Measurements) -> Outcome:
     columns = [column for name in asked if (column := _counted(measured, name))]
     judged = sum(int(_judged(measured, column).sum()) for column in columns)
     confined = [found for column in columns for found in _confined(measured, column)]
-    beside = _parents_told(confined)
     q_values = benjamini_hochberg(np.array([found.p_value for found in confined]), judged)
     rate = measured.policy.false_discovery_rate.value
     return Outcome(
         denominator=judged,
         denominator_unit="nodes judged, in each column that divides the instances",
         findings=tuple(
-            _finding(measured, found, float(q), judged, beside[found.parent])
+            _finding(measured, found, float(q), judged)
             for found, q in zip(confined, q_values, strict=True)
             if q <= rate
         ),
         not_applicable=first_unmet(
-            (columns, "no split and no strata column has two values"),
             (
-                judged,
-                f"no node below a shared parent is carried by {LEAST_UNITS} instances or groups",
-            ),
+                len(measured.loaded.dataset.splits) or asked[1:],
+                "neither a split nor a strata column is named",
+            )
         ),
     )
 
@@ -144,15 +142,6 @@ def _confined(measured: Measurements, column: _Column) -> Iterator[_Confined]:
         yield _Confined(column, value, node, parent, p_value)
 
 
-def _parents_told(confined: Sequence[_Confined]) -> Mapping[int, set[tuple[str, int]]]:
-    """Column and units of each parent in the values that findings name: wards lie within sites."""
-    told: dict[int, set[tuple[str, int]]] = {}
-    for found in confined:
-        units = int(found.column.of(found.parent)[found.value])
-        told.setdefault(found.parent, set()).add((found.column.name, units))
-    return told
-
-
 def _chance(by_value: IntArray, units: int) -> float:
     """Chance that units drawn from those of a parent all have one value, whichever it is.
 
@@ -168,39 +157,32 @@ def _log_choose(n: FloatArray, k: int) -> FloatArray:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1), np.float64)
 
 
-def _finding(
-    measured: Measurements,
-    found: _Confined,
-    q_value: float,
-    family: int,
-    beside: Iterable[tuple[str, int]],
-) -> Finding:
+def _finding(measured: Measurements, found: _Confined, q_value: float, family: int) -> Finding:
     hierarchy, column = measured.hierarchy, found.column
     in_parent = column.of(found.parent)
     units, there = int(column.of(found.node).sum()), int(in_parent[found.value])
     of_parent = int(in_parent.sum())
-    around = (units for name, units in beside if name != column.name and units > there)
     value, unit = column.values[found.value], _unit(measured)
-    low, _ = wilson(units, units)
+    low = float(wilson(units, units)[0])
     chain = _chain(measured, found.node)
     touched = int(measured.support[found.node])
     return Finding(
         check=_NAME,
         severity="note",
         nodes=tuple(hierarchy.nodes[i] for i in chain),
-        statement=f"All[ {{units}}//] {unit} with {hierarchy.describe(chain[0])} have the "
+        statement=f"All[ {{units}}] {unit} with {hierarchy.describe(chain[0])} have the "
         f"{column.name} {value!r}[, which {{parent_share}} of all {{of_parent}} "
         f"with {hierarchy.describe(found.parent)} have].",
         evidence={
-            "units": count(units, of_parent, there),
-            "low": derived(low, "units"),
-            "of_parent": count(of_parent),
-            "parent_units": count(there, of_parent, *around),
-            "parent_share": derived(there / of_parent, "parent_units", "of_parent"),
-            "instances": count(touched, measured.n_instances),
-            "p_value": derived(found.p_value, "units", "parent_units", "of_parent"),
-            "q_value": derived(q_value, "units", "parent_units", "of_parent"),
-            "family": Quantity(family),
+            "units": units,
+            "low": low,
+            "of_parent": of_parent,
+            "parent_units": there,
+            "parent_share": there / of_parent,
+            "instances": touched,
+            "p_value": found.p_value,
+            "q_value": q_value,
+            "family": family,
         },
         curator=f"Find out how the annotators of this {column.name} use the node, and what the "
         "others use in its place; write one rule for all.",
@@ -242,4 +224,11 @@ CHECK = Check(
         Column("Parent’s share there", "parent_share"),
         INSTANCES,
     ),
+    evidence=Columns(
+        count("instances of_parent"),  # a group of two values counts twice among a parent's
+        count("units parent_units", of="groups", under="of_parent"),
+        share("parent_share", of="parent_units of_parent"),
+        chance("low p_value q_value family"),
+    ),
+    denominator="untold",
 )

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.base.plurals import counted
+from audit.base.declared import NONE, Columns, chance, count, share, text, total
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
 from audit.checks.shared.proposals import (
     Change,
@@ -27,13 +27,20 @@ from audit.checks.shared.suspects import (
     Judged,
     judged,
 )
-from audit.disclosure import WHOLE, Quantity, coarse, count, derived
 from audit.engine.scores.label_quality import CLOSE
 from audit.engine.statistics.association import shrunk_ratio
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
-from audit.results.findings import SUSPECTS, Column, Finding, Part, times_limit
+from audit.results.findings import (
+    SUSPECTS,
+    Column,
+    Evidence,
+    Finding,
+    Part,
+    share_evidence,
+    times_limit,
+)
 
 LIKELY = 0.5
 """Probability above which the node that scores are for is proposed."""
@@ -58,12 +65,12 @@ _TOLD = {
 def run(measured: Measurements) -> Outcome:
     """Report labels that are suspect, or lack, more often than the model's own doubt explains."""
     found = judged(measured)
-    left = f"; {counted(found.unscored, 'nodes')} without scores left out" * (found.unscored > 0)
+    left = "; nodes without scores left out" * found.unscored
     left += f"; {UNFIT} left out" * (found.left_out > 0)
     return Outcome(
         denominator=found.family,
         denominator_unit=f"nodes with labels that may be wrong, or missing{left}",
-        findings=() if found.why_not else tuple(_findings(measured, found)),
+        findings=tuple(_findings(measured, found)) if found.family else (),
         not_applicable=found.why_not,
     )
 
@@ -90,19 +97,17 @@ class _Told:
 
 
 def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
-    hierarchy, n = measured.hierarchy, len(measured.predicted.predictions)
-    name, k, labelled = hierarchy.nodes[told.node], told.suspects, told.labelled
-    whole = k + labelled if told.lacks else labelled
-    # counts of all instances are those that other findings state of the node
-    of = "labelled" if n == measured.n_instances and not found.left_out else "matched_labelled"
-    low, high = wilson(k, whole)
+    hierarchy, k = measured.hierarchy, told.suspects
+    name, n = hierarchy.nodes[told.node], len(measured.predicted.predictions)
+    every = n == measured.n_instances and not found.left_out
+    labelled = "labelled" if every else "matched_labelled"
     _, least, _ = shrunk_ratio(np.array(float(k)), np.array(told.expected))
     parts, pairs = _breakdown(measured, found, told)
     said = (
         "{instances} instances without this label {instances|scores|score} as high for it as those "
-        f"that have it ({{{of}}})"
+        f"that have it ({{{labelled}}})"
         if told.lacks
-        else f"{{instances}} of {{{of}}} instances with this label ({{share}}) "
+        else f"{{instances}} of {{{labelled}}} instances with this label ({{share}}) "
         "{instances|has|have} scores that contradict it"
     )
     return Finding(
@@ -113,16 +118,13 @@ def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
         statement=f"{hierarchy.describe(told.node)}: {said}[; {{expected_suspects}} would "
         "even if every label were right, since scores are uncertain].",
         evidence={
-            "instances": count(k, n - labelled if told.lacks else labelled),
-            of: count(labelled, n),
-            "share": derived(k / whole, "instances", of),
-            "low": derived(low, "instances", of),
-            "high": derived(high, "instances", of),
-            "expected_suspects": derived(told.expected, "instances", of),
-            "q_value": derived(told.q_value, "instances", of),
-            "family": Quantity(found.family),
-            **({"unfit": coarse(found.left_out, n)} if found.left_out else {}),
-            **pairs,
+            **_share_of(k, told),
+            labelled: told.labelled,
+            "expected_suspects": told.expected,
+            "q_value": told.q_value,
+            "family": found.family,
+            **({"unfit": found.left_out} if found.left_out else {}),
+            "pairs": pairs,
         },
         curator="Look at these instances in the order that audit fixes gives: the label is wrong, "
         "or the model is. Scores must be of instances that the model did not learn from, as from "
@@ -136,12 +138,16 @@ def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
     )
 
 
-def _breakdown(
-    measured: Measurements, found: Judged, told: _Told
-) -> tuple[tuple[Part, ...], dict[str, Quantity]]:
+def _share_of(k: int, told: _Told) -> Evidence:
+    """So many of those that have, or may lack, the label."""
+    whole = told.suspects + told.labelled if told.lacks else told.labelled
+    low, high = wilson(k, whole)
+    return share_evidence(k, whole) | {"low": low, "high": high}
+
+
+def _breakdown(measured: Measurements, found: Judged, told: _Told) -> tuple[tuple[Part, ...], int]:
     """The pairs of a finding, the label first, and how many there are."""
     nodes = measured.hierarchy.nodes
-    whole = told.suspects + told.labelled if told.lacks else told.labelled
     pairs = (
         _of(found, told.node, lacks=told.lacks)
         .group_by("other", "kind")
@@ -152,15 +158,8 @@ def _breakdown(
     for other, kind, k in pairs.head(TOP_PARTS).iter_rows():
         beside = () if other is None else (nodes[other],)
         named = (*beside, nodes[told.node]) if told.lacks else (nodes[told.node], *beside)
-        low, high = wilson(k, whole)
-        shares = {"share": k / whole, "low": low, "high": high}
-        evidence = {
-            "instances": count(k, told.suspects),
-            "kind": Quantity(kind),
-            **{name: derived(one, "instances", WHOLE) for name, one in shares.items()},
-        }
-        parts.append(Part(named, evidence))
-    return tuple(parts), {"pairs": Quantity(len(pairs))}
+        parts.append(Part(named, {**_share_of(k, told), "kind": kind}))
+    return tuple(parts), len(pairs)
 
 
 def _of(found: Judged, node: int, *, lacks: bool) -> pl.DataFrame:
@@ -217,6 +216,7 @@ def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
     )
 
 
+_SHARE = (*count("instances of"), *share("share", of="instances of", ends="low high"))
 CHECK = Check(
     SUSPECTS,
     "Which labels do a model's scores contradict?",
@@ -231,4 +231,13 @@ CHECK = Check(
         Column("Share", "share", low="low", high="high"),
         Column("Expected", "expected_suspects"),
     ),
+    evidence=Columns(
+        _SHARE,
+        count("labelled matched_labelled unfit"),
+        total("expected_suspects"),
+        chance("q_value family"),
+        count("pairs", of=NONE),
+    ),
+    of_parts=Columns(_SHARE, text("kind")),
+    denominator="untold",
 )

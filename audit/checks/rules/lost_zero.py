@@ -9,8 +9,10 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse
+from audit.base.declared import NONE, Columns, chance, count
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
+from audit.checks.shared.evidence import LABEL_PARTS, OF_SOME_ROWS
 from audit.checks.shared.label_findings import finding_of_labels, label_parts
 from audit.checks.shared.labels_as_written import (
     LOST_ZERO,
@@ -22,7 +24,6 @@ from audit.checks.shared.labels_as_written import (
     zeros_are_lost,
 )
 from audit.checks.shared.proposals import by_candidates, near_codes, of_lines, together
-from audit.disclosure import Quantity, count
 from audit.engine.statistics.association import log_lift
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
@@ -57,16 +58,14 @@ def run(measured: Measurements) -> Outcome:
     integrity = integrity_of(measured)
     read, two = measured.ledger.rows_read, measured.hierarchy.two_titles
     lose = integrity is not None and bool(integrity.zero_tables)
-    why_not = first_unmet(
-        (lose or two, "no code of this hierarchy is known to start with 0"),
-        (read, "no row was read"),
-    )
     lost = _findings(measured, integrity) if integrity and lose and read else ()
     return Outcome(
         denominator=read,
         denominator_unit="rows",
         findings=(*lost, *(_two_titles(measured) if two and read else ())),
-        not_applicable=why_not,
+        not_applicable=first_unmet(
+            (lose or two, "no code of this hierarchy is known to start with 0")
+        ),
     )
 
 
@@ -85,7 +84,6 @@ def _two_titles(measured: Measurements) -> tuple[Finding, ...]:
         curator="Give a dictionary in which each code has one title, with its codes as text, and "
         "check whether the data lost zeros in the same way.",
         data_user="Do not trust these codes: rows of two diseases may be counted as one.",
-        in_ledger=False,
     )
 
 
@@ -135,10 +133,11 @@ def _of(labels: pl.DataFrame, table: str) -> pl.DataFrame:
 def _of_code_set(
     measured: Measurements, table: str, labels: pl.DataFrame, fits: pl.DataFrame | None
 ) -> tuple[Finding, ...]:
-    read = int(labels["rows"].sum())
-    expected = measured.policy.leading_zero_share.value * read
-    zeros = labels["label"].str.strip_chars_start().str.starts_with("0").any()
-    if zeros or expected < measured.policy.leading_zero_rows.value:
+    read, bins = int(labels["rows"].sum()), measured.rounding.bins("rows")
+    zeros = _rows_of(labels, pl.col("label").str.strip_chars_start().str.starts_with("0"))
+    told, most = bins.at_worst(read, zeros)
+    expected = measured.policy.leading_zero_share.value * told
+    if zeros > bins.width or expected - most < measured.policy.leading_zero_rows.value:
         return _rows(measured, table, labels, read, fits, named=table)
     return (_none_left(measured, table, labels, read, int(expected)),)
 
@@ -168,50 +167,51 @@ def _rows(
         f"{{ambiguous|is|are}} not counted.{sentence}",
         curator=_CURATOR,
         data_user=_DATA_USER,
-        in_ledger=False,
         of=read,
-        more={"ambiguous": count(_rows_of(labels, MAYBE_LOST_ZERO), read), **several},
+        more={"ambiguous": _rows_of(labels, MAYBE_LOST_ZERO), **several},
     )
 
 
-def _several(lost: pl.DataFrame, fits: pl.DataFrame | None) -> tuple[str, dict[str, Quantity]]:
+def _several(lost: pl.DataFrame, fits: pl.DataFrame | None) -> tuple[str, dict[str, int]]:
     """A sentence on the labels with several readings, and its evidence; nothing without such."""
     several = lost.filter(pl.col("with_zeros").list.len() > 1)
     if several.is_empty():
         return "", {}
-    can, count = " {several} labels can be read in several ways", Quantity(len(several))
+    can, number = " {several} labels can be read in several ways", {"several": len(several)}
     if fits is None:
         return (
             f"{can}, and none is preferred, since counts do not keep the other codes of a record.",
-            {"several": count},
+            number,
         )
     fitted = len(several.join(fits, on="line", how="semi"))
     return (
         f"{can}[; one reading fits the other codes of most records best for {{fitted}} labels].",
-        {"several": count, "fitted": Quantity(fitted, "derived", sources=("rows",))},
+        {**number, "fitted": fitted},
     )
 
 
 def _none_left(
     measured: Measurements, table: str, labels: pl.DataFrame, read: int, expected: int
 ) -> Finding:
-    """The finding that no row of a code set starts with 0, with the labels that could."""
+    """The finding that no told row of a code set starts with 0, with the labels that could."""
     could = lines(measured, labels.filter(_COULD), "with_zeros")
-    parts = label_parts(measured, could.sort(["instances", "label"], descending=[True, False]))
+    parts = label_parts(could.sort(["instances", "label"], descending=[True, False]))
     root = measured.hierarchy.nodes[measured.hierarchy.root]
+    width, rows = measured.rounding.width, f"of {{of}} rows of {table}"
+    none = f"Fewer than {width + 1} {rows} start" if width else f"None {rows} starts"
     return Finding(
         check=_NAME,
         severity="warning",
         nodes=tuple(part.nodes[0] for part in parts) or (root,),
-        statement=f"None of {{of}} rows of {table} starts with 0, where at least "
-        "{expected_rows} would be expected; {rows} rows {rows|has a label that is a code|have "
+        statement=f"{none} with 0[, where at least "
+        "{expected_rows} would be expected]; {rows} rows {rows|has a label that is a code|have "
         "labels that are codes} only with zeros put back, and {ambiguous} more "
         "{ambiguous|has|have} other readings too.",
         evidence={
-            "of": Quantity(read),
-            "expected_rows": Quantity(expected),
-            "rows": count(_rows_of(labels, LOST_ZERO), read),
-            "ambiguous": count(_rows_of(labels, MAYBE_LOST_ZERO), read),
+            "of": read,
+            "expected_rows": expected,
+            "rows": _rows_of(labels, LOST_ZERO),
+            "ambiguous": _rows_of(labels, MAYBE_LOST_ZERO),
         },
         curator=_CURATOR,
         data_user=_DATA_USER,
@@ -285,12 +285,13 @@ def fits_best(measured: Measurements, labels: pl.DataFrame, asked: pl.DataFrame)
     spoken = csr_array(beside @ log_lift(beside, _unambiguous_codes(undamaged, readings)))
     instances = dict(_instances(measured, asked).group_by("line").agg("instance").iter_rows())
     place = {code: column for column, code in enumerate(readings)}
-    found = []
+    bins, found = measured.rounding.bins("instances"), []
     for line, codes in asked.select("line", "with_zeros").iter_rows():
         of_line = np.array(sorted(instances.get(line, [])), np.int64)
         fitting = _fitting(spoken[of_line][:, [place[code] for code in codes]].toarray())
         best = int(fitting.argmax())
-        if 2 * fitting[best] > len(of_line):
+        told, of = bins.at_worst(fitting[best], len(of_line))
+        if 2 * told > of:
             found.append((line, codes[best], int(fitting[best])))
     return pl.DataFrame(found, _FITTING, orient="row")
 
@@ -331,5 +332,13 @@ CHECK = Check(
     run,
     counts_with=("leading_zero_share", "leading_zero_rows"),
     cases=cases,
+    evidence=Columns(
+        OF_SOME_ROWS,
+        count("ambiguous", of="rows"),
+        count("several fitted", of=NONE),
+        chance("expected_rows"),
+    ),
+    of_parts=LABEL_PARTS,
+    denominator="rows",
     proposes=proposes,
 )

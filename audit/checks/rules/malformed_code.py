@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import NONE, Columns, count
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
+from audit.checks.shared.evidence import LABEL_PARTS, OF_SOME_ROWS
 from audit.checks.shared.label_findings import finding_of_labels
-from audit.checks.shared.labels_as_written import integrity_of, looked_at, refused_for
+from audit.checks.shared.labels_as_written import (
+    LOOKED_UP,
+    integrity_of,
+    looked_at,
+    refused_for,
+)
 from audit.checks.shared.proposals import near_codes
-from audit.disclosure import Quantity
-from audit.hierarchies.icd.built_in import code_sets
+from audit.hierarchies.icd.built_in import complete_codes
 from audit.hierarchies.icd.icd10 import DIAGNOSES, WHO
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding
+from audit.results.findings import Evidence, Finding
 
 _NAME = "malformed_code"
 _CURATOR = (
@@ -34,8 +38,8 @@ def run(measured: Measurements) -> Outcome:
     labels = refused_for(measured, _NAME)
     never = _of_no_edition(measured, labels)
     return Outcome(
-        denominator=looked.rows,
-        denominator_unit=looked.unit,
+        denominator=looked,
+        denominator_unit=LOOKED_UP,
         findings=finding_of_labels(
             measured,
             labels,
@@ -48,17 +52,16 @@ def run(measured: Measurements) -> Outcome:
             curator="Correct these labels: look for cut digits, joined codes and free text"
             + (_CURATOR if never else "."),
             data_user="Leave these rows out, and say so.",
-            of=looked.rows,
+            of=looked,
             more=never,
         ),
         not_applicable=first_unmet(
-            (measured.hierarchy.coding, "this hierarchy has no rules for the shape of a label"),
-            (not looked.why_not, looked.why_not),
+            (measured.hierarchy.coding, "this hierarchy has no rules for the shape of a label")
         ),
     )
 
 
-def _of_no_edition(measured: Measurements, labels: pl.DataFrame) -> dict[str, Quantity]:
+def _of_no_edition(measured: Measurements, labels: pl.DataFrame) -> dict[str, int]:
     """How many of the refused labels are shaped like a code, which no edition has; and how many
     of these are codes of the WHO."""
     integrity = integrity_of(measured)
@@ -67,14 +70,12 @@ def _of_no_edition(measured: Measurements, labels: pl.DataFrame) -> dict[str, Qu
     codes = [integrity.readings(*row) for row in labels.select("label", "table").rows()]
     never = sum(map(bool, codes))
     if not never or DIAGNOSES not in integrity.tables:
-        return {"never_valid": Quantity(never)} if never else {}
-    listed = code_sets().filter((pl.col("table") == WHO) & ~pl.col("heading"))
-    who = {*listed["code"]}
-    found = sum(not who.isdisjoint(some) for some in codes)
-    return {"never_valid": Quantity(never)} | ({"of_who": Quantity(found)} if found else {})
+        return {"never_valid": never} if never else {}
+    found = sum(not complete_codes(WHO).isdisjoint(some) for some in codes)
+    return {"never_valid": never} | ({"of_who": found} if found else {})
 
 
-def _what_they_are(measured: Measurements, counts: Mapping[str, Quantity]) -> str:
+def _what_they_are(measured: Measurements, counts: Evidence) -> str:
     integrity = integrity_of(measured)
     if not counts or integrity is None or not integrity.years:
         return "{labels|is|are} not shaped like a code"
@@ -102,5 +103,8 @@ CHECK = Check(
     "Are there labels that are no code of any edition?",
     run,
     cases=cases,
+    evidence=Columns(OF_SOME_ROWS, count("never_valid of_who", of=NONE)),
+    of_parts=LABEL_PARTS,
+    denominator="rows",
     proposes=proposes,
 )

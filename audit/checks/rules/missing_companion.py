@@ -10,8 +10,10 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray
+from audit.base.declared import Columns, text
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_any, named, parts_of
+from audit.checks.shared.evidence import OF_SOME, PARTS
 from audit.checks.shared.proposals import (
     MOST_CANDIDATES,
     as_in_data,
@@ -19,7 +21,6 @@ from audit.checks.shared.proposals import (
     together,
     with_instances,
 )
-from audit.disclosure import Quantity
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below, companion_rules
 from audit.measure.validity import days_of
@@ -68,8 +69,7 @@ def run(measured: Measurements) -> Outcome:
         denominator_unit=_unit(measured, len(rules)),
         findings=tuple(finding for group in groups for finding in _findings(measured, group)),
         not_applicable=first_unmet(
-            (rules, "neither the policy nor the hierarchy states which code needs another"),
-            (len(asked), "no instance has a code that needs another"),
+            (rules, "neither the policy nor the hierarchy states which code needs another")
         ),
     )
 
@@ -184,9 +184,9 @@ def _finding(
         nodes=(*asking, *(rule.needed if len(rule.needed) == 1 else ())),
         statement=f"{statement} {rule.source.rstrip('.')}.{_since(group)}",
         evidence={
-            **share_evidence(touched, of, measured.n_instances, among=(measured.n_instances,)),
-            "code": Quantity(_sides(measured, rule)[0]),
-            "lacks": Quantity(lacks),
+            **share_evidence(touched, of),
+            "code": _sides(measured, rule)[0],
+            "lacks": lacks,
         },
         curator=curator,
         data_user=data_user,
@@ -270,6 +270,8 @@ CHECK = Check(
     run,
     needs="instances",
     cases=cases,
+    evidence=Columns(OF_SOME, text("code lacks")),
+    of_parts=PARTS,
     proposes=proposes,
     columns=(
         Column("Code", "code"),

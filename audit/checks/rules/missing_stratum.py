@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import NONE, Columns, count, estimate
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying_both
-from audit.data.unnamed_columns import MOST_VALUES, may_be_groups
-from audit.disclosure import Quantity, count
+from audit.data.unnamed import MOST_VALUES, may_be_groups
 from audit.engine.statistics.association import poisson_p_value
 from audit.engine.statistics.grouped import Scales
 from audit.engine.statistics.resampling import unit_keys
@@ -53,24 +53,30 @@ def run(measured: Measurements) -> Outcome:
         denominator_unit="columns of the instances, and all of them together",
         findings=(*hinted, *(_findings(measured, tried) if pairs else ())),
         not_applicable=first_unmet(
-            ([*tried, *groups] or large, "no column is left that could be a stratum"),
-            (pairs or large, "no pair of nodes is reported"),
+            (
+                _columns(measured) or measured.ledger.groups,
+                "no column is left that could be a stratum",
+            )
         ),
     )
 
 
+def _columns(measured: Measurements) -> list[pl.Series]:
+    """Columns of the instances that are no strata."""
+    dataset = measured.loaded.dataset
+    frames = dataset.instances.select(measured.loaded.columns[1:]), dataset.unnamed
+    read = pl.concat(frames, how="horizontal")
+    return [one for one in read.iter_columns() if one.name not in measured.policy.strata]
+
+
 def _tried(measured: Measurements) -> list[tuple[str, ...]]:
     """Columns with values that instances share, each alone and then all."""
-    strata, dataset = measured.policy.strata, measured.loaded.dataset
-    read = pl.concat(
-        [dataset.instances.select(measured.loaded.columns[1:]), dataset.unnamed], how="horizontal"
-    )
+    unnamed = measured.loaded.dataset.unnamed.columns
     columns = [
-        name
-        for name in read.columns
-        if name not in strata
-        and 1 < (values := read[name].drop_nulls().n_unique()) < len(read)
-        and (values <= MOST_VALUES or name not in dataset.unnamed.columns)
+        one.name
+        for one in _columns(measured)
+        if 1 < (values := one.drop_nulls().n_unique()) < len(one)
+        and (values <= MOST_VALUES or one.name not in unnamed)
     ]
     together = [tuple(columns)] if len(columns) > 1 else []
     return [*((name,) for name in columns), *together]
@@ -100,9 +106,9 @@ def _finding(measured: Measurements, columns: tuple[str, ...], beyond: float) ->
         f"explained by {named}: within its values {{vanished|it is|they are}} no more frequent "
         f"than expected. {{vanished|It|One}} is {a} with {b}.",
         evidence={
-            "pairs": Quantity(len(measured.excess.found)),
-            "vanished": Quantity(len(vanished)),
-            "instances": count(touched, measured.n_instances),
+            "pairs": len(measured.excess.found),
+            "vanished": len(vanished),
+            "instances": touched,
         },
         curator=f"Add {named} to the strata, by --strata or in the policy, if its values are "
         f"known before the labels are given; then read the pairs that are left.",
@@ -126,10 +132,10 @@ def _group_finding(measured: Measurements, hint: GroupHint) -> Finding:
         f"same {column} count as one case that repeats ({{by_chance}} if its values are "
         f"shuffled): a few of these cases bring them about. One is {a} with {b}.",
         evidence={
-            "pairs": Quantity(pairs),
-            "vanished": Quantity(len(hint.vanished)),
-            "by_chance": Quantity(hint.by_chance),
-            "instances": count(touched, measured.n_instances),
+            "pairs": pairs,
+            "vanished": len(hint.vanished),
+            "by_chance": hint.by_chance,
+            "instances": touched,
         },
         curator=f"If instances with the same {column} repeat each other, as the stays of a patient "
         f"do, audit again with --group {quote(column)}.",
@@ -157,13 +163,13 @@ def _stratum_finding(measured: Measurements, within: pl.DataFrame) -> Iterator[F
         nodes=(hierarchy.nodes[hierarchy.root],),
         statement="{within_strata} pairs {within_strata|is|are} reported where the groups are "
         "read as places, each with habits of its own, and {pairs} where they are read as persons "
-        "who come again, as now. Instances of one group hardly resemble each other (they share "
-        f"{{shared_labels}} of their labels beyond chance). One pair is {a} with {b}.",
+        "who come again, as now. Instances of one group hardly resemble each other[ (they share "
+        f"{{shared_labels}} of their labels beyond chance)]. One pair is {a} with {b}.",
         evidence={
-            "pairs": Quantity(pairs),
-            "within_strata": Quantity(len(within)),
-            "shared_labels": Quantity(alike.share),
-            "instances": count(touched, measured.n_instances),
+            "pairs": pairs,
+            "within_strata": len(within),
+            "shared_labels": alike.share,
+            "instances": touched,
         },
         curator="If the groups are places with habits of their own, such as sites or wards, name "
         "their column by --strata and not by --group; if they are persons, keep them.",
@@ -199,6 +205,16 @@ CHECK = Check(
     counts_with=("least_joint", "excess_ratio", "false_discovery_rate"),
     needs="instances",
     cases=cases,
+    evidence=Columns(
+        count("pairs vanished by_chance within_strata", of=NONE),
+        count("instances"),
+        estimate(
+            "shared_labels",
+            n="instances",
+            reason="no count says how alike a group is",
+        ),
+    ),
+    denominator="untold",
 )
 
 

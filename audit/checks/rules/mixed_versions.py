@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import Columns
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
+from audit.checks.shared.evidence import LABEL_PARTS, OF_ROWS_READ
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, mapped, refused_for, written
-from audit.hierarchies.coding import BESIDE, VERSIONS
+from audit.hierarchies.coding import VERSIONS
 from audit.hierarchies.icd import icd9, icd10
-from audit.hierarchies.icd.built_in import code_sets
+from audit.hierarchies.icd.built_in import complete_codes
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
@@ -23,7 +24,7 @@ _NAME = "mixed_versions"
 
 
 def run(measured: Measurements) -> Outcome:
-    """Report rows marked or read as another version, and refused labels in its format."""
+    """Report rows marked as another version, and refused labels in its format."""
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     asked = integrity is not None and integrity.other_version is not None
     return Outcome(
@@ -32,9 +33,7 @@ def run(measured: Measurements) -> Outcome:
         findings=()
         if integrity is None
         else tuple(one for kind in _KINDS for one in _finding(measured, kind)),
-        not_applicable=first_unmet(
-            (asked, "no other version of this hierarchy is known"), (read, "no row was read")
-        ),
+        not_applicable=first_unmet((asked, "no other version of this hierarchy is known")),
     )
 
 
@@ -45,7 +44,6 @@ class _Kind:
     key: str
     labels: Callable[[Measurements], pl.DataFrame]
     statement: str
-    in_ledger: bool = False
     curator: str = (
         "Publish the versions apart, or with a column that says which version a row is of."
     )
@@ -64,7 +62,6 @@ def _finding(measured: Measurements, kind: _Kind) -> tuple[Finding, ...]:
         statement=kind.statement,
         curator=kind.curator,
         data_user=kind.data_user,
-        in_ledger=kind.in_ledger,
     )
 
 
@@ -75,9 +72,8 @@ def _of_the_other(measured: Measurements) -> pl.DataFrame:
     said = every["table"].replace_strict(_SAID, default=None, return_dtype=pl.String)
     if "10" not in said and not set(every["table"]) & {*VERSIONS.values()}:
         return every.clear()
-    codes = code_sets().filter(~pl.col("heading"))
-    ninth = set(codes.filter(pl.col("table").is_in(icd9.TABLES))["code"])
-    tenth = set(codes.filter(pl.col("table") == icd10.DIAGNOSES)["code"])
+    ninth = complete_codes("diagnoses") | complete_codes("procedures")
+    tenth = complete_codes(icd10.DIAGNOSES)
     contradicted = []
     for label, version in zip(every["label"], said, strict=True):
         has = {"9": bool(ninth & {*icd9.readings(label or "", None)})}
@@ -91,10 +87,8 @@ _SAID |= dict.fromkeys(icd9.TABLES, "9") | {icd10.DIAGNOSES: "10"}
 """The version that a row says, by its table."""
 
 
-def _refused(measured: Measurements, *, beside: bool) -> pl.DataFrame:
-    """Labels refused for their version, that of their rows or that of the codes beside them."""
-    refused = refused_for(measured, "other_version")
-    return refused.filter(pl.col("table").eq_missing(BESIDE) == beside)
+def _marked(measured: Measurements) -> pl.DataFrame:
+    return refused_for(measured, "other_version")
 
 
 def _shaped_otherwise(measured: Measurements) -> pl.DataFrame:
@@ -116,18 +110,10 @@ _KINDS = (
     ),
     _Kind(
         "marked",
-        partial(_refused, beside=False),
+        _marked,
         statement="{rows} of {of} rows ({share}) {rows|is|are} of another version of the "
-        "classification, as marked or as the rest of the column shows, with {labels} different "
+        "classification, as marked, with {labels} different "
         "labels; {rows|it was|they were} refused.",
-        in_ledger=True,
-    ),
-    _Kind(
-        "beside",
-        partial(_refused, beside=True),
-        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
-        "{labels|is a code|are codes} of two versions, in records whose other codes are all of "
-        "another one; {rows|it was|they were} refused.",
     ),
     _Kind(
         "shaped",
@@ -145,4 +131,12 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return written_with(measured, kind.labels(measured))
 
 
-CHECK = Check(_NAME, "Are rows coded in another version of the classification?", run, cases=cases)
+CHECK = Check(
+    _NAME,
+    "Are rows coded in another version of the classification?",
+    run,
+    cases=cases,
+    evidence=Columns(OF_ROWS_READ),
+    of_parts=LABEL_PARTS,
+    denominator="rows",
+)

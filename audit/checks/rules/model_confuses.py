@@ -11,22 +11,20 @@ import polars as pl
 from scipy.sparse import csc_array
 
 from audit.base.dag import IntArray
-from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
+from audit.base.declared import NONE, Columns, chance, count, total
+from audit.checks.check import TOP_PARTS, Check, Limit, Outcome, first_unmet
 from audit.checks.shared.exchanged_pairs import (
     compared_pairs,
     exchangeable_pairs,
     given,
     uneven_answers,
-    why_no_exchange,
-    with_labelled,
 )
-from audit.disclosure import Quantity, coarse, count, derived
 from audit.engine.scores.exchanges import mistakes
 from audit.engine.statistics.association import shrunk_ratio
 from audit.hierarchies.relations import RELATIONS
 from audit.measure.measure import Measurements, once
-from audit.results.findings import Column, Finding, Part, times_limit
-from audit.results.model_overview import exchange_evidence
+from audit.results.findings import NO_PREDICTIONS, Column, Finding, Part, times_limit
+from audit.sharing.bins import Bins
 
 _NAME = "model_confuses"
 LEAST_PARTS = 3
@@ -52,23 +50,20 @@ def run(measured: Measurements) -> Outcome:
     Neither label is an ancestor of the other. Pairs are ordered by their excess. Those of an answer
     that the model gives in place of several labels are folded into one finding.
     """
-    why_not = why_no_exchange(measured)
+    family = exchangeable_pairs(measured)
     return Outcome(
-        denominator=0 if why_not else exchangeable_pairs(measured),
+        denominator=family,
         denominator_unit="pairs of labels that could be exchanged",
-        findings=() if why_not else tuple(_findings(measured)),
-        not_applicable=why_not,
+        findings=tuple(_findings(measured)) if family else (),
+        not_applicable=first_unmet((measured.model, NO_PREDICTIONS)),
     )
 
 
 def _findings(measured: Measurements) -> Iterator[Finding]:
-    model = measured.model
-    assert model is not None
     every, family = compared_pairs(measured), exchangeable_pairs(measured)
     table = every.filter("passes")
-    lines = with_labelled(table, model).iter_rows(named=True)
-    pairs = [_finding(measured, row, family) for row in lines]
-    for leaning in leanings(table, uneven_answers(measured)):
+    pairs = [_finding(measured, row, family) for row in table.iter_rows(named=True)]
+    for leaning in leanings(table, uneven_answers(measured), measured.rounding.bins(NONE)):
         first = leaning.rows[int(np.argmax(leaning.given))]
         if leaning.is_one_pair:
             pairs[first] = _with_answer(measured, leaning.answer, pairs[first])
@@ -89,8 +84,8 @@ def _with_answer(measured: Measurements, answer: Mapping[str, Any], pair: Findin
         f"{_reverse(measured, answer['node'])}.",
         evidence={
             **pair.evidence,
-            "falsely_given": coarse(answer["falsely"], answer["answers"]),
-            "given_missed": coarse(answer["missed"], answer["labelled"]),
+            "falsely_given": answer["falsely"],
+            "given_missed": answer["missed"],
         },
     )
 
@@ -109,7 +104,7 @@ def _reverse(measured: Measurements, answer: int) -> str:
 
 def _most_in_place(
     measured: Measurements, answer: int, every: pl.DataFrame
-) -> list[tuple[str, Quantity]]:
+) -> list[tuple[str, int]]:
     """The labels that are missed most often where an answer is given falsely, and how often.
 
     These are the most frequent ones of all exchanges, whether or not they are reported as pairs.
@@ -118,7 +113,6 @@ def _most_in_place(
     first = (
         every.filter(ahead | (pl.col("a") == answer))
         .select(
-            "observed",
             label=pl.when(ahead).then("a").otherwise("b"),
             given=pl.when(ahead).then("forth").otherwise("back"),
         )
@@ -126,18 +120,14 @@ def _most_in_place(
         .sort("given", "label", descending=[True, False])
         .head(len(_MOST))
     )
-    labelled = np.diff(measured.predicted.gold.tocsc().indptr)
-    return [
-        (measured.hierarchy.describe(label), count(given, observed, int(labelled[label])))
-        for observed, label, given in first.iter_rows()
-    ]
+    return [(measured.hierarchy.describe(label), given) for label, given in first.iter_rows()]
 
 
 def _leaning(
     measured: Measurements, leaning: Leaning, every: pl.DataFrame, pairs: Sequence[Finding]
 ) -> Finding:
     """One finding on an answer, with its pairs as parts, the one of largest excess first."""
-    answer, n = leaning.answer, len(measured.model.predictions) if measured.model else 0
+    answer = leaning.answer
     node = measured.hierarchy.nodes[answer["node"]]
     most = dict(zip(_MOST, _most_in_place(measured, answer["node"], every), strict=False))
     told = (f"{label} ({{{name}}})" for name, (label, _) in most.items())
@@ -151,12 +141,12 @@ def _leaning(
         f"{', '.join(told)}]{_reverse(measured, answer['node'])}. Either the labels leave it out, "
         "or the model gives it too readily.",
         evidence={
-            "falsely_given": coarse(falsely, answer["answers"]),
-            "given_missed": coarse(answer["missed"], answer["labelled"]),
-            "answers": coarse(answer["answers"], n),
-            "labels": Quantity(len(pairs)),
+            "falsely_given": falsely,
+            "given_missed": answer["missed"],
+            "answers": answer["answers"],
+            "labels": len(pairs),
             **{name: times for name, (_, times) in most.items()},
-            "q_value": derived(answer["q_value"], "falsely_given", "given_missed"),
+            "q_value": answer["q_value"],
         },
         curator="Look at 20 of these instances (audit cases --sample 20). If the answer is "
         "right on 15 or more (95% interval from 53%), the labels leave it out; if on 5 or fewer "
@@ -176,9 +166,7 @@ def _leaning_part(answer: str, pair: Finding) -> Part:
     evidence = {
         "instances": pair.evidence["instances"],
         "answered": pair.evidence["first_as_second" if ahead else "second_as_first"],
-        "expected_exchanges": replace(
-            pair.evidence["expected_exchanges"], sources=("instances", "answered")
-        ),
+        "expected_exchanges": pair.evidence["expected_exchanges"],
     }
     return Part((pair.nodes[not ahead], answer), evidence)
 
@@ -198,8 +186,12 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         f"[, {{first_as_second}} for {second}][, {{second_as_first}} for {first}]"
         "[; chance would give {expected_exchanges}].",
         evidence={
-            **exchange_evidence(row, one_answer=measured.predicted.predictions.single_label),
-            "family": Quantity(family),
+            "instances": row["observed"],
+            "first_as_second": row["forth"],
+            "second_as_first": row["back"],
+            "expected_exchanges": row["expected"],
+            "q_value": row["q_value"],
+            "family": family,
         },
         curator="Look at the instances of both kinds, and whether the labels or the answers are "
         "right; if the two cannot be told apart from the input, say so in the release notes.",
@@ -255,19 +247,16 @@ class Leaning:
         rows: Lines of the table of exchanged pairs most of whose exchanges give it, the one of
             largest excess first, shape (n_labels,).
         given: How many of the exchanges of each give it, same shape.
+        is_one_pair: Whether one pair has most of these: that is the finding, and no leaning.
     """
 
     answer: Mapping[str, Any]
     rows: IntArray
     given: IntArray
-
-    @property
-    def is_one_pair(self) -> bool:
-        """Whether one pair has most of these exchanges: that is the finding, and no leaning."""
-        return bool(self.given.max() > ONE_PAIR * self.given.sum())
+    is_one_pair: bool
 
 
-def leanings(table: pl.DataFrame, answers: pl.DataFrame) -> Iterator[Leaning]:
+def leanings(table: pl.DataFrame, answers: pl.DataFrame, bins: Bins) -> Iterator[Leaning]:
     """The answers that a model leans to, or gives in one pair above all, in node order.
 
     A pair belongs to an answer where more than half of its exchanges give that answer, so that no
@@ -286,14 +275,20 @@ def leanings(table: pl.DataFrame, answers: pl.DataFrame) -> Iterator[Leaning]:
         .group_by("node", maintain_order=True)
         .agg("row", "given")
     )
-    uneven = answers.filter(
-        pl.col("falsely") >= FALSELY * (pl.col("falsely") + pl.col("missed"))
-    ).join(parts, on="node", maintain_order="left")
-    for answer in uneven.iter_rows(named=True):
+    falsely, missed = bins.at_limit(pl.col("falsely"), pl.col("missed"))
+    uneven = answers.filter(falsely >= FALSELY * (falsely + missed))
+    for answer in uneven.join(parts, on="node", maintain_order="left").iter_rows(named=True):
         rows, times = (np.array(answer[name], np.int64) for name in ("row", "given"))
-        leaning = Leaning(answer, rows, times)
-        if len(rows) >= LEAST_PARTS or leaning.is_one_pair:
-            yield leaning
+        is_one_pair = _is_one_pair(times, bins)
+        if len(rows) >= LEAST_PARTS or is_one_pair:
+            yield Leaning(answer, rows, times, is_one_pair)
+
+
+def _is_one_pair(given: IntArray, bins: Bins) -> bool:
+    """Whether one of some counts is more than `ONE_PAIR` of all, as limits read them."""
+    top = int(np.argmax(given))
+    least, most = bins.at_worst(given, given)
+    return bool(least[top] > ONE_PAIR * (least[top] + most.sum() - most[top]))
 
 
 CHECK = Check(
@@ -311,4 +306,12 @@ CHECK = Check(
         Column("Expected", "expected_exchanges"),
         Column("Ratio", "instances", over="expected_exchanges"),
     ),
+    evidence=Columns(
+        count("instances first_as_second second_as_first", of=NONE),
+        total("expected_exchanges"),
+        count("falsely_given given_missed answers labels", of=NONE),
+        chance(f"{' '.join(_MOST)} q_value family"),
+    ),
+    of_parts=Columns(count("instances answered", of=NONE), total("expected_exchanges")),
+    denominator="untold",
 )

@@ -8,8 +8,10 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
+from audit.base.declared import NONE, Columns, chance, count, estimate, setting, share
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome, first_unmet
 from audit.checks.shared.carriers import named
+from audit.checks.shared.evidence import LABEL_PARTS, OF_SOME_ROWS, ON_DAY
 from audit.checks.shared.label_findings import (
     ON_THEIR_DAY,
     among_not_dated,
@@ -22,14 +24,13 @@ from audit.checks.shared.label_findings import (
 )
 from audit.checks.shared.labels_as_written import integrity_of, mapped
 from audit.checks.shared.proposals import by_candidates, most_carried_first, of_lines, together
-from audit.disclosure import BESIDE, Quantity, count, derived
 from audit.engine.pairs.record_counts import only_among
 from audit.engine.statistics.two_rates import MeanLoss, mean_loss
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING
-from audit.results.findings import Finding, Part, share_evidence, times_limit
-from audit.results.reference_changes import SHALLOWER
+from audit.results.findings import Finding, Part, times_limit
+from audit.results.since import SHALLOWER
 
 _NAME = "not_specific"
 UNINFORMATIVE = "uninformative"
@@ -55,7 +56,7 @@ def run(measured: Measurements) -> Outcome:
         findings=(
             *_on_their_day(measured),
             *(() if integrity is None or not listed else _in_the_lists(measured, integrity)),
-            *(() if listed else finding_of_instances(measured, _NAME)),
+            *(() if listed else _uninformative(measured)),
             *shallower(measured),
         ),
         not_applicable=first_unmet(
@@ -63,7 +64,6 @@ def run(measured: Measurements) -> Outcome:
                 can_tell or open_nodes,
                 "the hierarchy has one node, and no complete list says which codes are assignable",
             ),
-            (read, "no row was read"),
         ),
     )
 
@@ -105,10 +105,9 @@ def _in_the_lists(measured: Measurements, integrity: Integrity) -> Iterator[Find
             "specific codes existed already when a record was coded, the label was cut or left "
             "open.",
             data_user=_DATA_USER,
-            in_ledger=False,
             more={
-                **among_not_dated(measured, labels),
-                **({} if once is None else {"once_valid": Quantity(once)}),
+                **among_not_dated(measured),
+                **({} if once is None else {"once_valid": once}),
             },
         )
 
@@ -201,7 +200,7 @@ def _codes_below(measured: Measurements, node: str) -> list[str]:
     ]
 
 
-def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, ...]:
+def _uninformative(measured: Measurements) -> tuple[Finding, ...]:
     """A note on instances with uninformative labels only, with the nodes concerned."""
     touched = measured.counts.records.total("uninformative")
     if not touched:
@@ -212,12 +211,17 @@ def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, .
     ids = measured.hierarchy.nodes
     return (
         Finding(
-            check=check,
+            check=_NAME,
             severity="note",
             nodes=tuple(ids[node] for node in used[:TOP_PARTS].tolist()),
-            statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
-            f"no label but {_names(measured, used)}, which {{instances|says|say}} little.",
-            evidence=share_evidence(touched, labelled),
+            statement="{instances} of {labelled} instances with labels ({instances_share}) "
+            f"{{instances|has|have}} no label but {_names(measured, used)}, which "
+            "{instances|says|say} little.",
+            evidence={
+                "instances": touched,
+                "labelled": labelled,
+                "instances_share": touched / labelled,
+            },
             curator="Find out what such a label means (often that nothing is known), and say so "
             "in the release notes; or leave the instance without a label.",
             data_user="Do not count these instances as described: nothing more specific is known "
@@ -225,7 +229,7 @@ def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, .
             "without saying anything.",
             touched=touched,
             parts=tuple(
-                Part((ids[node],), {"labelled": count(int(support[node]), labelled)})
+                Part((ids[node],), {"labelled": int(support[node])})
                 for node in used[:TOP_PARTS].tolist()
             ),
             key=(UNINFORMATIVE,),
@@ -274,14 +278,6 @@ def _by_instance(measured: Measurements) -> tuple[FloatArray, FloatArray]:
 
 def _finding(measured: Measurements, found: MeanLoss) -> Finding:
     check, key = SHALLOWER
-    numbers = {
-        "depth": found.mean,
-        "depth_before": found.before,
-        "lost": found.lost,
-        "lost_low": found.low,
-        "lost_high": found.high,
-        "p_value": found.p_value,
-    }
     return Finding(
         check=check,
         severity="note",
@@ -289,9 +285,15 @@ def _finding(measured: Measurements, found: MeanLoss) -> Finding:
         statement="Labels are more general than in the reference[: mean depth {depth}, there "
         "{depth_before}][, a loss of {lost}][ (95% interval {lost_low} to {lost_high})].",
         evidence={
-            **{name: derived(value, BESIDE) for name, value in numbers.items()},
-            "family": Quantity(1),
-            "limit": Quantity(measured.policy.depth_loss.value),
+            "labelled": measured.labelled,
+            "depth": found.mean,
+            "depth_before": found.before,
+            "lost": found.lost,
+            "lost_low": found.low,
+            "lost_high": found.high,
+            "p_value": found.p_value,
+            "family": 1,
+            "limit": measured.policy.depth_loss.value,
         },
         curator="Look at the nodes whose labels became fewer: if labels were cut or left open, "
         "code them again; if the mix of instances changed, say so in the release notes.",
@@ -305,9 +307,8 @@ def _finding(measured: Measurements, found: MeanLoss) -> Finding:
 
 def cases_shallower(measured: Measurements, finding: Finding) -> IntArray:
     """The instances whose labels are less deep on average than those of the reference."""
-    before = float(finding.evidence["depth_before"].value or 0)
     sums, sizes = _by_instance(measured)
-    return np.flatnonzero((sizes > 0) & (sums < before * sizes))
+    return np.flatnonzero((sizes > 0) & (sums < finding.evidence["depth_before"] * sizes))
 
 
 CHECK = Check(
@@ -319,5 +320,21 @@ CHECK = Check(
         Limit("p_value", "<=", "false_discovery_rate"),
     ),
     cases=cases,
+    evidence=Columns(
+        OF_SOME_ROWS,
+        ON_DAY,
+        count("once_valid", of=NONE),
+        count("instances labelled"),
+        share("instances_share", of="instances labelled"),
+        estimate(
+            "depth depth_before lost lost_low lost_high",
+            n="labelled",
+            reason="means over labels, whose number is no part of a total",
+        ),
+        chance("p_value family"),
+        setting("limit"),
+    ),
+    of_parts=Columns(LABEL_PARTS.values(), count("labelled")),
+    denominator="rows",
     proposes=proposes,
 )

@@ -7,11 +7,12 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray
-from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
+from audit.base.declared import NONE, Columns, count
+from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import label_part
+from audit.checks.shared.evidence import OF_SOME
 from audit.checks.shared.proposals import carried_as, proposals, together
-from audit.disclosure import Quantity, count
-from audit.engine.statistics.intervals import wilson
+from audit.engine.statistics.intervals import wilson_at_limit
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, Part, share_evidence, times_limit
 
@@ -31,7 +32,6 @@ def run(measured: Measurements) -> Outcome:
         denominator=measured.labelled,
         denominator_unit="instances with labels",
         findings=_undecided(measured) if allowed else _faults(measured),
-        not_applicable=first_unmet((measured.labelled, "no instance has a label")),
     )
 
 
@@ -51,10 +51,7 @@ def _faults(measured: Measurements) -> tuple[Finding, ...]:
             nodes=parts[0].nodes,
             statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
             "a label and another one above it, in {pairs} different pairs[, {mostly}].",
-            evidence={
-                **share_evidence(touched, measured.labelled),
-                "pairs": Quantity(len(nested)),
-            },
+            evidence={**share_evidence(touched, measured.labelled), "pairs": len(nested)},
             curator="Keep the most specific label; the ancestor adds nothing and may be a remnant "
             "of coding that was later refined.",
             data_user="Propagate labels before counting, so that no ancestor is counted twice.",
@@ -69,20 +66,20 @@ def _undecided(measured: Measurements) -> tuple[Finding, ...]:
     """One finding, if more than a few labels have their parent beside them in some records only.
 
     A frequent label whose parent is used as a label too is undecided if the interval of the share
-    of its records that carry the parent too lies between the two habits. How many instances any
-    pair touches is not told, nor by the place among findings: beside the parts it would tell of
-    instances with rare labels.
+    of its records that carry the parent too lies between the two habits.
     """
     node, parent, both = _edges_in_use(measured)
-    lacking = measured.direct_support[node] - both
-    low, high = wilson(both, both + lacking)
+    every, bins = measured.direct_support[node], measured.rounding.bins("instances")
+    (k, n), (most, of) = bins.at_limit(both, every), bins.at_upper_limit(both, every)
+    low, _ = wilson_at_limit(k, n, bins.width, NEARLY_NEVER)
+    _, high = wilson_at_limit(most, of, bins.width, 1 - NEARLY_NEVER)
     undecided = (low > NEARLY_NEVER) & (high < 1 - NEARLY_NEVER)
-    undecided &= np.minimum(both, lacking) >= FEWEST
+    undecided &= np.minimum(k, of - most) >= FEWEST
     share = float(undecided.mean()) if len(node) else 0.0
     if share <= NEARLY_NEVER:
         return ()
     touched = measured.counts.records.total("nested_instances")
-    top = np.argsort(-lacking * undecided, kind="stable")[: min(TOP_PARTS, undecided.sum())]
+    top = np.argsort((both - every) * undecided, kind="stable")[: min(TOP_PARTS, undecided.sum())]
     parts = _parts(measured, node[top], parent[top], both[top], of_label=True)
     return (
         Finding(
@@ -93,7 +90,7 @@ def _undecided(measured: Measurements) -> tuple[Finding, ...]:
             "{of_pairs} pairs of a frequent label and its parent are labels together in "
             f"{FEWEST} records or more, and the label comes without that parent in {FEWEST} or "
             "more[, {mostly}].",
-            evidence={"pairs": Quantity(int(undecided.sum())), "of_pairs": Quantity(len(node))},
+            evidence={"pairs": int(undecided.sum()), "of_pairs": len(node)},
             curator="Decide whether a label above another one is to be given, and give it always "
             "or never; say so where the data are described.",
             data_user="Propagate labels before counting or training: here a parent that is "
@@ -110,8 +107,9 @@ def _edges_in_use(measured: Measurements) -> tuple[IntArray, IntArray, IntArray]
     """Frequent labels and their parents that are labels too, and the instances with both."""
     edges = measured.hierarchy.edges.tocoo()
     node, parent = (place.astype(np.int64) for place in edges.coords)
-    support = measured.direct_support
-    used = (support[node] >= 2 * FEWEST) & (support[parent] > 0)
+    support, bins = measured.direct_support, measured.rounding.bins("instances")
+    often = bins.tells & (bins.all_told(support[node]) >= 2 * FEWEST)
+    used = often & (support[parent] > bins.width)
     node, parent = node[used], parent[used]
     nested = measured.counts.records.of("nested")
     keys = node * len(measured.hierarchy) + parent
@@ -131,10 +129,10 @@ def _parts(
     of_label: bool = False,
 ) -> tuple[Part, ...]:
     """A line for each label with one above it: the instances labelled with both, of its own."""
-    touched, lines = measured.counts.records.total("nested_instances"), list[Part]()
+    lines = list[Part]()
     for node, ancestor, n in zip(nodes.tolist(), above.tolist(), both.tolist(), strict=True):
-        part = label_part(measured, (node, ancestor), n, touched)
-        own = {"of": count(int(measured.direct_support[node]))} if of_label else {}
+        part = label_part(measured.hierarchy, (node, ancestor), n)
+        own = {"of": int(measured.direct_support[node])} if of_label else {}
         lines.append(Part(part.nodes, {**part.evidence, **own}))
     return tuple(lines)
 
@@ -166,5 +164,7 @@ CHECK = Check(
     "Do records carry a label and another one above it?",
     run,
     cases=cases,
+    evidence=Columns(OF_SOME, count("pairs of_pairs", of=NONE)),
+    of_parts=Columns(count("instances of")),
     proposes=proposes,
 )

@@ -10,13 +10,15 @@ import polars as pl
 from scipy.special import betainc
 
 from audit.base.dag import IntArray
+from audit.base.declared import Columns, chance, count, whole
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import distinct
-from audit.disclosure import Quantity, count, derived
+from audit.checks.shared.evidence import OF_SOME
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements, once
 from audit.results.findings import Finding, share_evidence, times_limit
+from audit.sharing.bins import Bins
 
 _NAME = "record_cap"
 LEAST_LENGTH = 3
@@ -66,13 +68,12 @@ def run(measured: Measurements) -> Outcome:
     parts. Counts hold neither positions nor columns: with them, only the release is checked, by
     number of rows.
     """
-    scopes = list(_scopes(measured))
-    judged = [(scope, pile) for scope in scopes if (pile := pile_of(scope.counts))]
+    scopes, bins = list(_scopes(measured)), measured.rounding.bins("instances")
+    judged = [(scope, pile) for scope in scopes if (pile := pile_of(scope.counts, bins))]
     return Outcome(
         denominator=scopes[0].total,
         denominator_unit="instances with labels",
         findings=tuple(_findings(measured, judged)),
-        not_applicable=_why_not(scopes),
     )
 
 
@@ -107,22 +108,7 @@ def record_lengths(measured: Measurements) -> pl.DataFrame:
     return lengths.sort("instance")
 
 
-def _why_not(scopes: list[_Scope]) -> str:
-    counts = scopes[0].counts
-    if not len(counts):
-        return "no instance has a label"
-    if len(counts) <= LEAST_LENGTH:
-        return f"no instance has {LEAST_LENGTH} labels"
-    if all(_of_one_length(scope.counts) for scope in scopes):
-        return "nearly all instances have the same number of labels"
-    return ""
-
-
-def _of_one_length(counts: IntArray) -> bool:
-    return bool(counts.max(initial=0) >= ONE_LENGTH * counts.sum())
-
-
-def pile_of(counts: IntArray) -> Pile | None:
+def pile_of(counts: IntArray, bins: Bins) -> Pile | None:
     """The greatest length, tested against the two lengths before it.
 
     If the numbers of instances fall toward it, at most as many are expected as with one label
@@ -132,17 +118,21 @@ def pile_of(counts: IntArray) -> Pile | None:
 
     Args:
         counts: Instances of each length from 0, shape (n_lengths,).
+        bins: How they are told.
 
     Returns:
         None if the longest instances are few or short, or nearly all instances have that length.
     """
-    long = np.flatnonzero(counts >= LEAST_INSTANCES)
-    if not len(long) or long[-1] < LEAST_LENGTH or _of_one_length(counts):
+    long = np.flatnonzero(bins.tells & (bins.all_told(counts) >= LEAST_INSTANCES))
+    if not len(long) or long[-1] < LEAST_LENGTH:
         return None
     length = int(long[-1])
     at, near, far = (int(counts[length - step]) for step in (0, 1, 2))
     longer = int(counts[length + 1 :].sum())
-    if longer > MOST_LONGER * at:
+    (told, beyond), (every, most) = (
+        bins.at_worst(*both) for both in ((at, longer), (counts.sum(), counts.max()))
+    )
+    if beyond > MOST_LONGER * told or most >= ONE_LENGTH * every:
         return None
     rise = max((near + 1) / (far + 1), 1.0)
     p_value = float(betainc(at, near + 1, rise / (1 + rise)))
@@ -166,28 +156,29 @@ def _finding(
 ) -> Finding:
     near, far = (int(scope.counts[pile.length - step]) for step in (1, 2))
     low, high = _ratio_interval(pile, near)
-    sources = ("instances", "one_shorter", "two_shorter")
-    longer = "{longer} {longer|has|have} more" if pile.longer else "none has more"
+    verb = "has" if pile.longer < 2 else "have"
+    others = f"{pile.longer or 'none'} {verb} more"  # tells none from few: for exact counts alone
     those = f"with the {scope.column} {scope.value!r} and labels" if scope.column else "with labels"
     return Finding(
         check=_NAME,
         severity="warning",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
         statement=f"{{instances}} of {{of}} instances {those} ({{share}}) {{instances|has|have}} "
-        "exactly {length} labels[ (at most {expected} expected)], "
-        f"{longer}: records were probably cut at {{length}}.",
+        "exactly {length} labels[ (at most {expected} expected)][, {others}]: records were "
+        "probably cut at {length}.",
         evidence={
-            **share_evidence(pile.at, scope.total, among=(measured.n_instances,)),
-            "length": Quantity(pile.length),
-            "longer": count(pile.longer, scope.total),
-            "one_shorter": count(near, scope.total),
-            "two_shorter": count(far, scope.total),
-            "expected": derived(pile.expected, *sources),
-            "ratio": derived(pile.at / pile.expected if pile.expected else None, *sources),
-            "ratio_low": derived(low, *sources),
-            "ratio_high": derived(high, *sources),
-            "q_value": derived(q_value, *sources),
-            "family": Quantity(family),
+            **share_evidence(pile.at, scope.total),
+            "length": pile.length,
+            "longer": pile.longer,
+            "others": others,
+            "one_shorter": near,
+            "two_shorter": far,
+            "expected": pile.expected,
+            "ratio": pile.at / pile.expected if pile.expected else None,
+            "ratio_low": low,
+            "ratio_high": high,
+            "q_value": q_value,
+            "family": family,
         },
         curator="Find out whether a form, a bill or an export allows only this many labels, and "
         "since when; say in the release notes which records it cut.",
@@ -222,4 +213,10 @@ CHECK = Check(
     run,
     counts_with=("false_discovery_rate",),
     cases=cases,
+    evidence=Columns(
+        OF_SOME,
+        whole("length"),
+        count("longer one_shorter two_shorter"),
+        chance("others expected ratio ratio_low ratio_high q_value family"),
+    ),
 )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray, row
-from audit.checks.check import Check, Outcome, first_unmet
+from audit.base.declared import Columns, chance, count, share
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import carrying_both
-from audit.disclosure import Quantity, count, derived
+from audit.checks.shared.evidence import ALL
 from audit.engine.pairs.redundancy import (
     ALWAYS,
     LEAST_SUPPORT,
@@ -25,24 +27,20 @@ from audit.engine.pairs.rows import stored
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
-from audit.results.findings import NODE, Column, Finding, times_limit
+from audit.results.findings import NODE, Column, Evidence, Finding, times_limit
+from audit.sharing.bins import Bins
+from audit.sharing.told import two_digits
 
 _NAME = "redundant_nodes"
-_UNIT = "pairs of frequent nodes"
-_COUNTS = ("instances", "support_a", "support_b")
+_SUPPORTS = ("support_a", "support_b")
 
 
 def run(measured: Measurements) -> Outcome:
     """Report pairs of nodes used as one, and nodes that rarely occur without another."""
-    hierarchy, support = measured.hierarchy, measured.support
-    common = overlapping_pairs(hierarchy.edges, hierarchy.closure, support, LEAST_SUPPORT)
+    hierarchy, support = measured.hierarchy, _told(measured)
+    used = np.where(support, support, np.minimum(measured.support, 1))
+    common = overlapping_pairs(hierarchy.edges, hierarchy.closure, used, LEAST_SUPPORT)
     family = count_disjoint_pairs(common, support, LEAST_SUPPORT)
-    why_not = first_unmet(
-        (int(measured.direct_support.sum()) > measured.labelled, "no instance has two labels"),
-        (family, f"no two such nodes are on {LEAST_SUPPORT} instances each"),
-    )
-    if why_not:
-        return Outcome(family, _UNIT, not_applicable=why_not)
     least, places = measured.policy.redundant_jaccard.value, Places(hierarchy.closure, support)
     pairs = _pairs(measured)
     kept = ~stored(common, pairs.a, pairs.b)
@@ -51,12 +49,12 @@ def run(measured: Measurements) -> Outcome:
     known = associations(hierarchy, measured.policy)
     in_use = measured.direct_support > 0
     required = first_association(hierarchy, known, in_use, pairs.a, pairs.b) >= 0
-    left_out = int((required & (pairs.as_one(least) | pairs.beside())).sum())
-    found = redundant_pairs(pairs, places, least, required)
+    told = held(pairs, measured.rounding.bins("instances"))
+    left_out = int((required & (told.as_one(least) | told.beside())).sum())
+    found = redundant_pairs(told, places, least, required)
     return Outcome(
         denominator=family - left_out,
-        denominator_unit=_UNIT
-        + (f"; {left_out} left out that a rule requires or the policy expects" * (left_out > 0)),
+        denominator_unit="pairs of frequent nodes",
         findings=(
             *_redundant(measured, pairs[found.as_one]),
             *_contained_nodes(measured, pairs[found.beside]),
@@ -64,34 +62,58 @@ def run(measured: Measurements) -> Outcome:
     )
 
 
+def _told(measured: Measurements) -> IntArray:
+    """The instances that carry each node, as told; 0 for few, and where none is told."""
+    bins, support = measured.rounding.bins("instances"), measured.support
+    return np.asarray(bins.all_told(support) * (bins.tells & (support > bins.width)), np.int64)
+
+
+def held(pairs: Together, bins: Bins) -> Together:
+    """Pairs as limits on shares read them, with what is expected by told factors."""
+    if not bins.width:
+        return pairs
+    ends = {name: bins.at_limit(pairs.joint, getattr(pairs, name)) for name in _SUPPORTS}
+    return replace(
+        pairs,
+        joint=np.minimum(*(joint for joint, _ in ends.values())),
+        by_length=two_digits(pairs.by_length),
+        width=bins.width,
+        **{name: support for name, (_, support) in ends.items()},
+    )
+
+
 def _pairs(measured: Measurements) -> Together:
-    """Pairs of frequent nodes that meet at least as often as a reported pair must.
+    """Pairs of frequent nodes that meet at least as often as a reported pair must, as told.
 
     The table of pairs is read once, a part of it at a time. What is expected by weight, where there
     are groups, is brought back to instances.
     """
-    joint, a, b = (pl.col(name) for name in ("joint", "support_a", "support_b"))
+    joint, a, b = (pl.col(name) for name in ("joint", *_SUPPORTS))
     length, observed = pl.col("expected_length"), pl.col("observed")
     each = (joint - pl.col("joint_entailed")) / observed
     length = pl.when(observed > 0).then(length * each).otherwise(length)
-    rarer, least = pl.min_horizontal(a, b), measured.policy.redundant_jaccard.value
+    bins, least = measured.rounding.bins("instances"), measured.policy.redundant_jaccard.value
+    both, *each_end = (bins.all_told(one.cast(pl.Int64)) for one in (joint, a, b))
+    rarer, either = pl.min_horizontal(each_end), pl.sum_horizontal(each_end) - both
     met = measured.pairs.frame.filter(
-        (rarer >= LEAST_SUPPORT) & ((joint >= least * (a + b - joint)) | (joint >= ALWAYS * rarer))
+        bins.tells
+        & (rarer >= LEAST_SUPPORT)
+        & ((both >= least * either) | (both >= ALWAYS * rarer))
     ).select(
         pl.col("a", "b").cast(pl.Enum(measured.hierarchy.nodes)).to_physical().cast(pl.Int64),
-        pl.col("joint", "support_a", "support_b").cast(pl.Float64),
+        pl.col("joint", *_SUPPORTS).cast(pl.Float64),
         "relation",
         instances=pl.lit(float(measured.labelled)),
         by_length=(length * measured.labelled / (a * b)).fill_null(1.0),
     )
     table = met.collect(engine="streaming").filter(pl.col("relation") != "ancestor")
     table = table.drop("relation").sort("a", "b")
-    return Together(**{name: table[name].to_numpy() for name in table.columns})
+    return Together(*(column.to_numpy() for column in table.iter_columns()))
 
 
 def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
     """A finding for each pair of nodes that behave as one, in node order."""
-    either, low, chance = pairs.either, pairs.jaccard_low, pairs.jaccard_by_chance
+    either, low, by_chance = pairs.either, pairs.jaccard_low, pairs.jaccard_by_chance
     for place, (a, b, joint) in enumerate(_ends(pairs)):
         first, second = (measured.hierarchy.describe(node) for node in (a, b))
         apart = not _siblings(measured.hierarchy, a, b)
@@ -102,16 +124,16 @@ def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
             severity="note",
             nodes=_ids(measured, a, b),
             statement="{instances} of {of} instances {instances|has|have} both "
-            f"{first} and {second}[: {{both_share}} of those with at least one of the two, where "
-            f"chance would give {{chance_share}}//; how often one is without the other is withheld]"
-            f"{_HARDLY.format(*within) if within else ''}.",
-            evidence=_counts(measured, a, b, joint)
-            | {
-                "both_share": derived(joint / either[place], *_COUNTS),
-                "least_share": derived(low[place], *_COUNTS),
-                "chance_share": derived(chance[place], *_COUNTS),
-            }
-            | ({"within_share": derived(within[2], *_COUNTS)} if within else {}),
+            f"{first} and {second}[: {{both_share}} of those with at least one of the two][, where "
+            f"chance would give {{chance_share}}]{_HARDLY.format(*within) if within else ''}.",
+            evidence={
+                **_counts(measured, a, b, joint),
+                "either": int(either[place]),
+                "both_share": joint / int(either[place]),
+                "least_share": float(low[place]),
+                "chance_share": float(by_chance[place]),
+                **(within[2] if within else {}),
+            },
             curator=curator,
             data_user=data_user,
             touched=joint,
@@ -145,35 +167,36 @@ def _siblings(hierarchy: Hierarchy, a: int, b: int) -> bool:
     return not set(row(hierarchy.edges, a).tolist()).isdisjoint(row(hierarchy.edges, b).tolist())
 
 
-def _within(measured: Measurements, a: int, b: int, joint: int) -> tuple[str, str, float] | None:
+def _within(measured: Measurements, a: int, b: int, joint: int) -> tuple[str, str, Evidence] | None:
     """The node that hardly stands without the other, the other, and its share; None: neither."""
-    rarer, other = sorted((a, b), key=lambda node: int(measured.support[node]))
-    share, back = (joint / int(measured.support[node]) for node in (rarer, other))
-    if share < ALWAYS or back >= _ALONE:
+    bins, support = measured.rounding.bins("instances"), _told(measured)
+    rarer, other = sorted((a, b), key=lambda node: int(support[node]))
+    of, back = (int(measured.support[node]) for node in (rarer, other))
+    (both, every), (most, others) = bins.at_limit(joint, of), bins.at_upper_limit(joint, back)
+    if both / every < ALWAYS or most / others >= _ALONE:
         return None
     describe = measured.hierarchy.describe
-    return describe(rarer), describe(other), share
+    return describe(rarer), describe(other), {"rarer": of, "within_share": joint / of}
 
 
 def _contained_nodes(measured: Measurements, pairs: Together) -> Iterator[Finding]:
     """A finding for each node that almost never stands without another, named before it."""
-    low, chance = pairs.containment_low, pairs.containment_by_chance
+    low, by_chance, support = pairs.containment_low, pairs.containment_by_chance, _told(measured)
     for place, (a, b, joint) in enumerate(_ends(pairs)):
-        rarer, other = (a, b) if measured.support[a] <= measured.support[b] else (b, a)
+        rarer, other = (a, b) if support[a] <= support[b] else (b, a)
         first, second = (measured.hierarchy.describe(node) for node in (rarer, other))
         yield Finding(
             check=_NAME,
             severity="note",
             nodes=_ids(measured, rarer, other),
-            statement=f"[{{instances}} of {{support_a}} instances with {first} also "
-            f"{{instances|has|have}} {second} ({{beside_share}}), where chance would give "
-            "{chance_share}//"
-            f"{first} mostly occurs with {second}; the number is withheld].",
-            evidence=_counts(measured, rarer, other, joint)
-            | {
-                "beside_share": derived(joint / int(measured.support[rarer]), *_COUNTS),
-                "least_share": derived(low[place], *_COUNTS),
-                "chance_share": derived(chance[place], *_COUNTS),
+            statement=f"{{instances}} of {{support_a}} instances with {first} also "
+            f"{{instances|has|have}} {second} ({{beside_share}})[, where chance would give "
+            "{chance_share}].",
+            evidence={
+                **_counts(measured, rarer, other, joint),
+                "beside_share": joint / int(measured.support[rarer]),
+                "least_share": float(low[place]),
+                "chance_share": float(by_chance[place]),
             },
             curator="Where the first implies the second, say so in the hierarchy; where it does "
             "not, find out whether the second is filled in by habit or by a default.",
@@ -196,13 +219,13 @@ def _ids(measured: Measurements, *nodes: int) -> tuple[str, ...]:
     return tuple(measured.hierarchy.nodes[node] for node in nodes)
 
 
-def _counts(measured: Measurements, first: int, second: int, joint: int) -> dict[str, Quantity]:
-    n, (support_a, support_b) = measured.n_instances, measured.support[[first, second]].tolist()
+def _counts(measured: Measurements, first: int, second: int, joint: int) -> Evidence:
+    support_a, support_b = measured.support[[first, second]].tolist()
     return {
-        "instances": count(joint, n, support_a, support_b),
-        "of": Quantity(n),
-        "support_a": count(support_a, n),
-        "support_b": count(support_b, n),
+        "instances": joint,
+        "of": measured.n_instances,
+        "support_a": support_a,
+        "support_b": support_b,
     }
 
 
@@ -225,4 +248,13 @@ CHECK = Check(
         Column("By chance", "chance_share"),
         Column("Instances with both", "instances"),
     ),
+    evidence=Columns(
+        ALL,
+        count("instances support_a support_b either rarer"),
+        share("both_share", of="instances either"),
+        share("within_share", of="instances rarer"),
+        share("beside_share", of="instances support_a"),
+        chance("least_share chance_share"),
+    ),
+    denominator="untold",
 )

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray, row
+from audit.base.declared import (
+    NONE,
+    Columns,
+    chance,
+    count,
+    difference,
+    setting,
+    share,
+    text,
+    total,
+)
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome, first_unmet
 from audit.checks.shared.proposals import siblings_of_residual
-from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
-from audit.engine.statistics.shrinkage import SharePrior
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import relate_two
 from audit.measure.measure import Measurements
 from audit.measure.residual_differences import (
     REFERENCE,
+    apart,
     remaining_difference,
     residual_differences,
 )
@@ -31,18 +41,24 @@ from audit.results.findings import (
     Finding,
     Part,
     finding_id,
+    share_evidence,
     times_limit,
 )
+from audit.sharing.told import Rounding
 
 
 def differing(measured: Measurements) -> tuple[Finding, ...]:
     """A note for each share that differs between column values or from the reference."""
     policy = measured.policy
     found = residual_differences(measured).filter(
-        (pl.col("q_value") <= policy.false_discovery_rate.value)
-        & (pl.col("difference").abs() > policy.residual_difference.value)
+        pl.col("q_value") <= policy.false_discovery_rate.value
     )
-    rows = list(found.iter_rows(named=True))
+    rows = [
+        row
+        for row in found.iter_rows(named=True)
+        if apart((row["k"], row["n"]), (row["k_elsewhere"], row["n_elsewhere"]), measured.rounding)
+        > policy.residual_difference.value
+    ]
     into = _differences_explained(measured, rows)
     return tuple(_difference(measured, row, into[_key(row)]) for row in rows)
 
@@ -91,27 +107,16 @@ def _differences_explained(
         ]
         if not same and below:
             remaining = remaining_difference(measured, line, [by_key[key] for key in below])
-            same = below if abs(remaining) <= floor else []
+            same = below if remaining <= floor else []
         explained[_key(line)] = tuple(finding_id(_NAME, *key) for key in same)
     return explained
 
 
-_DIFFERENCE = {
-    "difference": "difference",
-    "difference_low": "low",
-    "difference_high": "high",
-    "q_value": "q_value",
-}
-"""Column of a difference for each name of evidence."""
-
-
 def _difference(measured: Measurements, row: dict[str, Any], into: tuple[str, ...]) -> Finding:
-    total = measured.n_instances
     parent = measured.hierarchy.describe(measured.hierarchy.index(row["parent"]))
     to_reference = row["column"] == REFERENCE
     here = "" if to_reference else f" where {row['column']} is {row['value']}"
     there = "in the reference" if to_reference else "elsewhere"
-    n = count(row["n"], total)
     nearest = max(row["low"], -row["high"], 0.0)
     return Finding(
         check=_NAME,
@@ -121,18 +126,15 @@ def _difference(measured: Measurements, row: dict[str, Any], into: tuple[str, ..
         '{instances|has|have} nothing more specific than "other" or "unspecified"'
         f"{here}; {there} {{elsewhere}} of {{of_elsewhere}} ({{elsewhere_share}}).",
         evidence={
-            "instances": count(row["k"], row["n"]),
-            "of": n,
-            "share": derived(row["k"] / row["n"], "instances", "of"),
-            "elsewhere": count(row["k_elsewhere"], row["n_elsewhere"]),
-            "of_elsewhere": count(row["n_elsewhere"], *([] if to_reference else [total])),
-            "elsewhere_share": derived(
-                row["k_elsewhere"] / row["n_elsewhere"], "elsewhere", "of_elsewhere"
-            ),
-            **{
-                name: derived(row[column], "instances", "of", "elsewhere", "of_elsewhere")
-                for name, column in _DIFFERENCE.items()
-            },
+            **share_evidence(row["k"], row["n"]),
+            "elsewhere": row["k_elsewhere"],
+            "of_elsewhere": row["n_elsewhere"],
+            "elsewhere_share": row["k_elsewhere"] / row["n_elsewhere"],
+            "difference": row["difference"],
+            "difference_low": row["low"],
+            "difference_high": row["high"],
+            "q_value": row["q_value"],
+            **_effective(measured, row["n_effective"], row["n_effective_elsewhere"]),
         },
         curator="Find out who coded, and by which rules: assume that the coding differs until the "
         "instances are shown to differ.",
@@ -142,6 +144,12 @@ def _difference(measured: Measurements, row: dict[str, Any], into: tuple[str, ..
         key=_key(row),
         folded_into=into,
     )
+
+
+def _effective(measured: Measurements, *numbers: float) -> dict[str, float]:
+    """The effective numbers of instances, where these come in groups."""
+    names = ("effective", "effective_elsewhere") if measured.ledger.groups else ()
+    return dict(zip(names, numbers, strict=False))
 
 
 _NAME = "residual_overuse"
@@ -158,11 +166,14 @@ def run(measured: Measurements) -> Outcome:
     With counts only, parents are folded by counts, and no differences are reported.
     """
     differences = () if measured.instances is None else differing(measured)
-    judged = _judged(measured)
-    high = judged.high
-    explained = _explained(measured, judged)
+    tested = _tested(measured.residuals, measured.policy, measured.rounding)
+    rate = measured.policy.false_discovery_rate.value
+    above = pl.col("low") > measured.policy.residual_share.value
+    high = tested.filter(above & (pl.col("q_value") <= rate))
+    cut = threshold(tested["p_value"].to_numpy(), len(tested), rate)
+    explained = _explained(measured, high, cut)
     return Outcome(
-        denominator=len(judged.table),
+        denominator=len(tested),
         denominator_unit="parents with residual and specific nodes below and enough instances",
         findings=(
             *(
@@ -172,83 +183,72 @@ def run(measured: Measurements) -> Outcome:
             *differences,
         ),
         not_applicable=first_unmet(
-            (measured.residual, "no assignable node of this hierarchy is residual"),
-            (
-                len(judged.table),
-                "no parent with residual and specific nodes below has enough instances",
-            ),
+            (measured.residual, "no assignable node of this hierarchy is residual")
         ),
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """The parents with enough instances; p and q values are of being above the limit."""
+def _tested(residuals: pl.DataFrame, policy: Policy, rounding: Rounding) -> pl.DataFrame:
+    """The parents of a residual table with enough instances, each tested against the limit.
 
-    policy: Policy
-    prior: SharePrior | None
-    table: pl.DataFrame
-
-    @property
-    def high(self) -> pl.DataFrame:
-        """The parents that are above the limit."""
-        return self.table.filter(
-            (pl.col("low") > self.policy.residual_share.value)
-            & (pl.col("q_value") <= self.policy.false_discovery_rate.value)
-        )
-
-    def is_high(self, share: Share) -> bool:
-        """Whether a share of one of the parents without some instances is above the limit still."""
-        if share.n < self.policy.residual_instances.value:
-            return False
-        p_values, rate = self.table["p_value"].to_numpy(), self.policy.false_discovery_rate.value
-        limit, (low, _) = self.policy.residual_share.value, share.interval(self.prior)
-        return low > limit and share.p_above(limit) <= threshold(p_values, len(p_values), rate)
+    All is decided by told numbers: where ``low`` as it is would decide otherwise, the told one
+    stands in its place.
+    """
+    limit, table = policy.residual_share.value, residuals.filter(pl.col("residual") == "all")
+    counts = table.select("k", "n", "n_effective", "groups").iter_rows()
+    every = [Share(*one) for one in counts]
+    enough = [_enough(share, policy, rounding) for share in every]
+    table = table.filter(enough)
+    shares = [share.at_limit(limit, rounding) for share in compress(every, enough)]
+    p_values = np.array([share.p_above(limit) for share in shares], float)
+    low, own = np.array([share.interval()[0] for share in shares], float), table["low"].to_numpy()
+    values = {
+        "low": np.where((low > limit) == (own > limit), own, low),
+        "p_value": p_values,
+        "q_value": benjamini_hochberg(p_values, len(p_values)),
+    }
+    return table.with_columns(pl.Series(name, column) for name, column in values.items())
 
 
-def _judged(measured: Measurements) -> _Judged:
-    tested = _tested(measured.residuals, measured.policy)
-    return _Judged(measured.policy, measured.residual_use.prior, tested)
+def _enough(share: Share, policy: Policy, rounding: Rounding) -> bool:
+    """Whether a share is of enough instances, as told, to be judged."""
+    return (rounding.count(share.n) or 0) >= policy.residual_instances.value
 
 
-def _tested(residuals: pl.DataFrame, policy: Policy) -> pl.DataFrame:
-    """The parents of a residual table with enough instances, each tested against the limit."""
-    enough = pl.col("n") >= policy.residual_instances.value
-    table = residuals.filter((pl.col("residual") == "all") & enough)
-    shares = table.select("k", "n", "n_effective", "groups").iter_rows()
-    p_values = np.array([Share(*s).p_above(policy.residual_share.value) for s in shares], float)
-    q_values = benjamini_hochberg(p_values, len(p_values))
-    return table.with_columns(p_value=pl.Series(p_values), q_value=pl.Series(q_values))
-
-
-def retested(check: CheckResult, residuals: pl.DataFrame, policy: Policy) -> CheckResult:
-    """Recompute the q values of the findings on high shares for the policy's limit."""
-    q_values = dict(_tested(residuals, policy).select("parent", "q_value").iter_rows())
+def retested(
+    check: CheckResult, residuals: pl.DataFrame, policy: Policy, rounding: Rounding
+) -> CheckResult:
+    """Recompute the tests of the findings on high shares for the policy's limit."""
+    rows = _tested(residuals, policy, rounding).select("parent", "q_value", "low")
+    tested = {row.pop("parent"): row for row in rows.iter_rows(named=True)}
 
     def again(finding: Finding) -> Finding:
-        q_value = replace(finding.evidence["q_value"], value=q_values[finding.nodes[0]])
-        return replace(finding, evidence={**finding.evidence, "q_value": q_value})
+        return replace(finding, evidence={**finding.evidence, **tested[finding.nodes[0]]})
 
     findings = (one if one.key else again(one) for one in check.findings)
     return replace(check, findings=tuple(findings))
 
 
-def _explained(measured: Measurements, judged: _Judged) -> dict[int, list[int]]:
+def _explained(measured: Measurements, high: pl.DataFrame, cut: float) -> dict[int, list[int]]:
     """The standing descendants that explain each high parent, deepest first; none: it stands."""
     hierarchy, explained = measured.hierarchy, dict[int, list[int]]()
-    parents = [measured.hierarchy.index(parent) for parent in judged.high["parent"]]
+    policy, limit = measured.policy, measured.policy.residual_share.value
+    parents = [hierarchy.index(parent) for parent in high["parent"]]
     for parent in sorted(parents, key=lambda i: (hierarchy.height[i], i)):
         below = set(row(hierarchy.below, parent).tolist())
         flagged = [i for i, by in explained.items() if not by and i in below]
-        stands = not flagged or judged.is_high(_without(measured, judged, parent, flagged))
-        explained[parent] = [] if stands else flagged
+        without = _without(measured, parent, flagged)
+        left = without.at_limit(limit, measured.rounding)
+        enough = _enough(without, policy, measured.rounding)
+        stands = enough and left.interval()[0] > limit and left.p_above(limit) <= cut
+        explained[parent] = [] if stands or not flagged else flagged
     return explained
 
 
-def _without(measured: Measurements, judged: _Judged, parent: int, flagged: list[int]) -> Share:
+def _without(measured: Measurements, parent: int, flagged: list[int]) -> Share:
     """The share of a parent without the instances labelled below some descendants of it."""
     if measured.instances is None:
-        return _without_counts(measured.hierarchy, judged.table, parent, flagged)
+        return _without_counts(measured, parent, flagged)
     below, left_out = measured.instances.below, np.zeros(measured.n_instances, np.bool_)
     for i in flagged:
         left_out[below.labelled(i)] = True
@@ -257,10 +257,9 @@ def _without(measured: Measurements, judged: _Judged, parent: int, flagged: list
     return residual_share(labelled[~left_out[labelled]], only[~left_out[only]], groups)
 
 
-def _without_counts(
-    hierarchy: Hierarchy, table: pl.DataFrame, parent: int, flagged: list[int]
-) -> Share:
+def _without_counts(measured: Measurements, parent: int, flagged: list[int]) -> Share:
     """As if no instance labelled below a (topmost) descendant had a label elsewhere below."""
+    hierarchy, table = measured.hierarchy, measured.residuals.filter(pl.col("residual") == "all")
     above, among = hierarchy.strict_closure, set(flagged)
     top = [i for i in flagged if among.isdisjoint(row(above, i).tolist())]
     k, n = (dict(table.select("parent", column).iter_rows()) for column in ("k", "n"))
@@ -274,43 +273,40 @@ _UNREVIEWED = (
     "residual_nodes or specific_nodes of the policy."
 )
 
-_USUAL = 'no instance has a more specific label below it, so "other" may be the usual case here.'
+_NEVER = 'no instance has a more specific label below it, so "other" may be the usual case here'
 
 
 def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list[int]) -> Finding:
     node = counted["parent"]
     parent = measured.hierarchy.index(node)
     k, n, at_parent = (int(counted[name]) for name in ("k", "n", "at_parent"))
-    share, low = float(counted["share"]), float(counted["low"])
-    drawn = {"shrunk_share": float(counted["shrunk"]), "low": low, "high": float(counted["high"])}
-    used = [measured.residual[i] for i in _used(measured, parent)]
+    low = float(counted["low"])
+    rounding = measured.rounding
+    used = [measured.residual[i] for i in _used(measured, parent, rounding.width)]
     words = sorted({found.word for found in used} - {""})
-    never = k == n and not any(found.leaves_open for found in used)
+    all_told = rounding.count(k) == rounding.count(n)
+    never = all_told and not any(found.leaves_open for found in used)
     reasons = sorted({found.why_usual for found in used})
     by_rule = "" if "" in reasons else " ".join(reasons)
     usual = never or bool(by_rule)
-    limit = "the limit is {limit}."
+    judged = f"; this is usual. {by_rule}" if by_rule else "; the limit is {limit}."
     return Finding(
         check=_NAME,
         severity="note" if words or usual else "warning",
         nodes=(node,),
         statement=f"{measured.hierarchy.describe(parent)}: {{instances}} of {{of}} instances "
         '({share}) {instances|has|have} nothing more specific than "other" or "unspecified"[, '
-        f"{{mostly}}]; {_USUAL if never else f'this is usual. {by_rule}' if by_rule else limit}"
-        + _UNREVIEWED
-        * bool(words),
+        f"{{mostly}}]{'[; {never}].' if never else judged}" + _UNREVIEWED * bool(words),
         evidence={
-            "instances": count(k, n),
-            "of": count(n, measured.n_instances),
-            "share": derived(share, "instances", "of"),
-            **{
-                name: Quantity(value, "digits", (n, n), ("instances", "of"))
-                for name, value in drawn.items()
-            },
-            "q_value": derived(float(counted["q_value"]), "instances", "of"),
-            "limit": Quantity(measured.policy.residual_share.value),
-            "labelled_at_parent": count(at_parent, measured.n_instances),
-            **({"words": Quantity(", ".join(words))} if words else {}),
+            **share_evidence(k, n),
+            "low": low,
+            "high": counted["high"],
+            "q_value": counted["q_value"],
+            "limit": measured.policy.residual_share.value,
+            "labelled_at_parent": at_parent,
+            **_effective(measured, counted["n_effective"]),
+            **({"never": _NEVER} if never and k == n else {}),
+            **({"words": ", ".join(words)} if words else {}),
         },
         curator="Review a sample of these records: was a specific node known and not used? Say in "
         "the release notes that this part of the hierarchy is coded coarsely.",
@@ -318,31 +314,28 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
         "instance; consider using the parent as the label.",
         touched=k,
         beyond=times_limit(low, measured.policy.residual_share.value),
-        parts=_parts(measured, parent, n),
+        parts=_parts(measured, parent),
         folded_into=tuple(finding_id(_NAME, measured.hierarchy.nodes[i]) for i in explained_by),
         asks=usual,
     )
 
 
-def _used(measured: Measurements, parent: int) -> list[int]:
-    """The residual nodes below a parent that some instance is labelled with."""
+def _used(measured: Measurements, parent: int, least: int = 0) -> list[int]:
+    """The residual nodes below a parent that more than so many instances are labelled with."""
     below = row(measured.hierarchy.below, parent).tolist()
-    used = (i for i in below if i in measured.residual and measured.direct_support[i])
+    used = (i for i in below if i in measured.residual and measured.direct_support[i] > least)
     return [i for i in used if i != parent]
 
 
-def _parts(measured: Measurements, parent: int, labelled: int) -> tuple[Part, ...]:
+def _parts(measured: Measurements, parent: int) -> tuple[Part, ...]:
     """The residual nodes below a parent, most used first."""
-    hierarchy, total = measured.hierarchy, measured.n_instances
+    nodes = measured.hierarchy.nodes
     used = [
-        (int(measured.direct_support[i]), hierarchy.nodes[i], measured.residual[i].kind)
+        (int(measured.direct_support[i]), nodes[i], measured.residual[i].kind)
         for i in _used(measured, parent)
     ]
     used.sort(key=lambda found: (-found[0], found[1]))
-    return tuple(
-        Part((node,), {"labelled": count(n, total, labelled), "kind": Quantity(kind)})
-        for n, node, kind in used[:TOP_PARTS]
-    )
+    return tuple(Part((node,), {"labelled": n, "kind": kind}) for n, node, kind in used[:TOP_PARTS])
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
@@ -369,16 +362,23 @@ CHECK = Check(
     counts_with=("residual_instances", "residual_difference"),
     retest=retested,
     cases=cases,
+    evidence=Columns(
+        count("instances of labelled_at_parent"),
+        share("share", of="instances of", ends="low high", effective="effective"),
+        count("elsewhere of_elsewhere", of=NONE),
+        share("elsewhere_share", of="elsewhere of_elsewhere", effective="effective_elsewhere"),
+        difference("difference", of="share elsewhere_share", ends="difference_low difference_high"),
+        total("effective effective_elsewhere"),
+        chance("q_value never"),
+        setting("limit"),
+        text("words"),
+    ),
+    of_parts=Columns(count("labelled"), text("kind")),
+    denominator="untold",
     proposes=proposes,
     columns=(
         Column("Below", "node"),
-        Column(
-            "Share of catch-alls, adjusted for small numbers",
-            "shrunk_share share",
-            low="low",
-            high="high",
-            limit="limit",
-        ),
+        Column("Share of catch-alls", "share", low="low", high="high", limit="limit"),
         INSTANCES,
         Column("Elsewhere", "elsewhere", of="of_elsewhere"),
         Column("Difference", "difference"),

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import NONE, Columns, count
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
+from audit.checks.shared.evidence import LABEL_PARTS, OF_SOME_ROWS, ON_DAY
 from audit.checks.shared.label_findings import (
     ON_THEIR_DAY,
     among_not_dated,
@@ -21,7 +23,6 @@ from audit.checks.shared.label_findings import (
 )
 from audit.checks.shared.labels_as_written import explained, integrity_of, unexplained, written
 from audit.checks.shared.proposals import by_candidates, of_lines, together
-from audit.disclosure import Quantity
 from audit.measure.measure import Measurements
 from audit.measure.validity import INVALID
 from audit.results.findings import Finding
@@ -56,7 +57,6 @@ def run(measured: Measurements) -> Outcome:
                 "this hierarchy names neither an edition of its lists of codes nor a code that it "
                 "retired",
             ),
-            (read, "no row was read"),
         ),
     )
 
@@ -91,8 +91,7 @@ def _in_no_list(measured: Measurements) -> tuple[Finding, ...]:
         f"below the category that {{labels|its|their}} digits name.{not_dated_sentence(measured)}",
         curator="Look the codes up in the edition that was valid when they were assigned.",
         data_user="Trust their category more than their last digits.",
-        in_ledger=False,
-        more=among_not_dated(measured, retired),
+        more=among_not_dated(measured),
     )
 
 
@@ -126,8 +125,7 @@ def _replaced(measured: Measurements) -> tuple[Finding, ...]:
         curator="Use the successor instead, and decide where several are possible.",
         data_user="Labels that were merged into one node can no longer be distinguished; rows "
         "that were refused count nowhere else.",
-        in_ledger=False,
-        more={"kept": Quantity(len(kept)), "refused": Quantity(len(labels) - len(kept))},
+        more={"kept": len(kept), "refused": len(labels) - len(kept)},
     )
 
 
@@ -186,5 +184,8 @@ CHECK = Check(
     "Are codes used that were not valid at the time, or that no list has?",
     run,
     cases=cases,
+    evidence=Columns(OF_SOME_ROWS, ON_DAY, count("kept refused", of=NONE)),
+    of_parts=LABEL_PARTS,
+    denominator="rows",
     proposes=proposes,
 )

@@ -9,9 +9,11 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray
+from audit.base.declared import Columns
 from audit.base.errors import PolicyError, SchemaError, first_cases
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import carrying_any, named, parts_of
+from audit.checks.shared.evidence import OF_SOME, PARTS
 from audit.data.dataset import LabelDataset
 from audit.measure.measure import Measurements, once
 from audit.policy.rules import Person, PersonRule, Severity
@@ -51,7 +53,7 @@ def run(measured: Measurements) -> Outcome:
         denominator=len(carrying),
         denominator_unit=_unit(measured, len(judged)),
         findings=tuple(finding for one in judged for finding in _findings(measured, one)),
-        not_applicable=_why_not(measured, len(carrying)),
+        not_applicable=_why_not(measured),
     )
 
 
@@ -85,7 +87,7 @@ def _unit(measured: Measurements, rules: int) -> str:
     return f"instances with a code of a rule on sex or age (rules: {rules:,}{left_out})"
 
 
-def _why_not(measured: Measurements, carrying: int) -> str:
+def _why_not(measured: Measurements) -> str:
     rules, person = measured.policy.person_rules, measured.policy.person
     if not rules:
         return "the policy states no rule on sex or age"
@@ -96,7 +98,7 @@ def _why_not(measured: Measurements, carrying: int) -> str:
         )
     if not any(_column(person, rule) for rule in rules):
         return "the policy names no column by which its rules on sex or age could be judged"
-    return "" if carrying else "no instance has a code of a rule on sex or age"
+    return ""
 
 
 def _findings(measured: Measurements, judged: _Judged) -> Iterator[Finding]:
@@ -164,7 +166,7 @@ def _finding(
     statement: str,
     advice: str,
 ) -> Finding:
-    rule, touched, total = judged.rule, len(instances), measured.n_instances
+    rule, touched = judged.rule, len(instances)
     parts = parts_of(measured, rule.nodes_named, instances)
     rule_text = f" The rule: {rule.source.rstrip('.')}."
     return Finding(
@@ -172,9 +174,7 @@ def _finding(
         severity=severity,
         nodes=rule.nodes_named if len(rule.nodes_named) == 1 else parts[0].nodes,
         statement=statement + (rule_text if kind == _CONFLICT else ""),
-        evidence=share_evidence(
-            touched, len(of), len(judged.carrying), total, among=(len(judged.carrying), total)
-        ),
+        evidence=share_evidence(touched, len(of)),
         curator=advice,
         data_user="Do not rely on these codes without looking at the record.",
         touched=touched,
@@ -276,5 +276,7 @@ CHECK = Check(
     run,
     needs="instances",
     cases=cases,
+    evidence=Columns(OF_SOME),
+    of_parts=PARTS,
     columns=(Column("Code", "node"), SHARE, INSTANCES),
 )

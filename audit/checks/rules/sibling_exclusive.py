@@ -9,10 +9,11 @@ import polars as pl
 from scipy.sparse import csr_array, triu
 
 from audit.base.dag import BoolArray, IntArray, row
+from audit.base.declared import NONE, Columns, count
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.checks.shared.carriers import label_part, named
+from audit.checks.shared.evidence import OF_SOME, PARTS
 from audit.checks.shared.proposals import carried_as, proposals
-from audit.disclosure import Quantity
 from audit.measure.measure import Measurements
 from audit.policy.rules import Exclusive
 from audit.results.findings import INSTANCES, SHARE, Column, Finding, share_evidence
@@ -43,10 +44,7 @@ def run(measured: Measurements) -> Outcome:
         denominator=len(carrying),
         denominator_unit="instances with a node that excludes others",
         findings=tuple(finding for finding in found if finding is not None),
-        not_applicable=first_unmet(
-            (groups, "the policy declares no nodes mutually exclusive"),
-            (carrying, "no instance carries a node that excludes others"),
-        ),
+        not_applicable=first_unmet((groups, "the policy declares no nodes mutually exclusive")),
     )
 
 
@@ -67,9 +65,9 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
     if len(instances) == 0:
         return None
     against = csr_array(measured.loaded.dataset.direct[instances][:, labels])
-    touched, of, total = len(instances), len(group.carrying), measured.n_instances
+    touched = len(instances)
     pairs = _pairs(against, labels, group.side)
-    parts = tuple(label_part(measured, (a, b), n, total, touched) for a, b, n in pairs[:TOP_PARTS])
+    parts = tuple(label_part(measured.hierarchy, (a, b), n) for a, b, n in pairs[:TOP_PARTS])
     return Finding(
         check=_NAME,
         severity=group.declared.severity,
@@ -77,10 +75,7 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
         statement=f"{{instances}} of {{of}} instances with {_sides(measured, group.declared)} "
         f"({{share}}) {{instances|has|have}} {_against_words(group.declared)}"
         f", in {{pairs}} different pairs: {group.declared.reason}",
-        evidence={
-            **share_evidence(touched, of, total, among=(total,)),
-            "pairs": Quantity(len(pairs)),
-        },
+        evidence={**share_evidence(touched, len(group.carrying)), "pairs": len(pairs)},
         curator="Look at these records and keep or join the two as the rule says and the record "
         "supports; where both are right, take the rule out of the policy.",
         data_user="Do not count these instances on either side.",
@@ -155,4 +150,6 @@ CHECK = Check(
     cases=cases,
     proposes=proposes,
     columns=(Column("Such as", "node"), Column("Beside", "other"), SHARE, INSTANCES),
+    evidence=Columns(OF_SOME, count("pairs", of=NONE)),
+    of_parts=PARTS,
 )

@@ -11,9 +11,10 @@ from scipy.sparse import csr_array
 from scipy.special import gammainc, gammaln
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.declared import NONE, Columns, chance, count, exact, total
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.checks.shared.carriers import distinct, label_part
-from audit.disclosure import Quantity, count, derived
+from audit.checks.shared.evidence import OF_SOME
 from audit.engine.pairs.pair_counts import support
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, Part, share_evidence, times_limit
@@ -93,9 +94,7 @@ def run(measured: Measurements) -> Outcome:
         denominator=splits["instance"].n_unique(),
         denominator_unit="instances with a split",
         findings=tuple(_findings(measured)) if several else (),
-        not_applicable=first_unmet(
-            (len(splits), "no split is named"), (several, "all instances are in one split")
-        ),
+        not_applicable=first_unmet((len(splits), "no split is named")),
     )
 
 
@@ -128,9 +127,8 @@ def _shared(measured: Measurements) -> pl.DataFrame:
 
 
 def _instance_finding(measured: Measurements, torn: pl.DataFrame) -> Finding:
-    instances, total = (
-        torn["instance"].n_unique(),
-        measured.loaded.dataset.splits["instance"].n_unique(),
+    instances, every = (
+        splits["instance"].n_unique() for splits in (torn, measured.loaded.dataset.splits)
     )
     return Finding(
         check=_NAME,
@@ -138,20 +136,19 @@ def _instance_finding(measured: Measurements, torn: pl.DataFrame) -> Finding:
         nodes=_root(measured),
         statement="{instances} of {of} instances with a split ({share}) {instances|is|are} in "
         "more than one.",
-        evidence=share_evidence(instances, total),
+        evidence=share_evidence(instances, every),
         curator="Put each instance into one split.",
         data_user="Remove these instances from all splits but one before you compare models: "
         "otherwise they are tested on their training data.",
         touched=instances,
-        parts=_by_splits(measured, torn, "instance"),
+        parts=_by_splits(torn, "instance"),
         key=_INSTANCE,
     )
 
 
 def _group_finding(measured: Measurements, shared: pl.DataFrame) -> Finding:
     instances, groups = shared["instance"].n_unique(), shared["group"].n_unique()
-    total = measured.loaded.dataset.splits["instance"].n_unique()
-    all_groups = int(measured.ledger.groups or 0)
+    every = measured.loaded.dataset.splits["instance"].n_unique()
     return Finding(
         check=_NAME,
         severity="error",
@@ -159,19 +156,19 @@ def _group_finding(measured: Measurements, shared: pl.DataFrame) -> Finding:
         statement="{groups} of {of_groups} groups, with {instances} of {of} instances with a "
         "split ({share}), {groups|is|are} in more than one split.",
         evidence={
-            "groups": count(groups, all_groups),
-            "of_groups": Quantity(all_groups),
-            **share_evidence(instances, total),
+            "groups": groups,
+            "of_groups": int(measured.ledger.groups or 0),
+            **share_evidence(instances, every),
         },
         curator="Split by group, so that all instances of a group are in one split.",
         data_user="Split again by group: a model can recognise the group instead of the label.",
         touched=instances,
-        parts=_by_splits(measured, shared, "group"),
+        parts=_by_splits(shared, "group"),
         key=_GROUP,
     )
 
 
-def _by_splits(measured: Measurements, torn: pl.DataFrame, unit: str) -> tuple[Part, ...]:
+def _by_splits(torn: pl.DataFrame, unit: str) -> tuple[Part, ...]:
     """The splits that share units, by the instances of these units in them."""
     together = torn.group_by(unit).agg(
         pl.col("split").unique().sort().alias("splits"),
@@ -182,12 +179,10 @@ def _by_splits(measured: Measurements, torn: pl.DataFrame, unit: str) -> tuple[P
         .agg(pl.len().alias("units"), pl.col("instances").sum())
         .sort(["instances", pl.col("splits").list.join("\0")], descending=[True, False])
     )
-    touched, units = torn["instance"].n_unique(), torn[unit].n_unique()
     return tuple(
         Part(
             tuple(splits),
-            {"instances": count(instances, touched)}
-            | ({} if unit == "instance" else {"groups": count(n, units)}),
+            {"instances": instances} | ({} if unit == "instance" else {"groups": n}),
         )
         for splits, n, instances in by_splits.head(TOP_PARTS).iter_rows()
     )
@@ -246,7 +241,7 @@ def _unseen_finding(
     used = support(measured.loaded.dataset.direct[outside][:, unseen])
     top = np.lexsort((unseen, -used))[:TOP_PARTS]
     parts = tuple(
-        label_part(measured, (int(unseen[i]),), int(used[i]), touched) for i in top.tolist()
+        label_part(measured.hierarchy, (int(unseen[i]),), int(used[i])) for i in top.tolist()
     )
     return Finding(
         check=_NAME,
@@ -256,14 +251,10 @@ def _unseen_finding(
         "training split[ ({expected_labels} expected in a random one)]; {instances} of the {of} "
         "other instances with a split ({share}) {instances|carries|carry} {labels|it|one of them}.",
         evidence={
-            "labels": Quantity(len(unseen)),
-            "expected_labels": derived(expected, "instances"),
-            "p_value": derived(p_value, "instances"),
-            **share_evidence(
-                touched,
-                len(outside),
-                among=(measured.loaded.dataset.splits["instance"].n_unique(),),
-            ),
+            "labels": len(unseen),
+            "expected_labels": expected,
+            "p_value": p_value,
+            **share_evidence(touched, len(outside)),
         },
         curator="Draw the splits so that each label in use is in training, or say that models "
         "never saw these labels in training.",
@@ -296,10 +287,21 @@ def _carrying(measured: Measurements, instances: IntArray, labels: IntArray) -> 
     return np.asarray(np.diff(measured.loaded.dataset.direct[instances][:, labels].indptr) > 0)
 
 
+_GROUPS = count("groups", of="groups", under="instances")
+
 CHECK = Check(
     _NAME,
     "Do splits share records, or does training lack labels?",
     run,
     needs="instances",
     cases=cases,
+    evidence=Columns(
+        OF_SOME,
+        _GROUPS,
+        exact("of_groups", of="groups", reason="all groups audited"),
+        count("labels", of=NONE),
+        total("expected_labels"),
+        chance("p_value"),
+    ),
+    of_parts=Columns(count("instances"), _GROUPS),
 )

@@ -12,50 +12,26 @@ from scipy.sparse import csr_array
 
 from audit.base import dag
 from audit.base.dag import IntArray, Sparse
+from audit.base.declared import NONE, Columns, chance, count, factor, ratio, share
 from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import carrying_both, labelled_below_both, labels_apart
-from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
-from audit.engine.statistics.grouped import Alike
+from audit.checks.shared.evidence import ALL
 from audit.measure.measure import Measurements
-from audit.results.findings import NODE, OTHER, Column, Finding, Part, times_limit
+from audit.results.findings import NODE, OTHER, Column, Evidence, Finding, Part, times_limit
 
 _NAME = "unexpected_pair"
-_UNIT = "pairs of labels frequent enough to be judged"
-_MARGINS = ("instances", "support_a", "support_b")
 CHILDREN = "children"
 """Last part of the key of a finding on most pairs of children of a parent."""
 MOST_NAMED = 3
 """Largest number of earlier finds named in a sentence as explaining part of a pair."""
-FEWEST_GROUPS = 50
-"""Fewest groups of several instances for it to be told how much these are alike."""
 
 
 def run(measured: Measurements) -> Outcome:
     """Report the pairs found by the pair scan, the strongest first."""
-    excess, left_out = measured.excess, sum(measured.excess.as_expected)
     return Outcome(
-        denominator=excess.family,
-        denominator_unit=_UNIT
-        + f"; {left_out} found but left out, since they are known" * (left_out > 0)
-        + _weighing(measured),
+        denominator=measured.excess.family,
+        denominator_unit="pairs of labels frequent enough to be judged",
         findings=_findings(measured),
-        not_applicable=excess.why_not,
-    )
-
-
-def _alike(measured: Measurements) -> Alike | None:
-    """How much instances of a group are alike, unless few groups have several."""
-    found = measured.excess.alike
-    return found if found is not None and found.several >= FEWEST_GROUPS else None
-
-
-def _weighing(measured: Measurements) -> str:
-    found = _alike(measured)
-    if found is None:
-        return ""
-    return (
-        f"; instances of one group repeat {found.share:.0%} of their labels, so that "
-        f"{found.records:,} count as {found.weighs:,.0f}"
     )
 
 
@@ -86,8 +62,7 @@ def _finding(
         severity="note",
         nodes=(parent, *pair) if children else pair,
         statement=_statement(measured, row, len(children)),
-        evidence=_evidence(measured, row)
-        | ({"pairs": Quantity(len(children))} if children else {}),
+        evidence={**_evidence(measured, row), **({"pairs": len(children)} if children else {})},
         curator="Look at a sample of these records: is the association known in the field, or is "
         "it a habit of labelling, such as a template? Say in the release notes which it "
         "is; a known pair can be listed in the policy as expected.",
@@ -99,20 +74,9 @@ def _finding(
         parts=tuple(_child_part(measured, child) for child in children)
         or _parts(measured, row, below),
         key=(parent, CHILDREN) if children else (),
-        beside=_neighbouring_pairs(hierarchy.nodes, row, children),
         asks=True,
         about=pair,
     )
-
-
-def _neighbouring_pairs(
-    names: Sequence[str], row: Mapping[str, Any], children: Sequence[Mapping[str, Any]]
-) -> tuple[tuple[str, str], ...]:
-    """The pairs that explain part of a pair, and the pairs of children that its parts report."""
-    rows = children or (row,)
-    pairs = [pair for one in rows for pair in one["explained_by"]]
-    pairs += [(child["a"], child["b"]) for child in children]
-    return tuple(dict.fromkeys((names[a], names[b]) for a, b in pairs))
 
 
 def _statement(measured: Measurements, row: Mapping[str, Any], children: int) -> str:
@@ -126,11 +90,10 @@ def _statement(measured: Measurements, row: Mapping[str, Any], children: int) ->
     made_of = "" if children else "[ ({mostly})]"
     sentence = (
         f"{{instances}} of {{of}} instances{by_group} {{instances|has|have}} "
-        f"both {both}{labels_apart(measured, row['a'], row['b'])}{made_of}"
+        f"both {both}{labels_apart(hierarchy, row['a'], row['b'])}{made_of}"
         "[, about {ratio} times as many as chance would bring together in records with as many "
         f"labels{others and f', beyond what {others} explains'} "
-        f"({{ratio_low}} to {{ratio_high}}, 95% interval)//, more than chance would bring together "
-        f"in records with as many labels]{_all_of_one(measured, row)}."
+        f"({{ratio_low}} to {{ratio_high}}, 95% interval)]{_all_of_one(measured, row)}."
     )
     if not children:
         return sentence
@@ -139,72 +102,58 @@ def _statement(measured: Measurements, row: Mapping[str, Any], children: int) ->
 
 
 def _all_of_one(measured: Measurements, row: Mapping[str, Any]) -> str:
-    """That every instance with one of the pair has the other, where that is so and shown."""
+    """That every instance with one of the pair has the other, where that is so.
+
+    No count in a bin says that, so the clause is left out with the p value, which is not told then.
+    """
     for end, other in (("a", "b"), ("b", "a")):
         if row["instances"] == int(measured.support[row[end]]):
             one, both = (measured.hierarchy.describe(row[place]) for place in (end, other))
             told = f"{{instances}} of {{support_{end}}} instances with {one} have {both}"
-            return f"[; {told}: the first may imply the second//]"
+            return f"[{{p_value||}}; {told}: the first may imply the second]"
     return ""
 
 
-def _evidence(measured: Measurements, row: Mapping[str, Any]) -> dict[str, Quantity]:
-    n, excess = measured.n_instances, measured.excess
-    support_a, support_b = (int(measured.support[row[end]]) for end in ("a", "b"))
-    sources = (*_MARGINS, *("groups",) * (excess.alike is not None))
+def _evidence(measured: Measurements, row: Mapping[str, Any]) -> Evidence:
     return {
-        "instances": count(row["instances"], n, support_a, support_b),
-        "of": Quantity(n),
-        "support_a": count(support_a, n),
-        "support_b": count(support_b, n),
-        **_by_group(measured, row, *sources),
-        "expected_length": derived(row["expected_length"], *sources),
-        "explained": derived(row["explained"], *sources, BESIDE),
-        "ratio": derived(row["shrunk_ratio"], *sources, BESIDE),
-        **{name: derived(row[name], *sources, BESIDE) for name in ("ratio_low", "ratio_high")},
-        **{name: derived(row[name], *sources) for name in ("p_value", "q_value")},
-        "rank": Quantity(row["rank"], "derived", sources=(*sources, BESIDE)),
-        "pairs_judged": Quantity(excess.family, "unnamed"),
+        "instances": row["instances"],
+        "of": measured.n_instances,
+        **_observed(measured, row),
+        "expected_length": row["expected_length"],
+        "explained": row["explained"],
+        "ratio": row["shrunk_ratio"],
+        **{name: row[name] for name in ("ratio_low", "ratio_high", "p_value", "q_value", "rank")},
+        "pairs_judged": measured.excess.family,
     }
 
 
-def _by_group(measured: Measurements, row: Mapping[str, Any], *sources: str) -> dict[str, Quantity]:
-    """In how many groups the instances are, and what they weigh; nothing without groups."""
-    alike = measured.excess.alike
-    if alike is None:
-        return {}
+def _observed(measured: Measurements, row: Mapping[str, Any]) -> Evidence:
+    """On how many instances each node of a pair is, and what those with both weigh by groups."""
+    grouped = measured.excess.alike is not None
     return {
-        "groups": count(row["groups"], len(alike.size)),
-        "observed": derived(row["observed"], *sources),
-        "effective": derived(row["effective"], *sources),
+        **{f"support_{end}": int(measured.support[row[end]]) for end in ("a", "b")},
+        **({"groups": row["groups"]} if grouped else {}),
+        "observed": row["observed"],
+        **({"effective": row["effective"]} if grouped else {}),
     }
 
 
 def _child_part(measured: Measurements, row: Mapping[str, Any]) -> Part:
-    names, n = measured.hierarchy.nodes, measured.n_instances
-    margins = [int(measured.support[row[end]]) for end in ("a", "b")]
-    groups = _by_group(measured, row, "instances", "groups")
-    sources = ("instances", *("groups",) * bool(groups), BESIDE)
+    names = measured.hierarchy.nodes
     evidence = {
-        "instances": count(row["instances"], n, *margins),
-        **groups,
-        "explained": derived(row["explained"], *sources),
-        "ratio": derived(row["shrunk_ratio"], *sources),
+        "instances": row["instances"],
+        **_observed(measured, row),
+        "explained": row["explained"],
+        "ratio": row["shrunk_ratio"],
     }
     return Part((names[row["a"]], names[row["b"]]), evidence)
 
 
 def _parts(measured: Measurements, row: Mapping[str, Any], below: LabelPairs) -> tuple[Part, ...]:
     """The label pairs that carry a pair, those on most of its records first."""
-    names, observed = measured.hierarchy.nodes, row["instances"]
+    names, of = measured.hierarchy.nodes, row["instances"]
     return tuple(
-        Part(
-            (names[a], names[b]),
-            {
-                "instances": count(joint, measured.n_instances, observed),
-                "share": derived(joint / observed, "instances", WHOLE),
-            },
-        )
+        Part((names[a], names[b]), {"instances": joint, "of": of, "share": joint / of})
         for a, b, joint in below.of(row["a"], row["b"])
     )
 
@@ -219,6 +168,13 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return both[~labelled_below_both(measured, a, b)[both]]
 
 
+_OF_PAIR = (
+    *count("instances support_a support_b"),
+    *count("observed effective", under="instances"),
+    *count("groups", of="groups", under="instances"),
+    *factor("explained", of="support_a support_b"),
+    *ratio("ratio", of="observed explained", ends="ratio_low ratio_high", effective="effective"),
+)
 CHECK = Check(
     _NAME,
     "Which labels occur together more often than the length of records explains?",
@@ -232,6 +188,15 @@ CHECK = Check(
         Column("Expected", "explained"),
         Column("Ratio", "ratio"),
     ),
+    evidence=Columns(
+        _OF_PAIR,
+        ALL,
+        factor("expected_length", of="support_a support_b"),
+        count("pairs", of=NONE),
+        chance("p_value q_value rank pairs_judged"),
+    ),
+    of_parts=Columns(_OF_PAIR, count("of"), share("share", of="instances of")),
+    denominator="untold",
 )
 
 

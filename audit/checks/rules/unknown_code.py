@@ -6,12 +6,18 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import NONE, Columns, count, whole
 from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import written_with
+from audit.checks.shared.evidence import LABEL_PARTS, OF_SOME_ROWS
 from audit.checks.shared.label_findings import finding_of_labels
-from audit.checks.shared.labels_as_written import looked_at, refused_for, unexplained
+from audit.checks.shared.labels_as_written import (
+    LOOKED_UP,
+    looked_at,
+    refused_for,
+    unexplained,
+)
 from audit.checks.shared.proposals import near_codes, together
-from audit.disclosure import Quantity, count
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding, Part
 
@@ -31,10 +37,9 @@ def run(measured: Measurements) -> Outcome:
 
     If the edition is known, `retired_code` reports the codes missing from it.
     """
-    looked = looked_at(measured)
     return Outcome(
-        denominator=looked.rows,
-        denominator_unit=looked.unit,
+        denominator=looked_at(measured),
+        denominator_unit=LOOKED_UP,
         findings=(
             *_refused(measured),
             *_unread(measured),
@@ -42,7 +47,6 @@ def run(measured: Measurements) -> Outcome:
             *_classes(measured),
             *_hung_classes(measured),
         ),
-        not_applicable=looked.why_not,
     )
 
 
@@ -58,7 +62,7 @@ def _refused(measured: Measurements) -> tuple[Finding, ...]:
         curator="Correct these labels, or name the hierarchy and version they come from; a word "
         "that says that none applies is named by --missing.",
         data_user="Leave these rows out, and say so: not even their ancestors are known.",
-        of=looked_at(measured).rows,
+        of=looked_at(measured),
     )
 
 
@@ -91,9 +95,8 @@ def _hung(measured: Measurements) -> tuple[Finding, ...]:
         "the hierarchy that has them.",
         data_user="Trust the nodes above these codes more than the codes. Counts of branches "
         "without these codes are not comparable.",
-        in_ledger=False,
-        of=looked_at(measured).rows,
-        more={"nodes_added": Quantity(labels["label"].n_unique())},
+        of=looked_at(measured),
+        more={"nodes_added": labels["label"].n_unique()},
     )
 
 
@@ -116,12 +119,12 @@ def _classes(measured: Measurements) -> tuple[Finding, ...]:
             nodes=unknown[:TOP_PARTS],
             statement="{labels} of {classes} classes of the predictions {labels|is|are} not in "
             "the hierarchy; {labels|it was|they were} left out, scored above 0 on {instances} of "
-            "{of} instances.",
+            "{predicted} instances.",
             evidence={
-                "labels": Quantity(len(unknown)),
-                "classes": Quantity(told.classes_read),
-                "instances": count(touched, matched),
-                "of": Quantity(matched),
+                "labels": len(unknown),
+                "classes": told.classes_read,
+                "instances": touched,
+                "predicted": matched,
             },
             curator="Use the hierarchy's names for these classes, or give the hierarchy that the "
             "model was trained on.",
@@ -150,13 +153,13 @@ def _hung_classes(measured: Measurements) -> tuple[Finding, ...]:
             statement="{labels} of {classes} classes of the predictions {labels|is|are} not in "
             "the hierarchy; {nodes_added} nodes {nodes_added|was|were} added for "
             "{labels|it|them}, {nodes_added|below|each below} the node that its digits "
-            "name, with scores above 0 on {instances} of {of} instances.",
+            "name, with scores above 0 on {instances} of {predicted} instances.",
             evidence={
-                "labels": Quantity(len(hung)),
-                "classes": Quantity(told.classes_read),
-                "nodes_added": Quantity(len(hung)),
-                "instances": count(touched, matched),
-                "of": Quantity(matched),
+                "labels": len(hung),
+                "classes": told.classes_read,
+                "nodes_added": len(hung),
+                "instances": touched,
+                "predicted": matched,
             },
             curator="Give the hierarchy that the model was trained on: this one lacks these "
             "classes.",
@@ -199,4 +202,18 @@ def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
     return near_codes(measured, refused_for(measured, _NAME))
 
 
-CHECK = Check(_NAME, "Is every label a node of the hierarchy?", run, cases=cases, proposes=proposes)
+CHECK = Check(
+    _NAME,
+    "Is every label a node of the hierarchy?",
+    run,
+    cases=cases,
+    evidence=Columns(
+        OF_SOME_ROWS,
+        count("nodes_added", of=NONE),
+        whole("classes"),
+        count("instances predicted"),
+    ),
+    of_parts=LABEL_PARTS,
+    denominator="rows",
+    proposes=proposes,
+)

@@ -8,11 +8,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse, row
+from audit.base.declared import NONE, Columns, count
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
-from audit.disclosure import Quantity, count
+from audit.checks.shared.carriers import label_part
+from audit.checks.shared.evidence import OF_SOME, PARTS
 from audit.measure.measure import Measurements, once
 from audit.measure.rule_book import associations, first_association
-from audit.results.findings import Finding, Part, share_evidence
+from audit.results.findings import Finding, share_evidence
 
 _NAME = "unspecific_beside_specific"
 
@@ -32,8 +34,7 @@ def run(measured: Measurements) -> Outcome:
             (
                 _open(measured),
                 "no assignable node of this hierarchy is an unspecified one among siblings",
-            ),
-            (of, "no instance has an unspecified label"),
+            )
         ),
     )
 
@@ -103,8 +104,8 @@ def _finding(measured: Measurements, of: int) -> tuple[Finding, ...]:
     touched = int(np.count_nonzero(np.diff(_both(measured).indptr)))
     if not touched:
         return ()
-    pairs, total = _pairs(measured), measured.n_instances
-    parts = tuple(_part(measured, *pair, touched) for pair in pairs[:TOP_PARTS])
+    pairs = _pairs(measured)
+    parts = tuple(label_part(measured.hierarchy, (a, b), n) for a, b, n in pairs[:TOP_PARTS])
     return (
         Finding(
             check=_NAME,
@@ -113,10 +114,7 @@ def _finding(measured: Measurements, of: int) -> tuple[Finding, ...]:
             statement="{instances} of {of} instances with an unspecified label ({share}) "
             "{instances|has|have} a specific sibling of it too, in {pairs} different pairs[, "
             "{mostly}].",
-            evidence={
-                **share_evidence(touched, of, total, among=(total,)),
-                "pairs": Quantity(len(pairs)),
-            },
+            evidence={**share_evidence(touched, of), "pairs": len(pairs)},
             curator=_OF_CODES if measured.hierarchy.integrity else _OF_GROUPS,
             data_user="Do not count the unspecified label as a second thing; use only the "
             "specific one where both mean the same.",
@@ -132,12 +130,6 @@ def _pairs(measured: Measurements) -> list[tuple[int, int, int]]:
     joint = csr_array(_labels(measured).T @ _both(measured)).multiply(_siblings(measured)).tocoo()
     found = zip(joint.row.tolist(), joint.col.tolist(), joint.data.tolist(), strict=True)
     return sorted(found, key=lambda pair: (-pair[2], pair[:2]))
-
-
-def _part(measured: Measurements, label: int, sibling: int, both: int, touched: int) -> Part:
-    totals = (touched, int(measured.direct_support[label]), int(measured.support[sibling]))
-    nodes = measured.hierarchy.nodes
-    return Part((nodes[label], nodes[sibling]), {"instances": count(int(both), *totals)})
 
 
 def cases(measured: Measurements, _: Finding) -> IntArray:
@@ -162,4 +154,6 @@ CHECK = Check(
     run,
     needs="instances",
     cases=cases,
+    evidence=Columns(OF_SOME, count("pairs", of=NONE)),
+    of_parts=PARTS,
 )

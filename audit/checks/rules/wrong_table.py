@@ -7,8 +7,10 @@ from dataclasses import replace
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import Columns
 from audit.checks.check import Check, Outcome, first_unmet
 from audit.checks.shared.carriers import written_with
+from audit.checks.shared.evidence import LABEL_PARTS, OF_SOME_ROWS
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import (
     FITS_ELSEWHERE_ALONE,
@@ -63,7 +65,8 @@ def _of_table(
     measured: Measurements, table: str, labels: pl.DataFrame, read: int
 ) -> tuple[Finding, ...]:
     foreign = labels.filter(FITS_ELSEWHERE_ALONE)
-    if int(foreign["rows"].sum()) > _MOST * read:
+    told, of = measured.rounding.bins("rows").at_worst(int(foreign["rows"].sum()), read)
+    if told > _MOST * of:
         return _whole(measured, table, foreign, read)
     return _rows(measured, table, labels.filter(WRONG_TABLE), read)
 
@@ -82,7 +85,6 @@ def _whole(
         "the table seems to hold the other code set.",
         curator="Check whether two tables were exchanged on export, and publish them again.",
         data_user="Leave the whole table out until it is exchanged.",
-        in_ledger=False,
         of=read,
     )
 
@@ -98,11 +100,12 @@ def _rows(
     integrity, malformed = integrity_of(measured), refused_for(measured, "malformed_code")
     told = bool(misplaced["line"].is_in(malformed["line"].implode()).all())
     slips = sum(
-        rows
-        for label, rows in malformed.filter(table=table).select("label", "rows").iter_rows()
+        number
+        for label, number in malformed.filter(table=table).select("label", "rows").iter_rows()
         if integrity and integrity.readings(label, table)
     )
-    if told and int(misplaced["rows"].sum()) < _MOST * slips:
+    rows, others = measured.rounding.bins("rows").at_worst(int(misplaced["rows"].sum()), slips)
+    if told and rows < _MOST * others:
         return ()
     found = finding_of_labels(
         measured,
@@ -116,7 +119,6 @@ def _rows(
         curator="Check how the tables were joined and exported, and put these rows where they "
         "belong.",
         data_user="Leave these rows out, and say so.",
-        in_ledger=False,
         of=read,
     )
     return tuple(replace(one, aside=told) for one in found)
@@ -150,5 +152,8 @@ CHECK = Check(
     "Are codes in the wrong table, such as diagnoses among procedures?",
     run,
     cases=cases,
+    evidence=Columns(OF_SOME_ROWS),
+    of_parts=LABEL_PARTS,
+    denominator="rows",
     proposes=proposes,
 )

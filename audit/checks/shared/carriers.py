@@ -9,7 +9,6 @@ import polars as pl
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS
-from audit.disclosure import count
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
@@ -33,11 +32,10 @@ def labelled_below_both(measured: Measurements, a: str, b: str) -> BoolArray:
     return labelled_with(measured, shared)
 
 
-def labels_apart(measured: Measurements, a: int, b: int) -> str:
-    """What a sentence adds to "both A and B" where a label in use is at or below both."""
-    below = measured.hierarchy.below
-    shared = np.intersect1d(row(below, a), row(below, b), assume_unique=True)
-    return " without a label below both" if measured.direct_support[shared].any() else ""
+def labels_apart(hierarchy: Hierarchy, a: int, b: int) -> str:
+    """What a sentence adds to "both A and B" where a node is at or below both."""
+    apart = set(row(hierarchy.below, a).tolist()).isdisjoint(row(hierarchy.below, b).tolist())
+    return "" if apart else " without a label below both"
 
 
 def labelled_with(measured: Measurements, nodes: IntArray) -> BoolArray:
@@ -83,15 +81,9 @@ def named(hierarchy: Hierarchy, nodes: Sequence[str], title: str = "") -> str:
     return f"{title} ({listed})" if title else listed
 
 
-def label_part(
-    measured: Measurements, nodes: tuple[int, ...], instances: int, *totals: int
-) -> Part:
-    """A line of a breakdown for labels, by index, that so many instances have, part of totals."""
-    ids, labelled = measured.hierarchy.nodes, measured.direct_support
-    everywhere = (int(labelled[node]) for node in nodes)
-    return Part(
-        tuple(ids[node] for node in nodes), {"instances": count(instances, *totals, *everywhere)}
-    )
+def label_part(hierarchy: Hierarchy, nodes: tuple[int, ...], instances: int) -> Part:
+    """A line of a breakdown for nodes, by index, that so many instances have."""
+    return Part(tuple(hierarchy.nodes[node] for node in nodes), {"instances": instances})
 
 
 def parts_of(measured: Measurements, nodes: Sequence[str], instances: IntArray) -> tuple[Part, ...]:
@@ -102,7 +94,7 @@ def parts_of(measured: Measurements, nodes: Sequence[str], instances: IntArray) 
     )
     order = np.lexsort((labels, -labelled))[:TOP_PARTS]
     return tuple(
-        label_part(measured, (int(labels[place]),), int(labelled[place]), len(instances))
+        label_part(measured.hierarchy, (int(labels[place]),), int(labelled[place]))
         for place in order.tolist()
         if labelled[place]
     )

@@ -17,7 +17,8 @@ from audit.checks.shared.labels_as_written import (
 )
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements, once
-from audit.results.findings import Finding, Part, line_count
+from audit.results.finding_lines import line_count
+from audit.results.findings import Finding, Part
 
 LOST = "lost_zero"
 """Name of the check that finds the damage."""
@@ -106,4 +107,4 @@ def _with_damage(finding: Finding, damaged: frozenset[str]) -> Finding:
 
 def _instances(parts: Iterable[Part]) -> int:
     counts = (line_count(part.evidence) for part in parts)
-    return sum(int(one.value or 0) for one in counts if one is not None)
+    return sum(int(one or 0) for one in counts)

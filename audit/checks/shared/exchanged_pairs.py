@@ -11,6 +11,7 @@ from scipy.special import gammainc
 
 from audit.alignment.measure import ModelMeasurements
 from audit.base.dag import IntArray
+from audit.base.declared import NONE
 from audit.engine.pairs.pair_counts import support
 from audit.engine.scores.exchanges import Given, count_given, least_margin
 from audit.engine.statistics.fdr import benjamini_hochberg
@@ -28,32 +29,19 @@ MOST_PAIRS = 50
 """Number of pairs in the table of exchanges, whether or not they pass."""
 
 
+@once
 def exchangeable_pairs(measured: Measurements) -> int:
-    """Number of pairs of labels that could be exchanged; 0 without predictions."""
-    model = measured.model
-    return 0 if model is None else model.exchanges.family_size(measured.hierarchy.closure)
+    """Number of pairs of labels that could be exchanged, and judged; 0 without predictions.
 
-
-def why_no_exchange(measured: Measurements) -> str:
-    """Why no pair can be judged; empty where some can."""
+    None can be judged where two labels are in use, of which every confusion is, nor where mistakes
+    are among few labels, whose numbers settle how often any two are confused.
+    """
     model = measured.model
-    if model is None:
-        return "no predictions were given"
-    if not exchangeable_pairs(measured):
-        return (
-            "the check has no power here: no instance has a missed label and a false answer of "
-            "which neither lies above the other"
-        )
-    if _used(support(model.gold) + support(model.decided)) == 2:
-        return "two labels are in use, and every confusion is one of these two"
+    if model is None or _used(support(model.gold) + support(model.decided)) == 2:
+        return 0
     found = model.exchanges
-    if (mistaken := _used(found.missed + found.false)) < LEAST_LABELS:
-        return (
-            f"the check has no power here: the mistakes are among {mistaken} labels, and of fewer "
-            f"than {LEAST_LABELS} the number of mistakes on each settles how often any two are "
-            "confused"
-        )
-    return ""
+    judged = _used(found.missed + found.false) >= LEAST_LABELS
+    return found.family_size(measured.hierarchy.closure) if judged else 0
 
 
 def exchanged_pairs(measured: Measurements) -> pl.DataFrame:
@@ -82,7 +70,7 @@ def compared_pairs(measured: Measurements) -> pl.DataFrame:
         ``expected, excess`` (observed less expected), ``q_value`` and ``passes``, whether that is
         within the policy's false discovery rate; empty where no pair can be judged.
     """
-    if measured.model is None or why_no_exchange(measured):
+    if measured.model is None or not exchangeable_pairs(measured):
         return pl.DataFrame(schema=_COLUMNS)
     found = measured.model.exchanges
     relation, _ = relate(measured.hierarchy, found.a, found.b)
@@ -168,7 +156,7 @@ def uneven_answers(measured: Measurements) -> pl.DataFrame:
         and ``q_value``, in node order; empty where no pair can be judged.
     """
     model = measured.model
-    if model is None or why_no_exchange(measured):
+    if model is None or not exchangeable_pairs(measured):
         return pl.DataFrame(schema=_ANSWERS)
     found = given(measured)
     falsely, missed = support(found.falsely), support(found.missed)
@@ -193,8 +181,9 @@ def answers_by_excess(measured: Measurements) -> pl.DataFrame:
     or more; ordered by the difference of the two, the largest first.
     """
     falsely, missed = pl.col("falsely"), pl.col("missed")
+    often, seldom = measured.rounding.bins(NONE).at_worst(falsely, missed)
     kept = uneven_answers(measured).filter(
-        (falsely >= TIMES_MISSED * missed) & (falsely >= LEAST_FALSELY)
+        (often >= TIMES_MISSED * seldom) & (often >= LEAST_FALSELY)
     )
     return kept.sort(falsely - missed, descending=True, maintain_order=True)
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from types import MappingProxyType
-from typing import Any
 
 import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS
 from audit.checks.shared.carriers import distinct, written_with
-from audit.disclosure import Quantity, count, derived
 from audit.measure.measure import Measurements
-from audit.measure.validity import HEADING, INVALID, rows_on_their_day
-from audit.results.findings import Finding, Part, Severity
+from audit.measure.validity import rows_on_their_day
+from audit.results.findings import Evidence, Finding, Part, Severity
 
-_NOTHING: Mapping[str, Quantity] = MappingProxyType({})
+_NOTHING: Evidence = MappingProxyType({})
 
 
 def finding_of_labels(
@@ -29,9 +27,8 @@ def finding_of_labels(
     statement: str,
     curator: str,
     data_user: str,
-    in_ledger: bool = True,
     of: int | None = None,
-    more: Mapping[str, Quantity] = _NOTHING,
+    more: Evidence = _NOTHING,
 ) -> tuple[Finding, ...]:
     """One finding about raw labels; none if there are no such labels.
 
@@ -41,7 +38,6 @@ def finding_of_labels(
             added to the breakdown if not null.
         key: Distinguishes the finding from others of the check.
         statement: May use ``{rows}``, ``{of}``, ``{share}`` and ``{labels}``.
-        in_ledger: Whether the ledger publishes the number of rows; else it may be a small cell.
         of: Number of rows examined; None for all rows read.
         more: Further evidence; overrides evidence of the same name.
     """
@@ -50,7 +46,7 @@ def finding_of_labels(
     ordered = labels.sort(["instances", "label"], descending=[True, False])
     rows = int(labels["rows"].sum())
     read = measured.ledger.rows_read if of is None else of
-    parts = label_parts(measured, ordered)
+    parts = label_parts(ordered)
     return (
         Finding(
             check=check,
@@ -58,10 +54,10 @@ def finding_of_labels(
             nodes=tuple(part.nodes[0] for part in parts),
             statement=statement,
             evidence={
-                "rows": Quantity(rows) if in_ledger else count(rows, read),
-                "of": Quantity(read),
-                "share": derived(rows / read, "rows", "of"),
-                "labels": Quantity(len(labels)),
+                "rows": rows,
+                "of": read,
+                "share": rows / read,
+                "labels": len(labels),
                 **more,
             },
             curator=curator,
@@ -73,29 +69,17 @@ def finding_of_labels(
     )
 
 
-def label_parts(measured: Measurements, ordered: pl.DataFrame) -> tuple[Part, ...]:
+def label_parts(ordered: pl.DataFrame) -> tuple[Part, ...]:
     """Breakdown lines of the first labels; columns as in `finding_of_labels`."""
-    total = measured.n_instances
     return tuple(
         Part(
             (line["label"],),
-            {"instances": count(line["instances"], total)}
-            | {name: Quantity(line[name]) for name in ("may_stand_for", "valid") if name in line}
-            | _fit(line, total),
+            {"instances": line["instances"]}
+            | {name: line[name] for name in ("may_stand_for", "valid") if name in line}
+            | {name: line[name] for name in ("fits_best", "fitting") if line.get("fits_best")},
         )
         for line in ordered.head(TOP_PARTS).iter_rows(named=True)
     )
-
-
-def _fit(line: Mapping[str, Any], total: int) -> dict[str, Quantity]:
-    """What the other codes of the instances with a label let expect, where they do."""
-    if line.get("fits_best") is None:
-        return {}
-    fits_best = Quantity(line["fits_best"], "derived", sources=("instances", "fitting"))
-    return {
-        "fits_best": fits_best,
-        "fitting": count(line["fitting"], line["instances"], total),
-    }
 
 
 ON_THEIR_DAY = "on their day"
@@ -124,8 +108,7 @@ def finding_on_day(
     dates = measured.policy.code_dates
     if dates is None or found.is_empty():
         return ()
-    mapped, dated = measured.ledger.rows_mapped, _rows(measured, ~_NOT_DATED)
-    otherwise = _rows(measured, pl.col("on_day") == (HEADING if on_day == INVALID else INVALID))
+    dated = _rows(measured, ~_NOT_DATED)
     return finding_of_labels(
         measured,
         found.select("rows", "instances", "valid", label="node"),
@@ -136,12 +119,7 @@ def finding_on_day(
         curator=curator,
         data_user=data_user,
         of=dated,
-        more={
-            "rows": count(int(found["rows"].sum()), dated, dated - otherwise),
-            "of": count(dated, mapped),
-            "column": Quantity(dates.column),
-            "not_dated": count(mapped - dated, mapped),
-        },
+        more={"column": dates.column, "not_dated": measured.ledger.rows_mapped - dated},
     )
 
 
@@ -177,15 +155,11 @@ def cases_not_dated(measured: Measurements, labels: pl.DataFrame) -> IntArray:
     return distinct(_named_rows(measured).filter(_NOT_DATED & of_them))
 
 
-def among_not_dated(measured: Measurements, labels: pl.DataFrame) -> Mapping[str, Quantity]:
-    """Evidence on rows without a date for a finding; empty if the policy names no code dates."""
+def among_not_dated(measured: Measurements) -> Evidence:
+    """``not_dated``, the number of rows without a date, if the policy names code dates."""
     if measured.policy.code_dates is None:
         return {}
-    ledger, left = measured.ledger, _rows(measured, _NOT_DATED)
-    return {
-        "rows": count(int(labels["rows"].sum()), left, ledger.rows_read),
-        "not_dated": count(left, ledger.rows_mapped),
-    }
+    return {"not_dated": _rows(measured, _NOT_DATED)}
 
 
 def not_dated_sentence(measured: Measurements) -> str:

@@ -148,40 +148,13 @@ def refused_for(measured: Measurements, *reasons: str) -> pl.DataFrame:
     return numbered.filter(pl.col("reason").is_in(reasons)) if reasons else numbered
 
 
-@dataclass(frozen=True)
-class LookedAt:
-    """Number of rows whose codes could be looked up, and of those that could not.
-
-    Args:
-        rows: Number of rows read, without ``beside``.
-        beside: Number of rows refused because they are of another version or classification.
-    """
-
-    rows: int
-    beside: int
-
-    @property
-    def unit(self) -> str:
-        """Unit of the rows, for the denominator of a check."""
-        return f"rows; {self._without_a_list}" if self.beside else "rows"
-
-    @property
-    def why_not(self) -> str:
-        """Why a check of rows is not applicable; empty if it is."""
-        if self.rows:
-            return ""
-        return self._without_a_list if self.beside else "no row was read"
-
-    @property
-    def _without_a_list(self) -> str:
-        return f"{self.beside:,} could not be checked, because there is no list of their codes"
+LOOKED_UP = "rows whose codes can be looked up"
 
 
-def looked_at(measured: Measurements) -> LookedAt:
-    """The rows whose codes could be looked up."""
+def looked_at(measured: Measurements) -> int:
+    """Number of rows whose codes can be looked up: neither version nor hierarchy is another one."""
     read, refused = measured.ledger.rows_read, measured.ledger.refused
-    beside = sum(refused.get(reason, 0) for reason in _OF_NO_LIST)
-    return LookedAt(read - beside, beside)
+    return read - sum(refused.get(reason, 0) for reason in _OF_NO_LIST)
 
 
 def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:

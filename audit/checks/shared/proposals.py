@@ -19,9 +19,6 @@ from audit.checks.shared.labels_as_written import (
     read_again,
     zeros_are_lost,
 )
-from audit.data.sources.events import code_set
-from audit.hierarchies.label_words import MARKS, unwrapped
-from audit.hierarchies.titles import title_key
 from audit.measure.measure import Measurements, once
 
 Change: TypeAlias = Literal["replace", "remove", "add", "review"]
@@ -143,54 +140,16 @@ def near_codes(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
         As `PROPOSED`; no row for a label that is near no node that may be one.
     """
     known, signs = _nodes_as_text(measured)
-    wrapped = [_unwrapped(measured, *row) for row in labels.select("label", "table").rows()]
-    held = labels.with_columns(pl.Series("found", wrapped, pl.List(pl.String)))
-    rest = labels.filter(held["found"].is_null())
     texts = [*known]
-    near = [_near(label, known, texts, signs) for label in rest["label"].to_list()]
-    found = rest.select("line", "label", "table").with_columns(
+    near = [_near(label, known, texts, signs) for label in labels["label"].to_list()]
+    found = labels.select("line", "label", "table").with_columns(
         pl.Series("candidates", near, pl.List(pl.String))
     )
     found = of_lines(measured, found.filter(pl.col("candidates").list.len() > 0))
     said = (
         "it is one slip from this code: a sign other, doubled, lost or exchanged, or its end lost"
     )
-    return together([*_out_of(measured, held), *by_candidates(measured, found, said)])
-
-
-def _unwrapped(measured: Measurements, label: str, table: str | None) -> tuple[str, str] | None:
-    """A node that stands in a label with something around it, and why only that goes; empty where
-    somebody must say what it means."""
-    hierarchy = measured.hierarchy
-
-    def is_node(text: str, table: str | None) -> bool:
-        return hierarchy.place(text, table).listed
-
-    found = unwrapped(label, table, is_node, hierarchy.integrity is not None)
-    if found is None:
-        return None
-    core, around = found
-    node, of_set = hierarchy.place(core, table).node or "", code_set(around)
-    if not around:
-        return core, "it is this code with marks around it, which are part of no code"
-    if title_key(around.strip(f"{MARKS}-")) == title_key(hierarchy.titles[hierarchy.index(node)]):
-        return core, "it is this code with its title beside it"
-    if of_set and hierarchy.place(core, of_set).listed:
-        return core, "it is this code with the name of its classification beside it"
-    return core, ""
-
-
-def _out_of(measured: Measurements, held: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Proposals for labels that hold a node, ``line, label, table, found``: to be the node alone,
-    where it is certain that what stands around it says nothing more."""
-    core, why = pl.col("found").list.first(), pl.col("found").list.last()
-    found = held.filter(pl.col("found").is_not_null())
-    found = of_lines(measured, found.select("line", "label", "table", core=core, why=why))
-    sure, rest = found.filter(pl.col("why") != ""), found.filter(pl.col("why") == "")
-    yield proposals(sure.with_columns(proposed="core"), "replace", "certain", pl.col("why"))
-    said = "this code stands in it; what stands beside the code may say how sure it is, or more"
-    asked = rest.with_columns(candidates=pl.concat_list("core"))
-    yield proposals(asked, "review", "review", said)
+    return together(by_candidates(measured, found, said))
 
 
 @once

@@ -18,6 +18,7 @@ from audit.engine.scores.label_quality import Suspects, first_of, of_one_answer,
 from audit.engine.statistics.resampling import unit_keys
 from audit.hierarchies.relations import relate
 from audit.measure.measure import Measurements, once
+from audit.results.findings import NO_PREDICTIONS
 
 MISSING = "missing"
 """Kind of a label that lacks, and none above it is given."""
@@ -42,15 +43,15 @@ class Judged:
         family: Number of nodes that could be suspect, and could lack.
         left_out: Number of instances without exactly one label, or scores that sum to one, where
             each has one answer.
-        unscored: Number of nodes that are labels and have no score.
-        why_not: Why nothing can be judged; empty if something is.
+        unscored: Whether some nodes are labels and have no score.
+        why_not: What the predictions lack to be judged; empty if nothing.
     """
 
     table: pl.DataFrame
     tests: pl.DataFrame
     family: int
     left_out: int
-    unscored: int
+    unscored: bool
     why_not: str = ""
 
 
@@ -68,13 +69,11 @@ def judged(measured: Measurements) -> Judged:
     """Find the suspects, name what kind of error each may be, and test how many there are."""
     model = measured.model
     if model is None:
-        return _nothing("no predictions were given")
-    gold, scores = model.gold, model.predictions.scores
-    used = np.unique(gold.indices)
+        return _nothing(NO_PREDICTIONS)
+    scores = model.predictions.scores
     doubtful = not model.predictions.set_valued and bool((scores.data < 1).any())
     why_not = first_unmet(
         (doubtful, "predictions have no scores between 0 and 1"),
-        (np.isin(used, scores.indices).any(), "no label has a score"),
         (len(np.unique(scores.indices)) > 1, "one node alone has scores"),
     )
     if why_not:
@@ -82,8 +81,9 @@ def judged(measured: Measurements) -> Judged:
     return (_one_answer if model.predictions.single_label else _several_answers)(measured)
 
 
-def _nothing(why_not: str) -> Judged:
-    return Judged(pl.DataFrame(schema=_TABLE), pl.DataFrame(), 0, 0, 0, why_not)
+def _nothing(why_not: str = "", left_out: int = 0, *, unscored: bool = False) -> Judged:
+    nothing = pl.DataFrame(schema=_TABLE), pl.DataFrame()
+    return Judged(*nothing, 0, left_out, unscored, why_not)
 
 
 def _one_answer(measured: Measurements) -> Judged:
@@ -97,7 +97,7 @@ def _one_answer(measured: Measurements) -> Judged:
     left_out, unscored = int((~judged).sum()), _unscored(gold, scored)
     rows = np.flatnonzero(judged & scored[label])
     if not len(rows):
-        return _nothing(f"there are only {UNFIT}")
+        return _nothing(left_out=left_out, unscored=unscored)
     keys = unit_keys([predictions.instances[row] for row in rows.tolist()], 0)
     label = label[rows]
     found = of_one_answer(label, scores[rows], keys)
@@ -132,8 +132,8 @@ def _times(nodes: NDArray[Any], n_nodes: int) -> IntArray:
     return np.bincount(nodes, minlength=n_nodes)
 
 
-def _unscored(gold: Sparse, scored: BoolArray) -> int:
-    return int((~scored[np.unique(gold.indices)]).sum())
+def _unscored(gold: Sparse, scored: BoolArray) -> bool:
+    return not scored[gold.indices].all()
 
 
 def _table(found: Suspects, rows: IntArray, *, lacks: bool) -> pl.DataFrame:

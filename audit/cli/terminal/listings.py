@@ -14,9 +14,9 @@ from rich.text import Text
 from audit.base.plurals import counted
 from audit.cli.terminal.summary import read_as_lines
 from audit.cli.terminal.tables import LONGEST, STYLE, filled, one_line, status_word, table
-from audit.hierarchies.edge_faults import LintFinding
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.lint import LintResult
+from audit.hierarchies.lint import LintFinding, LintResult
+from audit.results.printed import Share, decimals_of, marked, rounding_of, said_at_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -219,7 +219,10 @@ _CHANGES = ("new", "gone", "worse", "better", "limit")
 
 def comparison_summary(shared: Mapping[str, Any]) -> Group:
     """Summary of a comparison: what changed between two runs, and why."""
-    parts: list[RenderableType] = [*_causes(shared["causes"]), *_models(shared["model"])]
+    shared = marked(shared)
+    said = said_at_head(rounding_of(shared))
+    parts: list[RenderableType] = [Text(said, "dim")] if said else []
+    parts += [*_causes(shared["causes"]), *_models(shared["model"])]
     parts += _measures(shared.get("measures", ()))
     nodes = [
         (row["node"], row["title"] or "", *_change_cells(row))
@@ -314,10 +317,11 @@ def _metric_changes(rows: Iterable[Sequence[object]]) -> Table:
 
 def _change_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     old, new = (
-        f"{value:,}" if isinstance(value, int) else str(value)
-        for value in (row["support_old"], row["support_new"])
+        "-" if value is None else f"{value:,}" for value in (row["support_old"], row["support_new"])
     )
     if row["difference"] is None:
-        return old, new, "withheld", "withheld"
-    low, high = 100 * row["low"], 100 * row["high"]
-    return old, new, f"{100 * row['difference']:+.2f}", f"{low:+.2f} to {high:+.2f}"
+        return old, new, "-", "-"
+    told = isinstance(row["difference"], Share)
+    places = decimals_of(row["difference"].n) if told else 2
+    change, low, high = (f"{100 * row[one]:+.{places}f}" for one in ("difference", "low", "high"))
+    return old, new, change, f"{low} to {high}"

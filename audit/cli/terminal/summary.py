@@ -15,12 +15,13 @@ from audit._reports.chapters.concepts.tests import of_the_paper
 from audit._reports.chapters.verdict import beyond, first, number_of_findings
 from audit._reports.words.parts import First, ModelVerdict
 from audit._reports.words.words import SENTENCE_END
-from audit.base.plurals import counted, roughly
+from audit.base.plurals import counted
 from audit.base.readings import read_as
 from audit.cli.terminal.tables import LONGEST, STYLE, filled, one_line, status_word, table
 from audit.explanations.reading.human_evidence import EVIDENCE_REASONS
 from audit.explanations.reading.sound_rows import ROW_REASONS
 from audit.results.findings import NEEDS_INSTANCES, promise
+from audit.results.printed import NOT_TOLD, looked_at, mapped_of, none_refused, said_at_head
 
 TOP = 5
 """Number of findings to be fixed that are shown."""
@@ -32,6 +33,8 @@ def summary(
 ) -> Group:
     """Summary of an audit, from the verdict to the rows that could not be read."""
     parts: list[RenderableType] = [*read_as_lines(shared["readings"])]
+    if said := said_at_head(shared["rounding"]):
+        parts.append(Text(said, "dim"))
     parts += [_verdict(shared["status"], word, sentence), *_model(model)]
     if findings := first(shared):
         parts += ["", _findings(findings, shared)]
@@ -41,7 +44,7 @@ def summary(
     parts += detected(shared.get("entailment"))
     parts += _explained(shared.get("explanations"))
     parts += _to_fix(shared["checks"])
-    return Group(*parts, *_withheld(shared), "", _reading(shared))
+    return Group(*parts, *_not_told(shared["checks"]), "", _reading(shared))
 
 
 def machine_summary(
@@ -51,6 +54,7 @@ def machine_summary(
     return {
         "run": str(out),
         "status": shared["status"],
+        "rounding": shared["rounding"],
         "ledger": shared["ledger"],
         "readings": shared["readings"],
         "checks": [
@@ -69,23 +73,11 @@ def read_as_lines(readings: Sequence[Mapping[str, Any]]) -> Iterator[RenderableT
         yield ""
 
 
-def _withheld(shared: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """That numbers are withheld, and how data that anybody may see are shown in full."""
-    min_cell = int(shared.get("policy", {}).get("min_cell", 1))
-    numbers = (
-        value
-        for check in shared["checks"]
-        for finding in check["findings"]
-        for one in (finding, *finding["parts"])
-        for value in one["evidence"].values()
-    )
-    if min_cell > 1 and any(isinstance(n, str) and n[:1] in ("<", ">") for n in numbers):
+def _not_told(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+    """Which checks have findings that are not told."""
+    if names := ", ".join(check["name"] for check in checks if check["not_told"]):
         yield ""
-        yield Text(
-            f"Counts below {min_cell} are withheld, as for records of persons; data that are "
-            "public, or not about persons, can be audited with --min-cell 1.",
-            "dim",
-        )
+        yield Text(f"{NOT_TOLD} They are of {names}.", "dim")
 
 
 def _verdict(status: str, word: str, sentence: str) -> Text:
@@ -110,13 +102,12 @@ def _checks(checks: Sequence[Mapping[str, Any]]) -> Table:
     numbers += ["folded"] if any(check["folded"] for check in checks) else []
     lines = table("status", "check", "looked at", *numbers, right=len(numbers))
     for check in checks:
-        looked_at = check["reason"] or roughly(check["denominator"], check["denominator_unit"])
         shown, folded = len(check["findings"]), check["folded"]
         counts = {"findings": shown + check["not_shown"], "shown": shown, "folded": folded}
         lines.add_row(
             status_word(check["status"]),
             check["name"],
-            Text(one_line(looked_at)),
+            Text(one_line(looked_at(check))),
             *(f"{counts[one]:,}" for one in numbers),
         )
     return lines
@@ -194,7 +185,7 @@ def _explained(explanations: Mapping[str, Any] | None) -> Iterator[RenderableTyp
 
 
 def _written(findings: Sequence[Mapping[str, Any]]) -> str:
-    """The labels of findings that were refused, the most frequent as far as that is shown."""
+    """The labels of findings that were refused, the most frequent first."""
     parts = [part for finding in findings for part in finding["parts"] if part["nodes"]]
     names = [one_line(f"{one['nodes'][0]['id']} {_instances(one)}") for one in parts[:TOP]]
     more = f" and {len(parts) - TOP:,} more" if len(parts) > TOP else ""
@@ -203,7 +194,7 @@ def _written(findings: Sequence[Mapping[str, Any]]) -> str:
 
 def _instances(part: Mapping[str, Any]) -> str:
     count = part["evidence"].get("instances")
-    return f"{count:,}" if isinstance(count, int) else str(count or "")
+    return "" if count is None else f"{count:,}"
 
 
 def _reading(shared: Mapping[str, Any]) -> Text:
@@ -212,8 +203,9 @@ def _reading(shared: Mapping[str, Any]) -> Text:
     left_out = shared.get("explanations", {}).get("facts", {}).get("left_out", {})
     counts = {reason: left_out[reason] for reason in ROW_REASONS if reason in left_out}
     counts |= (tuples or ledger)["refused"]
-    refused = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    rows = f"{ledger['rows_mapped']:,} of {counted(ledger['rows_read'], 'rows')}"
+    told = {reason: n for reason, n in counts.items() if n is not None}
+    refused = sorted(told.items(), key=lambda item: (-item[1], item[0]))
+    rows = mapped_of(ledger)
     instances = counted(ledger["instances"], "instances")
     mapped = (
         f"{rows} kept as tuples"
@@ -223,18 +215,21 @@ def _reading(shared: Mapping[str, Any]) -> Text:
     checks = (check for check in shared["checks"] if check["name"] in counts)
     named = {check["name"]: _written(check["findings"]) for check in checks}
     reasons = ", ".join(f"{reason} {rows:,}{named.get(reason, '')}" for reason, rows in refused)
-    rest = f"refused: {reasons}." if refused else "none refused."
-    return Text(f"{mapped}; {rest}")
+    return Text(f"{mapped}; refused: {reasons or none_refused(ledger)}.")
 
 
 _TESTS = ("is_token_of_type", "is_modular", "is_causal")
 
 
 def concept_tests(concepts: Mapping[str, Any] | None) -> Iterator[RenderableType]:
-    """The paper's tests of each dimension, all slices but one seen; on minimal pairs, if any."""
-    if concepts is None:
+    """The paper's tests of each dimension, all slices but one seen; on minimal pairs, if any.
+
+    Nothing where their verdicts are not told.
+    """
+    every = () if concepts is None else concepts["tests"]
+    rows = [row for row in every if row["verdict"] is not None and of_the_paper(row)]
+    if concepts is None or not rows:
         return
-    rows = [row for row in concepts["tests"] if of_the_paper(row)]
     verdicts = {
         (row["dimension"], row["test"]): row["verdict"]
         for row in rows

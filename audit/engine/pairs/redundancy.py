@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, triu
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.engine.pairs.rows import row_numbers
-from audit.engine.statistics.intervals import wilson
+from audit.engine.statistics.intervals import wilson, wilson_at_limit
 
 
 def overlapping_pairs(edges: Sparse, closure: Sparse, support: IntArray, least: int) -> Sparse:
@@ -67,6 +67,7 @@ class Together:
         joint: Number of instances carrying both; not necessarily whole.
         by_length: How many times as often as independent nodes the two are expected to meet, from
             the length of the records.
+        width: Members of the bins that numbers of instances are told in; 0 where they are exact.
     """
 
     a: IntArray
@@ -76,12 +77,14 @@ class Together:
     support_b: FloatArray
     instances: FloatArray
     by_length: FloatArray
+    width: int = field(default=0, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.a)
 
     def __getitem__(self, chosen: IntArray | BoolArray) -> Together:
-        return Together(*(getattr(self, field.name)[chosen] for field in fields(self)))
+        each = [one.name for one in fields(self) if not one.kw_only]
+        return replace(self, **{name: getattr(self, name)[chosen] for name in each})
 
     def without(self, explained: FloatArray) -> Together:
         """The same pairs with the explained joint instances of each, shape (n_pairs,), removed."""
@@ -132,13 +135,15 @@ class Together:
         Args:
             least: Least value of `jaccard_low` from which they do.
         """
-        return self._beyond(self.jaccard_low, self.jaccard_by_chance, least)
+        return self._beyond(self.either, self.jaccard_by_chance, least)
 
     def beside(self) -> BoolArray:
         """Whether the rarer node almost never occurs without the other, shape (n_pairs,)."""
-        return self._beyond(self.containment_low, self.containment_by_chance, ALWAYS)
+        return self._beyond(self.rarer, self.containment_by_chance, ALWAYS)
 
-    def _beyond(self, low: FloatArray, chance: FloatArray, least: float) -> BoolArray:
+    def _beyond(self, of: FloatArray, chance: FloatArray, least: float) -> BoolArray:
+        limit = np.maximum(least, BEYOND_CHANCE * chance / (1 + (BEYOND_CHANCE - 1) * chance))
+        low, _ = wilson_at_limit(self.joint, np.maximum(of, 1), self.width, limit)
         sure = (self.rarer >= LEAST_SUPPORT) & (low >= least)
         return np.asarray(sure & (low * (1 - chance) >= BEYOND_CHANCE * chance * (1 - low)))
 

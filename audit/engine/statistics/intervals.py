@@ -47,6 +47,20 @@ def wilson(k: Any, n: Any, level: float = LEVEL) -> tuple[Any, Any]:
     return (low, high) if low.ndim else (float(low), float(high))
 
 
+def left_by_bins(q: Any, n: Any, width: int, effective: Any) -> Any:
+    """What n weighs where a share of it, told in bins of so many members, is q."""
+    within = q * (1 - q)
+    return within / (within / effective + width**2 / 12 * (1 + q * q) / n**2)
+
+
+def wilson_at_limit(k: Any, n: Any, width: int, limit: Any) -> tuple[Any, Any]:
+    """`wilson` of k / n, by what bins of so many members leave of n at a limit."""
+    if not width:
+        return wilson(k, n)
+    left = left_by_bins(limit, n, width, n)
+    return wilson(k * (left / n), left)
+
+
 def newcombe(share: float, n: float, elsewhere: float, n_elsewhere: float) -> tuple[float, float]:
     """Newcombe's 95 % interval of ``share - elsewhere``; n may be effective sample sizes.
 

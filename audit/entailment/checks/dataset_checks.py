@@ -8,16 +8,16 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.declared import NONE, Columns, count, share
 from audit.checks.check import Outcome
-from audit.disclosure import coarse, count, derived
 from audit.engine.statistics.intervals import wilson
 from audit.entailment.checks.edges import (
+    OF_TUPLES,
     edge_of,
     entailment_check,
     quoted,
     quoted_apart,
     quoted_cases,
-    share_of,
     with_bounds,
 )
 from audit.entailment.dataset import ALL
@@ -59,8 +59,8 @@ def _mismatch(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         statement=f"{{tuples}} of {{of}} tuples of {relation} ({{share}}) {{tuples|has|have}} "
         f"{_MISMATCHES[fault]}: {quoted_cases(rows, _unfit)}.",
         evidence={
-            "instances": coarse(row["faulty"], measured.n_instances),
-            **share_of("tuples", row["faulty"], row["tuples"], row),
+            "instances": row["faulty"],
+            **with_bounds("tuples", row["faulty"], row["tuples"]),
         },
         curator="Find out where the instance was taken from, and correct the head or the instance."
         if fault == "head_lacks_instance"
@@ -93,6 +93,8 @@ TAIL_MISMATCH = entailment_check(
     "Do the elements of each tuple fit each other?",
     _run_tail_mismatch,
     lambda entailed, finding: _mismatched(entailed, *finding.key),
+    Columns(OF_TUPLES),
+    "instances",
 )
 
 
@@ -122,9 +124,9 @@ def _shared_heads(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         statement=f"{{keys}} of {{of}} heads with an instance in the {row['other']} split "
         f"({{share}}) {{keys|is|are}} in the {row['split']} split too: {said}.",
         evidence={
-            "instances": coarse(len(tuples), measured.n_instances),
-            **share_of("keys", row["shared"], row["keys"], row),
-            "astray": coarse(astray, measured.n_instances),
+            "instances": len(tuples),
+            **with_bounds("keys", row["shared"], row["keys"]),
+            "astray": astray,
         },
         curator="Put all tuples of a head and an instance into the split that has most of them, "
         "or split anew by a hash of both.",
@@ -147,6 +149,12 @@ HEAD_IN_TWO_SPLITS = entailment_check(
     "Is any head with the same instance in two splits?",
     _run_head_in_two_splits,
     lambda entailed, finding: _with_shared_key(entailed, *finding.key),
+    Columns(
+        count("instances astray"),
+        count("keys of", of=NONE),
+        share("share", of="keys of", ends="low high"),
+    ),
+    "whole",
     columns=(
         Column("Splits", "sentence"),
         SHARE,
@@ -183,9 +191,9 @@ def _repeated(measured: Measurements, relation: str) -> Finding:
         f"{{tuples|repeats|repeat}} an earlier one in all elements and the label, {{across}} of "
         f"them from another split: {said}.",
         evidence={
-            "instances": coarse(len(repeats), measured.n_instances),
+            "instances": len(repeats),
             **with_bounds("tuples", len(repeats), n),
-            "across": count(across, n),
+            "across": across,
         },
         curator="Keep the first of each.",
         data_user="Drop the repeats before training: they count as if more people had given the "
@@ -201,6 +209,8 @@ DUPLICATE_TUPLE = entailment_check(
     "Do tuples repeat others?",
     _run_duplicate_tuple,
     lambda entailed, finding: entailed.quality.repeats.filter(relation=finding.key[0]),
+    Columns(OF_TUPLES, count("across")),
+    "instances",
 )
 
 
@@ -232,11 +242,11 @@ def _other_set(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         "({share}), and has {more} that are not valid tuples of the detection set."
         + "".join(_first_cases(measured.of(EntailmentMeasurements), relation)),
         evidence={
-            "instances": coarse(lacking, measured.n_instances),
-            "lacking": count(lacking, valid),
-            "of": coarse(valid, measured.n_instances),
-            **{name: derived(value, "lacking") for name, value in shares.items()},
-            "more": coarse(others, max(others, row["generation"])),
+            "instances": lacking,
+            "lacking": lacking,
+            "of": valid,
+            **shares,
+            "more": others,
         },
         curator="Make the generation set anew from the valid tuples.",
         data_user="Take the references from the detection set, and leave out tuples that it does "
@@ -268,4 +278,10 @@ GENERATION_MISMATCH = entailment_check(
     "Does the generation set hold exactly the valid tuples of the detection set?",
     _run_generation_mismatch,
     _differing,
+    Columns(
+        count("instances lacking of"),
+        share("share", of="lacking of", ends="low high"),
+        count("more", of=NONE),
+    ),
+    "instances",
 )

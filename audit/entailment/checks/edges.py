@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check, Limit, Outcome
-from audit.disclosure import Quantity, count, derived
+from audit.base.declared import NONE, Columns, count, share
+from audit.checks.check import Check, Outcome
 from audit.engine.statistics.intervals import wilson
 from audit.entailment.graph.text_graph import ONE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import SHARE, Column, Finding
+from audit.results.findings import SHARE, Column, Evidence, Finding
 
 OF_RELATION = (
     Column("Relation", "node"),
@@ -31,8 +31,9 @@ def entailment_check(
     title: str,
     run: Callable[[Measurements], Outcome],
     tuples: Callable[[EntailmentMeasurements, Finding], pl.DataFrame],
+    evidence: Columns,
+    denominator: Literal["instances", "whole", "untold"],
     columns: tuple[Column, ...] = OF_RELATION,
-    limits: tuple[Limit, ...] = (),
 ) -> Check:
     """A check whose cases are the tuples behind a finding."""
 
@@ -45,23 +46,28 @@ def entailment_check(
         name,
         title,
         run,
-        limits=limits,
         reads=EntailmentMeasurements,
         cases=cases,
         columns=columns,
+        evidence=evidence,
+        denominator=denominator,
     )
 
 
-def share_of(name: str, k: int, n: int, row: Mapping[str, Any]) -> dict[str, Quantity]:
-    """So many of n as evidence, with the ``share, low, high`` of a row of a table."""
-    bounds = {bound: derived(row[bound], name, "of") for bound in ("share", "low", "high")}
-    return {name: count(k, n), "of": count(n), **bounds}
+OF_TUPLES = (*count("instances tuples of"), *share("share", of="tuples of", ends="low high"))
+"""Evidence on the tuples of a relation."""
+OF_EDGES = (
+    *count("instances"),
+    *count("edges of", of=NONE),
+    *share("share", of="edges of", ends="low high"),
+)
+"""Evidence on its edges, and the tuples that state them."""
 
 
-def with_bounds(name: str, k: int, n: int) -> dict[str, Quantity]:
+def with_bounds(name: str, k: int, n: int) -> Evidence:
     """So many of n as evidence, with the share and its Wilson interval."""
     low, high = wilson(k, n)
-    return share_of(name, k, n, {"share": k / n, "low": low, "high": high})
+    return {name: k, "of": n, "share": k / n, "low": low, "high": high}
 
 
 EDGE = ("relation", "instance", "concept")

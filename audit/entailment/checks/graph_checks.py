@@ -7,10 +7,11 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.declared import NONE, Columns, count
 from audit.checks.check import Outcome
-from audit.disclosure import coarse
 from audit.entailment.checks.edges import (
     EDGE,
+    OF_EDGES,
     arrows,
     edge_of,
     entailment_check,
@@ -57,7 +58,7 @@ def _contradiction(measured: Measurements, rows: pl.DataFrame) -> Finding:
         f"answers that contradict each other{where_judged(first)}: "
         f"{quoted_cases(rows, _contradicting)}.",
         evidence={
-            "instances": coarse(tuples, measured.n_instances),
+            "instances": tuples,
             **with_bounds("edges", len(rows), of),
         },
         curator="Have the tuples judged again side by side, and keep one answer."
@@ -94,6 +95,8 @@ CONTRADICTION = entailment_check(
     lambda entailed, finding: tuples_of(
         entailed, of_key(entailed.graph.contradictions, finding.key)
     ),
+    Columns(OF_EDGES),
+    "untold",
 )
 
 
@@ -108,22 +111,21 @@ def _run_cycle(measured: Measurements) -> Outcome:
     return Outcome(
         denominator=valid,
         denominator_unit="valid edges",
-        findings=tuple(_component(measured, row) for row in table.iter_rows(named=True)),
+        findings=tuple(_component(row) for row in table.iter_rows(named=True)),
         not_applicable="" if valid else "no tuple states a valid edge",
     )
 
 
-def _component(measured: Measurements, row: Mapping[str, Any]) -> Finding:
-    total = measured.n_instances
+def _component(row: Mapping[str, Any]) -> Finding:
     return Finding(
         check=CYCLE.name,
         severity="warning" if row["one_context"] else "note",
         nodes=(row["relation"],),
         statement=_synonyms(row) if row["synonyms"] else _cycle(row),
         evidence={
-            "instances": coarse(row["tuples"], total),
-            "texts": coarse(row["texts"], total),
-            "edges": coarse(row["edges"], total),
+            "instances": row["tuples"],
+            "texts": row["texts"],
+            "edges": row["edges"],
         },
         curator="If the texts say the same, give them one spelling; otherwise have the edges of "
         "the cycle judged again: at least one of them is wrong.",
@@ -173,6 +175,8 @@ CYCLE = entailment_check(
     lambda entailed, finding: _within_components(entailed).filter(
         relation=finding.key[0], first=finding.key[1]
     ),
+    Columns(count("instances"), count("texts edges", of=NONE)),
+    "untold",
     columns=(
         Column("Cycle", "sentence"),
         Column("Texts", "texts"),
@@ -207,10 +211,10 @@ def _violation(measured: Measurements, rows: pl.DataFrame) -> Finding:
         f"{quoted_cases(rows, _denied)}. {{open}} of {{chains}} chains of two valid edges of the "
         "relation {open|is|are} open: nobody judged whether the first text entails the last.",
         evidence={
-            "instances": coarse(tuples, measured.n_instances),
+            "instances": tuples,
             **with_bounds("edges", len(rows), summary["denied_edges"]),
-            "chains": coarse(summary["chains"], summary["chains"]),
-            "open": coarse(summary["chains_open"], summary["chains"]),
+            "chains": summary["chains"],
+            "open": summary["chains_open"],
         },
         curator="Have the three edges of each case judged again together: one of the three answers "
         "is wrong, or a text means different things in them.",
@@ -243,6 +247,8 @@ TRANSITIVITY = entailment_check(
     lambda entailed, finding: _along_chains(
         entailed, of_key(entailed.graph.violations, finding.key)
     ),
+    Columns(OF_EDGES, count("chains open", of=NONE)),
+    "untold",
 )
 
 
@@ -271,7 +277,7 @@ def _redundant(measured: Measurements, rows: pl.DataFrame) -> Finding:
         f"{{edges|follows|follow}} from others: {said}. That is not wrong by "
         "itself, since people were asked about each.",
         evidence={
-            "instances": coarse(tuples, measured.n_instances),
+            "instances": tuples,
             **with_bounds("edges", len(rows), of),
         },
         curator="Nothing, unless the edges are to be used as a hierarchy; then leave these out, "
@@ -291,4 +297,6 @@ REDUNDANT_EDGE = entailment_check(
     lambda entailed, finding: tuples_of(
         entailed, entailed.graph.redundant.filter(relation=finding.key[0])
     ),
+    Columns(OF_EDGES),
+    "untold",
 )

@@ -7,9 +7,15 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.declared import Columns, count, setting
 from audit.checks.check import Outcome
-from audit.disclosure import Quantity, coarse, count
-from audit.entailment.checks.edges import edge_of, entailment_check, quoted_cases, share_of
+from audit.entailment.checks.edges import (
+    OF_TUPLES,
+    edge_of,
+    entailment_check,
+    quoted_cases,
+    with_bounds,
+)
 from audit.entailment.dataset import ALL
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
@@ -40,11 +46,11 @@ def _weak(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         f"{{ties|is a tie|are ties}}, and {{against}} {{against|has|have}} most votes against it: "
         f"{quoted_cases(_weakest_first(entailed, relation), _carried)}.",
         evidence={
-            "instances": coarse(row["weak"], measured.n_instances),
-            **share_of("tuples", row["weak"], row["tuples"], row),
-            "ties": count(row["ties"], row["tuples"]),
-            "against": count(row["against"], row["tuples"]),
-            "carrying": Quantity(entailed.quality.parameters["carrying_share"]),
+            "instances": row["weak"],
+            **with_bounds("tuples", row["weak"], row["tuples"]),
+            "ties": row["ties"],
+            "against": row["against"],
+            "carrying": entailed.quality.parameters["carrying_share"],
         },
         curator="Have these tuples judged again, and leave out those that stay split.",
         data_user="Leave these tuples out of test sets: a model cannot be right where annotators "
@@ -72,4 +78,6 @@ WEAK_LABEL = entailment_check(
     "Do at least four of five votes support each label?",
     _run_weak_label,
     lambda entailed, finding: _weakest_first(entailed, *finding.key),
+    Columns(OF_TUPLES, count("ties against"), setting("carrying")),
+    "instances",
 )

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from audit.engine.statistics.intervals import wilson
+from audit.entailment.dataset import with_share
 from audit.entailment.graph.measurements import CONCEPTS
 from audit.entailment.graph.text_graph import TextGraph
 from audit.hierarchies.catch_alls import read_title
-
-MOST = 50
-"""Concepts listed for each relation."""
 
 _GENERAL = frozenset(
     read_title(
@@ -22,24 +19,19 @@ _GENERAL = frozenset(
 
 
 def concept_table(merged: TextGraph) -> pl.DataFrame:
-    """Columns `CONCEPTS`: of each relation the concepts with the most valid edges."""
+    """Columns `CONCEPTS`: of each relation the concepts of valid edges, those with most first."""
     valid = merged.edges.filter(pl.col("valid") > 0)
-    largest = (
+    concepts = (
         valid.with_columns(of=pl.len().over("relation"))
         .group_by("relation", "concept")
         .agg(edges=pl.len(), of=pl.col("of").first())
         .sort("relation", "edges", "concept", descending=[False, True, False])
-        .group_by("relation", maintain_order=True)
-        .head(MOST)
     )
-    bounds = [wilson(k, n) for k, n in largest.select("edges", "of").iter_rows()]
-    table = largest.with_columns(
-        pl.Series("share_low", [low for low, _ in bounds], pl.Float64),
-        pl.Series("share_high", [high for _, high in bounds], pl.Float64),
-        pl.Series("says_nothing", list(map(says_nothing, largest["concept"])), pl.Boolean),
-        share=pl.col("edges") / pl.col("of"),
+    table = with_share(concepts, "edges", "of").with_columns(
+        pl.Series("says_nothing", list(map(says_nothing, concepts["concept"])), pl.Boolean)
     )
-    return table.select(pl.col(name).cast(kind) for name, kind in CONCEPTS.items())
+    named = table.rename({"low": "share_low", "high": "share_high"})
+    return named.select(pl.col(name).cast(kind) for name, kind in CONCEPTS.items())
 
 
 def says_nothing(text: str) -> bool:

@@ -83,8 +83,8 @@ CONCEPTS = schema(
     ("share share_low share_high", pl.Float64),
     ("says_nothing", pl.Boolean),
 )
-"""Concepts of each relation with the most valid edges, those first: ``share`` is theirs of its
-``of`` valid edges, with its Wilson interval. ``says_nothing``: its words name nothing, as "thing"
+"""Concepts of each relation, those of most valid edges first: ``share`` is theirs of its ``of``
+valid edges, with its Wilson interval. ``says_nothing``: its words name nothing, as "thing"
 and "activity" do."""
 
 LINT = schema(

@@ -15,7 +15,6 @@ import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import InputError
-from audit.base.limits import METHODS
 from audit.engine.statistics.means import Clusters, clusters_by, instance_means
 from audit.explanations.agreement.agreement_values import (
     HUMAN,
@@ -311,7 +310,6 @@ def measure_agreement(
         raise InputError("k must be at least 1", found=str(k))
     if HUMAN in units.methods:
         raise InputError(f"no method may be named {HUMAN!r}", hint="rename the method")
-    METHODS.refuse_beyond(len(units.methods), "attributions")
     named = _sets(units, sets or {})
     values = agreement_values(
         attributions,

@@ -17,8 +17,8 @@ from scipy.special import ndtri, stdtr
 
 from audit.base.errors import InputError, first_cases
 from audit.base.schemas import schema
+from audit.base.tables import open_table
 from audit.data.records import records
-from audit.data.sources import File
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import LEVEL
 from audit.explanations.attributions import Attributions, Evidence
@@ -104,7 +104,7 @@ def read_accuracies(path: Path, attributions: Attributions) -> pl.DataFrame:
             file has none of the attributions' models.
         SchemaError: If a column is missing.
     """
-    read = records(File(path), _ROLES, None, ("model", "accuracy")).frame
+    read = records(open_table(path), _ROLES, None, ("model", "accuracy")).frame
     table = read.with_columns(pl.col("accuracy").cast(pl.Float64, strict=False))
     keys = [name for name in ("model", "seed") if name in table]
     for required, wrong in (

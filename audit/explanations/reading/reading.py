@@ -13,7 +13,6 @@ from audit.base.dag import IntArray
 from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
 from audit.base.readings import Reading
 from audit.data.records import ATTRIBUTION_COLUMNS
-from audit.data.sources import source_of
 from audit.explanations.attributions import ROWS, Attributions, Evidence, EvidenceKind
 from audit.explanations.lists import Lists, laid_out, lists_in
 from audit.explanations.reading.human_evidence import (
@@ -73,14 +72,10 @@ def read_attributions(
     choices = Choices.named(word_pieces, special, stop_words, kind)
     if evidence is None:
         rows = read_rows(path, ATTRIBUTION_COLUMNS)
-        read = attributions_of(rows, choices, sources=(path,))
-        return replace(read, readings=(*source_of(path).readings, *read.readings))
+        return attributions_of(rows, choices, sources=(path,))
     evidence = Path(evidence)
     held, rows = read_rows(evidence, ("id",)), read_rows(path, ATTRIBUTION_COLUMNS)
-    told = (
-        *_of_texts(held, evidence),
-        *(one for file in (path, evidence) for one in source_of(file).readings),
-    )
+    told = _of_texts(held, evidence)
     records = _own_records(held, choices, evidence)
     read = attributions_of(rows, choices, records, (path, evidence))
     return replace(read, readings=(*told, *read.readings))

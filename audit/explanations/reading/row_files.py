@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import first_bytes, once, refuse_pickle
-from audit.data.json_lines import Line, frames, keys_of
+from audit.base.files import files_in, first_bytes, once, refuse_pickle
+from audit.base.json_lines import Line, frames, keys_of
+from audit.base.streams import bare_suffix
+from audit.base.tables import open_table
 from audit.data.records import present, tidy
-from audit.data.sources import source_of
 from audit.explanations.lists import list_column, starts_of
 from audit.explanations.reading.text_rows import objects_in
 
@@ -70,7 +71,9 @@ def read_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
     """
     if not path.is_dir():
         refuse_pickle(path, first_bytes(path), "attributions and evidence")
-    read = _text_rows if source_of(path).is_text else _parquet_rows
+    parts = files_in(path) if path.is_dir() else [path]
+    stored = any(bare_suffix(part) == ".parquet" for part in parts)
+    read = _parquet_rows if stored else _text_rows
     rows = read(path, required)
     if rows.is_empty():
         raise InputError("a file with rows is required", found="none", where=path)
@@ -86,7 +89,7 @@ def _text_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
         named = {name: keys[name] for name in COLUMNS if name in keys}
         return _frame([line for _, line in lines], named, _WRITTEN)
 
-    parts = list(frames(objects_in(source_of(path), _DECODER), frame_of, path))
+    parts = list(frames(objects_in(path, _DECODER), frame_of, path))
     _refuse_missing(list(met), required, path)
     return pl.concat(parts, how="diagonal")
 
@@ -226,10 +229,10 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _parquet_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
-    table = source_of(path).table()
+    table = open_table(path).frame()
     _refuse_missing(table.columns, required, path)
     height = table.height
-    named = {name: present(table, name) for name in COLUMNS}
+    named = {name: present(table.columns, name) for name in COLUMNS}
     columns = {}
     for name, written in named.items():
         if written is None:
@@ -249,7 +252,7 @@ def _typed(column: pl.Series, path: Path) -> pl.Series:
     if not wanted.is_nested():
         if column.name == "text" and column.dtype == pl.String:
             return column
-        return tidy(column.to_frame(), source_of(path)).to_series()
+        return tidy(column.to_frame(), path).to_series()
     depth, inner = _depth(column.dtype)
     deepest, number = _depth(wanted)
     one_annotator = column.name in ("marks", "spans") and depth == deepest - 1

@@ -10,12 +10,15 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from audit.base.errors import InputError, SchemaError
-from audit.data.json_lines import Line, excerpt, objects_on
-from audit.data.label_formats.wide import refuse_repeated
-from audit.data.sources import File, Source
+from audit.base.files import files_in, read_text
+from audit.base.json_lines import Line, excerpt, lines_of, objects_on
+from audit.base.table import REPEATED
+from audit.base.tables import open_table
+from audit.data.class_lists import distinct
 
 Decoder: TypeAlias = json.JSONDecoder
 _NUMBER = r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)"
@@ -25,25 +28,23 @@ _SPANS = re.compile(r"\d+ \d+(?:;\d+ \d+)*")
 _TRACK_X = re.compile(rf"[^\t]+\t(?:DIAGNOSTICO|PROCEDIMIENTO)\t[^\t]+\t[^\t]*\t{_SPANS.pattern}")
 
 
-def objects_in(source: Source, decoder: Decoder) -> Iterator[Line]:
-    """The rows of a text as objects with the names of columns as keys."""
-    for part in source.parts:
-        first = next((line.strip() for _, line in part.streamed_lines()), "")
-        if first.startswith("{"):
+def objects_in(path: Path, decoder: Decoder) -> Iterator[Line]:
+    """The rows of a text, or of the texts of a folder, as objects by the names of columns."""
+    for part in files_in(path) if path.is_dir() else [path]:
+        first = next((line.strip() for _, line in lines_of(part)), "")
+        if first.startswith(("{", "[")):
             yield from _of_objects(part, decoder)
         elif _TRACK_X.fullmatch(first):
-            yield from _track_x(File(part.files[0]) if part.files else part)
-        elif len(part.columns) > 1 and not first.startswith("["):
-            yield from _of_table(part)
+            yield from _track_x(part)
         else:
-            yield from objects_on(part.lines(), decoder)
+            yield from _of_table(part)
 
 
-def _of_table(part: Source) -> Iterator[Line]:
+def _of_table(part: Path) -> Iterator[Line]:
     """Rows of a table whose lists are written as text."""
-    table = part.table()
-    names = {name: name.strip().lower() for name in table.columns}
-    refuse_repeated(list(names.values()), part)
+    table = open_table(part).frame()
+    names = {name: name.partition(REPEATED)[0].strip().lower() for name in table.columns}
+    distinct([*names.values()], "column", part)
     for number, row in enumerate(table.iter_rows(named=True), start=1):
         cells = {names[name]: value for name, value in row.items() if value is not None}
         yield f"{part}: row {number}", {k: _cell(k, v) for k, v in cells.items()}
@@ -95,10 +96,10 @@ def _pairs(text: str) -> list[list[int]]:
     return [[int(end) for end in pair.split()] for pair in text.strip().split(";")]
 
 
-def _track_x(part: Source) -> Iterator[Line]:
+def _track_x(part: Path) -> Iterator[Line]:
     """Id, kind, code, words and their places: a record for each id and code, of all its places."""
     spans: dict[tuple[str, str], list[list[int]]] = {}
-    for where, text in part.lines():
+    for where, text in lines_of(part):
         cells = [cell.strip() for cell in text.split("\t")]
         if len(cells) != 5 or not _SPANS.fullmatch(cells[4]):
             raise InputError(
@@ -110,11 +111,10 @@ def _track_x(part: Source) -> Iterator[Line]:
     yield from _records(str(part), spans)
 
 
-def _of_objects(part: Source, decoder: Decoder) -> Iterator[Line]:
+def _of_objects(part: Path, decoder: Decoder) -> Iterator[Line]:
     """Objects on lines; of a document of MDACE, a record for each note and code."""
-    lines = list(part.head_lines[:2])
-    whole = len(lines) > 1 and lines[0].strip() == "{"
-    found = _document(part, decoder) if whole else objects_on(part.lines(), decoder)
+    whole = next(text for _, text in lines_of(part)).strip() == "{"
+    found = _document(part, decoder) if whole else objects_on(lines_of(part), decoder)
     for where, one in found:
         if isinstance(one.get("notes"), list):
             yield from _of_notes(one["notes"], where)
@@ -122,9 +122,9 @@ def _of_objects(part: Source, decoder: Decoder) -> Iterator[Line]:
             yield where, one
 
 
-def _document(part: Source, decoder: Decoder) -> Iterator[Line]:
+def _document(part: Path, decoder: Decoder) -> Iterator[Line]:
     try:
-        yield str(part), dict(decoder.decode(part.text().strip()))
+        yield str(part), dict(decoder.decode(read_text(part).strip()))
     except (ValueError, TypeError, RecursionError) as error:
         raise InputError("a JSON object is required", found=str(error), where=part) from None
 

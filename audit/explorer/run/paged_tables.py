@@ -12,12 +12,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from audit.base.columnar import parquet_schema
+from audit.base.tables import open_table
 from audit.results.parts import AnalysisPart
 from audit.runs.manifest import RESTRICTED
 
 Row: TypeAlias = Mapping[str, Any]
-"""One row of a table by column; nothing in it is suppressed if the run is read in full."""
+"""One row of a table by column, with exact numbers."""
 Source: TypeAlias = Literal["data", "model"]
 """Whether labels or predictions were counted."""
 
@@ -97,7 +97,7 @@ class PartTable:
     """
 
     def __init__(self, path: Path) -> None:
-        schema = parquet_schema(path)
+        schema = open_table(path).schema
         known = {name: _values(kind) for name, kind in schema.items()}
         self.columns = {name: kind for name, kind in known.items() if kind is not None}
         self._numbers = [name for name in self.columns if schema[name].is_float()]

@@ -19,7 +19,6 @@ from audit.runs.instances import at_or_below
 MOST_CARRIERS = 50
 MOST_CONFUSED = 1_000
 _OF4 = ("confusion", "confusion_low", "confusion_high")
-MOST_BRANCHES = 24
 APART = "apart"
 """The relations of pairs of which neither node is above the other."""
 PARTNER_ORDERS: Mapping[str, tuple[str, bool]] = {
@@ -69,7 +68,6 @@ class PairRows:
     ) -> None:
         self._result, self._hierarchy, self._partners = result, hierarchy, partners
         self._ids, self._titles = result.nodes["node"], result.nodes["title"]
-        self._support = result.nodes["support"].to_numpy()
         self._direct = result.nodes["direct"].to_numpy()
         self._place = self._ids.rank("ordinal")
 
@@ -160,20 +158,6 @@ class PairRows:
             drawn=self._nodes_between(a, b, lca),
             carriers=self._carriers(a, b),
         )
-
-    def below(self, node: str, source: Source) -> Sequence[Row]:
-        """Pairs of the most frequent children of a node.
-
-        Rows ``a, b, joint, expected, expected_length, ratio``.
-        """
-        numbers = [self._hierarchy.index(child) for child in self._hierarchy.children(node)]
-        used = sorted((i for i in numbers if self._support[i]), key=lambda i: -self._support[i])
-        if len(used) < 2:
-            return []
-        rows = self._partners[source].among(used[:MOST_BRANCHES])
-        for end in ("a", "b"):
-            rows = rows.with_columns(self._ids.gather(rows[end]).alias(end))
-        return rows.to_dicts()
 
     def _row(self, a: str, b: str, source: Source) -> Row | None:
         return self._partners[source].pair(self._hierarchy.index(a), self._hierarchy.index(b))

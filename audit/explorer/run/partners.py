@@ -119,14 +119,6 @@ class Partners:
             return None
         return self._table.described(row, OF_PAIR).row(0, named=True)
 
-    def among(self, nodes: Sequence[int]) -> pl.DataFrame:
-        """All pairs of some nodes: ``a``, ``b`` (numbers) and `SHOWN`."""
-        wanted = pl.Series(nodes, dtype=pl.UInt32).implode()
-        rows = pl.concat(
-            self._seconds(node).filter(pl.col("b").is_in(wanted)) for node in sorted(nodes)
-        )
-        return self._table.described(rows, SHOWN).select(rows["a"], rows["b"], *SHOWN)
-
     def between(
         self, a: int, b: int, of_a: np.ndarray, of_b: np.ndarray, most: int
     ) -> pl.DataFrame:

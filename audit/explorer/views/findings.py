@@ -1,32 +1,27 @@
-"""Findings: a list to filter, a page for each, and deciding on one; changes are shown first."""
+"""Findings: a list to filter, and a page for each with its records and a waiver to paste."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import partial
-from http import HTTPStatus
+from collections.abc import Mapping, Sequence
 from math import inf
-from typing import TypeAlias
-from urllib.parse import parse_qsl
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from audit._reports.chapters.cards import card, cell_of, columns_of, headline, says_words, shown_by
+from audit._reports.chapters.finding_lines import (
+    cell_of,
+    columns_of,
+    finding_line,
+    headline,
+    says_words,
+    shown_by,
+)
 from audit._reports.chapters.report import printable_view
-from audit._reports.words.words import DECISION, SEVERITY, words
-from audit.base.errors import AuditError
-from audit.explorer.chapter_files import with_files
-from audit.explorer.guard import LARGEST_FORM, refused
-from audit.explorer.links import address, finding_address, instance_address
+from audit._reports.words.words import DECISION, EXACT, SEVERITY
+from audit.explorer.links import finding_address, instance_address
 from audit.explorer.run.paged_tables import Page, Row, Span
-from audit.explorer.run.policy_editor import Decision, EditedPolicy
 from audit.explorer.sheets import Column, Sheet
-from audit.explorer.site import NotThereError, Site, parameters, way_to
-from audit.policy.reading import built_in_policy
+from audit.explorer.site import NotThereError, Site, parameters
 from audit.results.findings import OF_MODEL, OF_WAIVERS
 
 CHECK, STATE = Column("check", "Check"), Column("state", "Status")
@@ -69,14 +64,13 @@ def sheet_of(
     site: Site, request: Request, kept: Sequence[Row], check: str, order: str | None = None
 ) -> Sheet:
     """Some findings as a table; those of one check have its columns, None leaves their order."""
-    decided = decided_in(site)
-    of_one = next((one for one in site.run.shared["checks"] if one["name"] == check), None)
+    of_one = next((one for one in site.run.view["checks"] if one["name"] == check), None)
     declared = columns_of({"columns": of_one["columns"] if of_one else (), "findings": kept})
     subject, *told = (
         Column(one["heading"], one["heading"], "told" if says_words(one, kept) else "measured")
         for one in declared
     )
-    beside = (*(() if of_one else (CHECK,)), STATE, *((RECORDS,) if site.run.in_full else ()))
+    beside = (*(() if of_one else (CHECK,)), STATE, RECORDS)
     orders = {"": "importance"} | {one.name: one.heading for one in told if one.numeric}
     by = next((one for one in declared if one["heading"] == order), None)
     ranked = sorted(kept, key=lambda one: -_number(by, one)) if by else kept
@@ -85,9 +79,7 @@ def sheet_of(
         "findings",
         "Findings" if by else "Findings, the most important first",
         (Column("subject", subject.heading, "finding"), *told, SEVERE, *beside),
-        lambda span: span.of(ranked).each(
-            lambda one: _listed(printable_view(one), declared, one["id"] in decided)
-        ),
+        lambda span: span.of(ranked).each(lambda one: _listed(printable_view(one), declared)),
         {} if order is None else orders,
         (order or "") if by else "",
     )
@@ -106,25 +98,20 @@ def show_one(site: Site, request: Request) -> Response:
         _columns(site, found["check"]),
         lambda span: _cases(site, wanted, span),
     )
-    parts = _parts(site, request, found)
-    thresholds = {one["name"]: one["value"] for one in site.run.shared["policy"]["thresholds"]}
-    shown = printable_view(found)
-    check = next(one for one in site.run.shared["checks"] if one["name"] == found["check"])
-    columns = columns_of({**check, "findings": [shown]})
-    made = card(shown, check, columns, "finding", thresholds)
+    line = finding_line(printable_view(found), (), "finding", most_parts=len(found["parts"]))
+    check = next(one for one in site.run.view["checks"] if one["name"] == found["check"])
     return site.page(
         request,
         "finding",
-        headline(shown["statement"]),
+        line.headline,
         crumbs=[("Findings", "/findings"), (check["title"], f"/findings?check={check['name']}")],
         finding=found,
-        card=with_files(site, request, made, in_full=site.run.in_full, id=wanted),
+        line=line,
         cases=cases,
-        parts=parts,
         explains=[one for one in site.run.findings if wanted in one["folded"]],
         explained_by=[one for one in site.run.findings if one["id"] in found["folded"]],
         ticket=ticket(site, found),
-        choice=choice_of(site, found),
+        waiver=waiver(found),
     )
 
 
@@ -133,22 +120,6 @@ def _columns(site: Site, check: str) -> tuple[Column, ...]:
     if site.run.instances is None:
         return CASES
     return (*CASES, *RECORD, *(ANSWERS if check in OF_MODEL else ()))
-
-
-def _parts(site: Site, request: Request, finding: Row) -> Sheet:
-    """The parts of a finding with their numbers as shown; for its file alone."""
-    names = dict.fromkeys(name for part in finding["parts"] for name in part["evidence"])
-    columns = [Column(name, words(name)) for name in ("nodes", "titles", *names)]
-    rows = [
-        {
-            **dict.fromkeys(names),
-            **part["evidence"],
-            "nodes": [node["id"] for node in part["nodes"]],
-            "titles": [node["title"] or "" for node in part["nodes"]],
-        }
-        for part in finding["parts"]
-    ]
-    return site.sheet(request, "parts", "Parts", tuple(columns), rows)
 
 
 def _cases(site: Site, finding: str, span: Span) -> Page:
@@ -177,18 +148,33 @@ def ticket(site: Site, finding: Row) -> str:
             *numbers,
             "",
             f"To do: {finding['curator']}",
-            *(["", "Counts are unsuppressed: not for sharing."] if site.run.in_full else []),
+            "",
+            f"{EXACT}.",
         ]
     )
 
 
+def waiver(finding: Row) -> str:
+    """A waiver of one finding for a policy file, to be filled in; empty if it cannot be waived."""
+    if finding["check"] in OF_WAIVERS:
+        return ""
+    return f"""[[waivers]]
+check = "{finding["check"]}"
+finding = "{finding["id"]}"
+decision = "waived"  # a fault that does not count; or "accepted", or "to_fix"
+owner = ""           # who answers for it
+reason = ""          # why
+expires = ""         # the last day, without quotes, such as 2030-12-31
+"""
+
+
 def _number(column: Mapping[str, str], finding: Row) -> float:
-    """What a column says of a finding as a number to order by; withheld ones come last."""
+    """What a column says of a finding as a number to order by; those without one come last."""
     value = finding["evidence"].get(shown_by(column, finding["evidence"]))
     return float(value) if isinstance(value, int | float) else -inf
 
 
-def _listed(finding: Row, columns: Sequence[Mapping[str, str]], decided: bool) -> Row:
+def _listed(finding: Row, columns: Sequence[Mapping[str, str]]) -> Row:
     """A finding as its columns have it, and their evidence as it is for a file."""
     evidence = finding["evidence"]
     cells = {one["heading"]: cell_of(one, columns, finding) for one in columns}
@@ -200,17 +186,16 @@ def _listed(finding: Row, columns: Sequence[Mapping[str, str]], decided: bool) -
         "cells": cells,
         "subject": next(iter(texts.values())),
         "address": finding_address(finding["id"]),
-        "state": _state(finding, decided),
+        "state": _state(finding),
     }
 
 
-def _state(finding: Row, decided: bool) -> str:
+def _state(finding: Row) -> str:
     if finding["waiver"]:
         return DECISION[finding["waiver"]["decision"]]
     if "to_fix" in finding:
         return f"yes, {DECISION['to_fix']}"
-    state = "folded" if finding["folded"] else "open"
-    return f"{state}, decided since" if decided else state
+    return "folded" if finding["folded"] else "open"
 
 
 def _matches(finding: Row, asked: dict[str, str]) -> bool:
@@ -229,165 +214,4 @@ def _matches(finding: Row, asked: dict[str, str]) -> bool:
     )
 
 
-_FIELDS = 20
-"""Fields of a form at most."""
-
-_Answer: TypeAlias = Callable[[Site, Request, EditedPolicy, Row, Mapping[str, str]], Response]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What may be decided on a finding, and what was.
-
-    Args:
-        problem: Why the file cannot be read; empty if it can.
-        judged: Whether the run was judged by what the file states now.
-    """
-
-    finding: str
-    path: str
-    decided: Row | None = None
-    problem: str = ""
-    judged: bool = True
-
-
-def choice_of(site: Site, finding: Row) -> Choice | None:
-    """What may be decided on a finding; None without a policy file, or on one about waivers."""
-    if site.policy is None or finding["check"] in OF_WAIVERS:
-        return None
-    try:
-        decided = site.policy.decided().get(finding["id"])
-    except AuditError as error:
-        return Choice(finding["id"], str(site.policy.path), problem=str(error))
-    identity, tables = site.run.shared["identity"], site.run.restricted
-    usual = built_in_policy(identity["hierarchy"]["name"])
-    judged = site.policy.judged(identity, tables.result.made_with if tables else usual)
-    return Choice(finding["id"], str(site.policy.path), decided, judged=judged)
-
-
-def decided_in(site: Site) -> Collection[str]:
-    """Findings that the policy file decides on alone; none without a file that can be read."""
-    try:
-        return site.policy.decided().keys() if site.policy else ()
-    except AuditError:
-        return ()
-
-
-def show_written(site: Site, request: Request) -> Response:
-    """What the policy file says of a finding now, and the command that judges the run by it."""
-    finding = site.run.finding(parameters(request).get("id", ""))
-    choice = None if finding is None else choice_of(site, finding)
-    if finding is None or choice is None:
-        raise NotThereError("There is no decision to show.")
-    command = _command(site.run.folder, choice.path, site.run.judged_with)
-    return _page(site, request, "judged", finding, choice=choice, command=command)
-
-
-def _command(run: str, policy: str, options: Sequence[str]) -> str:
-    """The command that judges the run again by the policy file, as a shell takes it."""
-    folder = f"./{run}" if run.startswith("-") else run
-    return shlex.join(["audit", "report", folder, "--overwrite", "--policy", policy, *options])
-
-
-def _answering(answer: _Answer, site: Site) -> Callable[[Request], Awaitable[Response]]:
-    """Answers a form that a page of this application sent; all others are refused."""
-
-    def answer_to(request: Request, policy: EditedPolicy, form: Mapping[str, str]) -> Response:
-        finding = site.run.finding(form.get("finding", ""))
-        if finding is None:
-            raise NotThereError("The run has no such finding.")
-        return answer(site, request, policy, finding, form)
-
-    async def answering(request: Request) -> Response:
-        form = await form_of(request)
-        if site.policy is None:
-            return refused("The window was opened without --policy: nothing is written.", 403)
-        if form is None:
-            return refused("This form is too large.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        if site.guard is None or not site.guard.accepts(form):
-            return refused("This form is not of this window. Open the finding again.", 403)
-        return await run_in_threadpool(answer_to, request, site.policy, form)
-
-    return answering
-
-
-async def form_of(request: Request) -> dict[str, str] | None:
-    """Fields of a form; None if it is larger than forms are."""
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > LARGEST_FORM:
-            return None
-    try:
-        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS)
-    except ValueError:
-        return {}
-    return {name: value.replace("\r\n", "\n") for name, value in pairs}
-
-
-def _propose(
-    site: Site, request: Request, policy: EditedPolicy, finding: Row, form: Mapping[str, str]
-) -> Response:
-    decision, problem = _decision(form), ""
-    try:
-        change = policy.propose(decision)
-    except AuditError as error:
-        change, problem = ("", ""), str(error)
-    return _form_page(site, request, finding, decision, change, problem)
-
-
-def _write(
-    site: Site, request: Request, policy: EditedPolicy, finding: Row, form: Mapping[str, str]
-) -> Response:
-    decision = _decision(form)
-    try:
-        policy.write(decision, form.get("digest", ""))
-    except AuditError as error:
-        return _form_page(site, request, finding, decision, ("", ""), str(error))
-    return RedirectResponse(address("/judged", id=decision.finding), HTTPStatus.SEE_OTHER)
-
-
-def _form_page(
-    site: Site,
-    request: Request,
-    finding: Row,
-    decision: Decision,
-    change: tuple[str, str],
-    problem: str,
-) -> Response:
-    """The proposed change; or the form again, as it was filled in, with what was wrong."""
-    return _page(
-        site,
-        request,
-        "judging",
-        finding,
-        HTTPStatus.CONFLICT if problem else HTTPStatus.OK,
-        choice=choice_of(site, finding),
-        decision=decision,
-        difference=change[0],
-        digest=change[1],
-        problem=problem,
-    )
-
-
-def _page(
-    site: Site, request: Request, template: str, finding: Row, status: int = 200, **shown: object
-) -> Response:
-    return site.page(
-        request,
-        template,
-        "Decision",
-        crumbs=way_to(finding),
-        status=status,
-        finding=finding,
-        **shown,
-    )
-
-
-def _decision(form: Mapping[str, str]) -> Decision:
-    return Decision(**{field.name: form.get(field.name, "") for field in fields(Decision)})
-
-
-PAGES = {"/findings": show_list, "/finding": show_one, "/judged": show_written}
-FORMS = {"/judging": partial(_answering, _propose), "/judging/write": partial(_answering, _write)}
-"""What answers a form at each address, given the application's run."""
+PAGES = {"/findings": show_list, "/finding": show_one}

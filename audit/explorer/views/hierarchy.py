@@ -22,7 +22,6 @@ from audit.explorer.run.node_places import NodePlaces, NodeView
 from audit.explorer.run.paged_tables import Row
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
-from audit.explorer.views import other_runs, shared_pages
 from audit.explorer.views.findings import sheet_of
 from audit.results.findings import EXCHANGES
 from audit.results.order import TEN
@@ -146,9 +145,7 @@ ROLES = ("scale-1", "scale-none")
 
 def show(site: Site, request: Request) -> Response:
     """One level of the hierarchy."""
-    if site.run.restricted is None:
-        return shared_pages.show_hierarchy(site, request)
-    places = site.run.restricted.places
+    places = site.run.places
     node = parameters(request).get("id") or site.run.root
     view = places.view(node)
     if view is None:
@@ -181,7 +178,7 @@ def show(site: Site, request: Request) -> Response:
 
 
 def model(site: Site, request: Request) -> Response:
-    """The metrics of the model, beside those of other runs, and what it confuses."""
+    """The metrics of the model, and what it confuses."""
     asked = parameters(request)
     every = site.run.metrics()
     names = sorted({row["name"] for row in every})
@@ -190,13 +187,10 @@ def model(site: Site, request: Request) -> Response:
         of = asked.get("scope") != "all" or row["scope"] == "all"
         return of and asked.get("name", "") in ("", row["name"])
 
-    if site.beside is None:
-        sheet = _metrics(site, request, [row for row in every if wanted(row)])
-    else:
-        sheet = other_runs.metrics(site, request, site.beside, wanted)
+    sheet = _metrics(site, request, [row for row in every if wanted(row)])
     found = [one for one in site.run.findings if one["check"] == EXCHANGES]
     open_ = [one for one in found if not one["folded"] and not one["waiver"]]
-    overview = site.run.shared["overview"]
+    overview = site.run.view["overview"]
     return site.page(
         request,
         "model",

@@ -1,9 +1,8 @@
-"""Single instances: a list to query, the tree of each, its text, picture and attributions."""
+"""Single instances: a list to query, and the tree of each with its attributions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,22 +10,18 @@ from starlette.responses import Response
 from audit._reports.chapters.report import printable_view
 from audit._reports.charts.palette import shade
 from audit._reports.instance import DEEPEST, TONES, branches, tree_drawing
-from audit._reports.words.words import percent, printable, span
-from audit.base.errors import InputError
+from audit._reports.words.words import percent, span
 from audit.engine.statistics.intervals import wilson
 from audit.explorer.links import address, instance_address
 from audit.explorer.pictures import Picture
 from audit.explorer.run.instance_list import SIDES, InstanceList, InstanceQuery
-from audit.explorer.run.media import Attribution, MediaFile
 from audit.explorer.run.opened_run import nodes_named
 from audit.explorer.run.paged_tables import Row
-from audit.explorer.sheets import Column, Sheet
+from audit.explorer.sheets import Column
 from audit.explorer.site import NotThereError, Site, parameters, way_to
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.instances import at_or_below
 
-LONGEST = 100_000
-"""Characters of a text that are shown."""
 MOST = 10_000
 """Tokens that are shown; the table has all."""
 CHOICES = {"target": "Label", "model": "Model", "method": "Method", "seed": "Seed"}
@@ -38,119 +33,31 @@ SCORES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What is shown of an instance.
-
-    Args:
-        text: Its text, cut where it is too long; empty without one.
-        further: How many characters are left out.
-        fault: Why the picture that is named is not shown; empty if it is.
-    """
-
-    text: str
-    further: int
-    picture: str
-    fault: str
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A token; ``shade`` is from 0, which is no mark, to 4."""
-
-    text: str
-    shade: int
-    against: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """The values that may be chosen, each with the address that chooses it; none at the chosen."""
-
-    words: str
-    values: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """An attribution on its text: the tokens shown, how many are left out, and links to others."""
-
-    shown: Attribution
-    switches: Sequence[Switch]
-    tokens: Sequence[Token]
-    further: int
-    sheet: Sheet
-
-
-def send_picture(site: Site, request: Request) -> Response:
-    """The picture of an instance, or a page that says why there is none."""
-    instance, media = parameters(request).get("id", ""), site.run.media
-    try:
-        picture = None if media is None else media.picture(instance)
-    except InputError as error:
-        raise NotThereError(_fault(error)) from None
-    if picture is None:
-        raise NotThereError(f"There is no picture of an instance {instance}.")
-    return Response(picture.content, media_type=picture.media_type)
-
-
-def shown_media(media: MediaFile, instance: str) -> Shown:
-    """The text and the picture of an instance, for its page."""
-    text, picture, fault = media.text(instance) or "", "", ""
-    try:
-        if media.picture(instance) is not None:
-            picture = address("/media", id=instance)
-    except InputError as error:
-        fault = _fault(error)
-    return Shown(text[:LONGEST], max(len(text) - LONGEST, 0), picture, fault)
-
-
-def _fault(error: InputError) -> str:
-    return printable(f"{error.where}: {error.required}; found {error.found}.")
-
-
-def marks(site: Site, request: Request, rows: Sequence[Attribution]) -> Marks:
-    """The attribution that an address asks for."""
-    shown, switches = _chosen(rows, parameters(request))
-    scores = _scores(shown)
-    caption = f"Scores of {len(scores):,} tokens, the largest first"
-    sheet = site.sheet(request, "scores", caption, SCORES, scores)
-    largest = max(map(abs, shown.scores))
-    tokens = [
-        Token(token, shade(score, largest), score < 0)
-        for token, score in zip(shown.tokens[:MOST], shown.scores, strict=False)
-    ]
-    return Marks(shown, switches, tokens, len(scores) - len(tokens), sheet)
-
-
-def _chosen(
-    rows: Sequence[Attribution], asked: dict[str, str]
-) -> tuple[Attribution, Sequence[Switch]]:
-    """The attribution of an address, and the switches that have more than one value."""
+def _marks(site: Site, request: Request, rows: Sequence[Row]) -> Row:
+    """The attribution that an address asks for, on its text, and links to the others."""
+    asked, switches = parameters(request), []
     kept = {name: value for name, value in asked.items() if name not in ("start", "csv")}
-    switches = []
     for name, words in CHOICES.items():
-        values = list(dict.fromkeys(getattr(row, name) for row in rows))
-        value = asked[name] if asked.get(name) in values else values[0]
-        others = [
-            (other, "" if other == value else address("/instance", **kept | {name: other}))
-            for other in values
-        ]
-        if len(values) > 1:
-            switches.append(Switch(words, others))
-        rows = [row for row in rows if getattr(row, name) == value]
-    return rows[0], switches
-
-
-def _scores(shown: Attribution) -> Sequence[Row]:
-    """``token, place, score``: the largest score first, whatever its sign."""
-    rows = [
+        values = list(dict.fromkeys(row[name] for row in rows))
+        chosen = asked[name] if asked.get(name) in values else values[0]
+        rows = [row for row in rows if row[name] == chosen]
+        to = [(one, address("/instance", **kept | {name: one}) * (one != chosen)) for one in values]
+        switches += [(words, to)] * (len(values) > 1)
+    scored = [*zip(rows[0]["tokens"], rows[0]["scores"], strict=True)]
+    scores = [
         {"token": token, "place": place, "score": score}
-        for place, (token, score) in enumerate(
-            zip(shown.tokens, shown.scores, strict=True), start=1
-        )
+        for place, (token, score) in enumerate(scored, start=1)
     ]
-    return sorted(rows, key=lambda row: (-abs(shown.scores[int(row["place"]) - 1]), row["place"]))
+    scores.sort(key=lambda row: -abs(row["score"]))
+    caption = f"Scores of {len(scores):,} tokens, the largest first"
+    largest = abs(scores[0]["score"])
+    return {
+        "shown": rows[0],
+        "switches": switches,
+        "tokens": [(token, shade(score, largest), score < 0) for token, score in scored[:MOST]],
+        "further": max(len(scored) - MOST, 0),
+        "sheet": site.sheet(request, "scores", caption, SCORES, scores),
+    }
 
 
 LABELLED = (
@@ -197,7 +104,7 @@ def show_list(site: Site, request: Request) -> Response:
         query=query,
         asked=asked,
         outcomes=OUTCOMES,
-        behaviours=site.run.shared["overview"]["behaviours"],
+        behaviours=site.run.view["overview"]["behaviours"],
     )
 
 
@@ -243,13 +150,12 @@ def _preferred(won: int, n: int) -> str:
 
 def show_one(site: Site, request: Request) -> Response:
     """The tree of one instance."""
-    instances, media, asked = _shown(site), site.run.media, parameters(request)
+    instances, asked = _shown(site), parameters(request)
     wanted = asked.get("id", "")
     found = instances.view(wanted)
     if found is None:
         raise NotThereError(f"The run keeps no labels and no predictions of an instance {wanted}.")
-    explained = media.attributions(wanted) if media else ()
-    marked = marks(site, request, explained) if explained else None
+    explained = site.run.attributions_of(wanted)
     query = query_of(asked)
     before, after = instances.neighbours(wanted, query)
     kept = query_parameters(query)
@@ -272,8 +178,7 @@ def show_one(site: Site, request: Request) -> Response:
         tones=TONES,
         before=instance_address(before, **kept) if before is not None else "",
         after=instance_address(after, **kept) if after is not None else "",
-        shown=shown_media(media, wanted) if media else None,
-        marked=marked,
+        marked=_marks(site, request, explained) if explained else None,
         findings=[finding for id in found["findings"] if (finding := site.run.finding(id))],
     )
 
@@ -367,5 +272,4 @@ PAGES = {
     "/subgraphs": show_preference,
     "/instances": show_list,
     "/instance": show_one,
-    "/media": send_picture,
 }

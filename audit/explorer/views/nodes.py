@@ -28,7 +28,6 @@ from audit.explorer.run.paged_tables import Row, Source
 from audit.explorer.run.pair_rows import APART, PARTNER_ORDERS, PairRows
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
-from audit.explorer.views import other_runs, shared_pages
 from audit.explorer.views.parts import said_of
 
 PARTNERS = (
@@ -99,10 +98,8 @@ class ColumnDrift:
 
 def show(site: Site, request: Request) -> Response:
     """A node in its place, with its partners."""
-    asked, full = parameters(request), site.run.restricted
-    if full is None:
-        return shared_pages.show_node(site, request)
-    view = full.places.view(asked.get("id", ""))
+    asked, run = parameters(request), site.run
+    view = run.places.view(asked.get("id", ""))
     if view is None:
         raise NotThereError(f"The hierarchy has no node {asked.get('id', '')}.")
     sources: tuple[Source, ...] = ("data", "model") if site.run.has_model else ("data",)
@@ -118,10 +115,9 @@ def show(site: Site, request: Request) -> Response:
         view=view,
         residual=_residual(view),
         sheets=[
-            *(_partners(site, request, full.pairs, node, source) for source in sources),
+            *(_partners(site, request, run.pairs, node, source) for source in sources),
             site.sheet(request, "children", "Children", CHILDREN, view.children),
         ],
-        in_runs=other_runs.on_node(site, request, node),
         most_siblings=MOST_SIBLINGS,
         siblings_file=site.picture_file(request, "siblings", lambda: _siblings(view)),
         drifts=[_drift(site, request, view, at) for at, _ in enumerate(view.drift)],
@@ -137,7 +133,11 @@ def search(site: Site, request: Request) -> Response:
     """Nodes by id or title; the node itself where there is one alone."""
     text = parameters(request).get("q", "")
     found = site.sheet(
-        request, "found", f"Nodes for “{text}”", FOUND, lambda span: site.run.search(text, span)
+        request,
+        "found",
+        f"Nodes for “{text}”",
+        FOUND,
+        lambda span: site.run.places.search(text, span),
     )
     rows = found.page.rows
     if len(rows) == 1 or (rows and rows[0]["node"].lower() == text.strip().lower()):

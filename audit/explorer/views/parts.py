@@ -1,26 +1,24 @@
-"""The report: its verdict, all of its chapters, those on analyses, and the tables behind these."""
+"""The verdict, and the tables of analyses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from audit._reports.chapters.analyses import OF_NAME
-from audit._reports.chapters.report import sections
 from audit._reports.chapters.tables import digests
 from audit._reports.words.part_tables import Described, Groups, heading
-from audit._reports.words.words import number, typical
-from audit.explorer.chapter_files import ChapterFiles, with_files
+from audit._reports.words.words import decimal, number
 from audit.explorer.links import address, finding_address, instance_address
 from audit.explorer.run.paged_tables import Page, PartTable, Row, Span, TableQuery, Values
 from audit.explorer.sheets import Column, Kind, Sheet
-from audit.explorer.site import WITHHELD, FileAsked, NotThereError, Site, View, parameters, path_of
+from audit.explorer.site import FileAsked, NotThereError, Site, View, parameters, path_of
 from audit.results.parts import OTHERS
+from audit.results.printed import looked_at
 
 CHECKS = (
     Column("title", "Check"),
@@ -32,21 +30,22 @@ CHECKS = (
 
 def show_verdict(site: Site, request: Request) -> Response:
     """The verdict, and what each check found."""
-    shared = site.printable_shared
-    rows = [{**check, "looked_at": _looked_at_in_words(check)} for check in shared["checks"]]
+    view = site.printable
+    rows = [{**check, "looked_at": looked_at(check)} for check in view["checks"]]
     sheet = site.sheet(
         request, "checks", "What each check found", CHECKS, lambda _: Page(rows, len(rows))
     )
-    ledger, tool = shared["ledger"], shared["identity"]["tool"]
+    ledger, identity = view["ledger"], view["identity"]
     facts = [
         ("Instances", number(ledger["instances"])),
-        ("Labels per instance", f"{typical(ledger['labels_per_instance']['median'])} (median)"),
+        ("Labels per instance", f"{decimal(ledger['labels_per_instance']['mean'], 1)} (mean)"),
         ("Rows read", number(ledger["rows_read"])),
-        ("Hierarchy", shared["identity"]["hierarchy"]["name"]),
-        ("Nodes", number(shared["identity"]["hierarchy"]["nodes"])),
-        ("Policy", shared["identity"]["policy"]["name"]),
+        ("Hierarchy", identity["hierarchy"]["name"]),
+        ("Nodes", number(identity["hierarchy"]["nodes"])),
+        ("Policy", identity["policy"]["name"]),
     ]
-    said = site.imprint.stated(f"{tool['name']} {tool['version']}", shared["policy"]["min_cell"])
+    tool = identity["tool"]
+    said = site.imprint.stated(f"{tool['name']} {tool['version']}", None)
     return site.page(
         request,
         "verdict",
@@ -56,31 +55,16 @@ def show_verdict(site: Site, request: Request) -> Response:
         facts=facts,
         sheet=sheet,
         digests=[
-            *digests(shared["identity"]),
-            ("result.json", sha256(site.result_json).hexdigest()),
+            *digests(identity),
+            ("result.json", sha256(site.run.shared).hexdigest()),
         ],
     )
-
-
-def show_report(site: Site, request: Request) -> Response:
-    """The report; its pictures and tables show what may be shared, and so do their files."""
-    report = with_files(site, request, site.report)
-    chapters = sections(report)
-    return site.page(request, "report", "Report", report=report, sections=chapters, paper=False)
-
-
-def _looked_at_in_words(check: Mapping[str, Any]) -> str:
-    if check["status"] == "not_applicable":
-        return str(check["reason"] or "")
-    return f"{number(check['denominator'])} {check['denominator_unit']}"
 
 
 RECORDS = {part: one.record for part, one in OF_NAME.items() if one.record}
 """What a row with an id is about, by the analysis whose records have pages of their own."""
 NODES = ("node", "parent", "sibling", "folded_into")
 """Columns that name nodes."""
-TEXTS_OF_RECORDS = "tokens"
-"""The column that holds what a record says; only the chapter on examples may show it."""
 KINDS: Mapping[Values, Kind] = {
     "text": "linked",
     "texts": "texts",
@@ -93,20 +77,14 @@ RISING = ":rising"
 
 
 def show(part: str, site: Site, request: Request) -> Response:
-    """The chapters on a part, and the tables behind them."""
+    """The tables of a part."""
     if not site.has(part):
         raise NotThereError(f"This run has no {part}.")
     tables = site.run.tables(part)
-    report = ChapterFiles("/report", {}).led(site.report)
     return site.page(
         request,
         "part",
         site.parts[part],
-        report=report,
-        sections=[one for one in sections(report) if one.of == part],
-        paper=False,
-        elsewhere="/report",
-        part=part,
         groups=_groups(part, tables),
         empty=[_described(part, name).title for name, table in tables.items() if not table.rows],
     )
@@ -114,8 +92,6 @@ def show(part: str, site: Site, request: Request) -> Response:
 
 def show_table(part: str, site: Site, request: Request) -> Response:
     """One table of a part, by pages."""
-    if site.has(part) and not site.run.in_full:
-        raise NotThereError(WITHHELD)
     name = request.path_params["table"]
     table = site.run.tables(part).get(name)
     if table is None:
@@ -143,8 +119,6 @@ def show_table(part: str, site: Site, request: Request) -> Response:
 def show_record(part: str, site: Site, request: Request) -> Response:
     """All that the tables say of one record, such as a tuple."""
     record = RECORDS[part]
-    if site.has(part) and not site.run.in_full:
-        raise NotThereError(WITHHELD)
     wanted = parameters(request).get("id", "")
     tables = site.run.tables(part)
     query = TableQuery({"id": wanted})
@@ -194,14 +168,13 @@ def query_of(asked: Mapping[str, str], table: PartTable) -> TableQuery:
 
 
 def columns_of(site: Site, part: str, name: str) -> tuple[Column, ...]:
-    """Columns of a table, without the texts of records."""
+    """Columns of a table."""
     held = site.run.tables(part)[name].columns
     titled = "node" in held and "title" in held
     return tuple(
         _column(part, column, values)
         for column, values in held.items()
         if not (titled and column == "title")
-        if not (column == TEXTS_OF_RECORDS and values == "texts")
     )
 
 
@@ -239,7 +212,7 @@ def _with_links(
     for column in columns:
         value = row[column.name]
         if column.kind == "node":
-            led[column.title] = site.run.title(value) if value is not None else ""
+            led[column.title] = site.run.places.title(value) if value is not None else ""
         elif column.name == "id":
             record = RECORDS.get(part)
             led["id_address"] = (
@@ -304,7 +277,7 @@ def _orders(table: PartTable, columns: Sequence[Column]) -> Iterator[tuple[str, 
 def _of_other(
     view: Callable[[str, Site, Request], Response], site: Site, request: Request
 ) -> Response:
-    """A page of an analysis that no chapters are written for."""
+    """A page of an analysis that is not known here."""
     part = request.path_params["part"]
     if part in OF_NAME or part not in site.parts:
         raise NotThereError("There is no such page.")
@@ -313,7 +286,6 @@ def _of_other(
 
 PAGES: Mapping[str, View] = {
     "/": show_verdict,
-    "/report": show_report,
     **{f"{path_of(part)}/{one}": partial(show_record, part) for part, one in RECORDS.items()},
     **{path_of(part): partial(show, part) for part in OF_NAME},
     **{f"{path_of(part)}/{{table}}": partial(show_table, part) for part in OF_NAME},

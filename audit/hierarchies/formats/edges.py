@@ -1,319 +1,324 @@
-"""Edge tables: one edge a row, with columns ``child``, ``parent`` and perhaps ``title``."""
+"""Edges: a table with a row for each node or edge, or a list of pairs; which end is the lower."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import repeat
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 import polars as pl
 
-from audit.base.errors import SchemaError, first_cases
-from audit.base.files import column_named, read_text
-from audit.base.readings import Reading
+from audit.base.errors import AuditError, SchemaError, first_cases
+from audit.base.files import read_lines
+from audit.base.readings import Reading, as_typed, asked
+from audit.base.table import Table
+from audit.base.tables import TextShape, open_table
+from audit.hierarchies.building import refuse_unused
 from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY
-from audit.hierarchies.formats import clinical, names, tables
 from audit.hierarchies.formats.format import (
+    WITH_IDS,
+    EdgeRow,
     HierarchyFormat,
+    Record,
     Shape,
-    hierarchy_of_paths,
     hierarchy_of_records,
 )
 from audit.hierarchies.hierarchy import Hierarchy
 
+_PARENT = re.compile(r"parents?[ _]?(ids?|codes?|keys?)?", re.IGNORECASE)
+IDS, TITLES = ("child", "id", "code", "key", "uri", "name", "title"), ("title", "name", "label")
+"""Names of keys of ids and of titles, the first that is there before others."""
+_RELATIONS = ("relation", "relationship", "relationship_id", "predicate", "typeid", "edge_type")
+_NOTHING = ("", "-1", "0", "none", "null", "nan")
+"""What stands for a parent where there is none, if no node is called so."""
+_SIGNS = "|;,"
 
-def matches(path: Path, head: bytes) -> bool:
-    """Whether a table has a column of parents, or is two columns of names that are edges."""
-    if clinical.is_codes(path, head):
-        return False
-    columns = tables.columns_of(path, head)
-    if names.parents_among(columns) or tables.is_headless(path, head):
-        return True
-    related = tables.ends_of_relations(columns) is not None
-    if related or tables.is_parquet(path):
-        return related
-    header, *rows = [row for row in tables.rows_of(head) if any(row)] or [[]]
-    pairs_or_triples = names.are_edges(header, rows) or names.are_triples(rows)
-    return pairs_or_triples or names.ends_by_values([*map(tables.bare, header)], rows) is not None
+
+def is_parent(name: str) -> bool:
+    """Whether what is called so holds parents: ``parent``, ``parent_id``, ``Parents``."""
+    return _PARENT.fullmatch(name.strip()) is not None
+
+
+def first_of(names: Iterable[str], wanted: Sequence[str]) -> str | None:
+    """The first name that is one of those wanted, in the order of these; case is ignored."""
+    own = {name.strip(" '").lower(): name for name in reversed([*names])}
+    return next((own[one] for one in wanted if one in own), None)
+
+
+def keyed(
+    keys: Mapping[str, Sequence[str]], above: Sequence[Sequence[str]], stated: str | None
+) -> tuple[str, list[list[str]], list[Reading]]:
+    """The key by which nodes go, the parents of each by that key, and what is told of it.
+
+    It is the one that most of the parents are values of, of equals the usual one. Where another one
+    is stated, parents are found by the key that they are values of.
+
+    Args:
+        keys: Values of each possible key, a value a node; empty where a node has none.
+        above: The parents of each node as written.
+        stated: The key that is stated.
+    """
+    named = {one for row in above for one in row if one}
+    found = {key: _found(values, above, named) for key, values in keys.items()}
+    usual = first_of(keys, IDS) or next(iter(keys))
+    best = max(keys, key=lambda key: (found[key], key == usual))
+    if named and not found[best] and not stated and usual.lower() not in IDS and len(keys) > 1:
+        ways = [Reading(f"nodes go by {k!r}", "", len(above), f"--hierarchy-child {quote(k)}")
+                for k in keys if "" not in keys[k]][:4]  # fmt: skip
+        raise asked("it must be stated by which key nodes go: no parent is a value of any", ways)
+    key, ids = stated or best, {*keys[best]}
+    real = {one for one in named if one in ids or one.lower() not in _NOTHING}
+    parents = [[one for one in row if one in real] for row in above]
+    share = f"{found[best]:,} of {len(real):,} parents are values of {best!r}"
+    told = Reading(f"nodes go by {key!r}", share, len(above), "--hierarchy-child COL")
+    if key != best and real <= ids and real.isdisjoint(keys[key]):
+        called = dict(zip(keys[best], keys[key], strict=True))
+        return key, [[called[one] for one in row] for row in parents], [told]
+    readings = [told] if key not in (usual, stated) else []
+    lacking = sorted(real - ids)
+    if lacking and (not all(parents) or (len(lacking) > 1 and key.lower() != "child")):
+        readings.append(Reading(
+            "parents without a row of their own are nodes without a parent",
+            f"{share}; not {first_cases(lacking)}", len(lacking), "give each a row", "nodes",
+        ))  # fmt: skip
+    return key, parents, readings
+
+
+def _found(values: Sequence[str], above: Sequence[Sequence[str]], named: set[str]) -> int:
+    """How many parents are values of a key; none where most nodes would be their own parents."""
+    own = sum(one in up for one, up in zip(values, above, strict=True))
+    return 0 if 2 * own > sum(map(bool, above)) else len(named.intersection(values))
+
+
+def several_told(edges: Iterable[EdgeRow], named: Collection[str]) -> list[Reading]:
+    """What is told of nodes below several others of which only a name says what they are."""
+    above = Counter(child for child, parent in {*edges} if child in named and child != parent)
+    several = [node for node, n in above.items() if n > 1]
+    why = f"only its name says what it is, as of {min(several)!r}" if several else ""
+    told = Reading("a name below several others is one node", why, len(several), WITH_IDS, "names")
+    return [told] if several else []
+
+
+def directed(
+    pairs: Sequence[EdgeRow], role: str | None, *, lists: bool = False, documented: bool = False
+) -> tuple[list[EdgeRow], list[Reading]]:
+    """Pairs as edges ``child, parent``, and what is told of it.
+
+    The first of each pair is the child, unless ``role`` says that ``children`` follow it. Where it
+    is not stated it is asked of ``lists``, and where more of the names have several parents in that
+    way than in the other, or nothing tells, unless the order is ``documented``.
+    """
+    flipped = [(second, first) for first, second in pairs]
+    if role is not None or not pairs:
+        return (flipped if role == "children" else [*pairs]), []
+    up, down = _several(pairs), _several(flipped)
+    said = [
+        Reading(f"{way} stand behind a name", f"{share:.0%} of those below others have several "
+                "parents then", len(pairs), f"--hierarchy-format {way}", "pairs")
+        for way, share in (("parents", up), ("children", down))
+    ]  # fmt: skip
+    if lists or up > down or (up == down and not documented):
+        ways = said[::-1] if up > down else said
+        raise asked("it must be stated whether parents or children stand behind a name", ways)
+    return [*pairs], [] if documented else [replace(said[0], option=said[1].option)]
+
+
+def _several(pairs: Iterable[EdgeRow]) -> float:
+    """The share of first names that stand beside several second ones."""
+    counts = Counter(first for first, _ in {*pairs})
+    return sum(n > 1 for n in counts.values()) / max(1, len(counts))
+
+
+def of_pairs(
+    path: Path, pairs: Sequence[EdgeRow], role: str | None, records: Sequence[Record] = (), *,
+    lists: bool = False,
+) -> Hierarchy:  # fmt: skip
+    """The hierarchy of pairs of names, as `directed` reads them, and of further records."""
+    edges, told = directed(pairs, role, lists=lists)
+    own: list[Record] = [(node, None, {}) for edge in edges for node in edge]
+    return hierarchy_of_records(path, dict.fromkeys(edges), [*records, *own], told)
+
+
+def listed(path: Path) -> tuple[str, list[list[str]]]:
+    """What parts the names in the lines of a list, and these: a name, and those behind it."""
+    lines = [line for _, line in read_lines(path) if not line.startswith("#")]
+    sign = next((sign for sign in "\t,;|" if lines and sign in lines[0]), " ")
+    rows: Iterable[Iterable[str | None]] = (line.split(sign) for line in lines)
+    if sign not in "\t ":
+        rows = open_table(path, text=TextShape(header=False)).frame().rows()
+    return sign, [[one.strip() for one in row if one and one.strip()] for row in rows]
+
+
+def pairs_in(path: Path) -> list[EdgeRow] | None:
+    """The pairs of a list of names without a header; None of what is none.
+
+    Each line has two names, of which one of the first line stands in others too, or, where blanks
+    part them, one of any at either end. Or tabs part several, the first of which stands before.
+    """
+    try:
+        first = next(line for _, line in read_lines(path))
+        if any(map(is_parent, re.split(r"[\t,;|]", first))):
+            return None
+        sign, rows = listed(path)
+    except AuditError:
+        return None
+    if len(rows) < 2 or min(map(len, rows)) < 2:
+        return None
+    pairs = [(first, one) for first, *others in rows for one in others]
+    if max(map(len, rows)) == 2:
+        both = {a for a, _ in pairs} & {b for _, b in pairs}
+        again = {*rows[0]} & {name for row in rows[1:] for name in row}
+        return pairs if (both if sign == " " else again) else None
+    known = {*rows[0]}
+    for first, *others in rows[1:]:
+        if first not in known:
+            return None
+        known |= {*others}
+    return pairs if sign == "\t" else None
 
 
 def read(path: Path, shape: Shape) -> Hierarchy:
-    """Read an edge table; a name is declared by appearing.
+    """Read a table of edges, or a list of pairs without a header."""
+    if not (shape.child or shape.parent) and (pairs := pairs_in(path)):
+        return of_pairs(path, pairs, None)
+    return of_table(path, open_table(path), shape)
 
-    A row without a parent only declares its child; one whose parent is the child itself says that a
-    group is named like its member. The title is the child's; it may be given in one of the child's
-    rows or in all. A node is assignable if it is a leaf, or such a member.
 
-    Columns are found by their usual names; of several that may be the child's it is the one whose
-    values the parents name. Several parents may stand in a cell.
+def of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
+    """The hierarchy of a table with a row for each node or edge; a name is declared by appearing.
+
+    Parents stand in the column that is stated, else in the only one that is called so, and nodes go
+    by the column of which most of them are values. A row without a parent only declares its child.
+    The title is the child's, in one of its rows or in all. A node is assignable if it is a leaf.
 
     A column of `OBSOLETE` says which children are obsolete: those are no nodes, and their parents
     and titles are passed over. ``replaced_by`` and ``consider`` name a successor in each row.
-
-    Of a column of relations beside one of ``is_a`` others are left out unless they are stated, and
-    so is a row that its column ``active`` calls inactive. Where each parent is written as the way
-    to it from the top, it is the last on that way.
-
-    A parent that is obsolete is dangling. One without a row of its own, where the rows say which
-    nodes have no parent, is a node, which is told.
     """
-    return of_table(path, tables.table_of(path, shape), shape)
+    frame = _of_relations(table.frame(), shape)
+    texts = texts_of(frame)
+    parent = named(frame.columns, shape.parent or _parent_of(frame.columns))
+    child = named(texts, shape.child) if shape.child else first_of(texts, ["child"])
+    keys = {
+        n: own for n, own in texts.items() if n != parent and (shape.child or child in (n, None))
+    }
+    if not keys:
+        raise SchemaError("a column of ids beside the parents is required", found=f"{parent!r}")
+    keys, above = _whole(keys, _parents(frame[parent], texts.get(parent), keys, shape.sep))
+    key, parents, told = keyed(keys, above, child)
+    others = [name for name in texts if name not in (key, parent)]
+    title = named(texts, shape.title) if shape.title else first_of(others, TITLES)
+    titles = frame[title].cast(pl.String).fill_null("") if title else [""] * len(frame)
+    rows = [*zip(keys[key], parents, titles, _stated(texts, len(frame)), strict=True)]
+    if blank := [up for id, up, label, _ in rows if not id and (up or label)]:
+        found = f"{len(blank):,} without, the first with parent {' '.join(blank[0])!r}"
+        raise SchemaError("every row must name a child", found=found)
+    edges = [(id, one) for id, up, *_ in rows for one in up]
+    records = [(id, label, stated) for id, _, label, stated in rows if id]
+    told += several_told(edges, keys[key] if key.lower() in TITLES else ())
+    return hierarchy_of_records(path, edges, records, told)
 
 
-def of_table(path: Path, frame: pl.DataFrame, shape: Shape) -> Hierarchy:
-    """The hierarchy of an edge table, as `read` describes it."""
-    frame, left_out = _edges_of(path, frame, shape)
-    several = [n for n in frame.columns if names.is_parent(n) and n[-1].isdigit()]
-    if len(several) > 1 and not shape.parent:
-        others = pl.exclude(several)
-        frame = pl.concat([frame.select(others, pl.col(n).alias(several[0])) for n in several])
-    columns, readings = tables.roles_of(path, frame, shape)
-    for column in columns.values():
-        _refuse_other_than_text(frame[column])
-    frame, columns, through = tables.through_numbers(frame, columns, shape)
-    readings = [*readings, *through]
-    if whole := _below_ways(path, frame, columns):
-        return whole
-    _refuse_titles(path, frame, columns)
-    frame, synonyms = _synonyms(path, frame, columns)
-    table = _of_whole_numbers(_table(path, frame, columns))
-    _refuse_blank_child(path, frame, table)
-    table = table.filter(~_blank("child"))
-    records = list(zip(table["child"], table["title"], _stated(table), strict=False))
-    edges = table.filter(pl.col("parent") != "").select("child", "parent")
-    lacking = _undeclared(table)
-    readings = [*left_out, *readings, *synonyms, *_told(lacking)]
-    return hierarchy_of_records(path, edges.iter_rows(), records, readings)
+def texts_of(frame: pl.DataFrame) -> dict[str, list[str]]:
+    """The columns that hold text, whole numbers or flags, as text without blanks around it, or
+    without single quotes where the column and all of its cells stand in some."""
+    texts = dict[str, list[str]]()
+    for values in frame:
+        if values.dtype.is_float() and (values.drop_nans().drop_nulls() % 1 == 0).all():
+            values = values.fill_nan(None).cast(pl.Int64)
+        if not (values.dtype.is_nested() or values.dtype.is_float() or values.dtype.is_temporal()):
+            cells = values.cast(pl.String).fill_null("").str.strip_chars()
+            quoted = values.name[:1] == "'" and cells.str.contains("^('.*')?$").all()
+            texts[values.name] = (cells.str.strip_chars("' ") if quoted else cells).to_list()
+    return texts
+
+
+def named(columns: Collection[str], name: str) -> str:
+    """The column of a name, case and blanks around it ignored; SchemaError if there is none."""
+    found = name if name in columns else first_of(columns, [name.strip(" '").lower()])
+    if found is None:
+        there = f"the columns {first_cases(columns)}"
+        raise SchemaError(f"a column of text named {name!r} is required", found=there)
+    return found
+
+
+def _parent_of(columns: Sequence[str]) -> str:
+    found = [name for name in columns if is_parent(name)]
+    if len(found) > 1:
+        hint = f"--hierarchy-parent {quote(found[0])} names the one that is meant"
+        raise SchemaError("one column of parents is required", found=first_cases(found), hint=hint)
+    return found[0] if found else "parent"
+
+
+def _of_relations(frame: pl.DataFrame, shape: Shape) -> pl.DataFrame:
+    """The rows of the relations that are stated; asked where the rows are of several."""
+    name = first_of(frame.columns, _RELATIONS)
+    said = frame[name].cast(pl.String).fill_null("").str.strip_chars() if name else pl.Series([""])
+    counts = Counter(said)
+    if not shape.relations and len(counts) > 1:
+        ways = [Reading(f"rows of {one!r} are edges", "", n, f"--relations {quote(one)}")
+                for one, n in counts.most_common(4)]  # fmt: skip
+        raise asked(f"it must be stated which of the relations in {name!r} count", ways)
+    refuse_unused(shape.relations, counts, "rows")
+    return frame.filter(said.is_in(shape.relations)) if shape.relations else frame
+
+
+def _parents(
+    column: pl.Series, cells: Sequence[str] | None, keys: Mapping[str, Sequence[str]],
+    sep: str | None,
+) -> list[list[str]]:  # fmt: skip
+    """The parents in each row: those of a list, or those that a sign parts in a cell."""
+    if cells is None and not isinstance(column.dtype, pl.List):
+        raise SchemaError(f"the column {column.name!r} must hold text", found=str(column.dtype))
+    if cells is None:
+        return [[str(one).strip() for one in row or () if one is not None] for row in column]
+    if sep:
+        return [[p.strip() for p in cell.split(sep) if p.strip()] for cell in cells]
+    for sign, ids in product(_SIGNS, map(set, keys.values())):
+        joined = [one.split(sign) for one in {*cells} if sign in one and one not in ids]
+        if n := sum(ids.issuperset(map(str.strip, parts)) for parts in joined):
+            ways = [
+                Reading(f"{sign!r} {meant}", "", n, option, "cells")
+                for meant, option in (("parts several parents", as_typed({"hierarchy_sep": sign})),
+                                      ("is a sign in an id", "give each such id a row"))
+            ]  # fmt: skip
+            raise asked(f"it must be stated what parents in {column.name!r} are", ways)
+    return [[cell] if cell else [] for cell in cells]
+
+
+def _whole(
+    keys: dict[str, list[str]], above: list[list[str]]
+) -> tuple[dict[str, list[str]], list[list[str]]]:
+    """Ids and parents of which some became decimals, as pandas makes of numbers with gaps."""
+    said = [one for row in above for one in row]
+    own = {name: values for name, values in keys.items() if _plain(values)}
+    decimals = {one[-2:] == ".0" for values in (said, *own.values()) for one in values if one}
+    if decimals != {True, False} or not _plain(said):
+        return keys, above
+    return keys | {name: _plain(own[name]) for name in own}, [_plain(row) for row in above]
+
+
+def _plain(values: Sequence[str]) -> list[str]:
+    """Whole numbers without the decimals; nothing of other values."""
+    plain = [one.removesuffix(".0") for one in values]
+    return plain if all(one.isdecimal() for one in plain if one) else []
+
+
+def _stated(texts: Mapping[str, list[str]], rows: int) -> list[dict[str, str]]:
+    """What each row says of an obsolete child."""
+    own = {n.strip().lower(): values for n, values in texts.items()}
+    flags = [name for name in own if name in OBSOLETE]
+    if len(flags) > 1:
+        raise SchemaError("one column may say what is obsolete", found=first_cases(flags))
+    names = [*flags, *(name for name in (REPLACED_BY, CONSIDER) if name in own)] if flags else []
+    cells = zip(*(own[name] for name in names), strict=True) if flags else [()] * rows
+    return [dict(zip(names, row, strict=True)) for row in cells]
 
 
 FORMAT = HierarchyFormat(
-    "edges", "a table with columns child, parent and optionally title, or named alike",
-    matches, read, frozenset({"child", "parent", "title", "relations"}),
+    "edges", "a table with columns child, parent and optionally title, or named by options",
+    lambda *_: False, read, frozenset({"child", "parent", "title", "relations", "sep"}),
 )  # fmt: skip
-
-
-def _edges_of(path: Path, frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, list[Reading]]:
-    """The rows that are edges in force, and what is told of others."""
-    told = list[Reading]()
-    for name in (one for one in frame.columns if names.plain(one) in _IN_FORCE):
-        values = tables.text_of(frame, name).fill_null("").str.to_lowercase()
-        if {*values} <= {"0", "1", "true", "false"}:
-            kept = values.is_in(["1", "true"])
-            if off := len(frame) - int(kept.sum()):
-                said = f"rows that {name!r} calls inactive are left out"
-                told.append(Reading(said, "they say so", off, f"rename {name!r}"))
-            frame = frame.filter(kept)
-    meant = {names.plain(one) for one in shape.relations}
-    for name in tables.relations_in(frame.columns) or tables.relation_between(frame):
-        values = tables.text_of(frame, name).fill_null("")
-        every = values.unique(maintain_order=True)
-        others = [one for one in every if not (names.is_a(one) or names.plain(one) in meant)]
-        if len(others) < len(every):
-            kept = ~values.is_in(others)
-            if others:
-                said = f"relations other than is_a are no edges: {first_cases(others)}"
-                option = f"--relations {quote(others[0])}"
-                off = len(frame) - int(kept.sum())
-                told.append(Reading(said, f"{name!r} says which they are", off, option))
-            return frame.filter(kept), told
-    if shape.relations:
-        raise SchemaError(
-            "a column that says which rows are is_a is required beside --relations",
-            found=f"the columns {first_cases(frame.columns)}", where=path,
-        )  # fmt: skip
-    return frame, told
-
-
-_IN_FORCE = ("active", "isactive")
-
-
-def _refuse_titles(path: Path, frame: pl.DataFrame, columns: Mapping[str, str]) -> None:
-    """Refuse parents that are another one in each row, none of them a child, and not called so."""
-    child, parent = (
-        tables.text_of(frame, columns[end]).fill_null("") for end in ("child", "parent")
-    )
-    each = len(frame) > 2 and child.n_unique() == parent.n_unique() == len(frame)
-    if each and not names.is_parent(columns["parent"]) and {*child}.isdisjoint(parent):
-        raise SchemaError(
-            "a parent must be that of several rows, or have a row of its own",
-            found=f"another one in each row of {columns['parent']!r}, as titles are",
-            where=path,
-            hint=f"--hierarchy-title {quote(columns['parent'])}; codes that begin with those above "
-            "them, or have a level, need no --hierarchy-parent",
-        )
-
-
-def _below_ways(path: Path, frame: pl.DataFrame, columns: Mapping[str, str]) -> Hierarchy | None:
-    """The hierarchy of a table whose parents are written as ways from the top, of no ids."""
-    texts = {role: tables.text_of(frame, n).fill_null("") for role, n in columns.items()}
-    sign = names.way_sign(texts["parent"]) if texts["parent"].str.contains("[;|>]").any() else None
-    if sign is None:
-        return None
-    ways, ids = [names.way_of(cell, sign) for cell in texts["parent"]], {*texts["child"]}
-    if any(len(way) > 1 and way[0] in ids for way in ways):
-        return None
-    places = [
-        (way if way[-1:] == (child,) else (*way, child), child)
-        for way, child in zip(ways, texts["child"], strict=True)
-        if child
-    ]
-    titles = dict(zip((place for place, _ in places), texts.get("title", ()), strict=False))
-    told = Reading(
-        f"{sign!r} joins the names of ways from the top in {columns['parent']!r}",
-        "half of its cells have it, and ways share their tops", len(frame),
-        "--hierarchy-parent COL",
-    )  # fmt: skip
-    return hierarchy_of_paths(path, places, by_name=True, titles=titles, readings=[told])
-
-
-_ACCEPTED = re.compile(
-    r"(dwc|is)?(accepted|valid|current|preferred|senior)(name)?(usage|taxon|concept|term)?"
-    r"(id|key|code|aphiaid|uri)|(mergedinto|replacedby|synonymof|supersededby|successor)(id|code)?"
-)
-_SYNONYM = re.compile(
-    r".*synonym.*|merged|misapplied|unaccepted|superseded|alternate representation"
-)
-
-
-def _synonyms(
-    path: Path, frame: pl.DataFrame, columns: Mapping[str, str]
-) -> tuple[pl.DataFrame, list[Reading]]:
-    """The table with successors of the ids that are those of synonyms, which are no nodes."""
-    there = {column.lower() for column in frame.columns}
-    named = [one for one in frame.columns if _ACCEPTED.fullmatch(names.plain(one))]
-    named = [one for one in named if one not in columns.values()]
-    status = [one for one in frame.columns if names.plain(one).endswith("taxonomicstatus")]
-    if there & {REPLACED_BY, *OBSOLETE} or not (named or status):
-        return frame, []
-    ids = tables.text_of(frame, columns["child"]).fill_null("")
-    own = tables.text_of(frame, named[0]).fill_null("") if named else ids
-    own = own.set(own.is_in(["0", *names.NOTHING]), "")
-    said = tables.text_of(frame, status[0]).fill_null("") if status else pl.Series(ids.len() * [""])
-    gone = ((own != ids) & (own != "")) | said.str.to_lowercase().str.contains(_SYNONYM.pattern)
-    if not gone.any():
-        return frame, []
-    successors = pl.Series(REPLACED_BY, own).set(~gone | (own == ids), "")
-    flags = pl.Series(OBSOLETE[0], gone)
-    reading = Reading(
-        "ids of synonyms are no nodes; labels at them count at the ids that are accepted",
-        f"{(named or status)[0]!r} says so", int(gone.sum()), f"rename {(named or status)[0]!r}",
-    )  # fmt: skip
-    return frame.with_columns(successors, flags), [reading]
-
-
-def _table(path: Path, frame: pl.DataFrame, found: dict[str, str]) -> pl.DataFrame:
-    """``child, parent`` and all that a table may have beside them, as text; nothing is empty."""
-    there = {column.lower() for column in frame.columns}
-    found |= {n: column_named(frame, n, path) for n in (REPLACED_BY, CONSIDER) if n in there}
-    flags = {name: column_named(frame, name, path) for name in OBSOLETE if name in there}
-    if len(flags) > 1:
-        raise SchemaError("one column may say what is obsolete", found=first_cases(flags.values()))
-    found |= flags
-    for name in found.keys() - {"child", "parent", "title"}:
-        _refuse_other_than_text(frame[found[name]], flag=name in flags)
-    table = pl.DataFrame(
-        {
-            name: tables.text_of(frame, column, trimmed=name != "title").fill_null("")
-            for name, column in found.items()
-        }
-    )
-    table = table if "title" in found else table.with_columns(title=pl.lit(""))
-    ids = set(table["child"])
-    table = _last_of_ways(table, ids)
-    parents = table["parent"].unique()
-    split = names.parts_of((one for one in parents if not names.is_nothing(one, ids)), ids)
-    if all(parts == [cell] for cell, parts in split.items()) and len(split) == len(parents):
-        return table
-    lists = pl.Series([split.get(one, [""]) for one in table["parent"]], dtype=pl.List(pl.String))
-    return table.with_columns(parent=lists).explode("parent")
-
-
-def _last_of_ways(table: pl.DataFrame, ids: Collection[str]) -> pl.DataFrame:
-    """The table with the last on each way from the top to a parent, where all parents are such."""
-    cells = table.select("child", "parent").unique().rows()
-    for sign in "/.|>":
-        ways = {child: names.way_of(cell.strip(), sign) for child, cell in cells}
-        ways = {child: way[:-1] if way[-1:] == (child,) else way for child, way in ways.items()}
-        long = [way for way in ways.values() if len(way) > 1]
-        if long and all(way[-1] in ids and ways[way[-1]] == way[:-1] for way in long):
-            last = {child: way[-1] if way else "" for child, way in ways.items()}
-            return table.with_columns(parent=pl.col("child").replace_strict(last))
-    return table
-
-
-def _stated(table: pl.DataFrame) -> Iterable[Mapping[str, Any]]:
-    """What each row says of an obsolete child."""
-    if not set(OBSOLETE) & set(table.columns):
-        return repeat({})
-    return table.select(pl.exclude("child", "parent", "title")).iter_rows(named=True)
-
-
-def _of_whole_numbers(table: pl.DataFrame) -> pl.DataFrame:
-    """The table with ids that became decimals in one of both columns as whole numbers."""
-    child, parent = (set(table[name]) - {""} for name in ("child", "parent"))
-    for name, own, other in (("child", child, parent), ("parent", parent, child)):
-        plain = {names.whole(one) for one in own}
-        if plain.isdisjoint(own) and not own & other and plain & other:
-            return table.with_columns(pl.col(name).str.replace(r"^([0-9]+)\.0$", "$1"))
-    return table
-
-
-_MANY = 1_000
-"""Number of parents without a row from which on they are told of any table."""
-
-
-def _undeclared(table: pl.DataFrame) -> list[str]:
-    """Parents without a row, where rows declare the tops, or there are many of them.
-
-    Where all rows have a parent and some a title, several parents without a row are told of too,
-    if others have rows.
-    """
-    own = (pl.col("parent") == "") | (pl.col("parent") == pl.col("child"))
-    declared = {*table["child"], ""}
-    parents = table["parent"].unique(maintain_order=True)
-    lacking = [one for one in parents if one not in declared]
-    some = any(table["title"]) and 1 < len(lacking) < len(parents)
-    some |= all(map(str.isdigit, lacking)) and not any(map(str.isdigit, table["child"]))
-    return lacking if table.select(own.any()).item() or some or len(lacking) >= _MANY else []
-
-
-def _told(lacking: Sequence[str]) -> list[Reading]:
-    said = "parents without a row of their own are nodes without a parent"
-    evidence = f"nothing is above {first_cases(lacking)}"
-    option = "leave them blank"
-    return [Reading(said, evidence, len(lacking), option, "nodes")] if lacking else []
-
-
-def _refuse_other_than_text(column: pl.Series, *, flag: bool = False) -> None:
-    text = column.dtype in (pl.String, pl.Categorical, pl.Enum) or column.dtype.is_integer()
-    if column.dtype.is_float():
-        text = bool((column.drop_nulls().drop_nans() % 1 == 0).all())
-    if not text and not (flag and column.dtype == pl.Boolean):
-        raise SchemaError(f"the column {column.name!r} must hold text", found=str(column.dtype))
-
-
-def _refuse_blank_child(path: Path, frame: pl.DataFrame, table: pl.DataFrame) -> None:
-    blank = table.with_row_index().filter(_blank("child") & ~_blank("parent", "title"))
-    if len(blank):
-        row, parent = blank["index"][0], blank["parent"][0]
-        raise SchemaError(
-            "every row must name a child",
-            found=f"{len(blank):,} without, the first with parent {parent!r}",
-            where=path if tables.is_parquet(path) else f"{path}:{_line(path, frame, row)}",
-        )
-
-
-def _blank(*columns: str) -> pl.Expr:
-    return pl.all_horizontal(pl.col(*columns).str.strip_chars() == "")
-
-
-def _line(path: Path, frame: pl.DataFrame, row: int) -> int:
-    """The line on which a row of a text table starts, where fields may hold line breaks."""
-    notes = tables.preamble_in(read_text(path).split("\n"))
-    text = notes.of_text(read_text(path))
-    header = notes.before + len(text) - len(text.lstrip("\n")) + 1
-    within = frame.head(row).select(pl.all().str.count_matches("\n", literal=True).sum())
-    return header + row + 1 + sum(count or 0 for count in within.row(0))

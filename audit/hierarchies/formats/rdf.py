@@ -4,33 +4,97 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from audit.base.errors import SchemaError, first_cases
+from audit.base.files import SNIFFED_BYTES, read_text
+from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.machine import require_package
 from audit.base.readings import Reading, asked
-from audit.hierarchies.building import refuse_unused
-from audit.hierarchies.coding import Obsolete, retired_ids
+from audit.base.streams import bare_suffix
+from audit.hierarchies.building import IS_A, refuse_unused
+from audit.hierarchies.coding import CONSIDER, REPLACED_BY
 from audit.hierarchies.formats.format import (
     EdgeRow,
     HierarchyFormat,
     Shape,
-    hierarchy_of,
+    head_text,
     titles_of,
 )
-from audit.hierarchies.formats.obo import short
-from audit.hierarchies.formats.rdf_graph import OWL, RDFS, SKOS, XL, Graph, matches, read_graph
+from audit.hierarchies.formats.obo import ALTERNATIVE, OIO, Term, hierarchy_of_terms, short
 from audit.hierarchies.hierarchy import Hierarchy
 
-_OIO, _DC = "http://www.geneontology.org/formats/oboInOwl#", "http://purl.org/dc/terms/"
-_REPLACED = ("http://purl.obolibrary.org/obo/IAO_0100001", f"{_DC}isReplacedBy")
-_CONSIDER, _ALTERNATIVE = f"{_OIO}consider", f"{_OIO}hasAlternativeId"
-_LABELS, _NOTATION = (f"{SKOS}prefLabel", f"{XL}prefLabel", f"{RDFS}label"), f"{SKOS}notation"
-_SAID = (*_REPLACED, _CONSIDER, _ALTERNATIVE, *_LABELS, f"{XL}literalForm", _NOTATION)
+_W3 = "http://www.w3.org/"
+_SPACES = {
+    "rdf": f"{_W3}1999/02/22-rdf-syntax-ns#", "rdfs": f"{_W3}2000/01/rdf-schema#",
+    "owl": f"{_W3}2002/07/owl#", "skos": f"{_W3}2004/02/skos/core#",
+    "xl": f"{_W3}2008/05/skos-xl#", "iso": "http://purl.org/iso25964/skos-thes#",
+    "dc": "http://purl.org/dc/terms/", "oio": OIO, "obo": "http://purl.obolibrary.org/obo/",
+}  # fmt: skip
+_STANDARDS = tuple(_SPACES[one] for one in ("rdf", "rdfs", "owl", "skos"))
+_PREFIXES = "".join(f"PREFIX {name}: <{iri}> " for name, iri in _SPACES.items())
+_KINDS = ("Generic", "Partitive", "Instantial")
+_BROADER, _NARROWER = (
+    "|".join([f"skos:{way}", *(f"iso:{way}{kind}" for kind in _KINDS)])
+    for way in ("broader", "narrower")
+)
+_PARTS = "(rdfs:subClassOf|owl:equivalentClass)/owl:intersectionOf/rdf:rest*/rdf:first"
+_TYPES = {
+    "skos": {f"{_SPACES['skos']}Concept"},
+    "owl": {f"{_SPACES['owl']}Class", f"{_SPACES['rdfs']}Class"},
+}
 _CALLED = {"skos": "concepts of SKOS", "owl": "classes of OWL"}
+_LINKS = {
+    REPLACED_BY: "obo:IAO_0100001|dc:isReplacedBy",
+    CONSIDER: "oio:consider",
+    ALTERNATIVE: "oio:hasAlternativeId",
+}
+_LABELS = ("skos:prefLabel", "xl:prefLabel/xl:literalForm", "rdfs:label")
+"""Where titles are, those to be preferred first."""
+
+
+class _Graph:
+    """The statements of a file, and its prefixes."""
+
+    def __init__(self, store: Any, prefixes: Mapping[str, str]) -> None:
+        self.store, self.prefixes = store, prefixes
+        self._known = dict[str, list[tuple[str, Any]]]()
+
+    def rows(self, where: str) -> Iterator[tuple[Any, ...]]:
+        """What ``?a``, ``?b`` and ``?p`` are where something holds."""
+        query = f"{_PREFIXES} SELECT ?a ?b ?p WHERE {{ {where} }}"
+        for one in self.store.query(query, use_default_graph_as_union=True):
+            yield one["a"], one["b"], one["p"]
+
+    def said(self, path: str) -> list[tuple[str, Any]]:
+        """Subject and object of statements by a path of properties, in the order of the former."""
+        if path not in self._known:
+            found = ((a.value, b) for a, b, _ in self.rows(f"?a {path} ?b FILTER(isIRI(?a))"))
+            self._known[path] = sorted(found, key=lambda one: (one[0], one[1].value))
+        return self._known[path]
+
+    def pairs(self, path: str) -> list[EdgeRow]:
+        """Those between IRIs, without what the standards define."""
+        named = ((a, b.value) for a, b in self.said(path) if type(b).__name__ == "NamedNode")
+        return [one for one in named if not any(end.startswith(_STANDARDS) for end in one)]
+
+    def typed(self, kind: str) -> list[str]:
+        """The concepts of ``skos``, or classes of ``owl``, that are declared."""
+        said = ((a, b.value) for a, b in self.said("rdf:type") if b.value in _TYPES[kind])
+        return [a for a, _ in said if not a.startswith(_STANDARDS)]
+
+    def edges(self, kind: str) -> list[EdgeRow]:
+        """Concepts, or classes, and those above them; also said from above, and as parts of an
+        intersection that a class is."""
+        if kind == "skos":
+            return [*self.pairs(_BROADER), *((b, a) for a, b in self.pairs(_NARROWER))]
+        every = (*self.pairs("rdfs:subClassOf"), *self.pairs(_PARTS))
+        return [(a, b) for a, b in every if a != b]
 
 
 def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
@@ -45,39 +109,233 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
     properties, by name or label, that are edges too. ``kind`` is ``skos`` or ``owl``, where a file
     has both.
     """
-    graph = read_graph(path, None if shape.relations else _SAID)
-    told = list[Reading]()
-    if kind is None:
-        kind, told = _kind(graph, path)
-    edges = graph.broader() if kind == "skos" else graph.super_classes()
+    graph = _graph(path)
+    kind, told = (kind, []) if kind else _kind(graph)
+    edges = graph.edges(kind)
     every = [*dict.fromkeys([*graph.typed(kind), *(end for edge in edges for end in edge)])]
-    edges += _related(graph, shape.relations, {*every})
-    gone = {s for s, o in graph.said(f"{OWL}deprecated") if o.value in ("true", "1")}
+    edges += _related(graph, shape.relations, every)
+    gone = {a for a, b in graph.said("owl:deprecated") if b.value in ("true", "1")}
     same = _equivalent(graph, {*every} - gone) if kind == "owl" else {}
-    ids, said = _ids(graph, every, shape.child)
-    nodes = [iri for iri in every if iri not in gone and iri not in same]
-    if not nodes:
+    ids, said = _ids(every, graph.said("skos:notation"), shape.child)
+    titles, spoken = _titles(graph, {*every} - gone - {*same})
+    terms = {
+        iri: Term(ids[iri], [title] if (title := titles.get(iri)) else [], iri in gone)
+        for iri in every
+        if iri not in same
+    }
+    if gone.issuperset(terms):
         raise SchemaError(f"{_CALLED[kind]} are required", found="none that are in use")
-    titles, spoken = _titles(graph, nodes)
+    for name, way in _LINKS.items():
+        for a, b in graph.said(way):
+            if term := terms.get(same.get(a, a)):
+                term.links.setdefault(name, []).append(ids.get(b.value) or short(b.value))
     node = {iri: ids[same.get(iri, iri)] for iri in every}
-    rows = [(node[a], node[b]) for a, b in edges if a not in gone]
+    links = dict.fromkeys((node[a], IS_A, node[b]) for a, b in edges if a not in gone)
     one_node = Reading(
         "equivalent classes are one node", "the file says so of classes by name",
         len(same), "remove owl:equivalentClass", "classes",
     )  # fmt: skip
-    built = hierarchy_of(
+    built = hierarchy_of_terms(
         path,
-        dict.fromkeys(row for row in rows if row[0] != row[1] or kind == "skos"),
-        [(ids[iri], titles.get(iri), True) for iri in nodes],
-        coding=retired_ids(
-            {ids[iri] for iri in nodes},
-            [_obsolete(graph, iri, ids) for iri in every if iri in gone],
-            dict.fromkeys((o.value, node[s]) for s, o in graph.said(_ALTERNATIVE) if s in node),
-            _aliases(graph, node),
-        ),
+        [*terms.values()],
+        [one for one in links if one[0] != one[2] or kind == "skos"],
+        {IS_A},
+        same=_aliases(graph, node),
         readings=[*told, *said, *spoken, *([one_node] if same else [])],
     )
-    return replace(built, faults=graph.faults(node) if kind == "skos" else {})
+    return replace(built, faults=_faults(graph, node)) if kind == "skos" else built
+
+
+def _kind(graph: _Graph) -> tuple[str, list[Reading]]:
+    """What a file has, and what is told where it has some of the other too; asked if both."""
+    edges = {kind: len(graph.edges(kind)) for kind in _CALLED}
+    nodes = {kind: len({*graph.typed(kind)}) for kind in _CALLED}
+    found = [kind for kind in edges if edges[kind]] or [kind for kind in nodes if nodes[kind]]
+    said = {
+        kind: Reading(f"{called} are the nodes", "the others have nothing above them",
+                      edges[kind] or nodes[kind], f"--hierarchy-format {kind}", "statements")
+        for kind, called in _CALLED.items()
+    }  # fmt: skip
+    if not found:
+        raise SchemaError("concepts of SKOS or classes of OWL are required", found="none")
+    if len(found) == 2:
+        required = "it must be stated which kind of nodes of the file is meant"
+        raise asked(required, [*said.values()])
+    (other,) = {*_CALLED} - {*found}
+    told = replace(said[found[0]], option=said[other].option)
+    return found[0], [told] if nodes[other] else []
+
+
+def _related(graph: _Graph, relations: Sequence[str], nodes: Collection[str]) -> list[EdgeRow]:
+    """Edges of further properties, between nodes or from a class to some of another one."""
+    if not relations:
+        return []
+    some = "?a rdfs:subClassOf [owl:onProperty ?p; owl:someValuesFrom ?b]"
+    every = [
+        (a.value, p.value, b.value)
+        for where in ("?a ?p ?b FILTER(isIRI(?a) && isIRI(?b))", some)
+        for a, b, p in graph.rows(where)
+    ]
+    known, called = {*nodes}, defaultdict[str, set[str]](set)
+    every = [one for one in every if {one[0], one[2]} <= known]
+    for _, p, _ in every:
+        called[p] |= {p, short(p), _end(p)}
+    for p, label in graph.said("rdfs:label"):
+        if p in called:
+            called[p].add(str(label.value).replace(" ", "_"))
+    refuse_unused(relations, {name for own in called.values() for name in own}, "statements")
+    return [(a, b) for a, p, b in every if called[p] & {*relations}]
+
+
+def _equivalent(graph: _Graph, classes: Collection[str]) -> dict[str, str]:
+    """The class that stands for each one that is equivalent to it; the first by its IRI does."""
+    first = dict[str, str]()
+
+    def found(iri: str) -> str:
+        while iri in first:
+            iri = first[iri]
+        return iri
+
+    for a, b in graph.pairs("owl:equivalentClass"):
+        if a in classes and b in classes and len(ends := sorted({found(a), found(b)})) == 2:
+            first[ends[1]] = ends[0]
+    return {iri: found(iri) for iri in first}
+
+
+def _end(iri: str) -> str:
+    """The name behind the last sign of an IRI."""
+    return re.split(r"[#/:]", iri.rstrip("#/:"))[-1]
+
+
+def _ids(
+    every: Sequence[str], notes: Iterable[tuple[str, Any]], stated: str | None
+) -> tuple[dict[str, str], list[Reading]]:
+    """What each node goes by, and what is told of it."""
+    noted = defaultdict[str, set[str]](set)
+    for iri, note in notes:
+        noted[iri].add(str(note.value))
+    ways = {
+        "notation": {iri: min(noted[iri]) for iri in every if len(noted[iri]) == 1},
+        "name": {iri: _end(iri) for iri in every},
+        "iri": {iri: short(iri) for iri in every},
+    }
+    whole = {way: len({*ids.values()} - {""}) == len(every) for way, ids in ways.items()}
+    if stated is not None and not whole.get(stated):
+        raise SchemaError(
+            "nodes can go by iri, name or notation, if no two have the same one",
+            found=repr(stated),
+            hint=f"no two have the same {' or '.join(w for w in ways if whole[w])}",
+        )
+    is_obo = any(id != iri for iri, id in ways["iri"].items())
+    way = stated or ("iri" if is_obo else next(way for way in ways if whole[way]))
+    told = Reading(
+        f"nodes go by {'their notations' if way == 'notation' else 'the ends of their IRIs'}",
+        "no two have the same one", len(every), "--hierarchy-child iri", "nodes",
+    )  # fmt: skip
+    return ways[way], [told] if way != "iri" and not stated else []
+
+
+def _aliases(graph: _Graph, node: Mapping[str, str]) -> dict[str, str]:
+    """What else a label may say for each node, as far as it is that of no other."""
+    found = defaultdict[str, set[str]](set)
+    for iri, note in graph.said("skos:notation"):
+        if iri in node:
+            found[str(note.value)].add(node[iri])
+    for iri, id in node.items():
+        starts = (one for one in graph.prefixes.items() if iri.startswith(one[1]))
+        short_forms = (f"{prefix}:{iri[len(start) :]}" for prefix, start in starts)
+        for name in (iri, short(iri), _end(iri), *short_forms):
+            found[name].add(id)
+    return {name: min(own) for name, own in found.items() if len(own) == 1 and own != {name}}
+
+
+def _titles(graph: _Graph, nodes: Collection[str]) -> tuple[dict[str, str | None], list[Reading]]:
+    """The title of each node in one language, else in none, and what is told of languages."""
+    said = [
+        (iri, (one.language or "").lower(), rank, str(one.value))
+        for rank, path in enumerate(_LABELS)
+        for iri, one in graph.said(path)
+        if iri in nodes and hasattr(one, "language")
+    ]
+    counts = Counter(language for _, language, *_ in said if language)
+    frequent = max(sorted(counts), key=counts.__getitem__, default="")
+    language = "en" if any(one.split("-")[0] == "en" for one in counts) else frequent
+    best = dict[str, tuple[bool, str, int]]()
+    kept = [(iri, (not own, own, rank), text) for iri, own, rank, text in said
+            if own in ("", language) or own.startswith(f"{language}-")]  # fmt: skip
+    for iri, place, _ in kept:
+        best[iri] = min(place, best.get(iri, place))
+    told = Reading(
+        f"titles are those in {language!r}, or in no language", f"there are {first_cases(counts)}",
+        len(nodes), "write titles of one language", "nodes",
+    )  # fmt: skip
+    titles = titles_of((iri, text) for iri, place, text in kept if place == best[iri])
+    return titles, [told] if len(counts) > 1 else []
+
+
+def _faults(graph: _Graph, ids: Mapping[str, str]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """What lint tells of concepts: relations said from one end, tops below others."""
+    up, down = {*graph.pairs(_BROADER)}, {(b, a) for a, b in graph.pairs(_NARROWER)}
+    tops = {a for a, _ in graph.pairs("skos:topConceptOf|^skos:hasTopConcept")}
+    alone = (up ^ down) if up & down else set()
+    cases = {"one_way": alone, "top_below": {pair for pair in up | down if pair[0] in tops}}
+    return {
+        rule: tuple(sorted((ids[a], ids[b]) for a, b in own if a in ids and b in ids))
+        for rule, own in cases.items()
+    }
+
+
+_SUFFIXES = (".ttl", ".n3", ".nt", ".nq", ".trig", ".rdf", ".owl", ".skos", ".jsonld")
+_TURTLE = re.compile(r"@?(prefix|base)\s+[\w.-]*:?\s*<|(<[^<>\s]+>|_:\w+)\s+<[^<>\s]+>\s", re.I)
+_JSON = re.compile(r'[\[{](?!.*"@context":\s*"[^"]*jskos).*"@(context|graph|id|type)"', re.DOTALL)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether a file is named as RDF, or begins as Turtle, N-Triples, RDF/XML or JSON-LD does."""
+    text = _start(head_text(head))
+    named = bare_suffix(path) in _SUFFIXES
+    return named or bool(_TURTLE.match(text) or _JSON.match(text)) or _is_xml(text)
+
+
+def _start(text: str) -> str:
+    """The text from the first line that is no comment of Turtle on."""
+    return re.sub(r"\A(#[^\n]*\n\s*)+", "", text)
+
+
+def _is_xml(text: str) -> bool:
+    return text.startswith("<") and "<rdf:RDF" in text
+
+
+def _graph(path: Path) -> _Graph:
+    """The statements of a file; nothing is loaded from elsewhere: neither imports nor contexts."""
+    require_package("pyoxigraph", "to read RDF")
+    from pyoxigraph import RdfFormat, Store, parse
+
+    text = read_text(path)
+    start, suffix = _start(text[:SNIFFED_BYTES].lstrip()), bare_suffix(path)
+    form = RdfFormat.from_extension(suffix.replace(".txt", "")[1:]) or RdfFormat.TURTLE
+    if start.startswith(("<?xml", "<rdf:", "<!")) or _is_xml(start):
+        form = RdfFormat.RDF_XML
+        longest = max(map(len, re.findall(r"<!ENTITY[^>]*>", text)), default=0)
+        nested = re.search(r"<!ENTITY[^>]*&\w", text) is not None
+        size = UNPACKED.in_force() + 1 if nested else longest * text.count("&")
+        UNPACKED.refuse_beyond(size, path, allowed=EXPANSION * len(text), whole=not nested)
+    elif _JSON.match(start):
+        form = RdfFormat.JSON_LD
+    store = Store()
+    try:
+        parser = parse(text.encode(), format=form, base_iri=f"file:///{quote(path.name)}")
+        store.bulk_extend(parser)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        found, hint = re.sub(r" \(line \d+\)$|^Parser error at line \d+ ", "", str(error)), ""
+        if "LoadDocumentCallback" in found:
+            found, hint = "a @context at an address", "write what is there into the file"
+        raise SchemaError(
+            f"a text of {form.name} is required", found=found[:160],
+            where=f"{path}:{line}" if line else path, hint=hint,
+        ) from None  # fmt: skip
+    return _Graph(store, dict(parser.prefixes))
 
 
 _TAKES = frozenset({"relations", "child"})
@@ -91,141 +349,3 @@ KINDS = tuple(
     )
     for name, called in _CALLED.items()
 )  # fmt: skip
-
-
-def _kind(graph: Graph, path: Path) -> tuple[str, list[Reading]]:
-    """What a file has, and what is told where it has some of the other too; asked if both."""
-    edges = {"skos": len(graph.broader()), "owl": len(graph.super_classes())}
-    nodes = {kind: len({*graph.typed(kind)}) for kind in edges}
-    found = [kind for kind in edges if edges[kind]] or [kind for kind in nodes if nodes[kind]]
-    said = {
-        kind: Reading(f"{called} are the nodes", "the others have nothing above them",
-                      edges[kind] or nodes[kind], f"--hierarchy-format {kind}", "statements")
-        for kind, called in _CALLED.items()
-    }  # fmt: skip
-    if not found:
-        raise SchemaError("concepts of SKOS or classes of OWL are required", found="none")
-    if len(found) == 2:
-        raise asked(
-            "it must be stated which kind of nodes of the file is meant", [*said.values()], path
-        )
-    (kind,) = found
-    (other,) = {*_CALLED} - {kind}
-    told = replace(said[kind], option=said[other].option)
-    return kind, [told] if nodes[other] else []
-
-
-def _obsolete(graph: Graph, iri: str, ids: Mapping[str, str]) -> Obsolete:
-    def successors(*predicates: str) -> tuple[str, ...]:
-        found = [o.value for predicate in predicates for o in graph.of(iri, predicate)]
-        return tuple(ids.get(one) or short(one) for one in found)
-
-    return Obsolete(ids[iri], successors(*_REPLACED), successors(_CONSIDER))
-
-
-def _related(graph: Graph, relations: Sequence[str], nodes: Set[str]) -> list[EdgeRow]:
-    """Edges of further properties, between nodes or from a class to some of another one."""
-    if not relations:
-        return []
-    said = [(s, p, o) for p in graph.statements for s, o in graph.pairs([p])]
-    every = [one for one in (*said, *graph.restricted()) if {one[0], one[2]} <= nodes]
-    called = {p: {p, short(p), _end(p)} for p in {p for _, p, _ in every}}
-    for p, own in called.items():
-        own |= {str(label.value).replace(" ", "_") for label in graph.of(p, _LABELS[2])}
-    refuse_unused(relations, {name for own in called.values() for name in own}, "statements")
-    return [(s, o) for s, p, o in every if called[p] & {*relations}]
-
-
-def _equivalent(graph: Graph, classes: Collection[str]) -> dict[str, str]:
-    """The class that stands for each one that is equivalent to it; the first by its IRI does."""
-    first = dict[str, str]()
-
-    def found(iri: str) -> str:
-        while iri in first:
-            iri = first[iri]
-        return iri
-
-    for a, b in graph.pairs([f"{OWL}equivalentClass"]):
-        if a in classes and b in classes and len(ends := sorted({found(a), found(b)})) == 2:
-            first[ends[1]] = ends[0]
-    return {iri: found(iri) for iri in first}
-
-
-def _end(iri: str) -> str:
-    """The name behind the last sign of an IRI."""
-    return re.split(r"[#/:]", iri.rstrip("#/:"))[-1]
-
-
-def _ids(
-    graph: Graph, every: Sequence[str], stated: str | None
-) -> tuple[dict[str, str], list[Reading]]:
-    """What each node goes by, and what is told of it."""
-    notes = {iri: {str(o.value) for o in graph.of(iri, _NOTATION)} for iri in every}
-    ways = {
-        "notation": {iri: own.pop() for iri, own in notes.items() if len(own) == 1},
-        "name": {iri: _end(iri) for iri in every},
-        "iri": {iri: short(iri) for iri in every},
-    }
-    whole = {way: len({*ids.values()} - {""}) == len(every) for way, ids in ways.items()}
-    if stated is not None and not whole.get(stated):
-        raise SchemaError(
-            "nodes can go by iri, name or notation, if no two have the same one",
-            found=repr(stated),
-            hint=f"no two have the same {' or '.join(w for w in ways if whole[w])}",
-        )  # fmt: skip
-    is_obo = any(id != iri for iri, id in ways["iri"].items())
-    way = stated or ("iri" if is_obo else next(way for way in ways if whole[way]))
-    told = Reading(
-        f"nodes go by {'their notations' if way == 'notation' else 'the ends of their IRIs'}",
-        "no two have the same one", len(every), "--hierarchy-child iri", "nodes",
-    )  # fmt: skip
-    return ways[way], [told] if way != "iri" and not stated else []
-
-
-def _aliases(graph: Graph, node: Mapping[str, str]) -> dict[str, str]:
-    """What else a label may say for each node, as far as it is that of no other."""
-    found = defaultdict[str, set[str]](set)
-    for iri, id in node.items():
-        names = [iri, short(iri), _end(iri), *(str(o.value) for o in graph.of(iri, _NOTATION))]
-        names += [
-            f"{prefix}:{iri[len(start) :]}"
-            for prefix, start in graph.prefixes.items()
-            if iri.startswith(start)
-        ]
-        for name in names:
-            found[name].add(id)
-    return {name: own.pop() for name, own in found.items() if len(own) == 1 and own != {name}}
-
-
-def _titles(graph: Graph, nodes: Sequence[str]) -> tuple[dict[str, str | None], list[Reading]]:
-    """The title of each node in one language, else in none, and what is told of languages."""
-    said = {iri: [*_labels(graph, iri)] for iri in nodes}
-    counts = Counter(o.language.lower() for own in said.values() for _, o in own if o.language)
-    frequent = max(sorted(counts), key=counts.__getitem__, default="")
-    language = "en" if _spoken(counts, "en") else frequent
-    order = {name: place for place, name in enumerate([*_spoken(counts, language), ""])}
-    titles = dict[str, str | None]()
-    for iri, own in said.items():
-        ranked = [(order.get((o.language or "").lower()), rank, o.value) for rank, o in own]
-        known = [(place, rank) for place, rank, _ in ranked if place is not None]
-        best = min(known, default=None)
-        texts = [(iri, value) for place, rank, value in ranked if (place, rank) == best]
-        titles |= titles_of(texts)
-    told = Reading(
-        f"titles are those in {language!r}, or in no language", f"there are {first_cases(counts)}",
-        len(nodes), "write titles of one language", "nodes",
-    )  # fmt: skip
-    return titles, [told] if len(counts) > 1 else []
-
-
-def _spoken(languages: Collection[str], wanted: str) -> list[str]:
-    """The languages that are a wanted one, itself first: ``en``, ``en-gb``."""
-    return sorted(one for one in languages if one == wanted or one.startswith(f"{wanted}-"))
-
-
-def _labels(graph: Graph, iri: str) -> Iterator[tuple[int, Any]]:
-    """The labels of a node, those of lower rank to be preferred."""
-    for rank, predicate in enumerate(_LABELS):
-        for label in graph.of(iri, predicate):
-            texts = graph.of(str(label.value), f"{XL}literalForm") if rank == 1 else [label]
-            yield from ((rank, one) for one in texts if hasattr(one, "language"))

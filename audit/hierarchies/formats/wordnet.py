@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from audit.base.errors import AuditError, InputError, SchemaError
+from audit.base.errors import AuditError, InputError, SchemaError, refuse_unknown
 from audit.hierarchies.formats.format import (
     EdgeRow,
     HierarchyFormat,
@@ -21,18 +21,16 @@ from audit.hierarchies.hierarchy import Hierarchy
 if TYPE_CHECKING:
     from audit.hierarchies.formats.wordnet_nltk import NounReader
 
-RELATIONS = ("hypernym", "holonym", "kind_hypernym", "part_holonym")
-"""Relations that edges may stand for: the parent is a wider notion (``canine`` of ``dog``), or a
-whole (``France`` of ``Paris``); the last two leave out those of single instances, and wholes by
-member or substance."""
-
-_FILES = ("data.noun", "index.noun")
-_POINTERS = {
+RELATIONS = {
     "hypernym": ("hypernyms", "instance_hypernyms"),
     "holonym": ("part_holonyms", "member_holonyms", "substance_holonyms"),
     "kind_hypernym": ("hypernyms",),
     "part_holonym": ("part_holonyms",),
 }
+"""Pointers of the relations that edges may stand for: the parent is a wider notion (``canine`` of
+``dog``), or a whole (``France`` of ``Paris``); the last two leave out those of single instances,
+and wholes by member or substance."""
+_FILES = ("data.noun", "index.noun")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +58,7 @@ class WordNet:
             InputError: On an unknown relation.
             HierarchyError: On a cycle, naming a shortest one. WordNet 3.0 has none.
         """
-        _refuse_unknown(relation, self.path)
+        refuse_unknown(relation, RELATIONS, "a relation of WordNet", "relations")
         nodes = [(synset, ", ".join(lemmas), True) for synset, lemmas in self.lemmas.items()]
         with reading_of(self.path):
             return hierarchy_of(self.path, self.edges[relation], nodes)
@@ -88,11 +86,15 @@ def read_wordnet(path: Path) -> WordNet:
             where=path,
             hint="Debian's package wordnet-base installs one as /usr/share/wordnet",
         )
-    reader_of = _nltk_reader()
+    try:
+        from audit.hierarchies.formats.wordnet_nltk import NounReader
+    except ImportError:
+        required, hint = "WordNet is read through nltk", "pip install 'hierarchy-audit[wordnet]'"
+        raise InputError(required, found="no nltk", hint=hint) from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)
-            return _tables(path, reader_of(path))
+            return _tables(path, NounReader(path))
     except AuditError:
         raise
     except Exception as error:  # nltk raises what it stumbles over in a broken file, or warns
@@ -103,65 +105,41 @@ def read_wordnet(path: Path) -> WordNet:
         ) from None
 
 
+def _tables(path: Path, reader: NounReader) -> WordNet:
+    synsets = reader.nouns()
+    edges = {
+        relation: tuple(
+            (synset.name(), parent.name())
+            for synset in synsets
+            for pointer in pointers
+            for parent in getattr(synset, pointer)()
+        )
+        for relation, pointers in RELATIONS.items()
+    }
+    return WordNet(
+        path,
+        {one.name(): tuple(map(_spaced, one.lemma_names())) for one in synsets},
+        {_spaced(lemma): tuple(names) for lemma, names in reader.senses().items()},
+        edges,
+    )
+
+
+def _spaced(lemma: str) -> str:
+    return lemma.replace("_", " ")
+
+
 def read(path: Path, shape: Shape) -> Hierarchy:
     """The hierarchy of a WordNet folder by hypernyms, or by the relation that is stated.
 
     Pointers that lead nowhere are refused: the file is damaged.
     """
-    if len(shape.relations) > 1:
-        raise InputError(
-            "one relation of WordNet is required", found=", ".join(shape.relations), where=path
-        )
-    relation = shape.relations[0] if shape.relations else RELATIONS[0]
-    _refuse_unknown(relation, path)
+    relation, *others = shape.relations or ("hypernym",)
+    if others:
+        found = ", ".join(shape.relations)
+        raise InputError("one relation of WordNet is required", found=found)
     return read_wordnet(path).hierarchy(relation)
 
 
 FORMAT = HierarchyFormat(
     "wordnet", "a WordNet folder: data.noun and index.noun", matches, read, frozenset({"relations"})
 )
-
-
-def _refuse_unknown(relation: str, path: Path) -> None:
-    if relation not in RELATIONS:
-        raise InputError(
-            "a relation of WordNet is required",
-            found=repr(relation),
-            where=path,
-            hint=f"the relations are {', '.join(RELATIONS)}",
-        )
-
-
-def _nltk_reader() -> type[NounReader]:
-    try:
-        from audit.hierarchies.formats.wordnet_nltk import NounReader
-    except ImportError:
-        raise InputError(
-            "WordNet is read through nltk",
-            found="no nltk",
-            hint="pip install 'hierarchy-audit[wordnet]'",
-        ) from None
-    return NounReader
-
-
-def _tables(path: Path, reader: NounReader) -> WordNet:
-    synsets = reader.nouns()
-    return WordNet(
-        path=path,
-        lemmas={synset.name(): tuple(map(_spaced, synset.lemma_names())) for synset in synsets},
-        senses={_spaced(lemma): tuple(names) for lemma, names in reader.senses().items()},
-        edges={relation: tuple(_edges(synsets, relation)) for relation in RELATIONS},
-    )
-
-
-def _edges(synsets: list[Any], relation: str) -> list[EdgeRow]:
-    return [
-        (synset.name(), parent.name())
-        for synset in synsets
-        for pointer in _POINTERS[relation]
-        for parent in getattr(synset, pointer)()
-    ]
-
-
-def _spaced(lemma: str) -> str:
-    return lemma.replace("_", " ")

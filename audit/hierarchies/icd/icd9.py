@@ -8,6 +8,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import ClassVar
 
 from audit.hierarchies.coding import VERSIONS, Integrity, Placement
 
@@ -33,15 +34,70 @@ def once_valid(table: str) -> Mapping[str, str]:
         }
 
 
-_ICD10_DIAGNOSIS = re.compile(r"[A-DF-UW-Z][0-9][0-9AB](?:\.?[0-9A-Z]{1,4})?")
-_ICD10_E_CODE = re.compile(r"E[0-9]{2}\.[0-9A-Z]{1,4}")
-_ICD10_PROCEDURE = re.compile(r"(?=[0-9]*[A-Z])[0-9][0-9A-HJ-NP-Z]{6}")
+TABLES = ("diagnoses", "procedures")
+"""Names of the two code sets; written with its dot, no code belongs to both."""
+
+_SHAPES = {
+    "diagnoses": re.compile(r"(?:[0-9]{3}|V[0-9]{2})(?:\.[0-9]{1,2})?|E[0-9]{3}(?:\.[0-9])?"),
+    "procedures": re.compile(r"[0-9]{2}(?:\.[0-9]{1,2})?"),
+}
+_OF_ICD10 = re.compile(
+    r"[A-DF-UW-Z][0-9][0-9AB](?:\.?[0-9A-Z]{1,4})?|E[0-9]{2}\.[0-9A-Z]{1,4}"
+    r"|(?=[0-9]*[A-Z])[0-9][0-9A-HJ-NP-Z]{6}"
+)
 _EXTERNAL_CAUSE = re.compile(r"E[0-9]{3}(?:\.[0-9])?")
 _MANIFESTATION = re.compile(
     r"\bin (?:[a-z]+ ){0,4}(?:conditions|diseases|disorders) classifi(?:able|ed) elsewhere"
     r"(?! and of unspecified site)",
     re.IGNORECASE,
 )
+_AROUND = re.compile(r"^\s+|[\s.]+$")
+
+
+def cleaned(code: str) -> str:
+    """A code in upper case without blanks around it or dots behind it.
+
+    >>> cleaned(" v10. ")
+    'V10'
+    """
+    return _AROUND.sub("", code).upper()
+
+
+def dotted(code: str, table: str) -> str:
+    """Normalise a code: as `cleaned`, with its dot.
+
+    The dot goes after 2 characters in procedures, after 4 in E codes, after 3 elsewhere. Works on
+    any string, whether or not it is a code, and is idempotent.
+
+    >>> dotted("4019", "diagnoses"), dotted("e8120.", "diagnoses"), dotted("3605", "procedures")
+    ('401.9', 'E812.0', '36.05')
+    """
+    code = cleaned(code)
+    width = 2 if table == "procedures" else 4 if code.startswith("E") else 3
+    return code if "." in code or len(code) <= width else f"{code[:width]}.{code[width:]}"
+
+
+@lru_cache(maxsize=1 << 16)
+def table_of(code: str) -> str | None:
+    """The code set that a dotted code belongs to by its shape; None if it is not a code.
+
+    >>> table_of("36.05"), table_of("360.5"), table_of("36-5")
+    ('procedures', 'diagnoses', None)
+    """
+    return next((table for table in TABLES if _SHAPES[table].fullmatch(code)), None)
+
+
+@lru_cache(maxsize=1 << 16)
+def readings(label: str, table: str | None) -> tuple[str, ...]:
+    """The dotted codes that a label may stand for; empty if it does not have the shape of a code.
+
+    Only a label without a dot and without a table has two readings: a diagnosis, then a procedure.
+
+    >>> readings("3605", None), readings("36.05", None), readings("36.05", "diagnoses")
+    (('360.5', '36.05'), ('36.05',), ())
+    """
+    codes = [(dotted(label, known), known) for known in ([table] if table in TABLES else TABLES)]
+    return tuple(code for code, known in codes if table_of(code) == known)
 
 
 def has_shape_of_icd10_alone(label: str) -> bool:
@@ -55,9 +111,7 @@ def has_shape_of_icd10_alone(label: str) -> bool:
     >>> [has_shape_of_icd10_alone(label) for label in ("E119", "V700", "4019", "40I9")]
     [False, False, False, False]
     """
-    text = label.strip().upper()
-    shapes = (_ICD10_DIAGNOSIS, _ICD10_E_CODE, _ICD10_PROCEDURE)
-    return any(shape.fullmatch(text) for shape in shapes)
+    return _OF_ICD10.fullmatch(cleaned(label)) is not None
 
 
 def why_never_first(code: str, title: str) -> str | None:
@@ -78,74 +132,9 @@ def why_never_first(code: str, title: str) -> str | None:
     return f"a manifestation by its title: {found[0].lower()}" if found else None
 
 
-TABLES = ("diagnoses", "procedures")
-"""Names of the two code sets; written with its dot, no code belongs to both."""
-
-_OTHER_TABLES = {
-    "diagnoses-10": "other_version",
-    "procedures-10": "no_hierarchy",
-    VERSIONS["10"]: "other_version",
-    "who-10": "other_version",
-}
-"""Why rows of the tables of ICD-10 are refused; no hierarchy here holds ICD-10-PCS."""
-
-_SHAPES = {
-    "diagnoses": re.compile(r"(?:[0-9]{3}|V[0-9]{2})(?:\.[0-9]{1,2})?|E[0-9]{3}(?:\.[0-9])?"),
-    "procedures": re.compile(r"[0-9]{2}(?:\.[0-9]{1,2})?"),
-}
-
-
-def dotted(code: str, table: str) -> str:
-    """Normalise a code: upper case, no surrounding blanks, with its dot.
-
-    The dot goes after 2 characters in procedures, after 4 in E codes, after 3 elsewhere. Works on
-    any string, whether or not it is a code, and is idempotent.
-
-    >>> dotted("4019", "diagnoses"), dotted("e8120", "diagnoses"), dotted("3605", "procedures")
-    ('401.9', 'E812.0', '36.05')
-    """
-    code = code.strip().upper()
-    width = 2 if table == "procedures" else 4 if code.startswith("E") else 3
-    if "." in code or len(code) <= width:
-        return code
-    return f"{code[:width]}.{code[width:]}"
-
-
-@lru_cache(maxsize=1 << 16)
-def table_of(code: str) -> str | None:
-    """The code set that a dotted code belongs to by its shape; None if it is not a code.
-
-    >>> table_of("36.05"), table_of("360.5"), table_of("36-5")
-    ('procedures', 'diagnoses', None)
-    """
-    return next((table for table in TABLES if _SHAPES[table].fullmatch(code)), None)
-
-
 def is_procedure_category(code: str) -> bool:
-    """Whether a dotted code is a category of procedures, which is never a complete code.
-
-    >>> is_procedure_category("36"), is_procedure_category("36.0"), is_procedure_category("486")
-    (True, False, False)
-    """
+    """Whether a dotted code is a category of procedures, which is never a complete code."""
     return len(code) == 2 and code.isdecimal()
-
-
-@lru_cache(maxsize=1 << 16)
-def readings(label: str, table: str | None) -> tuple[str, ...]:
-    """The dotted codes that a label may stand for; empty if it does not have the shape of a code.
-
-    Only a label without a dot and without a table has two readings: a diagnosis, then a procedure.
-
-    >>> readings("3605", None), readings("36.05", None), readings("36.05", "diagnoses")
-    (('360.5', '36.05'), ('36.05',), ())
-    """
-    codes = [(dotted(label, known), known) for known in ([table] if table in TABLES else TABLES)]
-    return tuple(code for code, known in codes if table_of(code) == known)
-
-
-def category(code: str) -> str:
-    """The part of a dotted code before its dot."""
-    return code.partition(".")[0]
 
 
 def prefixes(code: str) -> tuple[str, ...]:
@@ -178,10 +167,12 @@ INTEGRITY = Integrity(
 
 @dataclass(frozen=True)
 class ICD9Coding:
-    """Labels are ICD-9-CM codes, with or without their dot, optionally with their table.
+    """Labels are codes, with or without their dot, in any case, optionally with their table.
 
-    A code whose category is a node is kept; if the code itself is not a node, it is added under its
-    nearest prefix. A label that is not a code but the id of a node, such as a range, is that node.
+    Of several readings the one that is a node is meant, else one that was a code once, else one
+    whose category is a node. A code whose category is a node is kept; if the code itself is not a
+    node, it is added under its nearest prefix. A label that is not a code but the id of a node,
+    such as a range, is that node.
     """
 
     name: str = "icd9cm/1"
@@ -189,25 +180,30 @@ class ICD9Coding:
     reason_without_place: str = "unknown_code"
     """Reason to refuse a label that has the shape of a code but no place in the hierarchy."""
     integrity: Integrity = INTEGRITY
-
-    @property
-    def retired(self) -> Mapping[str, tuple[str, ...]]:
-        """None: its lists of codes name no successors."""
-        return {}
+    retired: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """None: its lists of codes name no successors."""
+    other_tables: ClassVar[Mapping[str, str]] = {
+        "diagnoses-10": "other_version",
+        "procedures-10": "no_hierarchy",
+        "who-10": "other_version",
+        VERSIONS["10"]: "other_version",
+    }
+    """Tables whose rows are refused, and why; no hierarchy here holds ICD-10-PCS."""
 
     def place(self, label: str, table: str | None, nodes: Container[str]) -> Placement:
         """Find the node of a label as written, or the reason why it has none."""
-        if table in _OTHER_TABLES:
-            return Placement(reason=_OTHER_TABLES[table])
-        code = _likeliest(readings(label, table), nodes, self.integrity.years or {})
-        if code is None:
-            return _by_id(label.strip(), nodes)
+        if refused := self.other_tables.get(table or ""):
+            return Placement(reason=refused)
+        codes, once = self.integrity.readings(label, table), self.integrity.years or {}
+        if not codes:
+            node = cleaned(label)
+            is_node = node in nodes and self.integrity.table_of(node) is None
+            return Placement(node) if is_node else Placement(reason="malformed_code")
+        code = max(codes, key=lambda c: (c in nodes, c in once, c.partition(".")[0] in nodes))
         if code in nodes:
             return Placement(code)
         parent = self.parent_of(code, nodes)
-        if parent is None:
-            return Placement(reason=self.reason_without_place)
-        return Placement(code, parent)
+        return Placement(code, parent) if parent else Placement(reason=self.reason_without_place)
 
     def parent_of(self, code: str, nodes: Container[str]) -> str | None:
         """The node under which a dotted code is added; None if there is none."""
@@ -222,14 +218,3 @@ ICD9 = ICD9Coding(
     )
 )
 """The rules that `audit.load_hierarchy("icd9cm")` uses."""
-
-
-def _likeliest(codes: tuple[str, ...], nodes: Container[str], once: Container[str]) -> str | None:
-    """The first reading that is a node, else was a code once, else whose category is a node."""
-    return max(codes, key=lambda c: (c in nodes, c in once, category(c) in nodes), default=None)
-
-
-def _by_id(label: str, nodes: Container[str]) -> Placement:
-    """The node with that id, unless it is a code: then it is one of the other table."""
-    is_node = label in nodes and table_of(label) is None
-    return Placement(label) if is_node else Placement(reason="malformed_code")

@@ -12,6 +12,7 @@ import polars as pl
 from audit.base.plurals import counted
 from audit.hierarchies.same import SharedNodes
 from audit.results.result import AuditResult
+from audit.sharing.words import count_said
 
 CauseName: TypeAlias = Literal["data", "hierarchy", "normaliser", "tool", "policy"]
 
@@ -35,10 +36,11 @@ def same_data(old: AuditResult, new: AuditResult) -> bool:
 def causes(
     old: AuditResult, new: AuditResult, edits: pl.DataFrame, edited: int, shared: SharedNodes
 ) -> tuple[Cause, ...]:
-    """All causes, changed or not."""
+    """All causes of a difference between two runs, exact or told ones, changed or not."""
+    unlisted = new.rounding.width and new.identity["normaliser"]
     sentences = {
         "data": _data(old, new),
-        "hierarchy": f"{_hierarchy(edits, edited)} {shared}.",
+        "hierarchy": f"{_hierarchy(edits, edited, unlisted=bool(unlisted))} {shared}.",
         "normaliser": _inseparable("The normaliser", "code"),
         "tool": _inseparable("The version of the tool", "code and every rule"),
         "policy": "Findings were judged by two policies, so that one can be new or gone without "
@@ -80,15 +82,22 @@ def _tool(identity: Mapping[str, Any]) -> str:
 
 
 def _data(old: AuditResult, new: AuditResult) -> str:
-    was, now = old.ledger, new.ledger
-    return (
-        f"OLD has {counted(was['instances'], new.called)} and "
-        f"{counted(was['rows_mapped'], 'rows')} mapped, NEW "
-        f"{now['instances']:,} and {now['rows_mapped']:,}."
-    )
+    was, now = map(_mapped, (old, new))
+    rows = "row" if was == "1" else "rows"
+    first, second = (f" and {was} {rows} mapped", f" and {now}") if was and now else ("", "")
+    return f"OLD has {counted(old.size, new.called)}{first}, NEW {new.size:,}{second}."
 
 
-def _hierarchy(edits: pl.DataFrame, edited: int) -> str:
+def _mapped(run: AuditResult) -> str:
+    """How many rows were mapped; empty where it is not told."""
+    told = run.ledger["rows_mapped"]
+    if told is None:
+        return ""
+    return count_said(told, run.rounding.bins("rows")) if run.rounding.width else f"{told:,}"
+
+
+def _hierarchy(edits: pl.DataFrame, edited: int, *, unlisted: bool) -> str:
+    """What was edited; ``unlisted``: codes that labels alone may name are left out."""
     own = edits.filter(~pl.col("from_labels"))
     counts = Counter(own["edit"].to_list())
     words = {
@@ -103,9 +112,9 @@ def _hierarchy(edits: pl.DataFrame, edited: int) -> str:
     sentences = [
         f"Nodes edited: {', '.join(counted_edits)}." if counted_edits else "Same hierarchy."
     ]
-    if placed:
-        but = counted(placed, "unlisted codes") + " in only one of the runs"
-        sentences[0] = sentences[0].removesuffix(".") + f", but for {but}."
+    if placed or (unlisted and not counted_edits):
+        but = counted(placed, "unlisted codes") if placed else "unlisted codes"
+        sentences[0] = sentences[0].removesuffix(".") + f", but for {but} in only one of the runs."
     if edited:
         sentences.append(
             f"Nodes with other nodes below them than before: {edited:,}; their counts are not "

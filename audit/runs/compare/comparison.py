@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -17,22 +16,20 @@ from audit.base.errors import InputError
 from audit.base.files import sha256_as_read
 from audit.base.reading import refuse_changed
 from audit.hierarchies.same import refuse_other, shared_nodes
-from audit.results.compared_models import ModelChanges, SharedModel
-from audit.results.mended import mended
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.compare.causes import Cause, causes, same_data
-from audit.runs.compare.counts import terms
-from audit.runs.compare.edits import EDITS, Release, common_nodes, hierarchy_edits
+from audit.runs.compare.edits import Release, common_nodes, hierarchy_edits
 from audit.runs.compare.finding_changes import (
     CheckChange,
     FindingTests,
     check_changes,
     finding_frame,
 )
-from audit.runs.compare.model_changes import measure_changes, model_changes
+from audit.runs.compare.model_changes import BEYOND, ModelChanges, measure_changes, model_changes
 from audit.runs.compare.node_changes import NodeChanges, node_changes
 from audit.runs.compare.pair_changes import PairChanges, pair_changes
-from audit.runs.compare.shared_view import SharedView
+from audit.runs.compare.shared_view import SharedView, any_change, totals_of
+from audit.runs.compare.told_changes import ToldRuns
 from audit.runs.folder import COMPARISON, COMPARISON_VERSION, writing_run
 from audit.runs.manifest import RESTRICTED, RESULT, write_manifest, write_restricted_manifest
 
@@ -41,7 +38,7 @@ from audit.runs.manifest import RESTRICTED, RESULT, write_manifest, write_restri
 class Comparison:
     """Changes from one run to another, and their possible causes.
 
-    ``shared()`` returns the view that may be published; the tables themselves are not suppressed.
+    ``shared()`` returns the view that may be published; the tables themselves are exact.
     `audit.compare_runs` gives one.
 
     >>> import audit
@@ -70,6 +67,8 @@ class Comparison:
     """What ``pairs`` shows, and the number of pairs that were tested together."""
     checks: tuple[CheckChange, ...]
     """Every check of either run: its statuses, and which findings are new, gone, worse, better."""
+    edited: int
+    """Number of nodes with other nodes below them in NEW."""
     model: ModelChanges | None = None
     """What differs between the models; None if neither run has predictions."""
 
@@ -103,108 +102,45 @@ class Comparison:
     @property
     def changed(self) -> bool:
         """Whether the comparison shows any difference, or predictions that are not the same."""
-        other_model = self.model is not None and self.model.predictions != "same"
-        return other_model or any(bool(count) for count in self._totals.values())
+        return any_change(self.model, self._totals)
 
     @cached_property
     def _totals(self) -> dict[str, int]:
-        return {
-            "edits": int((~self.edits["from_labels"]).sum()),
-            "nodes": int(self.nodes["changed"].sum()),
-            "pairs": int(self.pairs["changed"].sum()),
-            "metrics": 0 if self.model is None else self.model.metrics_in_all_changed,
-            "confusions": 0 if self.model is None else len(self.model.confusions_changed),
-            **({"measures": sum(map(_apart, self.measures))} if self.measures else {}),
-            **{
-                change: sum(check.count(change) for check in self.checks)
-                for change in ("new", "gone", "worse", "better")
-            },
-        }
+        nodes, pairs = (table.filter("changed") for table in (self.nodes, self.pairs))
+        return totals_of(self.edits, nodes, pairs, self.model, self.measures, self.checks)
 
     @cached_property
     def measures(self) -> list[dict[str, Any]]:
-        """What analyses measured over all instances, a row a number, as both runs may share it."""
-        return measure_changes(self.old, self.new, self.min_cell)
+        """What analyses measured over all instances, a row a number, as both runs tell it."""
+        return measure_changes(self.told)
 
     @property
     def min_cell(self) -> int:
-        """Smallest count shown: the larger of the two runs'."""
-        return max(int(run.policy["min_cell"]) for run in (self.old, self.new))
+        """Smallest count that may be shown: the larger of the two runs'."""
+        return max(run.min_cell for run in (self.old, self.new))
+
+    @cached_property
+    def told(self) -> ToldRuns:
+        """Both runs, of which ``shared()`` tells what differs."""
+        return ToldRuns(self.old, self.new)
 
     def shared(self) -> dict[str, Any]:
         """The view that may be published: the content of ``comparison.json`` and of the HTML.
 
-        Small cells are suppressed, including differences between the two releases. The same runs
-        give the same bytes.
+        Where instances are persons' records it is made of told numbers: tests choose what is
+        listed, if these differ too. The same runs give the same bytes.
         """
         view = SharedView(
-            self.old,
-            self.new,
-            self.min_cell,
-            nodes=self.nodes,
-            pairs=self.pairs,
-            edits=self.edits,
-            checks=self.checks,
+            self.told,
+            self.node_changes,
+            self.pair_changes,
+            self.edits,
+            self.edited,
+            self.checks,
+            self.model,
+            self.measures,
         )
-        return {
-            "schema_version": COMPARISON_VERSION,
-            "identity": {"old": dict(self.old.identity), "new": dict(self.new.identity)},
-            "ledger": {"old": dict(self.old.ledger), "new": dict(self.new.ledger)},
-            "min_cell": self.min_cell,
-            "terms": terms(),
-            "causes": [asdict(cause) for cause in self.causes],
-            "changed": self.changed,
-            "totals": self._totals,
-            "nodes": {**self._node_totals(), "rows": view.nodes()},
-            "pairs": {
-                "family": self.pair_changes.family,
-                "changed": self._totals["pairs"],
-                "rows": view.pairs(),
-            },
-            "edits": {"totals": self._edit_totals(), "rows": view.edits()},
-            "checks": [view.check(check) for check in self.checks],
-            "model": self._shared_model(),
-            "grouped": {side: self._grouped(run) for side, run in self._sides},
-            **({"measures": self.measures} if self.measures else {}),
-            **self._mended,
-        }
-
-    @property
-    def _mended(self) -> Mapping[str, Any]:
-        """``mended`` and ``since_reference`` of the new run, where its data were made of the old
-        one's; else nothing.
-        """
-        given = self.new.identity.get("reference")
-        if given is None or given["sha256"] != self.old.sha256:
-            return {}
-        since = {"since_reference": self.new.shared()["since_reference"]}
-        return {name: {**entry, **since} for name, entry in mended(self.new).items()}
-
-    @property
-    def _sides(self) -> tuple[tuple[str, AuditResult], ...]:
-        return ("old", self.old), ("new", self.new)
-
-    @staticmethod
-    def _grouped(run: AuditResult) -> bool | None:
-        """Whether groups have several instances; None if the run does not say which they are."""
-        return None if run.ledger["groups"] is None else Release(run).grouped
-
-    def _shared_model(self) -> dict[str, Any] | None:
-        if self.model is None:
-            return None
-        return SharedModel(self.old, self.new, self.model, self.min_cell).view()
-
-    def _node_totals(self) -> dict[str, int]:
-        return {
-            "compared": len(self.nodes),
-            "not_comparable": self.nodes["difference"].null_count(),
-            "family": self.node_changes.family,
-            "changed": self._totals["nodes"],
-        }
-
-    def _edit_totals(self) -> dict[str, int]:
-        counted: Mapping[str, int] = Counter(self.edits["edit"].to_list())
-        return {edit: counted.get(edit, 0) for edit in EDITS}
+        return view.view()
 
     def __repr__(self) -> str:
         totals = [f"{count:,} {name}" for name, count in self._totals.items() if count]
@@ -220,11 +156,6 @@ class Comparison:
         )
         heading = "| check | old | new | findings old | findings new |\n|---|---|---|---:|---:|"
         return f"**{self!r}**\n\n{heading}\n{rows}\n"
-
-
-def _apart(row: Mapping[str, Any]) -> bool:
-    """Whether the interval of a difference does not hold 0."""
-    return row["low"] is not None and not row["low"] <= 0 <= row["high"]
 
 
 def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
@@ -259,14 +190,16 @@ def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
     same = same_data(old, new)
     pairs = pair_changes(before, after, common, same_data=same)
     tests = None if same else FindingTests(before, after, pairs.table)
+    edited = int((~common.as_it_is).sum())
     return Comparison(
         old=old,
         new=new,
-        causes=causes(old, new, edits, int((~common.as_it_is).sum()), shared),
+        causes=causes(old, new, edits, edited, shared),
         edits=edits,
         node_changes=node_changes(before, after, common, same_data=same),
         pair_changes=pairs,
         checks=check_changes(old, new, tests),
+        edited=edited,
         model=model_changes(old, new, same_data=same),
     )
 
@@ -301,7 +234,8 @@ def write_changes(comparison: Comparison, shared: Mapping[str, Any], folder: Pat
     comparison.edits.write_parquet(restricted / "hierarchy_edits.parquet")
     finding_frame(comparison.checks).write_parquet(restricted / "finding_changes.parquet")
     if comparison.model is not None:
-        comparison.model.metrics.write_parquet(restricted / "metric_changes.parquet")
+        metrics = comparison.model.metrics.drop(*BEYOND)
+        metrics.write_parquet(restricted / "metric_changes.parquet")
         comparison.model.confusions.write_parquet(restricted / "confusion_changes.parquet")
 
 

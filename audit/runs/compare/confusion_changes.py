@@ -171,21 +171,21 @@ def untested_confusions(
     """
     if runs is None:
         return pl.DataFrame(schema=CONFUSIONS), 0
-    labelled = _labelled(*runs)
-    top = pl.concat(
-        [
-            most_confused(run.model.pairs, labelled).select("a", "b").collect()
-            for run in runs
-            if run.model is not None
-        ]
-    ).unique()
-    rows = _side_by_side(*runs).join(top, on=["a", "b"], how="semi")
+    rows = _side_by_side(*runs).join(top_confused(*runs), on=["a", "b"], how="semi")
     none = pl.lit(None, pl.Float64)
     table = rows.with_columns(
         difference=pl.col("new") - pl.col("old"),
         low=none, high=none, p_value=none, q_value=none, changed=pl.lit(False),
     ).select(*CONFUSIONS)  # fmt: skip
     return table.sort(-pl.col("difference").abs(), "a", "b"), 0
+
+
+def top_confused(old: AuditResult, new: AuditResult, width: int = 0) -> pl.DataFrame:
+    """The most confused pairs of either run, ``a, b``, of labels that more than ``width`` have."""
+    labelled = _labelled(old, new, width)
+    models = [run.model for run in (old, new) if run.model is not None]
+    tops = [most_confused(model.pairs, labelled).select("a", "b").collect() for model in models]
+    return pl.concat(tops).unique()
 
 
 def _family(old: AuditResult, new: AuditResult) -> pl.DataFrame:
@@ -198,11 +198,11 @@ def _family(old: AuditResult, new: AuditResult) -> pl.DataFrame:
     return ranked.head(int(CONFUSIONS_TESTED.value))
 
 
-def _labelled(old: AuditResult, new: AuditResult) -> pl.Series:
-    """Nodes of both hierarchies that are a label in one run."""
+def _labelled(old: AuditResult, new: AuditResult, width: int = 0) -> pl.Series:
+    """Nodes of both hierarchies that are a label of more than some in one run."""
     nodes = [run.nodes.select("node", "direct") for run in (old, new)]
     both = nodes[0].join(nodes[1], on="node")
-    return both.filter((pl.col("direct") > 0) | (pl.col("direct_right") > 0))["node"]
+    return both.filter(pl.max_horizontal("direct", "direct_right") > width)["node"]
 
 
 def _side_by_side(old: AuditResult, new: AuditResult) -> pl.DataFrame:
@@ -227,19 +227,20 @@ def _side_by_side(old: AuditResult, new: AuditResult) -> pl.DataFrame:
     )  # fmt: skip
 
 
-_RELATED = ("ancestor", "overlap")
+RELATED = ("ancestor", "overlap")
+"""Relations of pairs whose confusion tells nothing."""
 
 
 def _unrelated(run: AuditResult) -> pl.DataFrame:
     assert run.model is not None
     columns = ("a", "b", "confusion", "joint", "co_predicted")
-    pairs = run.model.pairs.filter(~pl.col("relation").is_in(_RELATED)).select(*columns)
+    pairs = run.model.pairs.filter(~pl.col("relation").is_in(RELATED)).select(*columns)
     return pairs.collect()
 
 
 def _related(run: AuditResult) -> pl.DataFrame:
     assert run.model is not None
-    pairs = run.model.pairs.filter(pl.col("relation").is_in(_RELATED))
+    pairs = run.model.pairs.filter(pl.col("relation").is_in(RELATED))
     return pairs.select("a", "b").collect()
 
 

@@ -131,10 +131,15 @@ def hierarchy_edits(old: Release, new: Release) -> pl.DataFrame:
         *_edits_in_one("added", new, common),
         *(row for node in sorted(common) for row in _changed(node, old, new, common)),
     ]
-    frame = pl.DataFrame([_row(*row, old, new) for row in rows], schema=dict(EDIT_COLUMNS))
+    made = [_row(*row, old, new) for row in rows]
+    return edits_in_order(pl.DataFrame(made, schema=dict(EDIT_COLUMNS)))
+
+
+def edits_in_order(edits: pl.DataFrame) -> pl.DataFrame:
+    """Edits by their kind, those that touch most instances first."""
     order = pl.col("edit").replace_strict(list(EDITS), range(len(EDITS)), return_dtype=pl.Int64)
     touched = pl.max_horizontal("support_old", "support_new").fill_null(0)
-    return frame.sort("from_labels", order, -touched, "node")
+    return edits.sort("from_labels", order, -touched, "node")
 
 
 _Told: TypeAlias = tuple[Edit, str, list[str], list[str], tuple[str, ...], bool]

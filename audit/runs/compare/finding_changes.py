@@ -12,17 +12,21 @@ import polars as pl
 
 from audit.base.schemas import schema
 from audit.checks.limits import main_effect
-from audit.disclosure import Cell, only_residual_below
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe, wilson
 from audit.engine.statistics.two_rates import difference_p_value
 from audit.measure.residual_differences import p_of_difference
 from audit.measure.residual_use import Share
 from audit.results.findings import CheckResult, Finding, Status
-from audit.results.published_cells import evidence_cells
 from audit.results.result import AuditResult
 from audit.runs.compare.counts import FALSE_DISCOVERY_RATE
 from audit.runs.compare.edits import Release
+
+_PAIRS = ("redundant_nodes", "unexpected_pair")
+"""Checks whose findings are on two nodes; those of ``cross_branch`` are where they have no key."""
+_RESIDUALS = "residual_overuse"
+_SHARES = ((), ("reference", ""))
+"""Rest of the key, after the node, of findings on a share of residual labels of all instances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Compared:
     """What two releases say of one thing, whether or not both tell it as a finding.
 
     Args:
-        cells: Cells that hold these counts, by name; none if they hold those of the finding alone.
+        of_all: Whether the counts are of all instances.
     """
 
     p_value: float
@@ -38,7 +42,7 @@ class Compared:
     of: tuple[int, int]
     low: float | None
     high: float | None
-    cells: tuple[Cell, ...] = ()
+    of_all: bool = True
 
     @property
     def difference(self) -> float:
@@ -62,27 +66,26 @@ class FindingTests:
 
     def of(self, old: Finding | None, new: Finding | None) -> Compared | None:
         """A finding that one or both releases have; None if it cannot be tested."""
-        known, release = (old, self.old) if new is None else (new, self.new)
+        known = new or old
         assert known is not None
-        cells = evidence_cells(release.run.release, known.check, known.nodes, known.key)
-        if "support_a" in cells:
+        if known.check in _PAIRS or (known.check == "cross_branch" and not known.key):
             row = self._of_pairs.get(tuple(sorted(known.nodes[-2:])))
-            return None if row is None else self._pair(row, cells["instances"])
-        if known.nodes and cells.get("instances") == only_residual_below(known.nodes[0]):
+            return None if row is None else self._pair(row)
+        if known.check == _RESIDUALS and known.key[1:] in _SHARES:
             here, there = (of.get(known.nodes[0]) for of in self._residual[::-1])
-            return None if here is None or there is None else _residual(here, there, cells)
+            return None if here is None or there is None else _residual(here, there)
         if any(one is not None and one.beyond != 1.0 for one in (old, new)):
             return None
         return self._instances(0 if old is None else old.touched, 0 if new is None else new.touched)
 
-    def _pair(self, row: Mapping[str, Any], cell: Cell) -> Compared:
+    def _pair(self, row: Mapping[str, Any]) -> Compared:
         """By groups the test and the interval are of other shares than those of instances."""
         p_value = max(row["p_value"], row["nodes_p_value"])
         alone = row["mean_old"] is None
         low, high = (row["low"], row["high"]) if alone else (None, None)
         of = self.old.instances, self.new.instances
         counts = row["joint_old"], row["joint_new"]
-        return Compared(p_value, counts, of, low, high, (cell,))
+        return Compared(p_value, counts, of, low, high)
 
     def _instances(self, old: int, new: int) -> Compared:
         of = self.old.instances, self.new.instances
@@ -117,13 +120,13 @@ class FindingTests:
         return tuple(map(_worth, (self.old, self.new)))
 
 
-def _residual(here: Share, there: Share, cells: Mapping[str, Cell]) -> Compared | None:
+def _residual(here: Share, there: Share) -> Compared | None:
     p_value = p_of_difference(here, there)
     if p_value is None:
         return None
     low, high = newcombe(here.value, here.worth(), there.value, there.worth())
     counts, of = (there.k, here.k), (there.n, here.n)
-    return Compared(p_value, counts, of, low, high, (cells["instances"], cells["of"]))
+    return Compared(p_value, counts, of, low, high, of_all=False)
 
 
 def _worth(release: Release) -> float:
@@ -218,7 +221,7 @@ def _beyond_chance(checks: _Changes, tests: FindingTests) -> _Changes:
     told = {id_ for id_, q in zip(known, q_values, strict=True) if q <= FALSE_DISCOVERY_RATE.value}
     judged = {found.finding.id: _judged(found, told) for found in asked}
     return tuple(
-        replace(check, findings=_in_order(judged.get(f.finding.id, f) for f in check.findings))
+        replace(check, findings=in_order(judged.get(f.finding.id, f) for f in check.findings))
         for check in checks
     )
 
@@ -275,11 +278,13 @@ def _check(old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, i
         total_new=0 if new is None else len(new.standing),
         findings=(),
     )
-    findings = _in_order(_findings(old, new, sizes, ran_in_both=empty.ran_in_both))
+    findings = in_order(_findings(old, new, sizes, ran_in_both=empty.ran_in_both))
     return replace(empty, findings=findings)
 
 
-def _in_order(findings: Iterable[FindingChange]) -> tuple[FindingChange, ...]:
+def in_order(findings: Iterable[FindingChange]) -> tuple[FindingChange, ...]:
+    """Findings by their change, those that touch most first."""
+
     def place(found: FindingChange) -> tuple[int, int, str]:
         return CHANGES.index(found.change), -found.finding.touched, found.finding.id
 

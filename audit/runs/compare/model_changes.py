@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -12,21 +13,88 @@ import polars as pl
 from audit.alignment.metrics import METRICS
 from audit.base.schemas import schema
 from audit.engine.statistics.intervals import difference_interval
-from audit.results.compared_models import ModelChanges, State
 from audit.results.result import AuditResult
-from audit.results.shared_metrics import ALL
+from audit.results.told_metrics import ALL
+from audit.runs.compare.causes import same_data
 from audit.runs.compare.confusion_changes import (
     KeptModel,
     confusion_changes,
     kept_model,
+    top_confused,
     untested_confusions,
 )
+from audit.runs.compare.told_changes import ToldRuns
+
+State: TypeAlias = Literal["same", "differ", "alike", "only_old", "only_new"]
+"""Of the predictions: the same; different; not known to be the same, since files differ, although
+every number counted of them is equal; or in one run only."""
 
 _METRICS = schema(
     ("name scope parameters", pl.String),
     ("old new difference low high", pl.Float64),
     ("n_old n_new", pl.Int64),
 )
+BEYOND = schema(("beyond_old beyond_new", pl.String))
+"""Which side of a told value a metric is on, where it is near the end of its range."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelChanges:
+    """What differs between the models of two runs.
+
+    Args:
+        predictions: Whether the predictions are the same.
+        common: Instances with predictions in both runs; None if they do not both keep some.
+        scores_differ: Those of them with another score; None if that is unknown.
+        answers_differ: Those of them with other predicted labels; None if that is unknown.
+        metrics: ``name, scope, parameters`` (JSON), ``old, new, difference, low, high`` (null where
+            undefined, or in one run only) and ``n_old, n_new``; a row per metric of either run.
+        confusions: See `audit.runs.compare.confusion_changes.CONFUSIONS`.
+        family: Number of confused pairs that were tested; None where it is not told.
+    """
+
+    predictions: State
+    common: int | None
+    scores_differ: int | None
+    answers_differ: int | None
+    metrics: pl.DataFrame
+    confusions: pl.DataFrame
+    family: int | None
+
+    @property
+    def metrics_in_all_changed(self) -> int:
+        """Number of metrics over all instances whose interval of the difference does not hold 0."""
+        beyond = (pl.col("low") > 0) | (pl.col("high") < 0)
+        return len(self.metrics.filter(beyond & (pl.col("scope") == ALL)))
+
+    @property
+    def confusions_changed(self) -> pl.DataFrame:
+        """Pairs that changed at the false-discovery rate."""
+        return self.confusions.filter("changed")
+
+
+def told_models(exact: ModelChanges | None, runs: ToldRuns) -> ModelChanges | None:
+    """What differs between two models as both runs tell it."""
+    if exact is None or not runs.width:
+        return exact
+    told = replace(
+        exact,
+        common=runs.in_both(exact.common),
+        scores_differ=runs.in_both(exact.scores_differ),
+        answers_differ=runs.in_both(exact.answers_differ),
+        family=None,
+    )
+    old, new = runs.old.told, runs.new.told
+    if old.model is None or new.model is None:
+        return told
+    tested = exact.common is not None
+    alike = exact.predictions == "same" and (tested or same_data(old, new))
+    pairs = top_confused(old, new, runs.width).with_columns(changed=pl.lit(False))
+    return replace(
+        told,
+        metrics=_metric_changes(old, new, exact=alike),
+        confusions=runs.confusions(exact.confusions_changed if tested else pairs),
+    )
 
 
 def model_changes(old: AuditResult, new: AuditResult, *, same_data: bool) -> ModelChanges | None:
@@ -40,7 +108,7 @@ def model_changes(old: AuditResult, new: AuditResult, *, same_data: bool) -> Mod
         if old.model is new.model:
             return None
         state: State = "only_new" if old.model is None else "only_old"
-        empty = pl.DataFrame(schema=_METRICS)
+        empty = pl.DataFrame(schema=_METRICS | BEYOND)
         return ModelChanges(state, None, None, None, empty, *untested_confusions(None))
     kept = kept_model(old), kept_model(new)
     if kept[0] is not None and kept[1] is not None:
@@ -71,7 +139,7 @@ def _metric_changes(old: AuditResult, new: AuditResult, *, exact: bool) -> pl.Da
         {**key, **_sides(was, now), **_bounds(was, now, exact=exact)}
         for key, was, now in _matched(old.metric_rows, new.metric_rows)
     ]
-    return pl.DataFrame(rows, schema=_METRICS)
+    return pl.DataFrame(rows, schema=_METRICS | BEYOND)
 
 
 def _common(old: KeptModel, new: KeptModel) -> pl.Series:
@@ -102,20 +170,20 @@ _ORDER = {metric.name: place for place, metric in enumerate(METRICS)}
 _Metric: TypeAlias = Mapping[str, Any]
 
 
-def measure_changes(old: AuditResult, new: AuditResult, min_cell: int) -> list[dict[str, Any]]:
+def measure_changes(runs: ToldRuns) -> list[dict[str, Any]]:
     """What analyses measured over all instances of either run, in the columns of metrics.
 
-    Values and intervals are those that either run may share at ``min_cell``, so that a difference
-    tells no more than both. Intervals of differences take the runs as independent.
+    Values and intervals are those that either run tells. Intervals of differences take the runs as
+    independent.
     """
     before, after = (
         [
             metric
             for part in run.analyses
-            for metric in part.metrics(part.shared(min_cell))
+            for metric in part.metrics(part.shared(run.rounding))
             if metric["scope"] == ALL
         ]
-        for run in (old, new)
+        for run in (runs.old, runs.new)
     )
     return [
         {
@@ -149,13 +217,18 @@ def _key(metric: _Metric) -> tuple[str, str, str]:
 
 
 def _sides(was: _Metric | None, now: _Metric | None) -> dict[str, Any]:
-    old, new = (None if side is None else side["value"] for side in (was, now))
+    """Both values; no difference where one is only told to be beyond."""
+    before, after = was or {}, now or {}
+    old, new = before.get("value"), after.get("value")
+    beyond = before.get("beyond"), after.get("beyond")
     return {
         "old": old,
         "new": new,
-        "difference": None if old is None or new is None else new - old,
-        "n_old": None if was is None else was["n"],
-        "n_new": None if now is None else now["n"],
+        "difference": None if old is None or new is None or any(beyond) else new - old,
+        "n_old": before.get("n"),
+        "n_new": after.get("n"),
+        "beyond_old": beyond[0],
+        "beyond_new": beyond[1],
     }
 
 

@@ -7,16 +7,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
-from audit.data.label_format import Layout
-from audit.data.label_formats.wide import state_of
-from audit.data.mapping import REASONS
-from audit.data.records import column_for, pick, tidy
-from audit.data.sources import Source
+from audit.data.columns import Columns
+from audit.data.records import tidy
+from audit.data.rows import rows_in
 from audit.runs.fixes.changes import Change
 
 _ROW = "\0row"
@@ -93,15 +92,15 @@ class CorrectedTable:
     stands behind them, with what all rows of a record have alike.
 
     Args:
-        codes: The code set of all its labels, where its name says one.
+        where: Its file, for messages.
+        columns: Where its ids and labels stand.
         start: Number of its first row, where rows are the ids.
     """
 
     frame: pl.DataFrame
-    source: Source
-    layout: Layout
+    where: Path
+    columns: Columns
     ledger: Ledger
-    codes: str = ""
     start: int = 0
 
     @cached_property
@@ -123,27 +122,33 @@ class CorrectedTable:
         every = pl.concat([others, changed.select(others.columns)])
         return every.sort(_ROW, maintain_order=True).drop(_ROW)
 
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self.columns.label
+
     @cached_property
-    def _names(self) -> list[str]:
-        names = self.frame.columns
-        return [column_for("label", one, names, self.source) for one in self.layout.labels]
+    def _codes(self) -> str:
+        """The code set of all labels, where one is known."""
+        sets = {*self.columns.sets}
+        return (sets.pop() or "") if len(sets) == 1 else ""
 
     @property
     def _numbers(self) -> pl.Series:
         return pl.Series(_ROW, range(len(self.frame)), pl.UInt32)
 
     @cached_property
-    def _ids(self) -> pl.Series:
-        if self.layout.id is None:
-            return (self._numbers + self.start).cast(pl.String)
-        return pick(self.frame, self.source, instance=self.layout.id).to_series()
+    def _rows(self) -> pl.DataFrame:
+        """``instance, refused`` of each row of the table."""
+        rows = rows_in(self.frame, self.columns, first=self.start, where=self.where)
+        return rows.unique("row", keep="first", maintain_order=True)
 
-    @cached_property
+    @property
+    def _ids(self) -> pl.Series:
+        return self._rows["instance"]
+
+    @property
     def _counts(self) -> pl.Series:
-        rules = self.layout.rules
-        for marks in rules.marked(self.frame, self.source, rules.roles):
-            return ~marks.is_in(REASONS).fill_null(value=False)
-        return pl.repeat(value=True, n=len(self.frame), eager=True)
+        return self._rows["refused"].is_null()
 
     def _changed(self, concerned: pl.Series) -> Iterator[_NewRow]:
         """The rows of the instances that change, afterwards."""
@@ -152,22 +157,24 @@ class CorrectedTable:
         ids = self._ids.filter(concerned)
         for instance, (*cells, at) in zip(ids, own.filter(concerned).iter_rows(), strict=True):
             rows_of[instance].append((at, cells))
-        several = self._of_rows if self.layout.of_instances else self._of_assertions
-        change = self._of_flags if self.layout.flags else several
+        listed = self.frame.schema[self._names[0]].is_nested()
+        several = listed or len(self._names) > 1 or self.columns.sep
+        change = self._of_rows if several else self._of_assertions
+        change = self._of_flags if self.columns.flags else change
         for instance, rows in rows_of.items():
             yield from change(instance, rows)
 
     def _as_read(self, name: str) -> pl.Series:
         """A column of labels as text, or lists of it, or flags as they are."""
         values = self.frame[name]
-        if self.layout.flags or values.dtype in (pl.String, pl.List(pl.String)):
+        if self.columns.flags or values.dtype in (pl.String, pl.List(pl.String)):
             return values
         lists = [name] if values.dtype.is_nested() else []
-        return tidy(values.to_frame(), self.source, lists).to_series()
+        return tidy(values.to_frame(), self.where, lists).to_series()
 
     def _typed(self, name: str, values: Sequence[Any]) -> pl.Series:
         kind = self.frame.schema[name]
-        if self.layout.flags:
+        if self.columns.flags:
             return pl.Series(name, values, kind)
         text = pl.List(pl.String) if kind.is_nested() else pl.String()
         try:
@@ -176,7 +183,7 @@ class CorrectedTable:
             raise InputError(
                 f"labels that the column {name!r} can hold, {kind}, are required",
                 found=first_cases(dict.fromkeys(map(str, values))),
-                where=self.source,
+                where=self.where,
             ) from None
 
     @cached_property
@@ -191,7 +198,7 @@ class CorrectedTable:
         return [name for name in plain if (every[name] > 1).any()]
 
     def _becomes(self, instance: str, label: str) -> str | None:
-        return self.ledger.becomes(instance, label, self.codes) if label else label
+        return self.ledger.becomes(instance, label, self._codes) if label else label
 
     def _of_assertions(self, instance: str, rows: Sequence[_Row]) -> Iterator[_NewRow]:
         """A row is an instance and a label."""
@@ -202,7 +209,7 @@ class CorrectedTable:
             if new is not None:
                 left += 1
                 yield at, [cell if new == label else new], False
-        for label in self.ledger.added(instance, self.codes):
+        for label in self.ledger.added(instance, self._codes):
             left += 1
             yield last, [label], True
         if not left:
@@ -213,14 +220,14 @@ class CorrectedTable:
         for at, cells in rows:
             became = [self._cell(instance, one) for one in cells]
             if at == rows[-1][0]:
-                self._add(self.ledger.added(instance, self.codes), became)
+                self._add(self.ledger.added(instance, self._codes), became)
             yield at, became, False
 
     def _cell(self, instance: str, cell: Any) -> Any:
         if cell is None:
             return None
-        listed, sign = isinstance(cell, list), self.layout.sign
-        held = cell if listed else re.split(sign, cell) if sign else [cell]
+        listed, sign = isinstance(cell, list), self._sign
+        held = cell if listed else cell.split(sign) if sign else [cell]
         labels = [(one or "").strip() for one in held]
         became = [self._becomes(instance, one) for one in labels]
         if became == labels:
@@ -232,28 +239,31 @@ class CorrectedTable:
         """Put added labels behind those that the last cell holds, or into the first blank cells."""
         if self.frame.schema[self._names[-1]].is_nested():
             cells[-1] = [*(cells[-1] or []), *added]
-        elif self.layout.sign is not None:
+        elif self._sign:
             cells[-1] = self._between.join(filter(None, [(cells[-1] or "").rstrip(), *added]))
         else:
             for n in (n for n, one in enumerate(cells) if not (one or "").strip()):
                 cells[n] = next(added, cells[n])
 
+    @property
+    def _sign(self) -> str:
+        sep = self.columns.sep
+        return sep if sep.isspace() else sep.strip()
+
     @cached_property
     def _between(self) -> str:
         """What stands between the labels of the first cell that holds several."""
-        sign = self.layout.sign or ""
         held = (one for name in self._names for one in self.frame[name].drop_nulls())
-        found = (re.search(f"(?:{sign})[ ]*", one.strip()) for one in held)
-        first = next((one[0] for one in found if one), None)
-        return re.sub(r"\\s\*|\\(?=.)", "", sign) if first is None else first
+        found = (re.search(f"{re.escape(self._sign)}[ ]*", one.strip()) for one in held)
+        return next((one[0] for one in found if one), self.columns.sep)
 
     def _of_flags(self, instance: str, rows: Sequence[_Row]) -> Iterator[_NewRow]:
         """Each label has a column of flags."""
         for at, cells in rows:
-            states = dict(zip(self.layout.flags, map(state_of, cells), strict=True))
+            states = dict(zip(self._names, map(_state_of, cells), strict=True))
             carried = {self._becomes(instance, one) for one, yes in states.items() if yes} - {None}
             if at == rows[-1][0]:
-                carried |= {*self.ledger.added(instance, self.codes)}
+                carried |= {*self.ledger.added(instance, self._codes)}
             if lacking := carried - {*states}:
                 raise InputError(
                     "a column for each label that is written is required",
@@ -275,7 +285,12 @@ class CorrectedTable:
         """What stands for a state in a column of flags, else in the others."""
         for name in (self._names[place], *self._names):
             for value in self.frame[name].drop_nulls().unique(maintain_order=True):
-                if state_of(value) == state:
+                if _state_of(value) == state:
                     return value
         kind = self.frame.schema[self._names[place]]
         return state if kind != pl.String else "1" if state else None
+
+
+def _state_of(cell: Any) -> bool:
+    """Whether a cell of flags says that its label is carried."""
+    return str(cell).strip().lower() in ("1", "1.0", "true")

@@ -66,10 +66,10 @@ def write_corrected(
     _refuse_occupied(out)
     before = _labels_of(labels)
     _refuse_absent(changes, before, labels)
-    tables = open_tables(labels, settings.dataset)
+    tables = open_tables(labels, settings)
     with working_beside(out) as folder, on_disk(out):
         if tables:
-            begun, told = _copy(folder, settings, labels, ledger, tables)
+            begun, told = _copy(folder, settings, ledger, tables)
             _refuse_unmade(ledger.unmade)
             moved = read_again(replace(settings, dataset=str(begun)))
             _refuse_other_labels(before, _labels_of(moved), changes, begun)
@@ -89,16 +89,14 @@ def write_corrected(
 def _copy(
     folder: Path,
     settings: Settings,
-    labels: LabelDataset,
     ledger: Ledger,
     tables: Sequence[OpenTable],
 ) -> tuple[Path, dict[str, Any]]:
     dataset, files, start = Path(settings.dataset), dict[str, Any](), 0
     copy, not_kept = folder / dataset.name, dict[str, None]()
     (shutil.copytree if dataset.is_dir() else shutil.copyfile)(dataset, copy)
-    assert labels.layout is not None, "its tables were found"
     for one in tables:
-        table = CorrectedTable(one.frame, one.source, labels.layout, ledger, one.codes, start)
+        table = CorrectedTable(one.frame, one.path, one.columns, ledger, start)
         start += len(one.frame)
         if table.after is table.frame:
             continue

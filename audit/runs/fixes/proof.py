@@ -18,17 +18,17 @@ from audit.runs.fixes.changes import CERTAIN, Change, read_log
 _Key: TypeAlias = tuple[str, str, str]
 
 
-def mended_by(log: Path, references: Sequence[AuditResult], data: Sequence[Path]) -> Mended:
+def mended_by(log: Path, reference: AuditResult | None, data: Sequence[Path]) -> Mended:
     """What a log tells of the changes that made a copy."""
-    if not references:
+    if reference is None:
         raise _refused(log, "--changes needs --reference RUN, of the data before", "none")
-    told, reference = read_log(log), references[0]
+    told = read_log(log)
     if told.run != reference.sha256:
         raise _refused(
             log,
             "a log of changes to the data of the reference is required",
             f"one of another run, {told.run[:16]}",
-            "name first with --reference the run that was given to audit apply",
+            "name with --reference the run that was given to audit apply",
         )
     if not told.files:
         raise _refused(log, "a log of a corrected copy is required", "one of a list of corrections")

@@ -12,10 +12,9 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
-from audit.base.files import read_table
-from audit.base.other_files import SHEETS
 from audit.base.spreadsheets import as_before
-from audit.data.sources.sheets import read_sheets
+from audit.base.stored_tables import sheets_of
+from audit.base.tables import open_table
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
 from audit.runs.fixes.changes import CERTAIN, Change
@@ -89,10 +88,6 @@ class Proposals:
                 found=repr(finding),
                 hint=f"there are: {', '.join(self.table['finding'].unique(maintain_order=True))}",
             )
-        return self.as_sheet(table, others=self.run.instances is not None)
-
-    def as_sheet(self, table: pl.DataFrame, *, others: bool) -> pl.DataFrame:
-        """Rows of `table` as a sheet, with the other labels of records or without them."""
         titles = self.titles
         rows = table.with_columns(
             title=titles.series(table["label"], table["table"]),
@@ -101,7 +96,7 @@ class Proposals:
                 map(titles.listed, table["candidates"].to_list(), table["table"]), dtype=pl.String
             ),
             probability=pl.col("probability").round(3),
-            others=self._others(table) if others else pl.lit(""),
+            others=self._others(table) if self.run.instances is not None else pl.lit(""),
             decision=pl.lit(""),
             note=pl.lit(""),
             run=pl.lit(self.digest),
@@ -211,9 +206,11 @@ def read_sheet(path: Path) -> pl.DataFrame:
 
 def read_cells(path: Path) -> pl.DataFrame:
     """The cells of CSV, or of all sheets of a workbook one below the other, as text."""
-    books = path.suffix.lower() in SHEETS
-    frames = [one for one, _ in read_sheets(path).values()] if books else [read_table(path)]
-    rows = pl.concat([one.cast(pl.String) for one in frames], how="diagonal")
+    if path.suffix.lower() in (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"):
+        frames = [*sheets_of(path).values()]
+    else:
+        frames = [open_table(path).frame()]
+    rows = pl.concat(frames, how="diagonal")
     return rows.select(
         pl.Series(one.name, [as_before(text.strip()) for text in one]) for one in rows.fill_null("")
     )

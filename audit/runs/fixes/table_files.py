@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
-import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from audit.base.databases import is_base
-from audit.base.files import is_gzip, open_bytes
+from audit.base.connections import is_database
+from audit.base.files import read_bytes
 from audit.base.remote import address_of
+from audit.base.streams import bare_suffix
+from audit.base.table import Table
+from audit.base.tables import open_table
+from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset
-from audit.data.json_lines import is_array, is_document
-from audit.data.label_formats.mimic import kind_of, tables_of
-from audit.data.records import is_json
-from audit.data.sources import File, Folder, Source, source_of
-from audit.data.sources.file import CopiedFile
-from audit.data.sources.sheets import read_sheets
-from audit.data.sources.tables import TableFile
+from audit.data.rows import columns_read
+from audit.runs.settings import Settings
 
-_OF_CODE_SETS = ("mimic3", "mimic4")
-"""Formats whose tables each hold one code set, which the name of the file says."""
-_TEXT = "text is written in UTF-8, a row a line, with quotes only where they are needed"
+Write = Callable[[pl.DataFrame, Path], object]
+_TEXT = "text is written a row a line, with quotes only where they are needed"
 _LINES = "a line has every key that any has, null where it had none; blanks go"
-_PARQUET = "row groups, compression and metadata of Parquet are those that Polars writes"
 _BOOK = "a workbook keeps the values of its cells: no formulas, styles or empty sheets"
+_PARQUET = "row groups, compression and metadata of Parquet are those that Polars writes"
 
 
 @dataclass(frozen=True)
@@ -38,96 +37,99 @@ class OpenTable:
     """A table that was read whole, and what writes another one as such a file.
 
     Args:
-        codes: The code set of all its labels, where the name of the file says one.
+        columns: Where its ids and labels stand.
         not_kept: What of the file a copy does not keep.
     """
 
     path: Path
-    source: Source
+    columns: Columns
     frame: pl.DataFrame
-    write: Callable[[pl.DataFrame, Path], object]
+    write: Write
     not_kept: str
-    codes: str = ""
 
 
-def open_tables(labels: LabelDataset, dataset: str) -> list[OpenTable]:
+def open_tables(labels: LabelDataset, settings: Settings) -> list[OpenTable]:
     """The tables whose rows are the labels as they were read; none where one cannot be copied."""
-    layout = labels.layout
-    if layout is None or is_base(dataset) or address_of(dataset):
+    if is_database(settings.dataset) or address_of(settings.dataset) or not labels.sources:
         return []
-    named = {one.strip().lower() for one in (*layout.labels, layout.id) if one is not None}
-    source = source_of(dataset)
-    if not isinstance(source, (File, Folder, TableFile)) or source.queried:
-        return []
-    of_sets = labels.format in _OF_CODE_SETS
     found = []
-    for part in tables_of(source, "hosp") if of_sets else source.parts:
-        opened = _opened(part)
-        if opened is None or not named <= {one.strip().lower() for one in opened[0].columns}:
-            return []
-        frame, write, not_kept = opened
-        codes = (kind_of(part) or "") * of_sets
-        found.append(OpenTable(part.files[0], part, frame, write, not_kept, codes))
+    for name, columns in labels.columns.items():
+        files = [Path(name)] if Path(name).is_file() else [*labels.sources]
+        for path in files:
+            part = open_table(path, table=settings.table, text=settings.text)
+            if not {*columns.label} <= {*part.schema}:
+                continue
+            opened = _opened(path, part, settings) if _is_plain(part, columns) else None
+            if opened is None or not {*columns_read(columns, part.schema)} <= {*part.schema}:
+                return []
+            found.append(OpenTable(path, columns, *opened))
     return found
 
 
-_Opened = tuple[pl.DataFrame, Callable[[pl.DataFrame, Path], object], str]
+def _is_plain(part: Table, columns: Columns) -> bool:
+    """Whether cells hold the labels themselves, so that they can be changed there."""
+    listed = [name for name in columns.label if part.schema[name].is_nested()]
+    written = part.head.select(
+        pl.col(name).str.starts_with("[").any()
+        for name in columns.label
+        if part.schema[name] == pl.String()
+    )
+    as_lists = any(written.row(0)) if written.width else False
+    return not (columns.take or part.class_names or as_lists or (columns.flags and listed))
 
 
-def _opened(part: Source) -> _Opened | None:
-    if isinstance(part, TableFile):
-        return _workbook(part.path) if part.suffix == ".xlsx" else None
-    if not isinstance(part, File) or part.class_names:
+def _opened(path: Path, part: Table, settings: Settings) -> tuple[pl.DataFrame, Write, str] | None:
+    write = partial(_write, path.suffix.lower() == ".gz", settings.encoding or "utf-8")
+    suffix = bare_suffix(path)
+    if suffix == ".parquet":
+        return pl.read_parquet(path, hive_partitioning=False), pl.DataFrame.write_parquet, _PARQUET
+    if suffix == ".xlsx":
+        return _workbook(path, part)
+    if suffix in (".jsonl", ".ndjson"):
+        frame = _lines(path)
+        return None if frame is None else (frame, partial(write, pl.DataFrame.write_ndjson), _LINES)
+    lines = csv.reader(part.first_lines, delimiter=part.separator or ",")
+    header = next((n for n, cells in enumerate(lines) if cells == [*part.schema]), None)
+    if header is None or not (part.separator and part.header) or settings.skip_rows:
         return None
-    if not part.is_text:
-        frame = pl.read_parquet(part.path, hive_partitioning=False)
-        return frame, pl.DataFrame.write_parquet, _PARQUET
-    if isinstance(part, CopiedFile) and not part.encoding:
+    end = "\r\n" if b"\r\n" in read_bytes(path)[:65536] else "\n"
+    above = "".join(line + end for line in part.first_lines[:header])
+
+    def text_of(rows: pl.DataFrame) -> str:
+        return above + rows.write_csv(separator=part.separator, line_terminator=end)
+
+    return part.frame(), partial(write, text_of), _TEXT
+
+
+def _workbook(path: Path, part: Table) -> tuple[pl.DataFrame, Write, str] | None:
+    """The only sheet of a workbook."""
+    ((name, frame), *further) = pl.read_excel(path, sheet_id=0, raise_if_empty=False).items()
+    if further or frame.columns != [*part.schema]:
         return None
-    if is_array(part) or is_document(part):
-        return None
-    return _lines(part) if is_json(part) else _text(part)
+    plain: dict[Any, str] = {pl.selectors.numeric(): "General"}
+    return frame, partial(pl.DataFrame.write_excel, worksheet=name, dtype_formats=plain), _BOOK
 
 
-def _text(part: File) -> _Opened | None:
-    notes = part.preamble
-    if notes.blanks or notes.unquoted or not part.schema:
-        return None
-    frame = part.table()
-    if frame.columns != [*part.schema]:
-        return None
-    with open_bytes(part.path) as stream:
-        above = b"".join(stream.readline() for _ in range(notes.lines))
-        end = "\r\n" if stream.readline().endswith(b"\r\n") else "\n"
-    without_header = notes.header is not None
-
-    def write(rows: pl.DataFrame, into: Path) -> None:
-        made = rows.write_csv(
-            separator=part.separator, line_terminator=end, include_header=not without_header
-        )
-        text = above + made.encode()
-        into.write_bytes(gzip.compress(text, mtime=0) if is_gzip(part.files[0]) else text)
-
-    return frame, write, _TEXT
+def _write(
+    packed: bool,
+    encoding: str,
+    text_of: Callable[[pl.DataFrame], str],
+    rows: pl.DataFrame,
+    into: Path,
+) -> None:
+    text = text_of(rows).encode(encoding)
+    into.write_bytes(gzip.compress(text, mtime=0) if packed else text)
 
 
-def _lines(part: File) -> _Opened | None:
+def _lines(path: Path) -> pl.DataFrame | None:
     """Lines of JSON that are equal once Polars has read and written them, but for nulls."""
-    with open_bytes(part.path) as stream:
-        data = stream.read()
+    data = read_bytes(path)
     try:
-        frame = pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
+        frame = pl.read_ndjson(BytesIO(data), infer_schema_length=None)
         written = frame.write_ndjson().encode()
     except pl.exceptions.PolarsError:
         return None
-    if _objects(data) != _objects(written):
-        return None
-
-    def write(rows: pl.DataFrame, into: Path) -> None:
-        text = rows.write_ndjson().encode()
-        into.write_bytes(gzip.compress(text, mtime=0) if is_gzip(part.files[0]) else text)
-
-    return frame, write, _LINES
+    return frame if _objects(data) == _objects(written) else None
 
 
 def _objects(data: bytes) -> list[Any]:
@@ -138,15 +140,3 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_nulls(one) for key, one in value.items() if one is not None}
     return [*map(_without_nulls, value)] if isinstance(value, list) else (type(value), value)
-
-
-def _workbook(path: Path) -> _Opened | None:
-    """The only sheet of a workbook, with its names in the first row."""
-    sheets = read_sheets(path)
-    ((name, (_, above)), *further) = sheets.items()
-    if further or above:
-        return None
-    frame = pl.read_excel(path, sheet_name=name)
-    plain: dict[Any, str] = {pl.selectors.numeric(): "General"}
-    write = partial(pl.DataFrame.write_excel, worksheet=name, dtype_formats=plain)
-    return frame, write, _BOOK

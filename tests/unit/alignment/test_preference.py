@@ -336,7 +336,7 @@ def test_bad_scores_are_refused_with_their_line(
         ("[1]", "JSON object"),
         ("{", "JSON object"),
         ("", "empty"),
-        ("\xff", "lines of UTF-8"),
+        ("\xff", "text in UTF-8 is required"),
     ],
 )
 def test_bad_lines_are_refused(line: str, told: str, folder: Folder) -> None:

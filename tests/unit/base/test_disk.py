@@ -237,32 +237,6 @@ def test_a_lock_is_not_that_of_a_folder_that_was_removed(tmp_path: Path) -> None
             pass
 
 
-def test_a_lasting_file_is_flushed_before_its_name_and_its_name_after(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[str] = []
-    fsync, replace = os.fsync, Path.replace
-
-    def flushed(held: int) -> None:
-        done.append(Path(f"/proc/self/fd/{held}").readlink().name)
-        fsync(held)
-
-    def renamed(path: Path, target: Path) -> Path:
-        done.append("renamed")
-        return replace(path, target)
-
-    monkeypatch.setattr(os, "fsync", flushed)
-    monkeypatch.setattr(Path, "replace", renamed)
-    with written_whole(tmp_path / "file", lasting=True) as begun:
-        begun.write_text("kept")
-    lasting, done[:] = list(done), []
-    with written_whole(tmp_path / "file") as begun:
-        begun.write_text("written")
-
-    assert lasting == [begun.name, "renamed", tmp_path.name]
-    assert done == ["renamed"]
-
-
 def test_folders_above_a_file_are_made_and_nothing_half_written_stays(tmp_path: Path) -> None:
     path = tmp_path / "made" / "for it" / "file"
     with suppress(KeyError), written_whole(path) as begun:

@@ -79,8 +79,8 @@ def test_no_pairs_lead_nowhere() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_more_targets_than_are_marked_at_a_time(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "TARGETS", 70)
+def test_more_edges_than_are_looked_at_at_once(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "_AT_ONCE", 70)
     random = np.random.default_rng(seed)
     pairs = np.sort(random.integers(0, 400, (1200, 2)), axis=1)
     edges = {(int(child), int(parent)) for parent, child in pairs if parent != child}

@@ -80,7 +80,7 @@ def checked(labels: dict[str, list[str]], groups: dict[str, str] | None = None) 
 
 def test_copies_are_one_note_with_both_counts() -> None:
     (finding,) = checked(release(12, near=3)).findings
-    values = {name: quantity.value for name, quantity in finding.evidence.items()}
+    values = finding.evidence
 
     assert (finding.severity, finding.key) == ("note", ("sets",))
     assert (values["instances"], values["of"]) == (24, 75)
@@ -108,10 +108,10 @@ def test_one_edited_copy_does_not_hide_the_others() -> None:
     labels = {f"i{n:02}": LEAVES[:6] for n in range(30)} | {"j": [*LEAVES[:5], LEAVES[9]]}
 
     (finding,) = checked(labels).findings
-    assert finding.evidence["copies"].value == 28
+    assert finding.evidence["copies"] == 28
 
 
 def test_short_records_are_not_looked_at() -> None:
     result = checked({f"i{n}": LEAVES[:4] for n in range(40)})
 
-    assert "5 different labels" in result.not_applicable
+    assert (result.status, result.denominator) == ("pass", 0)

@@ -70,9 +70,9 @@ def test_watched_branches_are_told_once_with_their_label_pairs(toy_hierarchy: Hi
     assert found.denominator == 3
     assert found.denominator_unit == "pairs of branches in use that a rule of the policy covers"
     assert finding.nodes == ("animal", "tool")
-    values = {name: quantity.value for name, quantity in finding.evidence.items()}
+    values = dict(finding.evidence)
     assert values == {"instances": 2, "of": 5, "share": 2 / 5, "support_a": 3, "support_b": 3}
-    assert [(part.nodes, part.evidence["instances"].value) for part in finding.parts] == [
+    assert [(part.nodes, part.evidence["instances"]) for part in finding.parts] == [
         (("cow", "tool"), 2),
         (("bird", "tool"), 1),
     ]
@@ -101,7 +101,7 @@ def test_a_meeting_is_broken_down_by_nodes_of_the_first_branch(toy_hierarchy: Hi
     found = checked(toy_hierarchy, LABELS, rule("animal", "tool", "watch", break_down_depth=2))
     parts = found.findings[0].parts
 
-    assert [(part.nodes, part.evidence["instances"].value) for part in parts] == [
+    assert [(part.nodes, part.evidence["instances"]) for part in parts] == [
         (("mammal",), 2),
         (("bird",), 1),
     ]
@@ -148,7 +148,7 @@ def test_what_should_stand_alone_or_first_and_does_not_is_a_warning(
     assert [finding.touched for finding in warned] == ([misplaced] if misplaced else [])
     for finding in warned:
         assert finding.id == "cross_branch:tool:animal:first"
-        assert [(part.nodes, part.evidence["instances"].value) for part in finding.parts] == [
+        assert [(part.nodes, part.evidence["instances"]) for part in finding.parts] == [
             (("tool",), misplaced)
         ]
 
@@ -166,13 +166,13 @@ def test_a_rule_is_kept_also_in_a_flat_hierarchy() -> None:
 
 
 @pytest.mark.parametrize("labels", [[], ["cow"], ["object"]])
-def test_it_does_not_apply_with_fewer_than_two_branches_in_use(
+def test_with_fewer_than_two_branches_in_use_it_passes_and_without_a_rule_does_not_apply(
     toy_hierarchy: Hierarchy, labels: list[str]
 ) -> None:
-    found = checked(toy_hierarchy, {"a": labels})
+    found = checked(toy_hierarchy, {"a": labels}, ANY)
 
-    assert found.status == "not_applicable"
-    assert "fewer than two" in found.not_applicable
+    assert (found.status, found.denominator) == ("pass", 0)
+    assert "no rule" in checked(toy_hierarchy, {"a": labels}).not_applicable
 
 
 def test_a_branch_below_another_cannot_exclude_it() -> None:
@@ -190,7 +190,7 @@ def counted(
 
 
 def parts(found: CheckResult) -> list[dict[tuple[str, ...], object]]:
-    return [{p.nodes: p.evidence["instances"].value for p in f.parts} for f in found.findings]
+    return [{p.nodes: p.evidence["instances"] for p in f.parts} for f in found.findings]
 
 
 @given(hierarchies(titled=False).flatmap(lambda h: st.tuples(st.just(h), label_sets(h))))

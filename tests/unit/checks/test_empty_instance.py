@@ -25,17 +25,19 @@ def test_refused_and_unlabelled_are_told_apart() -> None:
 
     assert (found.status, found.denominator) == ("warn", 5)
     assert (refused.severity, refused.id) == ("warning", "empty_instance:refused")
-    assert refused.evidence["instances"].value == 2
-    assert [(p.nodes, p.evidence["instances"].value) for p in refused.parts] == [
+    assert refused.evidence["instances"] == 2
+    assert [(p.nodes, p.evidence["instances"]) for p in refused.parts] == [
         (("unknown_code",), 2),
         (("missing_code",), 1),
     ]
-    assert (unlabelled.severity, unlabelled.evidence["instances"].value) == ("note", 2)
-    assert unlabelled.evidence["share"].value == 2 / 5
+    assert (unlabelled.severity, unlabelled.evidence["instances"]) == ("note", 2)
+    assert unlabelled.evidence["share"] == 2 / 5
 
 
-def test_without_any_row_the_question_cannot_be_asked() -> None:
-    assert checked({"a": [], "b": []}).status == "not_applicable"
+def test_without_any_row_every_instance_is_empty() -> None:
+    (finding,) = checked({"a": [], "b": []}).findings
+
+    assert finding.touched == 2
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.lists(st.sampled_from(["dog", "elf"]))))
@@ -43,7 +45,7 @@ def test_every_empty_instance_is_in_exactly_one_finding(
     labels: dict[str, list[str | None]],
 ) -> None:
     labels = {"z": ["dog"], **labels}
-    told = {f.key[0]: f.evidence["instances"].value for f in checked(labels).findings}
+    told = {f.key[0]: f.evidence["instances"] for f in checked(labels).findings}
 
     assert told.get("refused", 0) == sum(
         bool(own) and set(own) == {"elf"} for own in labels.values()

@@ -118,7 +118,7 @@ def test_the_hierarchy_says_what_kind_of_error_a_label_is(
     proposed = proposes(measured, finding)
 
     assert judged(measured).table["kind"].unique().to_list() == [kind]
-    assert (finding.nodes, finding.evidence["instances"].value) == ((label,), 6)
+    assert (finding.nodes, finding.evidence["instances"]) == ((label,), 6)
     assert [part.nodes for part in finding.parts] == [(label, other)]
     assert proposed.select("change", "label", "proposed", "certainty").unique().rows() == [
         ("replace", label, other, "likely")
@@ -174,11 +174,20 @@ NO_SCORE = {"cat": 1.0}
 
 
 @pytest.mark.parametrize(
-    ("said", "more", "why"),
+    ("said", "why"),
     [
-        ([(5, ["cat"], NO_SCORE), (5, ["dog"], {"dog": 1.0})], {}, "no scores between 0 and 1"),
-        ([(5, ["cat"], {"cat": 0.4}), (5, ["dog"], {"cat": 0.2})], {}, "one node alone has scores"),
-        ([(5, ["saw"], {"cat": 0.4, "dog": 0.3})], {}, "no label has a score"),
+        ([(5, ["cat"], NO_SCORE), (5, ["dog"], {"dog": 1.0})], "no scores between 0 and 1"),
+        ([(5, ["cat"], {"cat": 0.4}), (5, ["dog"], {"cat": 0.2})], "one node alone has scores"),
+    ],
+)
+def test_scores_that_cannot_be_judged_are_told(said: Scored, why: str) -> None:
+    assert why in CHECK.run(scored(said)).not_applicable
+
+
+@pytest.mark.parametrize(
+    ("said", "more", "left_out"),
+    [
+        ([(5, ["saw"], {"cat": 0.4, "dog": 0.3})], {}, "nodes without scores"),
         ([(5, ["cat", "dog"], sure("cat"))], {}, "without exactly one label"),
         (
             [(5, ["cat"], {"cat": 0.9, "dog": 0.8}), (5, ["dog"], {"dog": 0.2, "cat": 0.1})],
@@ -187,11 +196,11 @@ NO_SCORE = {"cat": 1.0}
         ),
     ],
 )
-def test_scores_that_cannot_be_judged_are_told(said: Scored, more: Any, why: str) -> None:
+def test_where_every_instance_is_left_out_it_passes(said: Scored, more: Any, left_out: str) -> None:
     result = CHECK.run(scored(said, **more))
 
-    assert result.status == "not_applicable"
-    assert why in result.not_applicable
+    assert (result.status, result.denominator) == ("pass", 0)
+    assert left_out in result.denominator_unit
 
 
 def test_labels_without_scores_and_unfit_instances_are_counted() -> None:
@@ -204,9 +213,9 @@ def test_labels_without_scores_and_unfit_instances_are_counted() -> None:
     ]
     result = CHECK.run(scored(said))
 
-    assert "1 node without scores left out" in result.denominator_unit
+    assert "; nodes without scores left out" in result.denominator_unit
     assert "scores that sum to one left out" in result.denominator_unit
-    assert result.findings[0].evidence["unfit"].value == 3
+    assert result.findings[0].evidence["unfit"] == 3
 
 
 def test_wrong_labels_of_one_group_count_once() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from audit.base.plurals import filled
 from audit.checks.rules import missing_stratum
 from audit.checks.rules.missing_stratum import CHECK, cases
 from audit.data.dataset import load_labels
@@ -16,7 +17,6 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
-from audit.results.shared_findings import shared_finding
 from fixtures.labelled import labelled, tree
 
 LEAVES = [f"{branch}{n}" for branch in "abcd" for n in range(1, 6)]
@@ -66,14 +66,14 @@ def test_pairs_that_age_brings_about_vanish_by_age(rng: np.random.Generator) -> 
     found = measured(labels, age=age)
     result = CHECK.run(found)
     (finding,) = result.findings
-    values = {name: quantity.value for name, quantity in finding.evidence.items()}
+    values = finding.evidence
 
     assert (result.status, result.denominator) == ("note", 1)
     assert finding.id == "missing_stratum:age"
     assert values["pairs"] == values["vanished"] == len(found.excess.found) > 1
     within = measured(labels, Policy(strata=("age",)), age=age)
     assert within.excess.found.is_empty()
-    told = shared_finding(finding, 1, {})["statement"]
+    told = filled(finding.statement, values)
     assert told.startswith(f"{values['vanished']} of the {values['pairs']} reported pairs are ")
     assert "explained by age" in told
 
@@ -86,7 +86,7 @@ def test_its_cases_carry_both_nodes_of_a_pair_that_vanishes(rng: np.random.Gener
     pairs = [{names[a][0], names[b][0]} for a, b in found.excess.found.select("a", "b").iter_rows()]
     ids = found.loaded.dataset.instances["instance"].gather(cases(found, finding)).to_list()
 
-    assert finding.evidence["instances"].value == len(ids) == finding.touched
+    assert finding.evidence["instances"] == len(ids) == finding.touched
     assert all(any(pair <= {leaf[0] for leaf in labels[i]} for pair in pairs) for i in ids)
 
 
@@ -124,7 +124,7 @@ def test_two_columns_are_told_together_where_neither_explains_all(rng: np.random
     assert vanished["age",] == {("a1", "b1")}
     assert vanished["sex",] == {("c1", "d1")}
     assert vanished["age", "sex"] == {("a1", "b1"), ("c1", "d1")}
-    assert [(f.key, f.evidence["vanished"].value) for f in CHECK.run(found).findings] == [
+    assert [(f.key, f.evidence["vanished"]) for f in CHECK.run(found).findings] == [
         (("age", "sex"), 2)
     ]  # one pair is too few for a column alone
 
@@ -142,14 +142,15 @@ def test_without_a_column_to_try_it_does_not_apply(
 def test_a_column_that_tells_every_instance_apart_is_none(rng: np.random.Generator) -> None:
     labels, _ = two_ages(rng, 200)
 
-    assert "no column" in checked(labels, ids={i: i for i in labels}).not_applicable
+    assert checked(labels, ids={i: i for i in labels}).findings == ()
+    assert "no column" in checked(labels).not_applicable
 
 
-def test_without_a_reported_pair_it_does_not_apply() -> None:
+def test_without_a_reported_pair_it_passes() -> None:
     labels = {f"i{n}": ["a1", "b1"] for n in range(20)}
     found = checked(labels, site={i: str(n % 2) for n, i in enumerate(labels)})
 
-    assert found.not_applicable == "no pair of nodes is reported"
+    assert (found.status, found.denominator) == ("pass", 0)
 
 
 def test_a_column_of_the_file_that_nobody_named_is_tried(
@@ -223,7 +224,7 @@ def test_a_patient_that_nobody_named_is_told_as_a_group(
     found = measure(load_labels(file, WIDE), Policy())
     told = CHECK.run(found)
     (finding,) = told.findings
-    values = {name: quantity.value for name, quantity in finding.evidence.items()}
+    values = finding.evidence
     named = measure(load_labels(file, WIDE, group="who"), Policy())
 
     assert finding.key == ("who", "as groups")
@@ -232,7 +233,7 @@ def test_a_patient_that_nobody_named_is_told_as_a_group(
     assert values["vanished"] == values["pairs"] == len(found.excess.found) > 3
     assert len(cases(found, finding)) == values["instances"]
     assert len(named.excess.found) < 2
-    assert "no column" in CHECK.run(named).not_applicable
+    assert CHECK.run(named).findings == ()
     only_dealt = measure(load_labels(file, WIDE, group=None), Policy())
     monkeypatch.setattr(missing_stratum, "group_columns", lambda _: {"dealt": found_column(found)})
     assert CHECK.run(only_dealt).findings == ()
@@ -288,7 +289,7 @@ def test_groups_that_are_sites_are_told_as_strata_and_persons_are_not(
 
     assert within is not None
     assert finding.key == ("as strata",)
-    assert finding.evidence["within_strata"].value == len(within)
+    assert finding.evidence["within_strata"] == len(within)
     assert len(within) >= max(2 * len(found.excess.found), len(found.excess.found) + 2)
     assert len(cases(found, finding)) == finding.touched
     assert told.denominator == 1

@@ -35,7 +35,7 @@ def on(labels: Mapping[str, Sequence[str]], hierarchy: Hierarchy = ANEMIA) -> Me
 
 def told(labels: Mapping[str, Sequence[str]]) -> list[tuple[tuple[str, ...], object]]:
     findings = CHECK.run(on(labels)).findings
-    return [(p.nodes, p.evidence["instances"].value) for f in findings for p in f.parts]
+    return [(p.nodes, p.evidence["instances"]) for f in findings for p in f.parts]
 
 
 def test_an_unspecified_label_beside_a_specific_sibling_is_told() -> None:
@@ -44,10 +44,10 @@ def test_an_unspecified_label_beside_a_specific_sibling_is_told() -> None:
     (finding,) = found.findings
 
     assert (finding.id, finding.severity) == ("unspecific_beside_specific:labels", "note")
-    assert {name: q.value for name, q in finding.evidence.items()} == {
+    assert dict(finding.evidence) == {
         "instances": 2, "of": 3, "share": 2 / 3, "pairs": 2,
     }  # fmt: skip
-    assert [(part.nodes, part.evidence["instances"].value) for part in finding.parts] == [
+    assert [(part.nodes, part.evidence["instances"]) for part in finding.parts] == [
         (("open", "chronic"), 1),
         (("open", "loss"), 1),
     ]
@@ -109,7 +109,7 @@ def test_pairs_that_coders_are_told_to_give_together_are_no_fault() -> None:
         for policy in (Policy(), built_in_policy("icd9cm"))
     ]
 
-    assert [one.value for one in found] == [2, 1]
+    assert found == [2, 1]
 
 
 def test_groups_of_another_classification_are_looked_at_and_never_dropped_by_advice() -> None:
@@ -137,7 +137,7 @@ def test_where_it_does_not_apply_it_says_why() -> None:
     bare = tree("a b < top")
 
     assert "no assignable node" in CHECK.run(on({"a": ["a"]}, bare)).not_applicable
-    assert "no instance" in CHECK.run(on({"a": ["loss"]})).not_applicable
+    assert CHECK.run(on({"a": ["loss"]})).status == "pass"
 
 
 @given(st.lists(st.sets(st.sampled_from(ANEMIA.nodes)), max_size=6))
@@ -145,6 +145,6 @@ def test_it_tells_as_many_instances_as_a_plain_count(sets: list[set[str]]) -> No
     labels = {f"i{number}": sorted(own) for number, own in enumerate(sets)}
     specific = {"loss", "chronic", "kidney", "cancer", "chronic_other"}
     findings = CHECK.run(on(labels)).findings
-    instances = sum(int(finding.evidence["instances"].value or 0) for finding in findings)
+    instances = sum(int(finding.evidence["instances"] or 0) for finding in findings)
 
     assert instances == sum("open" in own and bool(own & specific) for own in sets)

@@ -33,7 +33,7 @@ def test_the_finding_names_the_waiver_and_counts_what_it_covered() -> None:
 
     assert (result.status, result.denominator) == ("warn", 2)
     assert "of a_check below a/b by Office expired on 2030-06-01" in finding.statement
-    assert finding.evidence["findings"].value == 3
+    assert finding.evidence["findings"] == 3
     assert finding.id == "waiver_expired:a_check:subtree:a%2Fb"
 
 

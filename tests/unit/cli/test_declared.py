@@ -14,9 +14,11 @@ from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 from audit.base.limits import size_of
+from audit.base.readings import AskedError
 from audit.base.settings import Argument, Option
 from audit.cli.app import COMMANDS
 from audit.cli.declared import declared, options_of
+from audit.cli.run import run
 from audit.runs.sealed_run import Manifest
 from audit.runs.settings import Judging, Settings
 
@@ -140,9 +142,33 @@ def test_what_cannot_be_taken_is_told(stated: tuple[str, ...], told: str) -> Non
     assert told in shown
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"size": "4KB"}, " a --name z --size 4KB\n"),
+        ({"size": "4KB", "sep": ","}, "Hint: there is no --sep , here"),
+    ],
+)
+def test_a_command_is_offered_that_takes_what_is_asked(
+    options: dict[str, object], told: str
+) -> None:
+    def ask(path: Annotated[Path, Argument("A path.")], group: Group) -> None:
+        raise AskedError("it is not certain", options=options)
+
+    code, shown = invoked(ask, "a", "--size", "2KB", "--name", "z")
+
+    assert code == 2
+    assert told in shown
+    assert ("4KB" in shown) == ("sep" not in options)
+
+
+def test_a_run_has_few_options() -> None:
+    assert len([one for one in options_of(run) if one.flags[0] != "--dataset"]) <= 60
+
+
 def test_every_field_of_settings_is_an_option_or_of_an_analysis() -> None:
     commands = [command for _, command, *_ in COMMANDS]
     stated = {one.field for command in commands for one in options_of(command)}
 
-    assert set(Settings.__dataclass_fields__) - stated == {"today", "analyses"}
+    assert set(Settings.__dataclass_fields__) - stated == {"today", "analyses", "labels_of"}
     assert set(Judging.__dataclass_fields__) - stated == {"today"}

@@ -15,6 +15,9 @@ from audit.cli.output import following, progress_columns
 from audit.cli.terminal.summary import TOP, summary
 from audit.cli.terminal.tables import one_line
 from audit.results.findings import NEEDS_INSTANCES
+from audit.results.printed import NOT_TOLD, Count
+
+ROUNDING = {"bin": 10, "totals": {}}
 
 
 def finding(severity: str = "warning", **changed: Any) -> dict[str, Any]:
@@ -39,6 +42,7 @@ def check(name: str, status: str, *findings: dict[str, Any], **changed: Any) -> 
         "total": len(findings),
         "folded": 0,
         "not_shown": 0,
+        "not_told": False,
         "findings": list(findings),
     } | changed
 
@@ -47,6 +51,7 @@ def shared(*checks: dict[str, Any], **refused: int) -> dict[str, Any]:
     ledger = {"instances": 6, "rows_read": 9, "rows_mapped": 8, "refused": refused}
     return {
         "status": "warn",
+        "rounding": None,
         "ledger": ledger,
         "readings": [],
         "identity": {"hierarchy": {"name": "toy"}},
@@ -74,7 +79,7 @@ def test_the_verdict_comes_first_and_the_reading_last() -> None:
 
 
 def test_nothing_refused_is_said() -> None:
-    assert "none refused." in printed(shared())
+    assert "refused: none." in printed(shared())
 
 
 def test_a_check_that_found_something_has_a_line_with_its_denominator() -> None:
@@ -115,7 +120,7 @@ def test_what_passes_and_what_does_not_apply_is_named_and_counted() -> None:
 
 def test_the_findings_to_act_on_stand_first_with_how_many_their_share_and_what_to_do() -> None:
     numbers = {"instances": 978, "of": 1351, "share": 0.724, "low": 0.698, "high": 0.746}
-    few = {"instances": "<11", "of": 40, "share": None, "low": None, "high": None}
+    few = {"instances": Count(5, ROUNDING), "of": 45, "share": None, "low": None, "high": None}
     view = shared(
         check("many", "warn", finding(statement="many 0", evidence=numbers)),
         check("one", "warn", finding(statement="one 0", evidence=few, curator="Ask.")),
@@ -123,7 +128,7 @@ def test_the_findings_to_act_on_stand_first_with_how_many_their_share_and_what_t
     text = words_of(printed(view | {"worst": ["one 0", "many 0"]}))
 
     assert "To act on first: 2 of 2 findings" in text
-    assert "1 Warning one <11 of 40 instances at most 25.0% one 0 To do: Ask." in text
+    assert "1 Warning one <11 of 45 instances one 0 To do: Ask." in text
     assert "2 Warning many 978 of 1,351 instances 72.4% (69.8% to 74.6%) many 0" in text
     assert text.index("To do: Look at them.") < text.index("status check")
     assert text.count("To do") == 2
@@ -237,14 +242,9 @@ def test_the_next_step_ends_the_one_before() -> None:
     assert "4 nodes" in shown(view)
 
 
-def test_withheld_numbers_come_with_a_hint_and_others_without() -> None:
-    evidence = {"instances": "<11"}
-    finding = {"evidence": {}, "parts": [{"evidence": evidence}]}
-    shared = {"policy": {"min_cell": 11}, "checks": [{"findings": [finding]}]}
+def test_rounded_counts_are_said_to_be_and_what_is_not_told() -> None:
+    view = shared(check("a", "note", finding("note"), not_told=True), check("b", "pass"))
+    text = words_of(printed(view | {"rounding": ROUNDING}))
 
-    from audit.cli.terminal.summary import _withheld
-
-    told_ = list(_withheld(shared))
-    assert "--min-cell 1" in str(told_[-1])
-    evidence["instances"] = "other"
-    assert list(_withheld(shared)) == []
+    assert text.startswith("Counts are rounded: they are middles of bins of 10; <11 may be none.")
+    assert f"{NOT_TOLD} They are of a." in text

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,11 @@ import polars as pl
 import pytest
 
 import audit.counting.spark
+from audit.base.frames import table_of
 from audit.counting.counts import PairCount
+from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset
+from audit.data.spark import SparkRows
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.pair_counts import count_pairs, support
 from audit.engine.pairs.propagation import aggregate
@@ -75,8 +79,9 @@ def rows(instances: int = 300) -> pl.DataFrame:
     return pl.DataFrame({"instance": names, "label": label}, schema=schema)
 
 
-def spread(session: Session, frame: pl.DataFrame, parts: int = 6) -> Any:
-    return session.createDataFrame(frame.to_arrow()).repartition(parts)
+def spread(session: Session, frame: pl.DataFrame) -> SparkRows:
+    spread = session.createDataFrame(frame.to_arrow()).repartition(6)
+    return SparkRows(spread, Columns(id=("instance",), label=("label",)), table_of(frame, "rows"))
 
 
 def assert_equal_to_one_machine(found: PairCount, frame: pl.DataFrame, given: Hierarchy) -> None:
@@ -103,9 +108,7 @@ def assert_equal_to_one_machine(found: PairCount, frame: pl.DataFrame, given: Hi
 def test_rows_in_any_order(session: Session, toy_hierarchy: Hierarchy) -> None:
     frame = rows()
 
-    found = audit.counting.spark.count_pairs(
-        spread(session, frame), toy_hierarchy, instance="instance", label="label"
-    )
+    found = audit.counting.spark.count_pairs(spread(session, frame), toy_hierarchy)
 
     assert_equal_to_one_machine(found, frame, toy_hierarchy)
 
@@ -137,10 +140,9 @@ def test_an_executor_killed_in_the_middle_changes_nothing(
 
     killing = threading.Thread(target=kill_its_executor, daemon=True)
     killing.start()
-    slow = spread(session, frame).mapInArrow(wait_once, "instance string, label string")
-    found = audit.counting.spark.count_pairs(
-        slow, toy_hierarchy, instance="instance", label="label"
-    )
+    read = spread(session, frame)
+    slow = read.rows.mapInArrow(wait_once, "instance string, label string")
+    found = audit.counting.spark.count_pairs(replace(read, rows=slow), toy_hierarchy)
 
     assert killed
     assert_equal_to_one_machine(found, frame, toy_hierarchy)

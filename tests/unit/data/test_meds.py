@@ -15,8 +15,6 @@ import pytest
 import audit
 from audit.base.errors import AuditError
 from audit.base.readings import AskedError
-from audit.counting.file import count_pairs
-from audit.data.code_sets import with_codes
 from fixtures.coded import icd9cm
 
 meds = pytest.importorskip("meds")
@@ -26,10 +24,6 @@ CODES = (
     *(f"{PROCEDURES}{code}" for code in ("3961", "9671")),
     *("DIAGNOSIS//ICD//10//I10", "LAB//50813//mg/dL", "MEDS_BIRTH"),
 )
-
-
-TABLES = {"nodes": ["node", "support", "direct"], "pairs": ["a", "b", "joint"]}
-"""What memory and batches count alike."""
 
 
 def events(seed: int) -> list[dict[str, object]]:
@@ -97,7 +91,7 @@ def test_rows_are_those_of_plain_python(tmp_path: Path, seed: int, before: str) 
     rows = events(seed)
     folder = written(tmp_path, rows)
 
-    dataset = audit.load_labels(folder, icd9cm(), codes=f"{before}*")
+    dataset = audit.load_labels(folder, icd9cm(), codes=f"{before}*", unlisted="refuse")
 
     wanted = expected(rows, before)
     homeless = sum(n for one, n in wanted.items() if one[0] is None)
@@ -115,29 +109,12 @@ def test_rows_are_those_of_plain_python(tmp_path: Path, seed: int, before: str) 
 
 def test_without_visits_a_day_of_a_subject_is_an_instance(tmp_path: Path) -> None:
     rows = events(1)
-    dataset = audit.load_labels(written(tmp_path, rows, visits=False), icd9cm(), codes=f"{NINE}*")
+    dataset = audit.load_labels(
+        written(tmp_path, rows, visits=False), icd9cm(), codes=f"{NINE}*", unlisted="refuse"
+    )
 
     assert read(dataset) == Counter(one for one in expected(rows, NINE, days=True) if one[0])
     assert any("on one day" in one.decision for one in dataset.readings)
-
-
-@pytest.mark.parametrize(("id", "batch"), [(None, 40), (None, None), ("subject_id", 40)])
-def test_batches_count_as_memory(tmp_path: Path, id: str | None, batch: int | None) -> None:
-    folder, codes = written(tmp_path, events(2)), f"{NINE}*"
-    dataset = audit.load_labels(folder, icd9cm(), codes=codes, id=id)
-    count = count_pairs(folder, with_codes(icd9cm(), codes), instance=id, batch=batch)
-
-    one, other = (audit.run_audit(data) for data in (dataset, count))
-    assert count.ledger.rows_read == dataset.ledger.rows_read
-    assert count.labels.persons is dataset.persons is True
-    assert count.ledger.refused == dataset.ledger.refused
-    assert count.ledger.instances == dataset.ledger.instances
-    for table, columns in TABLES.items():
-        exact = [
-            getattr(run, table).lazy().select(columns).sort(columns).collect()
-            for run in (one, other)
-        ]
-        assert exact[0].equals(exact[1])
 
 
 def test_codes_must_be_chosen_and_the_question_offers_what_works(tmp_path: Path) -> None:
@@ -152,7 +129,7 @@ def test_codes_stand_below_their_parents_as_they_are_written(tmp_path: Path) -> 
     folder = written(tmp_path, rows := events(1))
     hierarchy = audit.load_hierarchy(folder / "metadata" / "codes.parquet")
 
-    dataset = audit.load_labels(folder, hierarchy, codes=f"{NINE}*")
+    dataset = audit.load_labels(folder, hierarchy, codes=f"{NINE}*", unlisted="refuse")
 
     assert {*hierarchy.nodes} == {NINE[:-2], *(one for one in CODES if one.startswith(NINE))}
     assert dataset.ledger.rows_mapped == sum(
@@ -172,9 +149,9 @@ def test_a_pattern_chooses_labels_of_any_table(tmp_path: Path) -> None:
 
 def test_shards_tell_the_folder_without_a_table_of_codes(tmp_path: Path) -> None:
     folder = written(tmp_path, events(1))
-    wanted = audit.load_labels(folder, icd9cm(), codes=f"{NINE}*")
+    wanted = audit.load_labels(folder, icd9cm(), codes=f"{NINE}*", unlisted="refuse")
     (folder / "metadata" / "codes.parquet").unlink()
-    found = audit.load_labels(folder, icd9cm(), codes=f"{NINE}*")
+    found = audit.load_labels(folder, icd9cm(), codes=f"{NINE}*", unlisted="refuse")
     assert (found.format, found.ledger) == ("meds", wanted.ledger)
     assert found.mappings.equals(wanted.mappings)
 

@@ -8,17 +8,17 @@ import polars as pl
 import pytest
 
 from audit.base.errors import InputError, SchemaError
-from audit.data.json_lines import frames, keys_of, objects
-from audit.data.records import is_json, records, sound_records, table_of, tidy
-from audit.data.sources import File
+from audit.base.table import Table
+from audit.base.tables import open_table
+from audit.data.records import records, sound_records, tidy
 
 ROLES = {"id": ("id", "key"), "said": ("answer", "text"), "by": ("model",)}
 
 
-def written(folder: Path, name: str, text: str) -> File:
+def written(folder: Path, name: str, text: str) -> Table:
     path = folder / name
     path.write_text(text, encoding="utf-8")
-    return File(path)
+    return open_table(path)
 
 
 @pytest.mark.parametrize(
@@ -55,22 +55,11 @@ def test_what_is_missing_or_unknown_is_refused(tmp_path: Path) -> None:
         records(written(tmp_path, "empty.csv", "id,text\n"), ROLES)
 
 
-def test_json_is_text_and_lists_are_no_column_of_text(tmp_path: Path) -> None:
-    text = '{"a": 1.50, "b": true}\n\n{"a": null, "c": [1]}\n{"b": "x", "c": {"d": 1}}\n'
-    source = written(tmp_path, "rows.jsonl", text)
-    table = table_of(source)
-    assert table["a"].to_list() == ["1.50", None, None]
-    assert table["b"].to_list() == ["true", None, "x"]
-    assert table["c"].to_list() == [[None], ['["1"]'], ['{"d": "1"}']]
+def test_lists_are_no_column_of_text(tmp_path: Path) -> None:
+    source = written(tmp_path, "rows.jsonl", '{"a": 1.50, "c": [1]}\n{"a": null, "c": []}\n')
+    assert records(source, {"a": ("a",)}).frame["a"].to_list() == ["1.50", None]
     with pytest.raises(SchemaError, match="'c' must hold plain values"):
         records(source, {"c": ("c",)})
-
-
-def test_lines_are_read_some_at_a_time(tmp_path: Path) -> None:
-    source = written(tmp_path, "rows.jsonl", '{"a": 1}\n{"a": 2}\n{"b": 3}\n')
-    lines = objects(source, streamed=True)
-    read = list(frames(lines, lambda some: pl.DataFrame({"keys": [keys_of(some)]}), source, 2))
-    assert [frame["keys"].to_list() for frame in read] == [[["a"]], [["b"]]]
 
 
 def test_rows_are_left_out_and_counted_by_reason() -> None:
@@ -81,22 +70,7 @@ def test_rows_are_left_out_and_counted_by_reason() -> None:
     assert (found.rows_read, found.sources) == (4, (Path("a"),))
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        ("rows.txt", '{"a": 1}\n', True),
-        ("rows.json", "[1, 2]\n", True),
-        ("rows.csv", "[1, 2]\n", False),
-        ("rows.json", "a,b\n1,2\n", False),
-    ],
-)
-def test_an_array_is_json_only_where_the_name_says_so(
-    name: str, text: str, expected: bool, tmp_path: Path
-) -> None:
-    assert is_json(written(tmp_path, name, text)) is expected
-
-
 def test_whole_floats_are_written_as_integers_where_they_are_ones() -> None:
     frame = pl.DataFrame({"id": [1.0, 2.5, 1e300, float("inf"), float("nan"), -3.0]})
-    texts = tidy(frame, File(Path("none.csv")))["id"].to_list()
+    texts = tidy(frame, "none.csv")["id"].to_list()
     assert texts == ["1", "2.5", "1e+300", "inf", None, "-3"]

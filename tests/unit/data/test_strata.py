@@ -11,12 +11,11 @@ import pytest
 
 from audit.base.errors import SchemaError
 from audit.data.dataset import LabelDataset, load_labels
-from audit.data.formats import read_labels
-from audit.data.label_format import INSTANCES, PLACES, Columns
+from audit.data.mapped import INSTANCES
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.written import written
 
-STRATA = Columns(id="id", group="who", split="part", strata=("site", "Period"))
+STRATA = {"id": "id", "group": "who", "split": "part", "strata": ["site", "Period"]}
 EXPECTED = [("1", "p", "train", "north", "2019"), ("2", None, "test", None, "2020")]
 
 ROWS = [
@@ -74,73 +73,61 @@ FORMATS = {
 }
 
 
-def name_of_format(name: str) -> str | None:
-    """A wide table with more other columns than nodes is not found by itself."""
-    return "wide" if name == "w.csv" else None
+OTHERS = {"w.csv": {"flags": True, "label": ["cow", "dog"]}, "caml.csv": {"id": "hadm_id"}}
+OTHERS["caml.csv"] |= {"sep": ";"}
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_strata_follow_the_split_under_the_names_given(name: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    FORMATS[name](path)
-    named = Columns(**{**vars(STRATA), "id": "hadm_id"}) if name == "caml.csv" else STRATA
-    raw = read_labels(path, named, name_of_format(name))
-
-    assert raw.instances.columns == [*INSTANCES, "site", "Period"]
-    assert set(raw.instances.dtypes) == {pl.String}
-    assert raw.instances.rows() == EXPECTED
-    assert dict(raw.places.schema) == PLACES
-    assert raw.places.is_empty()
-
-
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_stratum_that_does_not_exist_is_told_with_what_there_is(
-    name: str, tmp_path: Path
+def test_strata_follow_the_split_under_the_names_given(
+    name: str, tmp_path: Path, toy_hierarchy: Hierarchy
 ) -> None:
     path = tmp_path / name
     FORMATS[name](path)
+    found = load_labels(path, toy_hierarchy, **(STRATA | OTHERS.get(name, {})))
 
+    assert found.instances.columns == [*INSTANCES, "site", "Period"]
+    assert set(found.instances.dtypes) == {pl.String}
+    assert found.instances.rows() == EXPECTED
+    assert found.places.is_empty()
+
+
+def test_a_stratum_that_does_not_exist_is_told_with_what_there_is(
+    tmp_path: Path, toy_hierarchy: Hierarchy
+) -> None:
+    long(tmp_path / "l.csv")
     with pytest.raises(
         SchemaError,
         match=r"'ward' is required(.|\n)*site(.|\n)*drift, .*code_dates and person",
     ):
-        read_labels(
-            path, Columns(group="who", split="part", strata=("ward",)), name_of_format(name)
-        )
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("a.psv", "1|cow\n2|dog\n"), ("association", "1\tcow;dog\n2\tdog\n")],
-)
-def test_formats_without_columns_refuse_strata(name: str, text: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text)
-
-    with pytest.raises(SchemaError, match="only where the format has them\nFound: the policy's"):
-        read_labels(tmp_path / name, Columns(strata=("site",)))
+        load_labels(tmp_path / "l.csv", toy_hierarchy, strata=["ward"])
 
 
 @pytest.mark.parametrize("strata", [("site", "site"), ("group",), ("instance",), ("a", "split")])
-def test_a_stratum_has_a_name_of_its_own(strata: tuple[str, ...]) -> None:
+def test_a_stratum_has_a_name_of_its_own(strata: tuple[str, ...], toy_hierarchy: Hierarchy) -> None:
     with pytest.raises(SchemaError, match=strata[-1]):
-        Columns(strata=strata)
+        load_labels({"id": ["1"], "label": ["cow"]}, toy_hierarchy, strata=strata)
 
 
-def test_a_stratum_may_bear_the_name_of_any_other_role(tmp_path: Path) -> None:
+def test_a_stratum_may_bear_the_name_of_any_other_role(
+    tmp_path: Path, toy_hierarchy: Hierarchy
+) -> None:
     path = written(tmp_path / "l.csv", "id,label,position,table,refused\n1,cow,third,round,no\n")
-    raw = read_labels(path, Columns(strata=("position", "table", "refused")))
+    found = load_labels(path, toy_hierarchy, strata=("position", "table", "refused"))
 
-    assert raw.instances.row(0)[3:] == ("third", "round", "no")
-    assert raw.rows.row(0) == ("1", "cow", None, None, None)
+    assert found.instances.row(0)[3:] == ("third", "round", "no")
+    assert found.ledger.rows_mapped == 1
 
 
-def test_records_of_one_instance_are_places_with_their_labels(tmp_path: Path) -> None:
+def test_records_of_one_instance_are_places_with_their_labels(
+    tmp_path: Path, toy_hierarchy: Hierarchy
+) -> None:
     path = tmp_path / "l.jsonl"
-    lines = [("b", ["x", "y"]), ("a", ["x"]), ("b", ["y", "x"]), ("b", None), ("c", ["y"])]
+    lines = [("b", ["cow", "dog"]), ("a", ["cow"]), ("b", ["dog", "cow"]), ("b", None), ("c", [])]
     path.write_text("\n".join(json.dumps({"id": i, "labels": own}) for i, own in lines))
-    raw = read_labels(path, Columns())
+    found = load_labels(path, toy_hierarchy)
 
-    assert raw.places.rows() == [("b", None, []), ("b", None, ["x", "y"]), ("b", None, ["x", "y"])]
+    twice = (1, None, ["cow", "dog"])
+    assert found.places.rows() == [(1, None, []), twice, twice]
 
 
 def mimic(folder: Path, admissions: str, patients: str = "") -> Path:
@@ -163,15 +150,15 @@ PATIENTS = "SUBJECT_ID,GENDER\n7,F\n8,M\n"
 
 def test_mimic_has_strata_beside_its_codes(tmp_path: Path) -> None:
     folder = mimic(tmp_path / "iii", ADMISSIONS, PATIENTS)
-    raw = read_labels(folder, Columns(strata=("admission_type", "gender")))
+    found = load_labels(folder, "icd9cm", strata=("admission_type", "gender"))
 
-    assert raw.instances.sort("instance").rows() == [
+    assert found.instances.rows() == [
         ("70", "7", None, "NEWBORN", "F"),
         ("80", "8", None, "URGENT", "M"),
         ("90", "9", None, None, None),
     ]
-    assert len(raw.rows) == 5
-    assert {source.name for source in raw.sources} == {
+    assert found.ledger.rows_read == 5
+    assert {source.name for source in found.sources} == {
         "DIAGNOSES_ICD.csv", "PROCEDURES_ICD.csv", "ADMISSIONS.csv.gz", "PATIENTS.csv",
     }  # fmt: skip
 
@@ -180,22 +167,22 @@ def test_mimic_tells_where_it_looked_for_a_stratum(tmp_path: Path) -> None:
     folder = mimic(tmp_path / "iii", ADMISSIONS)
 
     with pytest.raises(SchemaError, match=r"'gender' is required(.|\n)*ADMISSIONS.csv.gz"):
-        read_labels(folder, Columns(strata=("gender",)))
+        load_labels(folder, "icd9cm", strata=("gender",))
 
 
-def test_an_admission_of_two_types_is_refused(tmp_path: Path) -> None:
+def test_an_admission_of_two_types_has_both(tmp_path: Path) -> None:
     folder = mimic(tmp_path / "iii", ADMISSIONS + "7,70,URGENT\n")
+    found = load_labels(folder, "icd9cm", strata=("admission_type",))
 
-    with pytest.raises(SchemaError, match="in one admission_type\nFound: in several: '70 in"):
-        read_labels(folder, Columns(strata=("admission_type",)))
+    assert found.instances["admission_type"].to_list() == ["NEWBORN or URGENT", "URGENT", None]
 
 
 def test_a_stratum_of_one_table_of_codes_holds_for_the_admission(tmp_path: Path) -> None:
     folder = mimic(tmp_path / "iii", ADMISSIONS)
     (folder / "PROCEDURES_ICD.csv").write_text("HADM_ID,ICD9_CODE,WARD\n80,3615,a\n90,3615,b\n")
-    raw = read_labels(folder, Columns(strata=("ward",)))
+    found = load_labels(folder, "icd9cm", strata=("ward",))
 
-    assert raw.instances.sort("instance")["ward"].to_list() == [None, "a", "b"]
+    assert found.instances["ward"].to_list() == [None, "a", "b"]
 
 
 def test_load_labels_keeps_strata_in_the_dataset(tmp_path: Path, toy_hierarchy: Hierarchy) -> None:

@@ -12,7 +12,6 @@ from polars.testing import assert_frame_equal
 from scipy.stats import t
 
 from audit.base.errors import InputError
-from audit.base.limits import limits
 from audit.explanations.agreement.agreement import Agreement, measure_agreement
 from audit.explanations.agreement.top_tokens import expected_agreement, peaks
 from fixtures.attributed import attributed
@@ -36,15 +35,6 @@ def value(table: pl.DataFrame, column: str, **where: object) -> float:
     rows = table.filter(*(pl.col(name).eq_missing(pl.lit(of)) for name, of in where.items()))
     assert len(rows) == 1, rows
     return float(rows[column].item())
-
-
-def test_more_methods_than_the_limit_are_refused() -> None:
-    attributions = attributed(drawn(2))
-    methods = attributions.rows["method"].n_unique()
-    with limits(methods=methods):
-        measure_agreement(attributions)
-    with limits(methods=methods - 1), pytest.raises(InputError, match=f"methods={methods}"):
-        measure_agreement(attributions)
 
 
 def test_every_value_is_that_of_loops_over_the_definition() -> None:

@@ -267,7 +267,7 @@ def test_a_pickle_is_refused_by_what_it_begins_with(tmp_path: Path, name: str) -
 def test_an_empty_file(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"")
-    with pytest.raises(InputError, match=r"content is required|rows is required"):
+    with pytest.raises(InputError, match="is required"):
         read_attributions(path)
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import http.client
 import re
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from audit.explorer import application
 from audit.explorer.guard import HEADERS
 from audit.explorer.run.opened_run import open_run
 from fixtures.explored import SECRET, Visitor, served
@@ -78,10 +74,6 @@ def test_all_that_a_page_leads_to_lies_below_the_path(visitor: Visitor) -> None:
         ({"Host": "example.org"}, 421),
         ({"Host": "127.0.0.1"}, 421),
         ({"Host": "localhost:1"}, 421),
-        ({"Origin": "http://example.org"}, 403),
-        ({"Origin": "null"}, 403),
-        ({"Referer": "http://127.0.0.1:1/"}, 403),
-        ({"Referer": "https://example.org/"}, 403),
         ({"Sec-Fetch-Site": "cross-site"}, 403),
         ({"Sec-Fetch-Site": "same-site"}, 403),
     ],
@@ -93,7 +85,7 @@ def test_other_hosts_and_sites_are_refused_even_with_the_session(
     assert visitor.get("/").status == 200
 
 
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"])
 def test_other_methods_are_refused(visitor: Visitor, method: str) -> None:
     assert visitor.ask(method, "/").status == 405
 
@@ -123,46 +115,3 @@ def test_a_path_that_climbs_out_finds_nothing(visitor: Visitor, path: str) -> No
 
     assert answer.status == 404
     assert "root:" not in answer.text
-
-
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({"Origin": "null"}, 403),
-        ({"Origin": "null", "Sec-Fetch-Site": "none"}, 403),
-        ({"Origin": "http://example.org", "Sec-Fetch-Site": "same-origin"}, 403),
-        ({"Origin": "null", "Sec-Fetch-Site": "same-origin"}, 404),
-        ({}, 404),
-    ],
-)
-def test_a_form_comes_from_here(visitor: Visitor, headers: dict[str, str], status: int) -> None:
-    assert visitor.ask("POST", "/nowhere", "a=b", **headers).status == status
-
-
-def test_a_form_without_an_origin_is_refused(visitor: Visitor) -> None:
-    made = http.client.HTTPConnection("127.0.0.1", visitor.port, timeout=60)
-    made.request("POST", f"{visitor.root}/judging", "a=b", {"Cookie": visitor.cookie})
-
-    assert made.getresponse().status == 403
-    made.close()
-
-
-def test_half_open_connections_keep_nobody_out(
-    stranger: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(application, "MOST", 8)
-    monkeypatch.setattr(application, "PATIENCE", 0.5)
-    address = ("127.0.0.1", stranger.port)
-    begun = [socket.create_connection(address, timeout=60) for _ in range(40)]
-    for place, one in enumerate(begun):
-        if place % 2:
-            one.sendall(b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nx"[: 10 * place])
-
-    stranger.enter()
-    assert stranger.get("/").status == 200
-    for one in begun:
-        with contextlib.suppress(ConnectionResetError):
-            while one.recv(1_000):
-                pass
-        one.close()
-    assert stranger.get("/").status == 200

@@ -9,18 +9,21 @@ import shutil
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from urllib.parse import unquote
 
 import polars as pl
 import pytest
 
 from audit._reports.html import html_text
+from audit._reports.words.words import EXACT
+from audit.base.errors import PolicyError
 from audit.explorer.application import ASKED
+from audit.policy.reading import load_policy
 from audit.results.findings import CheckResult, Finding
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from audit.runs.instances import write_instances
 from audit.runs.read import read_run
-from fixtures import results
 from fixtures.explored import Visitor, entered
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
@@ -28,7 +31,7 @@ from fixtures.sealed_files import reseal
 from tests.unit.explorer.conftest import HOSTILE, WIDE
 
 PAGES = (
-    "/", "/findings", "/findings?state=all", "/hierarchy", "/branches", "/branches?id=left",
+    "/", "/findings", "/findings?state=all", "/hierarchy",
     "/model", "/model?scope=all", "/instances", "/node?id=root", "/node?id=left",
     "/pair?a=a1&b=b1", "/instance?id=two", "/search?q=w0", "/nowhere", "/node?id=x",
     "/confusions?depth=1&relation=all", "/node?id=left&order=confusion", "/subgraphs",
@@ -49,7 +52,7 @@ def rows_of(text: str, sheet: str) -> list[list[str]]:
 def file_of(visitor: Visitor, path: str, sheet: str, **asked: str) -> list[dict[str, str]]:
     answer = visitor.get(path, **asked, csv=sheet)
     assert answer.headers["content-type"].startswith("text/csv")
-    assert "unsuppressed" in answer.headers["content-disposition"]
+    assert "-exact.csv" in answer.headers["content-disposition"]
     return [*csv.DictReader(io.StringIO(answer.text))]
 
 
@@ -59,7 +62,7 @@ def test_pages_are_whole_and_say_that_they_are_not_for_sharing(visitor: Visitor,
 
     assert answer.status == (404 if path in ("/nowhere", "/node?id=x") else 200)
     assert answer.text.rstrip().endswith("</html>")
-    assert "<strong>Unsuppressed.</strong>" in answer.text
+    assert EXACT in answer.text
     assert HOSTILE not in answer.text
     assert not re.search(r'\s(style|on\w+)="', answer.text)
     assert not re.findall(r'(?:src|href)="(?!/|#)', answer.text)
@@ -129,7 +132,7 @@ def test_a_file_has_the_rows_of_the_pages_and_says_what_it_is(
     }
 
     assert {row["node"]: int(row["joint"]) for row in told} == wanted
-    assert {row["sharing"] for row in told} == {"unsuppressed: not for sharing"}
+    assert {row["sharing"] for row in told} == {"exact: not for sharing"}
     page = rows_of(visitor.get("/node", id="left", relation="", order="node").text, "data-partners")
     assert [row[0].split()[-1] for row in page] == [row["node"] for row in told][:25]
     titles = {row["node"]: row["title"] for row in told}
@@ -165,7 +168,7 @@ def test_on_every_node_s_page_and_in_its_file_are_the_pairs_with_that_end(
     ("path", "name"),
     [
         ("/node", "id"), ("/pair", "a"), ("/finding", "id"), ("/instance", "id"),
-        ("/hierarchy", "id"), ("/branches", "id"), ("/findings", "check"), ("/findings", "branch"),
+        ("/hierarchy", "id"), ("/findings", "check"), ("/findings", "branch"),
         ("/findings", "severity"), ("/findings", "state"), ("/model", "name"), ("/node", "csv"),
         ("/instances", "nodes"), ("/instances", "predicted"), ("/instances", "outcome"),
         ("/instances", "finding"), ("/instances", "order"), ("/search", "q"),
@@ -292,11 +295,34 @@ def test_a_finding_leads_to_its_nodes_records_and_check(visitor: Visitor) -> Non
             assert visitor.get(unescape(node)).status == 200
 
 
+def test_a_waiver_is_pasted_once_it_is_filled_in(visitor: Visitor, tmp_path: Path) -> None:
+    finding = re.findall(r'href="/finding\?id=([^"]+)"', visitor.get("/findings").text)[0]
+    pasted = re.search(
+        r"\[\[waivers\]\].*?(?=</textarea>)", visitor.get(f"/finding?id={finding}").text, re.DOTALL
+    )
+    assert pasted
+    policy = tmp_path / "policy.toml"
+    policy.write_text(unescape(pasted[0]))
+    with pytest.raises(PolicyError, match=r"owner.*reason.*expires"):
+        load_policy(policy)
+    filled = (
+        unescape(pasted[0])
+        .replace('= ""  ', '= "A"')
+        .replace('expires = "A"', "expires = 2030-12-31")
+    )
+    policy.write_text(filled)
+    (waiver,) = load_policy(policy).waivers
+    assert waiver.finding == unquote(finding)
+
+
 def test_findings_of_a_check_are_ordered_by_each_of_its_columns(tmp_path: Path) -> None:
-    write_run(results.rich_result(), tmp_path / "run")
+    titles = {"cod": "Cod fish", "fish9": "Other fish", "owl": "Owl birds", "bird9": "Other birds"}
+    birds = tree("fish bird < root", "cod fish9 < fish", "owl bird9 < bird", titles=titles)
+    counts = ((20, ["cod"]), (80, ["fish9"]), (40, ["owl"]), (200, ["bird9"]))
+    write_run(run_audit(labelled(birds, repeated(counts))), tmp_path / "run")
     asked = {"check": "residual_overuse", "csv": "findings"}
     with entered(tmp_path / "run") as visitor:
-        for column in ("Share", "Instances"):
+        for column in ("Share of catch-alls", "Instances"):
             file = visitor.get("/findings", **asked, order=column).text
             rows = list(csv.DictReader(io.StringIO(file)))
             numbers = [float(row[column]) for row in rows]
@@ -305,22 +331,10 @@ def test_findings_of_a_check_are_ordered_by_each_of_its_columns(tmp_path: Path) 
         assert visitor.get("/findings", **asked, order="odd").status == 200
 
 
-def test_without_restricted_tables_the_shared_view_is_served(folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(folder, tmp_path / "run", ignore=shutil.ignore_patterns("restricted"))
-    with entered(tmp_path / "run") as visitor:
-        for path in ("/", "/findings", "/hierarchy", "/branches", "/search?q=a", "/node?id=root"):
-            answer = visitor.get(path)
-            assert answer.status == 200
-            assert "<strong>Shared view.</strong>" in answer.text
-            assert "Unsuppressed" not in answer.text
-            assert HOSTILE not in answer.text
-        assert "restricted tables are not here" in visitor.get("/pair?a=a1&b=b1").text
-        assert visitor.get("/instances").status == 404
-
-
 def test_tables_that_are_gone_are_told_of_in_one_sentence(folder: Path, tmp_path: Path) -> None:
     run = shutil.copytree(folder, tmp_path / "run")
     with entered(run, show_instances=True) as visitor:
+        visitor.get("/")
         shutil.rmtree(run / "restricted")
         answer = visitor.get("/node", id="left")
 
@@ -339,7 +353,7 @@ def test_instances_are_shown_only_where_asked_for(folder: Path) -> None:
 def test_a_finding_of_ones_own_without_columns_counts_or_nodes_is_shown_everywhere(
     tmp_path: Path,
 ) -> None:
-    sample = results.sample_result()
+    sample = run_audit(labelled(tree("a < root"), {"one": ["a"]}))
     told = Finding("own", "warning", (), "Something is odd.", {}, "Look at it.", "Nothing.")
     own = CheckResult("own", "Is anything odd?", 3, "rows", (told, replace(told, key=("again",))))
     result = replace(sample, checks=(*sample.checks, own))

@@ -8,23 +8,17 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import fields, is_dataclass
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 from audit._reports.chapters.analyses import OF_NAME
-from audit._reports.words.parts import Node
+from audit._reports.words.words import EXACT
 from audit.concepts.analysis import SHARED as OF_CONCEPTS
 from audit.entailment.analysis import SHARED as OF_TUPLES
 from audit.explanations.analysis import SHARED as OF_EXPLANATIONS
-from audit.explorer.application import write_plain_files
-from audit.explorer.links import node_address
-from audit.explorer.run.opened_run import open_run, open_shared
-from audit.explorer.site import Site
 from fixtures.explored import Visitor, entered
 from fixtures.once import filled_once
 from fixtures.part_runs import HOSTILE, PARTS, write_part_runs
@@ -36,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 pytest.importorskip("sklearn")
 SAID = {
-    "explanations": {*OF_EXPLANATIONS, "nodes", "examples"},
+    "explanations": {*OF_EXPLANATIONS, "nodes"},
     "concepts": {*OF_CONCEPTS, "points"},
     "entailment": {*OF_TUPLES, "answers"},
 }
@@ -77,25 +71,16 @@ def walked(visitor: Visitor, address: str | None, sheet: str) -> list[list[list[
 def file_of(visitor: Visitor, address: str, **asked: str) -> list[dict[str, str]]:
     sheet = address.rsplit("/", 1)[1]
     answer = visitor.get(address, **asked, csv=sheet)
-    assert f"{sheet}-unsuppressed.csv" in answer.headers["content-disposition"]
+    assert f"{sheet}-exact.csv" in answer.headers["content-disposition"]
     return [*csv.DictReader(io.StringIO(answer.text))]
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_the_page_has_the_chapters_on_its_part_and_all_tables_that_have_rows(
+def test_the_page_has_all_tables_that_have_rows(
     visitors: dict[str, Visitor], runs: Path, part: str
 ) -> None:
     text = visitors[part].get(f"/{part}").text
-    report = visitors[part].get("/report").text
 
-    chapters = re.findall(r'<section class="section" id="(\w+)"', text)
-    told = [
-        name
-        for name, *_ in OF_NAME[part].sections
-        if f'<section class="section" id="{name}"' in report
-    ]
-    assert sorted(chapters) == sorted([*told, "tables"])
-    assert len(told) > 3
     assert HOSTILE not in text
     linked = re.findall(rf'<li><a href="/{part}/(\w+)">', text)
     filled = {name for name, table in tables(runs, part).items() if len(table)}
@@ -113,13 +98,13 @@ def test_every_table_has_a_page_and_a_file_with_its_rows(
     for name, table in tables(runs, part).items():
         answer = visitors[part].get(f"/{part}/{name}")
         assert answer.status == 200
-        assert "<strong>Unsuppressed.</strong>" in answer.text
+        assert EXACT in answer.text
         assert HOSTILE not in answer.text
         assert not re.search(r'\s(style|on\w+)="', answer.text)
         assert len(rows_of(answer.text, name)) == (min(len(table), 25) or 1)
         told = file_of(visitors[part], f"/{part}/{name}")
         assert len(told) == len(table)
-        assert {row["sharing"] for row in told} <= {"unsuppressed: not for sharing"}
+        assert {row["sharing"] for row in told} <= {"exact: not for sharing"}
         assert all(HOSTILE not in "".join(row) for row in told)
 
 
@@ -228,47 +213,6 @@ def test_checks_and_findings_of_a_table_lead_to_their_pages(visitors: dict[str, 
 
     assert finding
     assert visitors["entailment"].ask("GET", unescape(finding[1])).status == 200
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_the_nodes_of_the_chapters_lead_to_their_pages(runs: Path, part: str) -> None:
-    for run in (open_run(runs / part, part), open_shared(runs / part, part)):
-        nodes = [one for one in records(Site(run).report) if isinstance(one, Node)]
-        assert nodes
-        for one in nodes:
-            assert one.page == (node_address(one.id) if run.has_node(one.id) else "")
-
-
-def records(part: Any) -> Iterator[Any]:
-    """All records in a record."""
-    if is_dataclass(part):
-        yield part
-        for field in fields(part):
-            yield from records(getattr(part, field.name))
-    elif isinstance(part, tuple):
-        for one in part:
-            yield from records(one)
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_the_shared_view_has_the_chapters_and_nothing_else(
-    runs: Path, part: str, tmp_path: Path
-) -> None:
-    bare = shutil.ignore_patterns("restricted")
-    run = shutil.copytree(runs / part, tmp_path / "run", ignore=bare)
-    with entered(run) as visitor:
-        text = visitor.get(f"/{part}").text
-        assert "<strong>Shared view.</strong>" in text
-        assert f'href="/{part}/' not in text
-        assert f'<section class="section" id="{OF_NAME[part].sections[0].id}"' in text
-        for name in (*tables(runs, part), "tuple", "no-such"):
-            answer = visitor.get(f"/{part}/{name}", csv=name)
-            assert answer.status == 404
-            assert "restricted tables are not here" in answer.text
-    write_plain_files(open_shared(runs / part, part), tmp_path / "public")
-    page = (tmp_path / "public" / f"{part}.html").read_text("utf-8")
-    assert 'href="report.html#ledger"' in page
-    assert "/node" not in page
 
 
 @pytest.mark.parametrize("part", PARTS)

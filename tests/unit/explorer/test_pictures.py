@@ -11,13 +11,13 @@ import pytest
 
 from audit._reports.charts.parts import text
 from audit._reports.words.parts import Drawing
+from audit._reports.words.words import EXACT
 from audit.explorer.pictures import Picture, svg_file
-from audit.explorer.sheets import UNSUPPRESSED
 from fixtures.explored import Visitor
 from tests.unit.explorer.conftest import HOSTILE
 
 SVG = "{http://www.w3.org/2000/svg}"
-PAGES = ("/hierarchy", "/pair?a=a1&b=b1", "/node?id=d", "/instance?id=two", "/report")
+PAGES = ("/hierarchy", "/pair?a=a1&b=b1", "/node?id=d", "/instance?id=two")
 
 
 def parsed(text: str) -> ElementTree.Element:
@@ -53,7 +53,7 @@ def files_of(visitor: Visitor, path: str) -> dict[str, ElementTree.Element]:
 def drawn_on(visitor: Visitor, path: str) -> int:
     """Charts on a page: drawings, the tree of an instance, and the list of siblings."""
     page = visitor.ask("GET", path).text
-    return len(re.findall(r'<svg class="(?:chart|interval)"|<div class="tree"|<ol class="s', page))
+    return len(re.findall(r'<svg class="chart"|<div class="tree"|<ol class="s', page))
 
 
 def finding_addresses(visitor: Visitor) -> list[str]:
@@ -61,18 +61,19 @@ def finding_addresses(visitor: Visitor) -> list[str]:
     return [unescape(found) for found in re.findall(r'href="(/finding\?[^"]+)"', listed)]
 
 
-@pytest.mark.parametrize("path", [*PAGES, "/branches"])
+@pytest.mark.parametrize("path", PAGES)
 def test_each_chart_of_a_page_has_a_file(visitor: Visitor, path: str) -> None:
     files = files_of(visitor, path)
 
     assert len(files) == drawn_on(visitor, path)
-    assert files or path == "/branches"
+    assert files
     for name, root in files.items():
         told = "".join(root.itertext())
         assert root.tag == f"{SVG}svg"
         assert root.findtext(f"{SVG}title")
         assert root.findtext(f"{SVG}desc")
-        assert (UNSUPPRESSED in told) == ("-unsuppressed" in name) == (path != "/report")
+        assert EXACT in told
+        assert name.endswith("-exact.svg")
         stands_alone(root)
 
 
@@ -84,17 +85,6 @@ def stands_alone(root: ElementTree.Element) -> None:
         for name, value in element.attrib.items():
             assert not re.search(r"href|^on|style", name)
             assert not re.search(r"url\(|//|javascript", value)
-
-
-def test_each_plot_of_a_finding_has_a_file(visitor: Visitor) -> None:
-    plots = 0
-    for path in finding_addresses(visitor):
-        files = files_of(visitor, path)
-        assert len(files) == drawn_on(visitor, path)
-        plots += len(files)
-        assert all(name.endswith("-unsuppressed.svg") for name in files)
-        assert all(UNSUPPRESSED in "".join(root.itertext()) for root in files.values())
-    assert plots
 
 
 def test_a_file_shows_what_the_page_shows(visitor: Visitor) -> None:
@@ -119,7 +109,7 @@ def test_a_name_that_no_chart_has_gives_the_page(visitor: Visitor) -> None:
 def test_what_xml_cannot_hold_is_replaced() -> None:
     hostile = f'{HOSTILE}\x00\x1b\ufffe\u202e]]>&xxe;"'
     drawing = Drawing(10, 10, f'<a href="https://example.org">{text(0, 0, hostile)}</a>')
-    file = svg_file(Picture(hostile, hostile, drawing), hostile, in_full=True)
+    file = svg_file(Picture(hostile, hostile, drawing), hostile)
 
     root = parsed(file)
     stands_alone(root)
@@ -128,20 +118,3 @@ def test_what_xml_cannot_hold_is_replaced() -> None:
     assert "&xxe;" in shown
     assert not set("\x00\x1b\ufffe\u202e") & set(shown)
     assert HOSTILE in (root.findtext(f"{SVG}title") or "")
-
-
-def test_the_matrix_of_branches_is_a_table_of_its_pairs(visitor: Visitor) -> None:
-    page = visitor.get("/branches").text
-    told = visitor.get("/branches", csv="data-branches").text.splitlines()
-    pairs = {frozenset(line.split(",")[:3:2]) for line in told[1:]}
-
-    shown = re.findall(r'href="/pair\?a=(\w+)&amp;b=(\w+)" title="([^"]*)"', page)
-    assert pairs == {frozenset((a, b)) for a, b, words in shown if "never" not in words}
-    assert pairs
-
-    shares = visitor.get("/branches", measure="share").text.split("</table>")[0]
-    n = int(re.findall(r"<dt>Instances</dt><dd>([\d,]+)", visitor.get("/").text)[0])
-    told = re.findall(r'title="[^"]*: (\d+) instances? with both[^>]*>([\d.]+%)', shares)
-    assert told
-    assert [share for _, share in told] == [f"{int(both) / n:.1%}" for both, _ in told]
-    assert "%</a>" not in page

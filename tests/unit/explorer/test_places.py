@@ -32,14 +32,12 @@ def drift(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Visitor, P
 
 
 def hues_of(text: str) -> set[tuple[str, str]]:
-    """Nodes and their hues as a page draws them: bars, lines of trees, headings."""
-    node = r'[^>]*href="/(?:node|hierarchy|branches)\?id=([^"&]+)"'
+    """Nodes and their hues as a page draws them: bars, lines of trees."""
+    node = r'[^>]*href="/(?:node|hierarchy)\?id=([^"&]+)"'
     bars = re.findall(r'data-node="([^"]+)".*?fill="(#\w+)"', text)
     lines = re.findall(rf'class="(?:branch |tree-row )?(hue-\w+)">.*?{node}', text, re.DOTALL)
-    headings = re.findall(r'<th scope="col" class="([^"]*)"><abbr title="([^"]+)"', text)
     found = {(unescape(id), ROLE_OF[colour]) for id, colour in bars}
-    found |= {(unescape(id), hue) for hue, id in lines}
-    return found | {(unescape(id), hue or "hue-none") for hue, id in headings}
+    return found | {(unescape(id), hue) for hue, id in lines}
 
 
 def test_a_node_has_the_hue_of_its_branch_on_every_page(
@@ -50,7 +48,7 @@ def test_a_node_has_the_hue_of_its_branch_on_every_page(
     seen = dict[str, set[str]]()
     pages = (
         "/hierarchy", "/hierarchy?open=left&open=right&open=wide", "/hierarchy?id=left",
-        "/branches", "/branches?id=left", "/instance?id=two", "/instance?id=all",
+        "/instance?id=two", "/instance?id=all",
     )  # fmt: skip
     for page in pages:
         found = hues_of(visitor.ask("GET", page).text)
@@ -117,29 +115,13 @@ def test_open_nodes_that_are_none_are_left_out(visitor: Visitor, asked: str) -> 
     }  # fmt: skip
 
 
-def test_labels_and_predictions_stand_beside_each_other_in_one_order(visitor: Visitor) -> None:
-    for page in ("/branches", "/branches?id=left"):
-        text = visitor.ask("GET", page).text
-        tables = re.findall(r'<table class="matrix">.*?</table>', text, re.DOTALL)
-        assert len(tables) == 2
-        heads = [re.findall(r'<th scope="col".*?</th>', table) for table in tables]
-        sides = [re.findall(r'<th scope="row".*?</th>', table, re.DOTALL) for table in tables]
-        assert heads[0] == heads[1]
-        assert sides[0] == sides[1]
-        assert len(heads[0]) == len(sides[0]) > 1
-        assert [re.findall(r"<caption.*?>(\w+):", table)[0] for table in tables] == [
-            "Labels",
-            "Predictions",
-        ]
-
-
 def test_drift_by_column_has_the_numbers_of_the_table(drift: tuple[Visitor, Path]) -> None:
     visitor, folder = drift
     tested = pl.read_parquet(folder / "restricted" / "drift_nodes.parquet")
     text = visitor.get("/node", id="a").text
     for number, column in ((1, YEARS), (2, "site")):
         file = visitor.get("/node", id="a", csv=f"drift-{number}")
-        assert "unsuppressed" in file.headers["content-disposition"]
+        assert "-exact" in file.headers["content-disposition"]
         told = {row["value"]: row for row in csv.DictReader(io.StringIO(file.text))}
         shown = {row[0]: row for row in rows_of(text, f"drift-{number}")}
         for row in tested.filter(column=column, node="a").iter_rows(named=True):

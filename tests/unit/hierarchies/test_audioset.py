@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from audit.base.errors import HierarchyError, SchemaError
-from audit.hierarchies.formats.audioset import FORMAT
+from audit.hierarchies.formats.published import AUDIOSET as FORMAT
 from audit.hierarchies.reading import load_hierarchy
 from fixtures import hierarchy_files
 from fixtures.written import written

@@ -14,7 +14,7 @@ from audit.counting.residual_nodes import COMPILED, residual_nodes
 from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import prefixes
-from audit.hierarchies.icd.icd10 import is_code
+from audit.hierarchies.icd.icd10 import table_of
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from fixtures.coded import icd10cm
@@ -51,7 +51,7 @@ def test_the_74719_codes_without_a_longer_one_are_assignable(hierarchy: Hierarch
     assignable = [hierarchy.nodes[i] for i in np.flatnonzero(hierarchy.assignable)]
 
     assert len(assignable) == 74_719
-    assert all(is_code(node) for node in assignable)
+    assert all(table_of(node) for node in assignable)
 
 
 def test_each_code_hangs_under_the_longest_code_that_begins_it(hierarchy: Hierarchy) -> None:
@@ -63,7 +63,7 @@ def test_each_code_hangs_under_the_longest_code_that_begins_it(hierarchy: Hierar
 
 def test_each_category_hangs_under_a_block_and_each_block_holds_codes(hierarchy: Hierarchy) -> None:
     for node in hierarchy.nodes:
-        if is_code(node) and "." not in node:
+        if table_of(node) and "." not in node:
             assert all(is_range(parent) for parent in hierarchy.parents(node))
         if is_range(node):
             assert hierarchy.children(node)
@@ -143,7 +143,7 @@ def test_notes_are_those_of_the_tabular_list(
 def test_what_data_adds_keeps_the_notes(hierarchy: Hierarchy, tmp_path: Path) -> None:
     (tmp_path / "diagnoses_icd.csv").write_text(
         "subject_id,hadm_id,seq_num,icd_code,icd_version\n"
-        "1,20,1,E119 ,10\n1,20,2,T148XXA,10\n1,20,3,I60.20,10\n1,20,4,25000,9\n1,20,5,ZZ,10\n"
+        "1,20,1,E119 ,10\n1,20,2,T148XXA,10\n1,20,3,I60.20,10\n1,20,4,25000,9\n"
     )
     (tmp_path / "procedures_icd.csv").write_text(
         "subject_id,hadm_id,seq_num,chartdate,icd_code,icd_version\n"
@@ -157,7 +157,7 @@ def test_what_data_adds_keeps_the_notes(hierarchy: Hierarchy, tmp_path: Path) ->
 
     mapped = [grown.nodes[i] for i in dataset.assertions["node"]]
     assert sorted(mapped) == ["E11.9", "I60.20", "T14.8XXA"]
-    assert dataset.ledger.refused == {"malformed_code": 1, "other_version": 2, "no_hierarchy": 1}
+    assert dataset.ledger.refused == {"other_version": 2, "no_hierarchy": 1}
     assert dataset.persons
     assert grown.parents("I60.20") == ("I60.2",)
     assert grown.exclusions is hierarchy.exclusions

@@ -12,9 +12,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from audit.hierarchies.edge_faults import LINTS, LintFinding
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.lint import lint, lint_hierarchy
+from audit.hierarchies.lint import RULES, LintFinding, lint, lint_hierarchy
 from fixtures.examples import examples
 from fixtures.labelled import tree
 from fixtures.strategies import hierarchies
@@ -196,7 +195,7 @@ def test_findings_are_known_warnings_first_and_their_cases_are_nodes(hierarchy: 
 
     assert severities == sorted(severities, reverse=True)
     for one in findings:
-        assert one.rule in LINTS
+        assert one.rule in RULES
         assert one.cases
         assert one.of >= len(one.cases)
         assert all(node in hierarchy for case in one.cases for node in case)

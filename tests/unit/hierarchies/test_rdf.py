@@ -127,7 +127,7 @@ BROKEN = {
     "itself": ("h.ttl", "<a> <http://www.w3.org/2004/02/skos/core#broader> <a> .", "a -> a"),
     "context": ("h.jsonld", '{"@context": "http://a/b", "@id": "http://a/c"}', "@context at"),
     "bomb": ("h.owl", '<!DOCTYPE a [<!ENTITY b "ccc"><!ENTITY d "&b;&b;">]><rdf:RDF/>', "unpacked"),
-    "functional": ("h.owl", "Prefix(:=<http://a/>)", "functional syntax"),
+    "functional": ("h.owl", "Prefix(:=<http://a/>)", "Turtle"),
 }  # fmt: skip
 
 

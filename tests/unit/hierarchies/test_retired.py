@@ -161,7 +161,7 @@ def test_a_chain_is_followed_to_its_end_and_a_fork_or_a_circle_is_told(tmp_path:
     ids = ["a2", "x1", "x2", "x3", "x4", "again", "fork", "round"]
     counted = measure(labelled(hierarchy, {"i": ids, "j": ["a"]}), Policy())
     (finding,) = CHECK.run(counted).findings
-    meant = {part.nodes[0]: part.evidence["may_stand_for"].value for part in finding.parts}
+    meant = {part.nodes[0]: part.evidence["may_stand_for"] for part in finding.parts}
 
     assert meant == {
         **dict.fromkeys(ids[:6], "a"), "fork": "b or a", "round": "about, retired too",

@@ -1,20 +1,15 @@
-"""The rules around the scan: what is reported, told for a parent, expected, or between branches."""
+"""The rules around the scan: what is reported, told for a parent, or expected."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
-from typing import cast
 
-import numpy as np
 import polars as pl
 import pytest
 
-from audit.engine.pairs.scan import Finds
-from audit.engine.statistics.expectation import Facets, LabelPairs
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
-from audit.measure.pair_excess import BRANCHES, Excess, branch_map
+from audit.measure.pair_excess import Excess
 from audit.measure.reported_pairs import FOUND
 from audit.policy.policy import Policy
 from audit.policy.rules import Expected
@@ -91,12 +86,6 @@ def test_expected_pairs_are_left_out_and_explain_as_before() -> None:
     assert others.found["rank"].to_list() == [1]
     told = every.found.filter(pl.col("rank") == 2).select("explained", "p_value", "q_value")
     assert others.found.select("explained", "p_value", "q_value").equals(told)
-    assert others.branches.equals(
-        every.branches.with_columns(
-            pl.when(pl.col("found") > 0).then(1).otherwise(0).cast(pl.Int64).alias("found"),
-            excess=others.branches["excess"],
-        )
-    )
 
 
 @pytest.mark.parametrize("seldom", [0, 1])
@@ -114,37 +103,3 @@ def test_a_parent_is_expected_where_all_labels_in_use_below_it_are(seldom: int) 
     excess = judged(repeated([*rows, (seldom, ["flu", "s0"])]), Policy(expected=tuple(known)), body)
 
     assert named(excess, body) == [("airway", "attack")] * seldom
-
-
-def test_branches_tell_reported_pairs_and_labels_between_them() -> None:
-    excess = judged(repeated(TOGETHER))
-    ends = (
-        [BODY.nodes[i] for i in excess.branches["a"]],
-        [BODY.nodes[i] for i in excess.branches["b"]],
-    )
-    told = dict(zip(zip(*ends, strict=True), excess.branches.iter_rows(named=True), strict=True))
-    heart_lung = told["heart", "lung"]
-    beyond = excess.found["observed"] - excess.found["explained"]
-
-    assert dict(excess.branches.schema) == BRANCHES
-    assert heart_lung["found"] == 2
-    assert heart_lung["excess"] == pytest.approx(float(beyond.sum()))
-    assert heart_lung["label_pairs"] == sum(
-        times for times, (a, b) in TOGETHER if not {a[0], b[0]} & {"s"}
-    )
-    assert told["heart", "skin"]["found"] == 0
-
-
-def test_branches_that_nothing_links_are_told_from_one_expected_pair_of_labels_on() -> None:
-    """Of three branches with facets; half of what is drawn is expected."""
-    facets = Facets(np.array([0, 1, 2]), 3)
-    observed = np.zeros((1, 3, 3), np.int64)
-    observed[0, 0, 0] = 1
-    drawn = np.array([[[0.0, 1.98, 2.0], [1.98, 0.0, 2.02], [2.0, 2.02, 0.0]]])
-    labels = LabelPairs(facets, observed, drawn, np.array([0.5]))
-    nothing = SimpleNamespace(ends=np.zeros((2, 0), np.int64), observed=[], explained=np.zeros(0))
-    told = branch_map(cast(Finds, nothing), labels, np.arange(3))
-
-    assert told.select("a", "b", "label_pairs", "label_pairs_expected").rows() == [
-        (0, 0, 1, 0), (0, 2, 0, 1), (1, 2, 0, 1.01),
-    ]  # fmt: skip

@@ -151,13 +151,6 @@ def around(value: float) -> tuple[float, ...]:
     return math.nextafter(value, 0), value, math.nextafter(value, math.inf)
 
 
-def test_why_nothing_is_judged_is_told() -> None:
-    excess = measure(labelled(BODY, {"i": ["asthma", "attack"]}), Policy()).excess
-
-    assert (excess.family, excess.records) == (0, 1)
-    assert "frequent enough" in excess.why_not
-
-
 def test_a_pair_of_which_nothing_is_expected_has_no_ratio() -> None:
     """All that carry both have one label below both, and records as long have never either."""
     hierarchy = tree(

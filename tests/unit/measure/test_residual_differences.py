@@ -60,7 +60,7 @@ def test_a_site_that_codes_coarsely_is_told_with_both_shares() -> None:
     (body, lung) = sorted(judged(release(("a", 20, 200), ("b", 120, 200))), key=lambda f: f.nodes)
 
     assert (body.nodes, lung.nodes) == (("body",), ("lung",))
-    evidence: dict[str, Any] = {name: q.value for name, q in lung.evidence.items()}
+    evidence: dict[str, Any] = dict(lung.evidence)
     assert (evidence["instances"], evidence["of"]) == (120, 200)
     assert (evidence["elsewhere"], evidence["of_elsewhere"]) == (20, 200)
     assert evidence["difference"] == pytest.approx(0.5)

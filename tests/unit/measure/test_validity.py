@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import PolicyError, SchemaError
-from audit.data.code_sets import with_codes
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.validity import VALIDITY, days_of, validity
@@ -30,8 +29,8 @@ def dated(
     """A dataset of ``instance, label, day``."""
     text = [(instance, label, None if day is None else str(day)) for instance, label, day in rows]
     frame = pl.DataFrame(text, ["instance", "label", "day"], orient="row")
-    known = with_codes(hierarchy, "diagnoses" if hierarchy.coding else ())
-    return LabelDataset.from_rows(frame, known, strata=["day"])
+    table = pl.lit("diagnoses" if hierarchy.coding else None, pl.String)
+    return LabelDataset.from_rows(frame.with_columns(table=table), hierarchy, strata=["day"])
 
 
 def dates(*spells: tuple[str, date | None, date | None]) -> CodeDates:

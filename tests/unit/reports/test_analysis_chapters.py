@@ -20,6 +20,7 @@ from audit._reports.chapters.concepts.concepts import NUMBERS
 from audit._reports.chapters.entailment.graph import STEPS
 from audit._reports.chapters.report import Report, build, sections
 from audit._reports.html import html_text
+from audit._reports.words.words import UNDEFINED
 from audit.concepts.analysis import SHARED as OF_CONCEPTS
 from audit.entailment.analysis import SHARED as OF_ENTAILMENT
 from audit.explanations.analysis import SHARED as OF_EXPLANATIONS
@@ -64,7 +65,7 @@ class Told:
     """An analysis: its views, and what its chapters say.
 
     Args:
-        view: Module of its views ``measured``, ``with_small_cells`` and ``bare``.
+        view: Module of its views ``measured``, ``as_told`` and ``bare``.
         tables: What is shared of it.
         computed: Numbers that chapters compute.
         alone: What its chapters say first of the release, where there is no other one.
@@ -130,7 +131,7 @@ def test_the_views_are_results_with_a_row_in_every_table(told: Told) -> None:
     shared = told.view.measured()
     assert {*shared[told.name]} >= {"facts", *told.tables}
     assert all(shared[told.name][name] for name in told.tables)
-    for view in (shared, told.view.with_small_cells(), told.view.bare()):
+    for view in (shared, told.view.as_told(), told.view.bare()):
         Draft202012Validator(schema).validate(json.loads(json.dumps(view)))
 
 
@@ -159,7 +160,7 @@ def test_every_number_of_a_table_stands_in_the_shared_view(told: Told) -> None:
 
 
 @of_each
-@pytest.mark.parametrize("view", ["measured", "with_small_cells", "bare"])
+@pytest.mark.parametrize("view", ["measured", "as_told", "bare"])
 def test_rows_have_a_cell_for_every_column_and_tables_an_id_of_their_own(
     told: Told, view: str
 ) -> None:
@@ -184,9 +185,10 @@ def test_every_picture_is_drawn_described_and_in_the_order_of_its_section(told: 
 
 
 @of_each
-def test_withheld_numbers_are_told_as_withheld_and_not_drawn(told: Told) -> None:
-    assert {"withheld", "<11"} <= text_cells(told, "with_small_cells")
-    figures = report_of(told, "with_small_cells").all_figures
+def test_small_counts_are_told_as_fewer_and_nothing_else_is_drawn(told: Told) -> None:
+    cells = text_cells(told, "as_told")
+    assert {"<11", UNDEFINED} <= cells
+    figures = report_of(told, "as_told").all_figures
     assert all("NaN" not in figure.drawing.markup for figure in figures)
 
 

@@ -13,9 +13,11 @@ from audit._reports.chapters.model import Model, behaviours, beside_figure, deci
 from audit._reports.chapters.report import build, sections
 from audit._reports.html import html_text
 from audit._reports.words.parts import Codes
+from audit.results.printed import Count, marked
 from fixtures import results
 from tests.unit.reports.document import Document, joined
 
+FEW = Count(5, {"bin": 10})
 CHAPTERS = ["model", "behaviour", "exchanges", "beside"]
 
 
@@ -39,7 +41,7 @@ def test_chapters_follow_the_coverage() -> None:
     assert found[found.index("coverage") + 1 :][:4] == CHAPTERS
 
 
-def test_without_predictions_there_is_no_chapter_and_no_method_of_one() -> None:
+def test_without_predictions_there_is_no_chapter_on_a_model() -> None:
     shared = results.sample_result().shared()
     text = Document(html_text(shared)).text
     assert not set(CHAPTERS) & set(_sections(shared))
@@ -51,8 +53,8 @@ def test_sets_have_no_behaviours_and_say_what_is_absent() -> None:
     shared = results.set_valued_result().shared()
     found = _of(shared)
     assert "behaviour" not in _sections(shared)
-    assert found.measured == ()
-    assert not found.cuts
+    assert found.accuracy is None
+    assert found.by_node == ()
     assert shared["metrics_absent"]
     assert all(absent["reason"] in found.absent for absent in shared["metrics_absent"])
     assert "is in the instance’s set" in found.decided
@@ -70,35 +72,25 @@ def test_every_metric_over_all_instances_stands_in_a_table(measured: Model) -> N
         assert joined(shown.replace("-", "−")) in text
 
 
-def test_each_metric_is_explained_once(measured: Model) -> None:
-    names = {metric["name"] for metric in results.model_result().shared()["metrics"]}
-    assert len(measured.terms) == len(names)
-
-
 def test_pictures_are_drawn_and_described(measured: Model) -> None:
     ids = [figure.id for figure in measured.figures]
-    assert ids == ["accuracy", "alignment", "uncertainty", "behaviours", "exchanges", "beside"]
+    assert ids == ["accuracy", "behaviours", "exchanges", "beside"]
     assert all(figure.alt and figure.table.rows for figure in measured.figures)
 
 
-def test_a_node_without_errors_stands_in_the_table_alone(measured: Model) -> None:
-    alignment = measured.measured[1]
-    assert len(alignment.table.rows) == 10
-    assert "of 9 nodes" in alignment.alt
-    assert "The table has 1 node more." in alignment.caption
-    assert alignment.table.rows[-1][2:] == ("not defined", "not defined", "not defined", "0")
+def test_a_node_without_errors_stands_last_in_the_table(measured: Model) -> None:
+    alignment, _ = measured.by_node
+    assert len(alignment.rows) == 10
+    assert alignment.rows[-1][2:] == ("not defined", "not defined", "not defined", "0")
 
 
-def test_examples_are_named_only_where_every_count_is_shown() -> None:
-    rows = results.model_result().shared()["overview"]["behaviours"]
-    named = behaviours(rows)
-    assert named is not None
-    assert not named.withheld
-    assert named.table.rows[0][-1] == Codes(("100021", "100034", "100050"))
-    hidden = behaviours(results.rich_result().shared()["overview"]["behaviours"])
-    assert hidden is not None
-    assert hidden.withheld
-    assert hidden.table.rows[-1][1:] == ("<11", "3,960", "withheld", "withheld")
+def test_examples_are_named_only_in_exact_views() -> None:
+    exact = behaviours(results.rich_result().exact()["overview"]["behaviours"])
+    assert exact is not None
+    assert exact.table.rows[0][-1] == Codes(("100021", "100034", "100050"))
+    told = behaviours(marked(results.rich_result().shared())["overview"]["behaviours"])
+    assert told is not None
+    assert told.table.rows[-1][1:] == ("<11", "3,955", "–", "–")
     assert behaviours([]) is None
 
 
@@ -109,16 +101,16 @@ def test_behaviours_without_a_share_to_draw_are_told_in_a_table() -> None:
     assert found.figure is None
 
 
-def test_withheld_marks_are_left_out_of_the_picture() -> None:
+def test_what_is_not_told_is_left_out_of_the_picture() -> None:
     predictions = results.model_result().shared()["ledger"]["predictions"]
     row = results.model_result().shared()["overview"]["data_beside_model"][0]
-    withheld = ("rate", "co_predicted_rate", "confusion", "confusion_low", "confusion_high")
-    hidden = row | dict.fromkeys(withheld) | {"joint": "<11"}
+    untold = ("rate", "co_predicted_rate", "confusion", "confusion_low", "confusion_high")
+    hidden = row | dict.fromkeys(untold) | {"joint": FEW}
     all_marks, no_marks = beside_figure([row], predictions), beside_figure([hidden], predictions)
     assert all_marks is not None
     assert no_marks is not None
     assert _marks(all_marks.drawing.markup) == _marks(no_marks.drawing.markup) + 3
-    assert no_marks.table.rows[0][3:5] == ("<11", "withheld")
+    assert no_marks.table.rows[0][3:5] == ("<11", "–")
     assert no_marks.table.rows[0][-1] == "–"
     assert beside_figure([], predictions) is None
 
@@ -147,10 +139,10 @@ def test_exchanges_between_branches_are_drawn_as_far_as_they_are_shown() -> None
     overview = results.model_result().shared()["overview"]
     rows = overview["branch_exchanges"]
     overview |= {
-        "exchanges": [{"kind": "related", "exchanges": 3}, {"kind": "across", "exchanges": "<11"}]
+        "exchanges": [{"kind": "related", "exchanges": 3}, {"kind": "across", "exchanges": FEW}]
     }
-    hidden = {**rows[-1], "observed": "<11", "expected": None, "excess": None}
-    drawn, withheld = (
+    hidden = {**rows[-1], "observed": FEW, "expected": None, "excess": None}
+    drawn, undrawn = (
         exchanges({**overview, "branch_exchanges": [*shown, hidden]}) for shown in (rows, [])
     )
 
@@ -162,9 +154,9 @@ def test_exchanges_between_branches_are_drawn_as_far_as_they_are_shown() -> None
     assert drawn.figure is not None
     assert len(drawn.figure.table.rows) == len(rows) + 1
     assert f"Of {len(rows)} pairs" in drawn.figure.alt
-    assert [cell for row in drawn.figure.table.rows for cell in row].count("withheld") == 2
-    assert withheld is not None
-    assert withheld.figure is None
+    assert drawn.figure.table.rows[-1][-2:] == ("–", "–")
+    assert undrawn is not None
+    assert undrawn.figure is None
     assert exchanges({**overview, "exchanges": []}) is None
 
 

@@ -35,7 +35,7 @@ def specifications() -> list[dict[str, Any]]:
 def test_no_specification_asks_for_data_from_elsewhere(
     specifications: list[dict[str, Any]],
 ) -> None:
-    assert len(specifications) >= 7
+    assert len(specifications) >= 6
     assert not any("url" in source for spec in specifications for source in _sources(spec))
 
 

@@ -35,7 +35,7 @@ def report(shared: dict[str, Any]) -> Report:
 
 @pytest.fixture(scope="module")
 def small() -> Report:
-    return build(concept_results.with_small_cells())
+    return build(concept_results.as_told())
 
 
 @pytest.mark.slow
@@ -178,27 +178,10 @@ def test_the_order_of_nodes_is_that_of_what_they_show(
     assert names == [row["node"] for row in ordered(rows)]
 
 
-def test_a_sibling_with_few_instances_withholds_what_rests_on_it() -> None:
-    shared = concept_results.measured()["concepts"]
-    rows = [{**row, "separable": None, "sibling_instances": "<11"} for row in shared["nodes"][:1]]
-    chapter = nodes({**shared, "nodes": rows})
-    assert chapter is not None
-    assert "withheld" in [text_of(cell) for cell in chapter.table.rows[0]]
-
-
-@pytest.mark.slow
-def test_withheld_numbers_are_told_as_withheld_and_not_drawn(small: Report) -> None:
-    cells = [
-        text_of(cell)
-        for table in tables_of(small.of("concepts"))
-        for row in table.rows
-        for cell in row
-    ]
-    assert {"withheld", "<11", "≥44"} <= set(cells)
-    assert all("NaN" not in figure.drawing.markup for figure in small.all_figures)
-    first = small.of("concepts").matrix.answers[0]
-    assert first.badge == Badge("Withheld", "plain")
-    assert first.sentence == "Its accuracy is withheld."
+def test_verdicts_of_rounded_counts_are_not_told(small: Report) -> None:
+    first, second, *_ = small.of("concepts").matrix.answers
+    assert first.badge == Badge("Not told", "plain")
+    assert second.sentence == "What the tests say of rounded counts is not told."
 
 
 def test_what_is_not_there_has_no_chapter() -> None:
@@ -232,7 +215,7 @@ def test_tested_labels_alone_have_no_chapters_on_a_release(report: Report) -> No
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9), st.integers(0, 9))
-def test_a_mean_of_withheld_numbers_is_withheld(known: list[float], place: int) -> None:
+def test_a_mean_is_told_where_all_numbers_are(known: list[float], place: int) -> None:
     assert mean(known) == pytest.approx(pl.Series(known).mean())
     assert mean([*known[:place], None, *known[place:]]) is None
 

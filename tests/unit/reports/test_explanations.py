@@ -13,7 +13,7 @@ from audit._reports.chapters.explanations.nodes import ranked, where
 from audit._reports.chapters.report import Report, build, sections
 from audit._reports.words.parts import Node
 from fixtures import explanation_results
-from tests.unit.reports.shown import figure_of, tables_of, text_of
+from tests.unit.reports.shown import figure_of, tables_of
 
 _PLACED = re.compile(r'transform="translate\(([\d.]+),([\d.]+)\)"[^>]*>(−?0\.\d\d)<')
 
@@ -30,7 +30,7 @@ def report(shared: dict[str, Any]) -> Report:
 
 @pytest.fixture(scope="module")
 def small() -> Report:
-    return build(explanation_results.with_small_cells())
+    return build(explanation_results.as_told())
 
 
 def test_alignment_is_drawn_where_it_was_measured(shared: dict[str, Any], report: Report) -> None:
@@ -93,15 +93,6 @@ def test_many_models_and_methods_are_drawn_in_part_and_told_in_full() -> None:
     assert sum(figure.id.startswith("agreement") for figure in chapter.figures) == 6
     told = {table.id for table in tables_of(chapter)}
     assert {f"agreement-{place}-numbers" for place in range(9)} <= told
-
-
-def test_withheld_numbers_are_told_as_withheld_and_not_drawn(small: Report) -> None:
-    cells = [text_of(c) for t in tables_of(small.of("explanations")) for row in t.rows for c in row]
-    assert "withheld" in cells
-    assert "<11" in cells
-    assert "≥44" in cells
-    first = figure_of(small, "alignment-expert")
-    assert "first · gradient" not in first.drawing.markup
 
 
 def test_what_is_not_there_has_no_chapter() -> None:

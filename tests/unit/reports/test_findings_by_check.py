@@ -22,8 +22,8 @@ def shared() -> dict[str, Any]:
 
 
 def test_every_finding_stands_once_in_the_block_of_its_check(shared: dict[str, Any]) -> None:
-    made = blocks(shared["checks"], {})
-    told = {one.check: [card.id for card in one.findings] for one in made}
+    made = blocks(shared["checks"])
+    told = {one.check: [line.id for line in one.findings] for one in made}
 
     for check in shared["checks"]:
         wanted = sorted(finding["id"] for finding in check["findings"])
@@ -39,16 +39,16 @@ def test_an_advice_is_told_once_a_check(shared: dict[str, Any]) -> None:
             others = [c for c in big["checks"] for f in c["findings"][:1] if f["curator"] == advice]
             first = sum(joined(one.to_do) in joined(advice) for one in verdict(big).first)
             assert text.count(joined(advice)) <= len(others) + 1 + first
-    for one in blocks(shared["checks"], {}):
+    for one in blocks(shared["checks"]):
         assert len(one.advice) == len(set(one.advice))
 
 
 def test_findings_under_the_same_nodes_stand_under_their_sentences(shared: dict[str, Any]) -> None:
-    for block in blocks(shared["checks"], {}):
+    for block in blocks(shared["checks"]):
         named = Counter(
             nodes
-            for card in block.findings
-            if (nodes := tuple(cell for _, cell in card.cells if isinstance(cell, Node)))
+            for line in block.findings
+            if (nodes := tuple(cell for _, cell in line.cells if isinstance(cell, Node)))
         )
         assert set(named.values()) <= {1}
 
@@ -62,8 +62,3 @@ def test_what_could_not_be_applied_stands_apart_with_its_reason(shared: dict[str
     assert [row[1] for row in rows] == [check["reason"] for check in absent]
     passed = sum(check["status"] == "pass" for check in shared["checks"])
     assert str(passed or "") in rest_of(shared["checks"])
-
-
-def test_a_pair_says_what_it_does_not_count(shared: dict[str, Any]) -> None:
-    found = {one.check: one.sentence for one in blocks(shared["checks"], {})}
-    assert "unless one label is below both" in found["unexpected_pair"]

@@ -78,11 +78,11 @@ def test_no_path_and_no_time(html: str) -> None:
     assert not re.search(r"20\d\d-\d\d-\d\dT", html)
 
 
-def test_withheld_and_bounds_are_shown_as_they_are(html: str) -> None:
+def test_how_counts_are_rounded_is_said_once(html: str) -> None:
     text = Document(html).text
-    assert "&lt;11" in html
-    assert "Below External causes (E000-E999), fewer than 11 of 45 instances" in html
-    assert "withheld" in text
+    said = "Counts are rounded: they are middles of bins of 10; <11 may be none."
+    assert joined("fewer than 11 of about 45 instances") in text
+    assert text.count(joined(said)) == 1
 
 
 def test_what_the_policy_made_of_findings_is_told() -> None:
@@ -96,6 +96,18 @@ def test_what_the_policy_made_of_findings_is_told() -> None:
         "Agreed with the coding office.",
     ):
         assert joined(words) in text
+
+
+def test_every_threshold_of_the_policy_is_printed_with_its_reason(
+    rich: AuditResult, html: str
+) -> None:
+    text = Document(html).text
+    for threshold in rich.shared()["policy"]["thresholds"]:
+        assert joined(threshold["reason"]) in text
+
+
+def test_the_methods_are_found_at_an_address(html: str) -> None:
+    assert "/docs/methods.md" in html
 
 
 def test_headings_are_in_order(html: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from audit._reports.chapters.report import build
 from audit._reports.html import html_text
-from audit._reports.words.words import Imprint
+from audit._reports.words.words import EXACT, Imprint
 from fixtures import results
 from tests.unit.reports.document import Document
 
@@ -29,20 +29,21 @@ def test_a_release_without_title_has_the_name_of_what_was_read(
     assert f"<title>{title}: hierarchy audit</title>" in html
 
 
-def test_the_day_the_version_and_the_readers_are_told() -> None:
+def test_the_day_the_version_and_how_counts_are_rounded_are_told() -> None:
     shared = results.rich_result().shared()
-    first, tool, readers = build(shared, Imprint(day=date(2031, 5, 4))).stated
+    first, tool, counts = build(shared, Imprint(day=date(2031, 5, 4))).stated
 
     assert first == "4 May 2031"
     assert tool == f"hierarchy-audit {shared['identity']['tool']['version']}"
-    assert readers == "May be shared: counts of instances below 11 are withheld"
+    assert counts == "Counts are rounded: they are middles of bins of 10; <11 may be none."
     assert "4May2031" in Document(html_text(shared, Imprint(day=date(2031, 5, 4)))).text
 
 
-def test_a_report_that_shows_every_count_is_for_those_who_may_see_the_data() -> None:
-    shared = results.rich_result().shared()
-    shared["policy"] = {**shared["policy"], "min_cell": 1}
-    assert build(shared).stated[-1] == "Shows every count: for those who may see the data"
+def test_a_report_of_exact_numbers_says_so_on_its_band() -> None:
+    exact = results.rich_result().exact()
+    assert build(exact).stated[-1] == "Counts are exact"
+    assert build(exact).band == ""
+    assert build(exact, Imprint(exact=True)).band == EXACT
 
 
 def test_a_hostile_name_is_inert() -> None:

@@ -38,12 +38,12 @@ def test_values_have_the_form_of_their_metric(name: str, number: float, shown: s
     assert value(_metric(name, number)) == shown
 
 
-def test_null_is_withheld_unless_there_was_nothing_to_count() -> None:
-    withheld = {**_metric("recovered", None), "n": "<11"}
-    assert value(withheld) == "withheld"
-    assert value({**withheld, "n": 0}) == "not defined"
-    assert interval(withheld) == "–"
-    assert with_interval(withheld) == "withheld"
+def test_null_is_a_dash_unless_there_was_nothing_to_count() -> None:
+    untold = _metric("recovered", None)
+    assert value(untold) == "–"
+    assert value({**untold, "n": 0}) == "not defined"
+    assert interval(untold) == "–"
+    assert with_interval(untold) == "–"
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,7 @@ def test_only_what_all_have_alike_is_told_once() -> None:
     second = _metric("x", 0.5, aggregation="paths", average="macro")
     assert in_common([first, second]) == ("aggregation: paths",)
     assert in_common([]) == ()
+
+
+def test_a_value_at_the_end_of_its_range_is_told_as_beyond_the_last_step() -> None:
+    assert value({**_metric("accuracy", 0.95), "beyond": "above"}) == "above 95.0%"

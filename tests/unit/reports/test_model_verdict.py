@@ -57,7 +57,7 @@ CASES = {
         "at level 3.",
         ["Leaves (level 1)", "One level up (level 2)", "At level 3"],
     ),
-    "what is withheld is not told": (
+    "what is not told is left out": (
         _answers("depth", (3, 2, 1), (None, 0.9), 100),
         "Of 100 wrong answers 90 (90.0%) are right by branch: most of the error lies within the "
         "right branch.",

@@ -53,7 +53,7 @@ def test_has_an_outline_of_sections_and_findings(rich: AuditResult, pdf: pikepdf
         titles = [item.title for item in outline.root]
         findings = outline.root[titles.index("Findings")].children
     assert titles[:2] == ["Checks", "Findings"]
-    assert {"The model", "Appendix: methods", "Appendix: provenance"} <= set(titles)
+    assert {"The model", "Appendix: policy", "Appendix: provenance"} <= set(titles)
     assert [joined(one.title) for one in findings] == [
         joined(block.title) for block in build(rich.shared()).blocks
     ]

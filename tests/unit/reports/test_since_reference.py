@@ -10,7 +10,6 @@ import pytest
 from audit._reports.chapters.since_reference import since_reference
 from audit._reports.html import html_text
 from audit.checks.earlier import remembered
-from audit.disclosure import label_sums
 from fixtures import results
 from tests.unit.reports.document import Document, joined
 
@@ -21,11 +20,11 @@ NUMBER = str.maketrans("", "", "0123456789.,<>")
 @pytest.fixture(scope="module")
 def shared() -> dict[str, Any]:
     result = results.rich_result()
-    kept = remembered(results.sample_result(), int(result.policy["min_cell"]))
+    kept = remembered(results.sample_result())
     gone = {"id": "gone:x", "severity": "note", "nodes": [{"id": "401.9", "title": None}]}
     first = kept["checks"][0]
     first["standing"].append("gone:x")
-    first["findings"].append({**gone, "counts": {}, "effect": "ratio", "value": 2.5})
+    first["findings"].append({**gone, "count": None, "effect": "ratio", "value": 2.5})
     return replace(result, reference=kept).shared()
 
 
@@ -48,7 +47,7 @@ def test_a_column_holds_numbers_of_one_kind(shared: dict[str, Any]) -> None:
     for table in chapter.findings:
         numeric = [place for place, column in enumerate(table.columns) if column.numeric]
         signs = {str(row[place]).translate(NUMBER) for row in table.rows for place in numeric}
-        assert len(signs - {"–", "withheld"}) <= 1
+        assert len(signs - {"–"}) <= 1
     assert sum(len(table.rows) for table in chapter.findings) > len(chapter.findings)
 
 
@@ -67,10 +66,9 @@ def test_the_report_has_the_chapter(shared: dict[str, Any]) -> None:
     assert ids.index("model") < ids.index("since") < ids.index("ledger")
 
 
-def test_depths_stand_beside_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(label_sums, "MANY_LABELS", 0)
+def test_depths_stand_beside_the_reference() -> None:
     result = replace(results.sample_result())
-    kept = remembered(result, int(result.policy["min_cell"]))
+    kept = remembered(result)
     kept["depths"][-1].update(labels=0, share=0.0)
     chapter = since_reference(replace(result, reference=kept).shared())
     assert chapter is not None
@@ -82,7 +80,7 @@ def test_depths_stand_beside_the_reference(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_no_depths_are_told_of_another_hierarchy() -> None:
     result = results.sample_result()
-    kept = remembered(result, int(result.policy["min_cell"])) | {"hierarchy": "another"}
+    kept = remembered(result) | {"hierarchy": "another"}
     chapter = since_reference(replace(result, reference=kept).shared())
     assert chapter is not None
     assert chapter.depths is None

@@ -1,14 +1,14 @@
-"""Which of a node's metrics are drawn, and in which order."""
+"""Which of a node's metrics are told."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from audit._reports.chapters.model_metrics import LINES, drawn, subtrees
+from audit._reports.chapters.model_metrics import subtrees
 
 
 def _metric(
-    scope: str, start: int, end: int, value: float | None = 0.5, n: int | str = 40
+    scope: str, start: int, end: int, value: float | None = 0.5, n: int = 40
 ) -> dict[str, Any]:
     return {
         "name": "accuracy_alignment",
@@ -38,11 +38,3 @@ def test_where_the_depth_is_not_known_the_cut_ends_nearest_the_root() -> None:
 
 def test_the_whole_is_no_subtree() -> None:
     assert _subtrees([_metric("all", 2, 1)], {}) == []
-
-
-def test_the_largest_are_drawn_ranked_by_value() -> None:
-    metrics = [_metric(f"n{place:02}", 2, 1, place / 100, 100 + place) for place in range(30)]
-    metrics += [_metric("none", 2, 1, None, 0), _metric("small", 2, 1, 0.9, "<11")]
-    lines = drawn(subtrees(metrics, ("accuracy_alignment",), {}, {}), "accuracy_alignment")
-    assert [one.node.id for one in lines] == [f"n{place:02}" for place in range(29, 5, -1)]
-    assert len(lines) == LINES

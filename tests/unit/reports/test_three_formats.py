@@ -36,14 +36,14 @@ def read_json(source: bytes) -> Findings:
 
 
 def read_html(source: str) -> Findings:
-    """Each card's id and its sentences."""
-    cards = Cards()
-    cards.feed(source)
-    assert len(cards.ids) == len(set(cards.ids)) == len(cards.sentences)
-    return dict(zip(cards.ids, map(joined, cards.sentences), strict=True))
+    """Each finding's id and its sentences."""
+    found = Articles()
+    found.feed(source)
+    assert len(found.ids) == len(set(found.ids)) == len(found.sentences)
+    return dict(zip(found.ids, map(joined, found.sentences), strict=True))
 
 
-class Cards(HTMLParser):
+class Articles(HTMLParser):
     """Ids and sentences of the articles, each id in the code of its last paragraph."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Cards(HTMLParser):
         self._open.append(f"{tag}.{dict(attrs).get('class') or ''}")
         if tag == "article":
             self.sentences.append("")
-        elif self._open[-2:] == ["p.card-id", "code."]:
+        elif self._open[-2:] == ["p.finding-id", "code."]:
             self.ids.append("")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -70,9 +70,9 @@ class Cards(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not any(one.startswith("article.") for one in self._open):
             return
-        if self._open[-2:] == ["p.card-id", "code."]:
+        if self._open[-2:] == ["p.finding-id", "code."]:
             self.ids[-1] += data
-        elif self._open[-1] in ("span.statement", "p.statement", "p.card-text"):
+        elif self._open[-1] in ("span.statement", "p.statement", "p.explanation"):
             self.sentences[-1] += data
 
 

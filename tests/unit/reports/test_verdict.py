@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 
 import pytest
 
 from audit._reports.chapters.verdict import verdict
-from audit.disclosure import Shown
 from audit.results.findings import CheckResult
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
@@ -64,25 +62,6 @@ def test_a_finding_counts_whatever_its_check_looked_at() -> None:
     warned = next(check for check in found.checks if check.status == "warn")
 
     assert replace(found, checks=(EMPTY, replace(warned, denominator=0))).status == "warn"
-
-
-@pytest.mark.parametrize(
-    ("of", "told"),
-    [
-        (610, "610 of 610 instances"),
-        (">609", "610 instances"),
-        (">699", "610 of ≥700 instances"),
-        ("<700", "610 of <700 instances"),
-    ],
-)
-def test_a_total_of_which_no_more_is_known_than_its_part_is_not_told(of: Shown, told: str) -> None:
-    shared = copy.deepcopy(results.sample_result().shared())
-    checks = [check for check in shared["checks"] if check["findings"]]
-    evidence = checks[0]["findings"][0]["evidence"]
-    evidence |= {"instances": 610, "of": of}
-    shared["worst"] = [checks[0]["findings"][0]["id"]]
-
-    assert [one.how_many for one in verdict(shared).first] == [told]
 
 
 def test_a_model_that_no_check_could_judge_does_not_pass() -> None:

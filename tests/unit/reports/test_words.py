@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from audit._reports.chapters.cards import evidence_lines
+from audit._reports.chapters.finding_lines import evidence_lines
 from audit._reports.words import words
+from audit.results.printed import marked
 
 
 def test_evidence_is_told_with_its_denominator() -> None:
     evidence = {"instances": 5, "of": 20, "share": 0.25, "low": 0.1, "high": 0.4, "limit": 0.5}
-    assert evidence_lines(evidence) == (
+    assert tuple(evidence_lines(evidence)) == (
         ("instances", "5 of 20"),
         ("share", "25.0%"),
         ("95% interval", "10.0% to 40.0%"),
@@ -18,21 +19,27 @@ def test_evidence_is_told_with_its_denominator() -> None:
     )
 
 
-def test_small_cells_read_as_bounds_and_withheld() -> None:
-    evidence = {"instances": "<11", "of": 45, "share": None, "low": None, "high": None}
-    assert evidence_lines(evidence) == (
+def test_told_counts_and_shares_are_printed_by_what_they_tell() -> None:
+    evidence = marked(
+        {
+            "rounding": {"bin": 10, "totals": {}}, "counts": ["instances", "of", "rows"],
+            "instances": 5, "of": 45, "share": 0.123, "low": None, "high": None, "rows": 35,
+        }
+    )  # fmt: skip
+    told = {name: evidence[name] for name in ("instances", "of", "share", "low", "high", "rows")}
+    assert tuple(evidence_lines(told)) == (
         ("instances", "<11 of 45"),
-        ("share", "withheld"),
-        ("95% interval", "withheld"),
+        ("share", "12%"),
+        ("rows", "35"),
     )
 
 
 def test_unknown_evidence_reads_as_its_name() -> None:
-    assert evidence_lines({"odd_thing": 1234}) == (("odd thing", "1,234"),)
+    assert tuple(evidence_lines({"odd_thing": 1234})) == (("odd thing", "1,234"),)
 
 
 def test_a_limit_on_a_ratio_is_no_percentage() -> None:
-    assert evidence_lines({"ratio": 3.0, "limit": 1.5})[1] == ("limit of the policy", "1.5")
+    assert [*evidence_lines({"ratio": 3.0, "limit": 1.5})][1] == ("limit of the policy", "1.5")
 
 
 @pytest.mark.parametrize(

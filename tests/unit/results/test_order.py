@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from audit.disclosure import Quantity, count
 from audit.results.findings import CheckResult, Finding
-from audit.results.order import OF_ONE, TEN, restating, tells_a_number, worst
+from audit.results.order import OF_ONE, TEN, restating, worst
 
 
 def finding(check: str, *nodes: str, about: tuple[str, ...] = (), asks: bool = False) -> Finding:
@@ -35,14 +34,3 @@ def test_what_two_checks_say_of_the_same_nodes_one_restates() -> None:
     checks = [CheckResult(one.check, "", 1, "", (one,)) for one in found]
 
     assert restating(checks, "root") == {whole.id}
-
-
-def test_a_finding_tells_a_number_or_is_none_to_act_on() -> None:
-    evidence = {"instances": count(3, 40), "of": count(7, 40), "limit": Quantity(0.5)}
-    with_total = Finding("a", "note", (), "", evidence, "", "")
-    alone = Finding("a", "note", (), "", {"instances": count(3, 40)}, "", "")
-
-    assert not tells_a_number(with_total, {"instances": "<11", "of": "<11", "limit": 0.5})
-    assert tells_a_number(with_total, {"instances": "<11", "of": 40})
-    assert tells_a_number(with_total, {"instances": 30, "of": None})
-    assert tells_a_number(alone, {"instances": "<11"})

@@ -47,92 +47,6 @@ def shown(
     return overview
 
 
-def test_branches_stand_by_instances() -> None:
-    branches = [(row["node"], row["instances"], row["share"]) for row in shown()["branches"]]
-
-    assert branches == [("lung", 60, 0.6), ("heart", 50, 0.5)]
-
-
-def map_of(min_cell: int | None = None) -> dict[tuple[str, ...], tuple[Any, ...]]:
-    """What is told of each two branches, and of each one."""
-    overview = shown(min_cell, FOUND, SICK)
-    rows = [((row["node"],), row) for row in overview["branches"]]
-    rows += [((row["a"], row["b"]), row) for row in overview["branch_pairs"]]
-    return {ends: (row["found"], row["excess"], row["label_pairs_ratio"]) for ends, row in rows}
-
-
-def test_the_map_counts_what_was_found_between_branches() -> None:
-    result = run_audit(labelled(SICK, repeated(FOUND)))
-    (check,) = (check for check in result.checks if check.name == "unexpected_pair")
-    sides = [{top, *SICK.descendants(top)} for top in ("heart", "lung")]
-    told = {
-        finding.nodes: finding.evidence
-        for finding in check.findings
-        if all(side & set(finding.nodes) for side in sides)
-    }
-    excess = sum(
-        float(numbers["instances"].value or 0) - float(numbers["explained"].value or 0)
-        for numbers in told.values()
-    )
-    found, told_excess, ratio = map_of()["heart", "lung"]
-
-    assert ("asthma", "attack") in told
-    assert found == len(told) >= 1
-    assert told_excess == round(excess)
-    assert ratio == float(f"{ratio:.2g}")
-    assert [map_of()[ends][:2] for ends in (("lung",), ("heart", "skin"))] == [(0, 0), (0, 0)]
-
-
-def test_label_pairs_between_branches_are_counted_both_drawn_and_observed() -> None:
-    """Every instance has two labels: in one stratum, the ratio follows from the supports alone."""
-    sizes = {label: 0 for _, labels in FOUND for label in labels}
-    between = 0
-    for times, labels in FOUND:
-        heart, lung = (any(x in SICK.descendants(top) for x in labels) for top in ("heart", "lung"))
-        between += times * (heart and lung)
-        for label in labels:
-            sizes[label] += times
-    n = sum(times for times, _ in FOUND)
-    mass = {
-        top: sum(sizes.get(label, 0) for label in SICK.descendants(top)) / n
-        for top in ("heart", "lung")
-    }
-    free = sum(size / n * (1 - size / n) for size in sizes.values())
-    expected = n * mass["heart"] * mass["lung"] * (1 - 1 / free)
-
-    assert map_of()["heart", "lung"][2] == float(f"{between / expected:.2g}")
-
-
-def test_the_map_withholds_what_would_tell_a_small_cell() -> None:
-    every, few = map_of(), map_of(min_cell=61)
-
-    assert few.keys() == every.keys()
-    assert [told[0] for told in few.values()] == [told[0] for told in every.values()]
-    assert few["heart", "lung"][1] is None
-    assert few["lung",][1] == 0
-    assert {told[2] for told in few.values()} == {None}
-
-
-def test_branch_pairs_have_expectation_and_lift() -> None:
-    (pair,) = shown()["branch_pairs"]
-
-    assert (pair["a"], pair["b"], pair["relation"], pair["instances"]) == (
-        "heart",
-        "lung",
-        "sibling",
-        20,
-    )
-    assert (pair["share"], pair["expected"]) == (0.2, 30.0)
-    assert pair["lift"] == pytest.approx(20 / 30)
-
-
-def test_a_small_branch_pair_gives_nothing_but_a_bound() -> None:
-    (pair,) = shown(min_cell=25)["branch_pairs"]
-
-    assert pair["instances"] == "<25"
-    assert (pair["share"], pair["expected"], pair["lift"]) == (None, None, None)
-
-
 def test_the_strongest_reported_pairs_stand_with_what_is_expected() -> None:
     pairs = shown(counts=FOUND, body=SICK)["pairs"]
     first = pairs[0]
@@ -168,29 +82,17 @@ def test_the_most_frequent_pairs_of_each_depth_stand_beside_what_length_lets_exp
         assert told == want
 
 
-def test_groups_widen_the_interval_of_a_frequent_pair_and_few_of_them_hide_it() -> None:
+def test_groups_widen_the_interval_of_a_frequent_pair() -> None:
     labels = repeated(FOUND)
-    each = {n: {one: f"p{int(one[1:]) // n}" for one in labels} for n in (1, 4, 10_000)}
     widths = list[float]()
-    for groups in each.values():
+    for size in (1, 4):
+        groups = {one: f"p{int(one[1:]) // size}" for one in labels}
         data = labelled(SICK, labels, groups=groups)
-        rows = run_audit(data, Policy(min_cell=11)).shared()["overview"]
+        rows = run_audit(data, Policy(min_cell=1)).shared()["overview"]
         told = {(row["a"], row["b"]): row for row in rows["frequent_pairs"]}["heart", "lung"]
-        if told["ratio_low"] is not None:
-            widths.append(told["ratio_high"] - told["ratio_low"])
+        widths.append(told["ratio_high"] - told["ratio_low"])
 
-    assert len(widths) == 2
     assert widths[0] < widths[1]
-
-
-def test_of_a_withheld_share_is_told_what_its_count_leaves() -> None:
-    counts = [(95, ["asthma", "attack"]), (5, ["asthma"]), (20, ["attack"])]
-    true, told = (shown(m, counts) for m in (1, 11))
-    for name in ("branches", "branch_pairs", "frequent_pairs"):
-        for row, own in zip(told[name], true[name], strict=True):
-            assert (own["share_least"], own["share_most"]) == (None, None)
-            assert row["share"] is None
-            assert 11 / 120 <= row["share_least"] <= own["share"] <= row["share_most"] <= 1
 
 
 def test_the_tree_hangs_each_node_under_one_shown_parent() -> None:
@@ -232,5 +134,4 @@ def test_lists_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
     overview = shown()
 
     assert len(shown(counts=FOUND, body=SICK)["pairs"]) == len(overview["residuals"]) == 1
-    assert len(overview["branches"]) == 2
     assert [line["node"] for line in overview["tree"]] == ["body", "lung"]

@@ -1,21 +1,28 @@
-"""Tables of measurements in the shared view: what the schema says of them, and what counts tell."""
+"""Tables of measurements in the shared view: what the schema says of them, and what they tell."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.base.declared import NONE, Columns, chance, count, share, text
+from audit.base.errors import InputError
 from audit.concepts import analysis as of_concepts
 from audit.entailment import analysis as of_tuples
 from audit.explanations import analysis as of_explanations
-from audit.results.shared_tables import SharedTable, columns, shared_rows
+from audit.results.parts import AnalysisPart
+from audit.results.shared_tables import SharedTable, shared_facts, shared_rows
+from audit.runs import preference as of_answers
+from audit.sharing.told import Rounding
 from fixtures.examples import examples
 
 SCHEMA: Any = json.loads(Path("docs/result.schema.json").read_text("utf-8"))
@@ -35,103 +42,145 @@ def test_the_schema_names_every_column_of_every_table(part: str) -> None:
         if name not in ("facts", "examples")
     }
     assert columns == {
-        name: {*rule.keys, *rule.values, *rule.counts}
-        for name, rule in TABLES[part].items()
-        if name != "examples"
+        name: {*rule.columns} for name, rule in TABLES[part].items() if name != "examples"
     }
 
 
-@pytest.mark.parametrize("rule", [t for part in TABLES.values() for t in part.values()])
-def test_a_column_is_of_one_kind(rule: SharedTable) -> None:
-    columns = (*rule.keys, *rule.values, *rule.counts)
-    assert len(set(columns)) == len(columns)
+RULES = [t for part in (*TABLES.values(), of_answers.SHARED) for t in part.values()]
 
 
-RULE = SharedTable(("name",), ("share", "small_q"), ("n",))
+@pytest.mark.parametrize("rule", RULES)
+def test_what_a_column_is_computed_from_is_in_the_table(rule: SharedTable) -> None:
+    own = {*rule.columns}
+    for one in rule.columns.values():
+        assert {*one.of, *filter(None, [one.effective])} <= own, one
+    assert {*filter(None, [rule.order, rule.each, rule.listed])} <= own
 
 
-@examples(100)
-@given(
-    st.integers(0, 60),
-    st.integers(60, 200),
-    st.integers(2, 15),
-    st.floats(0, 1),
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_is_read_back_as_it_was_stored(rule: SharedTable) -> None:
+    assert SharedTable.read(json.loads(json.dumps(rule.stored()))) == rule
+
+
+RULE = SharedTable(
+    Columns(
+        text("name"),
+        chance("verdict q"),
+        share("share", of="k n", ends="low high"),
+        count("n k"),
+    ),
+    order="n",
+    listed="n",
 )
-def test_small_counts_and_the_digits_that_tell_them_are_withheld(
-    n: int, total: int, min_cell: int, share: float
+
+
+def rows(
+    counts: list[tuple[int, int]], rule: SharedTable = RULE, width: int = 10
+) -> list[dict[str, Any]]:
+    """Rows of n instances and a part of these, as they are told of 300."""
+    frame = pl.DataFrame(
+        [
+            {"name": name, "verdict": "pass" if k else "fail", "q": 1 / (n + 1), "share": k / 300,
+             "low": 0.0, "high": n / 300, "n": n, "k": k}
+            for name, (n, k) in zip("fedcba", counts, strict=False)
+        ]
+    )  # fmt: skip
+    return shared_rows(frame, rule, Rounding(width, {"instances": 300}))
+
+
+def test_where_nothing_is_rounded_numbers_are_whole() -> None:
+    told = rows([(4, 3), (90, 60)], width=0)
+    assert [row["name"] for row in told] == ["f", "e"]
+    assert told[0] == {"name": "f", "verdict": "pass", "q": 0.2, "share": 0.01, "low": 0.0,
+                       "high": 4 / 300, "n": 4, "k": 3}  # fmt: skip
+    assert list(told[0]) == list(RULE.columns) == list(rows([(90, 60)])[0])
+
+
+def test_numbers_that_are_not_finite_are_null() -> None:
+    frame = pl.DataFrame({"name": ["a"], "share": [float("nan")], "low": [-float("inf")]})
+    (row,) = shared_rows(frame, RULE, Rounding())
+    assert row == {"name": "a", "share": None, "low": None}
+
+
+def test_counts_are_told_in_bins_and_what_a_test_says_is_not() -> None:
+    (row,) = rows([(123, 61)])
+    assert (row["n"], row["k"], row["share"]) == (125, 65, 65 / 125)
+    assert row["low"] < row["share"] < row["high"]
+    assert row["verdict"] is row["q"] is None
+
+
+def of_classes(
+    rule: SharedTable, one: np.random.Generator, other: np.random.Generator
+) -> pl.DataFrame:
+    """A made-up table in its exact order: ``one`` draws what is told of it, ``other`` all else."""
+    columns = dict[str, Any]()
+    for name, column in rule.columns.items():
+        kind = rule.columns[column.of[0]].kind if column.kind == "end" else column.kind
+        if kind in ("count", "sum"):
+            bins = Rounding(10, TOTALS).bins(column.total)
+            ends = [bins.ends(bins.told(n) or 0) for n in one.integers(0, 300, 9).tolist()]
+            columns[name] = [int(other.integers(low, high + 1)) for low, high in ends]
+        elif kind == "text":
+            columns[name] = one.permutation([*"abcdefghi"])
+        else:
+            draw = one if kind in ("whole", "setting", "mean", "estimate") else other
+            columns[name] = draw.random(9)
+    frame = pl.DataFrame(columns)
+    return frame.sort(rule.order, descending=True) if rule.order else frame
+
+
+TOTALS = {"instances": 300, "groups": 300}
+
+
+@pytest.mark.parametrize("rule", [*RULES, replace(RULE, most=2), replace(RULE, order="share")])
+@examples(4)
+@given(st.integers(0, 99), st.integers(0, 99), st.integers(0, 99))
+def test_tables_whose_counts_are_in_the_same_classes_are_told_alike(
+    rule: SharedTable, told: int, some: int, others: int
 ) -> None:
-    frame = pl.DataFrame({"name": ["a"], "share": [share], "small_q": [share], "n": [n]})
-    (row,) = shared_rows(frame, RULE, {"instances": total}, min_cell)
-    assert row["name"] == "a"
-    assert isinstance(row["n"], str) or row["n"] in (None, total)
-    if n < min_cell:
-        assert row["share"] is row["small_q"] is None
-    else:
-        assert abs(row["share"] - share) <= max(0.001, 2.5 * min_cell / n)
-        assert row["small_q"] >= share
+    """Neither the order of rows nor the first ones tell more, nor which are left out."""
+    one, other = (
+        shared_rows(
+            of_classes(rule, np.random.default_rng(told), np.random.default_rng(seed)),
+            rule,
+            Rounding(10, TOTALS),
+        )
+        for seed in (some, others)
+    )
+    assert one == other
+    assert not rule.listed or all(row[rule.listed] > 10 for row in one)
 
 
-def test_where_nothing_is_withheld_numbers_are_whole() -> None:
-    frame = pl.DataFrame({"name": ["a"], "share": [1 / 3], "small_q": [None], "n": [2]})
-    assert shared_rows(frame, RULE, {"instances": 9}, 1) == [
-        {"name": "a", "share": 1 / 3, "small_q": None, "n": 2}
+def test_rows_are_listed_by_what_is_told_and_then_by_name() -> None:
+    assert [row["name"] for row in rows([(32, 9), (39, 2), (90, 5), (4, 4)])] == ["d", "e", "f"]
+    assert [row["name"] for row in rows([(32, 9), (39, 2), (90, 5)], replace(RULE, most=2))] == [
+        "d",
+        "e",
     ]
 
 
-def test_without_counts_the_total_decides() -> None:
-    frame = pl.DataFrame({"name": ["a"], "share": [0.5], "small_q": [0.5]})
-    rule = SharedTable(("name",), ("share", "small_q"), ())
-    assert shared_rows(frame, rule, {"instances": 5}, 11)[0]["share"] is None
-    assert shared_rows(frame, rule, {"instances": 11}, 11)[0]["share"] == 0.5
+def test_rows_that_are_not_there_for_a_count_stay() -> None:
+    (row,) = rows([(4, 2)], replace(RULE, listed=""))
+    assert (row["name"], row["n"], row["share"]) == ("f", 5, None)
+    kinds = Columns(text("node"), count("instances"))
+    assert SharedTable(kinds).listed == "instances"
 
 
-def test_a_verdict_is_withheld_with_its_number() -> None:
-    frame = pl.DataFrame({"verdict": ["pass", "fail"], "share": [0.9, 0.1], "n": [5, 50]})
-    rows = shared_rows(frame, SharedTable(("verdict",), ("share",), ("n",)), {"instances": 99}, 11)
-    assert [row["verdict"] for row in rows] == [None, "fail"]
+def test_single_records_are_shared_only_where_all_is_told_as_it_is() -> None:
+    rule = replace(RULE, records=True)
+    assert rows([(90, 60)], rule) == []
+    assert len(rows([(90, 60)], rule, width=0)) == 1
 
 
-@examples(50)
-@given(st.permutations([9, 7, 4, 2]))
-def test_the_order_of_rows_tells_no_small_count(counts: list[int]) -> None:
-    rule = columns("name", "share", "n", order="n")
-    frame = pl.DataFrame({"name": ["a", "b", "c", "d", "e"], "n": [*counts, 40]})
-    frame = frame.with_columns(share=pl.col("n") / 90).sort("n", descending=True)
-    rows = shared_rows(frame, rule, {"instances": 90}, 11)
-    assert [row["name"] for row in rows] == ["e", "a", "b", "c", "d"]
-    assert shared_rows(frame, rule, {"instances": 90}, 1) == frame.to_dicts()
+def test_facts_within_a_fact_are_of_its_kind() -> None:
+    facts = {"texts": 40, "refused": {"blank": 3}, "most": 7, "kind": "x", "limits": {"a": 0.5}}
+    kinds = Columns(count("texts refused", of=NONE), chance("most"), text("kind limits"))
+    assert shared_facts(facts, kinds, Rounding()) == facts
+    assert shared_facts(facts, kinds, Rounding(10)) == {
+        "texts": 35, "refused": {"blank": 5}, "most": None, "kind": "x", "limits": {"a": 0.5},
+    }  # fmt: skip
 
 
-def test_rows_by_a_number_are_listed_by_what_is_told_of_it() -> None:
-    rule = columns("name", "p_value", "n", order="p_value")
-    frame = pl.DataFrame(
-        {"name": ["c", "b", "a", "d"], "p_value": [0.0011, 0.0012, 0.4, None], "n": [50, 60, 40, 5]}
-    )
-    rows = shared_rows(frame, rule, {"instances": 200}, 11)
-    assert [row["name"] for row in rows] == ["b", "c", "a", "d"]
-
-
-@pytest.mark.parametrize("n", [1, 9, 10])
-def test_a_table_of_nodes_does_not_tell_which_small_ones_were_judged(n: int) -> None:
-    frame = pl.DataFrame({"node": ["a", "b"], "share": [0.5, 0.5], "instances": [40, n]})
-    rule = columns("node", "share", "instances")
-    assert [row["node"] for row in shared_rows(frame, rule, {"instances": 90}, 11)] == ["a"]
-    told = shared_rows(frame, rule, {"instances": 90}, 11, {"a": ">0"})
-    assert told == []
-
-
-@pytest.mark.parametrize(
-    ("table", "column"), [("graph_concepts", "edges"),
-                          ("graph_components", "texts")]
-)  # fmt: skip
-def test_lists_of_an_entailment_graph_are_in_the_order_of_what_is_told(
-    table: str, column: str
-) -> None:
-    assert of_tuples.SHARED[table].order == column
-
-
-def test_numbers_of_edges_are_counts() -> None:
-    """A text with so few instances is as good as its concept, so their numbers are not listed."""
-    assert "most_children" in of_tuples.SHARED["graph_relations"].counts
-    shape = pl.DataFrame({"relation": ["r"], "measure": ["children"], "value": [4], "texts": [40]})
-    assert shared_rows(shape, of_tuples.SHARED["graph_shape"], {"instances": 90}, 11) == []
+def test_a_fact_needs_a_kind() -> None:
+    with pytest.raises(InputError, match="kind"):
+        AnalysisPart("lengths", {"most": 7}, Columns(), {}, {}, {})

@@ -24,7 +24,7 @@ LEAST = (
 )
 
 
-def test_who_is_judged_tells_no_count_of_persons_that_is_withheld() -> None:
+def test_who_is_judged_tells_no_small_count_of_persons() -> None:
     assert min(LEAST) >= MIN_CELL_OF_PERSONS
 
 

@@ -69,7 +69,8 @@ def test_the_ledger_is_told(toy_hierarchy: Hierarchy) -> None:
         "instances_without_labels": 1,
         "groups": 1,
         "repeated_edges": 0,
-        "labels_per_instance": {"median": 1.0, "p90": 2.0},
+        "labels": 4,
+        "labels_per_instance": {"mean": 1.0},
         "predictions": None,
     }
 

@@ -12,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.checks import CHECKS
-from audit.data.dataset import map_labels
-from audit.data.label_format import INSTANCES, ROWS, RawLabels
 from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
@@ -23,7 +21,7 @@ from audit.results.findings import Finding
 from audit.runs.case_lists import case_table
 from fixtures.coded import SPELLS, icd9cm, on_days
 from fixtures.coded import measured as coded
-from fixtures.labelled import labelled, repeated, tree
+from fixtures.labelled import labelled, repeated, rows_mapped, tree
 
 
 def found(measured: Measurements, check: str) -> dict[str, list[str]]:
@@ -77,12 +75,10 @@ def test_rows_marked_as_another_version_are_told_apart_from_equal_labels_that_we
         (None, "4019", None, "diagnoses", "other_version"),
         ("c", "4019", None, "procedures", "other_version"),
     ]
-    raw = RawLabels(
-        rows=pl.DataFrame(rows, ROWS, orient="row"),
-        instances=pl.DataFrame([(i, None, None) for i in "abc"], INSTANCES, orient="row"),
-        sources=(),
-    )
-    measured = measure(map_labels(raw, icd9cm()), Policy())
+    names = ["instance", "label", "position", "table", "refused"]
+    made = pl.DataFrame(rows, dict.fromkeys(names, pl.String), orient="row")
+    instances = pl.DataFrame({"instance": [*"abc"]})
+    measured = measure(rows_mapped(made, instances, icd9cm(), persons=True), Policy())
 
     assert found(measured, "mixed_versions") == {"mixed_versions:marked": ["a", "c"]}
     assert found(measured, "empty_instance") == {"empty_instance:refused": ["a", "c"]}

@@ -12,7 +12,7 @@ import pytest
 
 import audit
 from audit.base.errors import InputError
-from audit.data.sources import source_of
+from audit.base.tables import open_table
 from fixtures.commands import audit as done
 from fixtures.toy import EDGES, toy
 
@@ -62,7 +62,6 @@ CASES: dict[str, tuple[str, ...]] = {
     "before/restricted/nodes.parquet": ("labels.csv", *IN_MEMORY),
     "parts/2.csv": ("parts",),
     "parts/1.csv": ("parts", "--memory", "1GB"),
-    "before/restricted/edges.parquet": ("labels.csv", "--protected-with", "before"),
 }
 
 
@@ -120,5 +119,5 @@ def test_files_that_are_not_read_are_none_of_the_data(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"instance,label\n{ROWS}")
 
-    assert source_of(tmp_path).files == (tmp_path / "1.csv",)
+    assert open_table(tmp_path).files == (tmp_path / "1.csv",)
     assert audit.load_labels(tmp_path, toy()).sources == (tmp_path / "1.csv",)

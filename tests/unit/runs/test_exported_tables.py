@@ -46,21 +46,22 @@ def test_every_finding_and_every_number_of_it_is_there() -> None:
         for part, one in enumerate((finding, *finding["parts"])):
             for name, value in one["evidence"].items():
                 shown = told.pop((id_, part, name))
-                assert shown in (None if value is None else str(value), json.dumps(value))
+                assert shown in (value, str(value))
     assert not told
 
 
 def test_nothing_is_there_that_is_not_shared() -> None:
-    shared = {json.dumps(one) for one in leaves(SHARED)}
-    texts = {str(one) for one in leaves(SHARED)}
+    shared = [*leaves(SHARED)]
+    texts = {one if isinstance(one, str) else json.dumps(one) for one in shared}
+    numbers = {one for one in shared if isinstance(one, int | float)}
     for name, table in TABLES.items():
         for column in table:
             if name == "summary" and column.name == "place":
                 continue
             for value in column.drop_nulls():
-                known = json.dumps(value) in shared or str(value) in texts
+                known = value in numbers or str(value) in texts
                 joined = column.name in ("nodes", "titles", "part", "check", "finding", "name")
-                nested = isinstance(value, str) and (value[:1] in "[{" or value in shared)
+                nested = isinstance(value, str) and value[:1] in "[{"
                 assert known or joined or nested, (name, column.name, value)
 
 

@@ -1,4 +1,4 @@
-"""A history: its laws, what it refuses, and that it tells no more than its runs."""
+"""A history: its laws, and what it refuses."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_every_metric_and_sentence_stands_in_the_result_of_its_run() -> None:
 
     assert history["metrics"]
     for row in history["metrics"]:
-        values = {name: row[name] for name in ("value", "low", "high", "n")}
+        values = {name: row[name] for name in ("value", "low", "high", "n", "beyond")}
         assert any(
             metric["name"] == row["metric"]
             and metric["scope"] == row["scope"]
@@ -95,8 +95,6 @@ def test_every_metric_and_sentence_stands_in_the_result_of_its_run() -> None:
         (check,) = (c for c in told[row["last"] - 1]["checks"] if c["name"] == row["check"])
         (finding,) = (one for one in check["findings"] if one["id"] == row["id"])
         assert row["statement"] == finding["statement"]
-    small = [n for row in history["metrics"] for n in [row["n"]] if isinstance(n, int)]
-    assert not [n for n in small if 0 < n < history["min_cell"]]
 
 
 def test_counts_by_severity_are_the_findings_that_a_run_lists() -> None:
@@ -113,19 +111,18 @@ def test_counts_by_severity_are_the_findings_that_a_run_lists() -> None:
         assert parts + row["folded"] + row["not_shown"] == found[0]["total"]
 
 
-def test_what_the_strictest_run_withholds_no_laxer_run_tells() -> None:
-    lax, strict = shared_run("a", model_result(), 0), shared_run("b", rich_result(), 1)
-    history = history_of([lax, strict])
+def test_runs_in_other_bins_are_refused() -> None:
+    exact, told = shared_run("a", model_result(), 0), shared_run("b", rich_result(), 1)
 
-    assert (lax.shared["policy"]["min_cell"], history["min_cell"]) == (1, 11)
-    of_lax = [row for row in history["metrics"] if row["run"] == 1]
-    assert of_lax
-    assert {row[name] for row in of_lax for name in ("value", "low", "high", "n")} == {None}
-    swapped = history_of([strict, lax], as_named=True)
-    told = {row["last"]: row["statement"] for row in swapped["findings"]}
-    assert told[2] is None
-    assert all(row["statement"] is None for row in swapped["findings"] if row["last"] == 2)
-    assert any(row["statement"] for row in history["findings"])
+    with pytest.raises(InputError, match=r"same bins.*\n.*'a' in no bins, 'b' in bins of 10"):
+        history_of([exact, told])
+
+
+def test_a_history_says_how_its_counts_are_told() -> None:
+    runs = [shared_run("a", rich_result(), 0), shared_run("b", rich_result(), 1)]
+
+    assert history_of(runs)["rounding"] == runs[1].shared["rounding"]
+    assert history_of([shared_run("c", model_result(), n) for n in (0, 1)])["rounding"] is None
 
 
 @given(st.permutations([0, 1, 2]))
@@ -152,7 +149,7 @@ def test_too_few_the_same_and_other_hierarchies_are_refused() -> None:
     run = shared_run("a", sample_result())
     identity = run.shared["identity"]
     other = {**identity, "hierarchy": {**identity["hierarchy"], "sha256": "0" * 64}}
-    figures = {**run.shared["overview"], "tree": [{"node": "GO:1", "title": None}], "branches": []}
+    figures = {**run.shared["overview"], "tree": [{"node": "GO:1", "title": None}]}
     go = SharedRun("b", DAY, {**run.shared, "identity": other, "overview": figures}, "b")
 
     with pytest.raises(InputError, match="two runs or more"):

@@ -24,20 +24,7 @@ from fixtures.predicted import predicted
 Scores = Mapping[str, Mapping[str, float]]
 
 BODY = ("lung heart < body", "asthma cough < lung", "attack angina < heart")
-PARENTS = {
-    "lung": "body", "heart": "body", "asthma": "lung", "cough": "lung", "attack": "heart",
-    "angina": "heart",
-}  # fmt: skip
 LEAVES = ("asthma", "cough", "attack", "angina")
-
-
-def above(node: str) -> set[str]:
-    """A node and what is above it, except the root."""
-    found = set()
-    while node in PARENTS:
-        found.add(node)
-        node = PARENTS[node]
-    return found
 
 
 def drawn(
@@ -300,42 +287,14 @@ def test_instances_that_one_run_lacks_leave_the_others(new: AuditResult) -> None
 # --- what may be shared ---------------------------------------------------------------------------
 
 
-def of_persons(run: AuditResult, min_cell: int = 11) -> AuditResult:
-    return replace(run, policy={**run.policy, "min_cell": min_cell})
-
-
-def test_no_small_difference_of_right_answers_is_told(old: AuditResult) -> None:
-    labels, scores = drawn(120, 1, 0.4)
-    right = [
-        one for one in scores if max(scores[one], key=scores[one].__getitem__) == labels[one][0]
-    ]
-    for one in right[:4]:
-        other = next(leaf for leaf in LEAVES if leaf != labels[one][0])
-        scores[one] = dict.fromkeys(LEAVES, 0.1) | {other: 0.7}
-    later = audited(labels, scores)
-    told, full = (
-        compare_runs(of_persons(old, m), of_persons(later, m)).shared()["model"] for m in (11, 1)
-    )
-
-    shown, known = (
-        next(
-            row
-            for row in view["metrics"]["rows"]
-            if row["name"] == "accuracy" and row["parameters"]["depth_to"] == 2
-        )
-        for view in (told, full)
-    )
-    assert 20 < len(right) < 100
-    assert known["difference"] == pytest.approx(-4 / 120)
-    assert shown["old"] == known["old"]
-    assert shown["new"] is shown["difference"] is shown["low"] is shown["high"] is None
-    assert (told["scores_differ"], full["scores_differ"]) == ("<11", 4)
+def of_persons(run: AuditResult) -> AuditResult:
+    return replace(run, policy={**run.policy, "min_cell": 11})
 
 
 def test_the_shared_view_tells_the_metrics_of_all_instances(
     old: AuditResult, new: AuditResult
 ) -> None:
-    comparison = compare_runs(of_persons(old, 1), of_persons(new, 1))
+    comparison = compare_runs(old, new)
     assert comparison.model is not None
     view = comparison.shared()["model"]
 
@@ -343,3 +302,25 @@ def test_the_shared_view_tells_the_metrics_of_all_instances(
     assert view["metrics"]["total"] == len(view["metrics"]["rows"])
     assert view["metrics"]["changed"] == comparison.shared()["totals"]["metrics"] > 0
     assert view["confusions"]["changed"] == len(comparison.model.confusions_changed)
+
+
+def test_values_and_differences_are_made_of_what_both_runs_tell() -> None:
+    runs = [of_persons(audited(*drawn(1200, seed, skill))) for seed, skill in ((1, 0.4), (2, 0.9))]
+    view = compare_runs(*runs).shared()["model"]
+    told = [{(m["name"], str(m["parameters"])): m for m in run.shared()["metrics"]
+             if m["scope"] == "all"} for run in runs]  # fmt: skip
+    rows = view["metrics"]["rows"]
+
+    assert len(rows) == len(told[0])
+    assert any(row["difference"] is not None for row in rows)
+    for row in rows:
+        for side, own in zip(("old", "new"), told, strict=True):
+            metric = own[row["name"], str(row["parameters"])]
+            assert (row[side], row[f"n_{side}"]) == (metric["value"], metric["n"])
+            assert row[f"beyond_{side}"] == metric["beyond"]
+        both = row["old"] is not None and row["new"] is not None
+        assert (row["difference"] is not None) == (
+            both and row["beyond_old"] is row["beyond_new"] is None
+        )
+    assert (view["common"], view["scores_differ"]) == (1195, 1195)
+    assert view["confusions"]["family"] is None

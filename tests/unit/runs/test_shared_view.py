@@ -1,28 +1,23 @@
-"""What a comparison shares: no small cell, and no small difference of two releases."""
+"""What a comparison shares."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from audit.disclosure import withheld_last
 from audit.results.result import to_json_bytes
 from audit.runs.audit import run_audit
 from audit.runs.compare.comparison import compare_runs
-from fixtures.examples import examples
+from fixtures.coded import icd9cm
 from fixtures.labelled import labelled, repeated, tree
 
 SCHEMA = json.loads(Path("docs/comparison.schema.json").read_text("utf-8"))
 MIN_CELL = 11
 BODY = tree("lung heart < body", "asthma cough < lung", "attack angina < heart")
-MOVED = tree("lung heart < body", "asthma < lung", "cough attack angina < heart")
 SETS: tuple[list[str], ...] = (
     ["asthma"],
     ["cough"],
@@ -33,85 +28,14 @@ SETS: tuple[list[str], ...] = (
 )
 
 
-def shared(old: list[int], new: list[int]) -> dict[str, Any]:
+def shared(old: list[int], new: list[int], *, persons: bool = True) -> dict[str, Any]:
     runs = [
         run_audit(
-            labelled(BODY, repeated(list(zip(counts, SETS, strict=True))), persons=True),
+            labelled(BODY, repeated(list(zip(counts, SETS, strict=True))), persons=persons),
         )
         for counts in (old, new)
     ]
     return compare_runs(*runs).shared()
-
-
-def counts(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every count of both releases that stands side by side."""
-    if isinstance(value, dict):
-        for name in ("support", "joint"):
-            if f"{name}_old" in value:
-                yield value[f"{name}_old"], value[f"{name}_new"]
-        for inner in value.values():
-            yield from counts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from counts(inner)
-
-
-def small(value: int) -> bool:
-    return 0 < value < MIN_CELL
-
-
-numbers = st.lists(st.integers(0, 400), min_size=len(SETS), max_size=len(SETS))
-
-
-@examples(25)
-@given(numbers, numbers)
-def test_no_small_cell_and_no_small_difference_is_shared(old: list[int], new: list[int]) -> None:
-    old[0], new[0] = old[0] + 1, new[0] + 1
-    told = shared(old, new)
-    sizes = sum(old), sum(new)
-    for was, now in counts(told):
-        for count, n in zip((was, now), sizes, strict=True):
-            if isinstance(count, int):
-                assert not small(count)
-                assert not small(n - count)
-        if isinstance(was, int) and isinstance(now, int):
-            assert not small(abs(now - was))
-            assert not small(abs((sizes[1] - now) - (sizes[0] - was)))
-
-
-def test_what_is_computed_from_a_withheld_count_is_withheld() -> None:
-    told = shared([60, 300, 300, 0, 0, 300], [5, 300, 300, 0, 0, 300])
-    (row,) = (row for row in told["nodes"]["rows"] if row["node"] == "asthma")
-
-    assert row["support_new"] == "<11"
-    for name in ("rate_old", "rate_new", "difference", "low", "high", "odds_ratio", "q_value"):
-        assert row[name] is None
-
-
-def test_what_is_withheld_is_not_ranked_by_its_size() -> None:
-    ranked = [("z", None), ("c", 0.4), ("b", None), ("a", -0.1)]
-    rows = [{"node": node, "difference": difference} for node, difference in ranked]
-
-    assert [row["node"] for row in withheld_last(rows, "difference", "node")] == [
-        "c",
-        "a",
-        "b",
-        "z",
-    ]
-
-
-@pytest.mark.parametrize(("old", "new"), [(100, 105), (105, 100), (100, 100), (100, 111), (3, 90)])
-def test_a_moved_node_that_hardly_changed_shows_one_count_alone(old: int, new: int) -> None:
-    runs = [
-        run_audit(
-            labelled(hierarchy, repeated([(n, ["cough"]), (900, ["attack"])]), persons=True),
-        )
-        for hierarchy, n in ((BODY, old), (MOVED, new))
-    ]
-    told = compare_runs(*runs).shared()
-    (row,) = told["edits"]["rows"]
-    was, now = row["support_old"], row["support_new"]
-    assert not (isinstance(was, int) and isinstance(now, int) and small(abs(now - was)))
 
 
 def test_the_smallest_count_shown_is_the_larger_of_the_two_runs() -> None:
@@ -122,6 +46,102 @@ def test_the_smallest_count_shown_is_the_larger_of_the_two_runs() -> None:
     assert compare_runs(public, public).shared()["min_cell"] == 1
     assert compare_runs(public, persons).shared()["min_cell"] == MIN_CELL
     assert compare_runs(persons, public).shared()["min_cell"] == MIN_CELL
+
+
+def test_counts_are_told_in_bins_and_what_a_test_found_is_computed_from_them() -> None:
+    told = shared([600, 300, 80, 9, 0, 300], [300, 600, 80, 90, 4, 300])
+    rows = {row["node"]: row for row in told["nodes"]["rows"]}
+    asthma, heart = rows["asthma"], rows["heart"]
+
+    assert told["rounding"]["old"]["totals"]["instances"] == 1289
+    assert (asthma["support_old"], asthma["support_new"]) == (605, 385)
+    assert asthma["difference"] == pytest.approx(385 / 1374 - 605 / 1289)
+    assert asthma["low"] < asthma["difference"] < asthma["high"] < 0
+    assert heart["difference"] is not None
+    assert all(row[name] is None for row in rows.values() for name in ("p_value", "odds_ratio"))
+    assert told["nodes"]["family"] is told["pairs"]["family"] is None
+    told_apart = [abs(row["difference"]) for row in rows.values() if row["difference"] is not None]
+    assert told_apart == sorted(told_apart, reverse=True)
+    assert told["causes"][0]["statement"] == (
+        "OLD has 1,289 instances and all or all but fewer than 11 rows mapped, NEW 1,374 and all or"
+        " all but fewer than 11."
+    )
+
+
+def test_a_node_of_few_has_no_share_and_stands_last() -> None:
+    *_, last = shared([600, 300, 300, 0, 0, 0], [600, 300, 100, 0, 200, 0])["nodes"]["rows"]
+
+    assert last["node"] == "angina"
+    assert (last["support_old"], last["support_new"]) == (5, 195)
+    assert last["rate_old"] is last["difference"] is None
+
+
+def test_counts_of_nearly_all_compare_as_equal() -> None:
+    old, new = [1185, 0, 15, 0, 0, 0], [1100, 0, 100, 0, 0, 0]
+    exact = {row["node"] for row in shared(old, new, persons=False)["nodes"]["rows"]}
+    told = {row["node"] for row in shared(old, new)["nodes"]["rows"]}
+
+    assert {"asthma", "attack"} <= exact
+    assert "attack" in told
+    assert "asthma" not in told
+
+
+def test_few_rows_that_differ_are_told_of() -> None:
+    sizes = [600, 300, 80, 90, 0, 300]
+    one_more, more = [601, *sizes[1:]], [660, *sizes[1:]]
+
+    assert shared(sizes, one_more)["few_rows_differ"]
+    assert not shared(sizes, more)["few_rows_differ"]
+    assert not shared(sizes, sizes)["few_rows_differ"]
+    assert not shared(sizes, one_more, persons=False)["few_rows_differ"]
+
+
+def changes(old: int, new: int, *, persons: bool) -> dict[str, int]:
+    """What becomes of the finding that labels stand beside one above them."""
+    faults = tree("asthma cough < lung", labelled_ancestors="fault")
+    runs = [
+        run_audit(
+            labelled(
+                faults,
+                repeated([(n, ["lung", "asthma"]), (1000 - n, ["cough"])]),
+                persons=persons,
+            )
+        )
+        for n in (old, new)
+    ]
+    checks = {check["name"]: check for check in compare_runs(*runs).shared()["checks"]}
+    found: dict[str, int] = checks["parent_and_child"]["changes"]
+    return {change: n for change, n in found.items() if n}
+
+
+def test_a_finding_changes_only_where_told_numbers_do() -> None:
+    assert changes(100, 200, persons=True) == changes(100, 200, persons=False) == {"worse": 1}
+    assert changes(200, 100, persons=True) == {"better": 1}
+    assert changes(0, 100, persons=True) == {"new": 1}
+    assert changes(100, 0, persons=True) == {"gone": 1}
+    assert changes(0, 9, persons=False) == {"new": 1}
+    assert changes(0, 9, persons=True) == {"limit": 1}
+    assert changes(5, 20, persons=False) == {"worse": 1}
+    assert changes(5, 20, persons=True) == {"same": 1}
+
+
+@pytest.mark.slow
+def test_codes_that_stand_in_no_list_are_left_out() -> None:
+    """One that NEW alone has would tell that no instance of OLD has it."""
+    icd = icd9cm()
+    runs = [
+        run_audit(labelled(icd, repeated([(600, ["401.9"]), (n, ["718.60"])]), persons=True))
+        for n in (0, 200)
+    ]
+    comparison = compare_runs(*runs)
+    told = comparison.shared()
+
+    assert comparison.edits["node"].to_list() == ["718.60"]
+    assert told["edits"]["rows"] == []
+    assert set(told["edits"]["totals"].values()) == {0}
+    assert told["causes"][1]["statement"].startswith(
+        "Same hierarchy, but for unlisted codes in only one of the runs."
+    )
 
 
 def test_the_same_runs_give_the_same_bytes() -> None:

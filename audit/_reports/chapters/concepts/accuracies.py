@@ -22,7 +22,7 @@ from audit._reports.words.concept_words import (
     VERDICTS,
 )
 from audit._reports.words.parts import Chapter, Figure, Key, Table, chapter
-from audit._reports.words.shown_numbers import UNDEFINED, Row, Rows, bounds, line_label, plain
+from audit._reports.words.shown_numbers import Row, Rows, bounds, line_label, plain
 from audit._reports.words.table_specs import (
     across,
     chances,
@@ -35,7 +35,7 @@ from audit._reports.words.table_specs import (
     texts,
     written,
 )
-from audit._reports.words.words import counted, first_of, more_in_table, number
+from audit._reports.words.words import UNDEFINED, counted, first_of, more_in_table, number
 
 DRAWN = 32
 """Largest number of lines of a picture; its table has all."""

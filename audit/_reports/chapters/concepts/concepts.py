@@ -14,18 +14,10 @@ from audit._reports.charts.curves import DOT, Mark, accuracies_spec
 from audit._reports.charts.svg import draw
 from audit._reports.words.concept_words import FACETS_FROM, LEFT_OUT
 from audit._reports.words.parts import Chapter, Facts, Figure, Key, Named, Table, chapter
-from audit._reports.words.shown_numbers import (
-    UNDEFINED,
-    Row,
-    Rows,
-    grouped,
-    line_label,
-    mean,
-    names,
-    plain,
-)
-from audit._reports.words.table_specs import decimals, differences, numbers, table, texts, written
-from audit._reports.words.words import counted, number, percent, words
+from audit._reports.words.shown_numbers import Row, Rows, grouped, line_label, mean, names, plain
+from audit._reports.words.table_specs import decimals, differences, numbers, table, texts
+from audit._reports.words.words import UNDEFINED, counted, number, percent, words
+from audit.results.printed import share_of
 
 LISTED = 200
 """Largest number of classes in their table."""
@@ -169,13 +161,9 @@ def _read(facts: Mapping[str, Any]) -> Table:
         [{"what": "Took part", "instances": facts["used"]}, *left_out],
         texts("Instances", "what"),
         numbers("Number", "instances"),
-        written("Share", lambda row: _share(row["instances"], facts["instances"])),
+        numbers("Share", lambda row: share_of(row["instances"], facts["instances"]), percent),
         total={"what": "With representations", "instances": facts["instances"]},
     )
-
-
-def _share(some: Any, every: int) -> str:
-    return percent(some / every) if isinstance(some, int) and every else UNDEFINED
 
 
 JUDGED = {"seen": "classes seen", "unseen": "classes unseen"}

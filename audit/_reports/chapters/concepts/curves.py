@@ -9,9 +9,9 @@ from audit._reports.charts.curves import CURVES, steps_spec
 from audit._reports.charts.svg import draw
 from audit._reports.words.concept_words import ABLATIONS, PROBES
 from audit._reports.words.parts import Chapter, Figure, Key, Table, chapter
-from audit._reports.words.shown_numbers import UNDEFINED, Row, Rows, bounds, grouped, mean, plain
+from audit._reports.words.shown_numbers import Row, Rows, bounds, grouped, mean, plain
 from audit._reports.words.table_specs import decimals, interval_beside, numbers, table, texts
-from audit._reports.words.words import counted, number, percent
+from audit._reports.words.words import UNDEFINED, counted, number, percent
 
 MEASURES: Mapping[str, str] = {
     "direct": "one probe of the classes",

@@ -18,7 +18,6 @@ from audit._reports.words.table_specs import (
     numbers,
     table,
     texts,
-    written,
 )
 from audit._reports.words.table_specs import nodes as node_column
 from audit._reports.words.words import counted, first_of, more_in_table, number, shortened
@@ -98,9 +97,10 @@ def _figure(known: Rows, limit: float) -> Figure:
 
 def _line(place: int, row: Row) -> dict[str, Any]:
     both = f"{row['node']} {row['title'] or ''}".strip()
+    sibling = f" × {shortened(row['sibling'], 12)}" if row["sibling"] else ""
     return {
         "line": place,
-        "label": f"{shortened(both, 32)} × {shortened(row['sibling'], 12)}",
+        "label": f"{shortened(both, 32)}{sibling}",
         "panel": 0,
         "value": row["separable"],
         **bounds({end: row[f"separable_{end}"] for end in ("low", "high")}),
@@ -112,20 +112,12 @@ def _line(place: int, row: Row) -> dict[str, Any]:
 
 def _sentence(row: Row) -> str:
     node = Node(row["node"], row["title"] or "").text
-    return f"{node} {plain(row, 'separable', 2)} from {row['sibling']}"
+    return f"{node} {plain(row, 'separable', 2)} from {row['sibling'] or 'a sibling'}"
 
 
 def _ends(heading: str, name: str) -> Spec:
     """A column of accuracies with their intervals."""
-    column = interval_beside(decimals(heading, name), f"{name}_low", f"{name}_high")
-    if name != "separable":
-        return column
-    return written(heading, lambda row: column.cell(_beside_sibling(row)))
-
-
-def _beside_sibling(row: Row) -> Row:
-    """The row where its numbers are withheld for the sibling having few instances."""
-    return row if row["sibling"] is None else {**row, "instances": row["sibling_instances"]}
+    return interval_beside(decimals(heading, name), f"{name}_low", f"{name}_high")
 
 
 def _sibling(row: Row) -> str | None:

@@ -18,9 +18,9 @@ from audit._reports.words.concept_words import (
     VERDICTS,
 )
 from audit._reports.words.parts import Badge, Judged, Named, Table
-from audit._reports.words.shown_numbers import UNDEFINED, Row, Rows, missing, plain, with_interval
+from audit._reports.words.shown_numbers import Row, Rows, plain, with_interval
 from audit._reports.words.table_specs import across, optional_table, table, texts
-from audit._reports.words.words import capitalised, counted, listed, number
+from audit._reports.words.words import UNDEFINED, capitalised, counted, listed, number
 
 KEYS = ("test", "dimension", "seen", "ablation", "probe")
 BY_DIMENSION = (TOKEN, MODULAR, CAUSAL)
@@ -63,7 +63,7 @@ def tested_in_words(shared: Mapping[str, Any]) -> str:
     verdicts = [
         row["verdict"]
         for row in shared["concepts"]["tests"]
-        if row["seen"] in (None, REST) and of_the_paper(row) and row["verdict"] != "not_applicable"
+        if row["seen"] in (None, REST) and of_the_paper(row) and row["verdict"] in _OUTCOMES
     ]
     if not verdicts:
         return ""
@@ -87,7 +87,7 @@ Passes = Mapping[tuple[object, ...], tuple[int, int] | None]
 
 
 def _passes(values: Rows) -> Passes:
-    """Per test the splits that pass and all splits; None where a verdict of one is withheld.
+    """Per test the splits that pass and all splits; None where a verdict of one is not told.
 
     A split passes where all its parts do, and, if something is removed, where it was read before.
     """
@@ -124,7 +124,7 @@ def _grounded(row: Row | None, parts: Rows, passes: Passes) -> str:
         return "It was not tested: there are no minimal pairs."
     part = parts[0]
     if part["accuracy"] is None:
-        return f"Its accuracy is {missing(part)}."
+        return "Its accuracy is not told."
     accuracy = with_interval(plain(part, "accuracy"), part)
     return (
         f"Of {number(part['instances'])} answers in minimal pairs, {accuracy} are right; chance is "
@@ -133,14 +133,13 @@ def _grounded(row: Row | None, parts: Rows, passes: Passes) -> str:
 
 
 def _by_dimension(rows: Rows) -> str:
-    """How many dimensions pass, by what is seen."""
+    """How many dimensions pass, by what is seen; verdicts of rounded counts are not told."""
+    if rows and all(row["verdict"] is None for row in rows):
+        return "What the tests say of rounded counts is not told."
     by_seen = {seen: [row for row in rows if row["seen"] == seen] for seen in SEEN}
     outcomes = [f"with {SEEN[seen]} seen, {_passing(own)}" for seen, own in by_seen.items() if own]
     text = "; ".join(outcomes)
     return f"{capitalised(text)}." if text else "It was not tested."
-
-
-_NEITHER = {"undecided": "undecided", None: "withheld"}
 
 
 def _passing(rows: Rows) -> str:
@@ -148,10 +147,12 @@ def _passing(rows: Rows) -> str:
     ran = [row for row in rows if row["verdict"] != "not_applicable"]
     if not ran:
         return "no dimension can be tested"
+    if None in [row["verdict"] for row in ran]:
+        return "verdicts are not told"
     names = [row["dimension"] for row in ran if row["verdict"] == PASS]
     which = f" ({listed(names)})" if 0 < len(names) < len(ran) else ""
-    counts = {word: sum(row["verdict"] == key for row in ran) for key, word in _NEITHER.items()}
-    rest = "".join(f", {n} {word}" for word, n in counts.items() if n)
+    undecided = sum(row["verdict"] == "undecided" for row in ran)
+    rest = f", {undecided} undecided" if undecided else ""
     verb = "passes" if len(names) == 1 else "pass"
     return f"{len(names)} of {counted(len(ran), 'dimension')} {verb}{which}{rest}"
 

@@ -130,8 +130,8 @@ def votes(entailment: Mapping[str, Any]) -> Chapter | None:
 
 def _agreement(rows: Rows) -> Table | None:
     measured = [
-        {"measure": wording.title, "relation": row["relation"], "cell": _agreed(row)}
-        for name, wording in AGREEMENT.items()
+        {"measure": title, "relation": row["relation"], "cell": _agreed(row)}
+        for name, title in AGREEMENT.items()
         for row in rows
         if row["measure"] == name
     ]

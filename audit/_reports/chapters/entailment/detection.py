@@ -158,7 +158,7 @@ def _of(rows: Rows) -> str:
 def named(row: Row) -> str:
     """A model with what it was trained on, or a baseline in words."""
     if row["kind"] != MODEL:
-        return words(row["model"], {name: word.title for name, word in BASELINES.items()})
+        return words(row["model"], BASELINES)
     return called(row)
 
 
@@ -183,7 +183,7 @@ def _measure(rows: Rows, measure: str) -> Table | None:
         return None
     return by_relation(
         f"entailment-{measure}".replace("_", "-"),
-        f"{DETECTION[measure].title}, on {_of(rows)}, by relation",
+        f"{DETECTION[measure]}, on {_of(rows)}, by relation",
         [row for answers in _answering(own) for row in _with_closed_form(answers)],
         ["kind", "model", "trained_on", "closed"],
         [texts("Model or baseline", _line_name)],
@@ -270,7 +270,7 @@ def _best(answering: Sequence[Rows]) -> str:
 def _differences(rows: Rows, measure: str) -> Table | None:
     return by_relation(
         f"entailment-less-{measure}".replace("_", "-"),
-        f"{DETECTION[measure].title} of models less that of baselines on the same tuples, with 95% "
+        f"{DETECTION[measure]} of models less that of baselines on the same tuples, with 95% "
         "intervals",
         [row for row in rows if row["measure"] == measure and row["against"] != IN_DOMAIN],
         ["model", "trained_on", "against"],

@@ -12,16 +12,13 @@ from audit._reports.chapters.entailment.graph import cases, graph, neighbourhood
 from audit._reports.words.entailment_words import (
     AGREEMENT,
     ALL,
-    BASELINES,
-    DETECTION,
     GENERATION,
     KINDS,
     LEFT_OUT,
     READ,
-    Wording,
 )
 from audit._reports.words.parts import Chapter, Facts, Figure, Named, Table, chapter
-from audit._reports.words.shown_numbers import UNDEFINED, Row, Rows, names, plain
+from audit._reports.words.shown_numbers import Row, Rows, names, plain
 from audit._reports.words.table_specs import (
     across,
     decimals,
@@ -34,7 +31,7 @@ from audit._reports.words.table_specs import (
     texts,
     written,
 )
-from audit._reports.words.words import counted, number, words
+from audit._reports.words.words import UNDEFINED, counted, number, words
 
 KEPT = {"rows_read": "read", "used": "used"}
 
@@ -54,9 +51,6 @@ class Entailment:
     detection: Chapter | None
     further: tuple[Table, ...]
     generation: Chapter | None
-    terms: tuple[tuple[str, str], ...]
-    parameters: Mapping[str, float]
-    threshold: float
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -84,9 +78,6 @@ def entailment(shared: Mapping[str, Any]) -> Entailment | None:
         detection=_with_reliability(detection(measured), reliability(measured)),
         further=further(measured),
         generation=generation(measured),
-        terms=tuple(_terms(measured)),
-        parameters=facts["parameters"],
-        threshold=facts["threshold"],
     )
 
 
@@ -154,26 +145,6 @@ def _ledger(facts: Mapping[str, Any]) -> Iterator[Row]:
                 yield {"of": READ[name], "what": left_out, "rows": rows}
 
 
-def _terms(measured: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The measures that the report shows, in words."""
-    tables: tuple[tuple[str, Mapping[str, Wording]], ...] = (
-        ("quality_agreement", AGREEMENT),
-        ("detection_measured", DETECTION),
-        ("generation_measured", GENERATION),
-    )
-    for name, measures in tables:
-        shown = {row["measure"] for row in measured.get(name, ())}
-        yield from ((word.title, word.meaning) for key, word in measures.items() if key in shown)
-    answering = {row["model"] for row in measured["detection_measured"]}
-    baselines = [word for key, word in BASELINES.items() if key in answering]
-    if baselines:
-        baseline_words = "; ".join(f"{word.title} {word.meaning}" for word in baselines)
-        yield (
-            "Baselines",
-            f"{baseline_words}. Where no split is for training, four fifths of the tuples are.",
-        )
-
-
 OF_BLEU = ("bleu_1", "bleu_2", "brevity_penalty")
 """Measures in a table of their own, beside those that the paper prints."""
 
@@ -206,7 +177,7 @@ def _measures(rows: Rows, names: Sequence[str], id_: str, caption: str) -> Table
         texts("Model", "model"),
         texts("Relation", "relation"),
         *(
-            across("measure", name, interval_below(decimals(GENERATION[name].title, "value")))
+            across("measure", name, interval_below(decimals(GENERATION[name], "value")))
             for name in kept
         ),
         *(across("measure", name, numbers("Instances", "n")) for name in kept[:1]),
@@ -254,7 +225,7 @@ def _agreement(rows: Rows) -> Table | None:
         rows,
         texts("Model", "model"),
         texts("Relation", "relation"),
-        texts("Measure", "measure", {name: wording.title for name, wording in AGREEMENT.items()}),
+        texts("Measure", "measure", AGREEMENT),
         interval_below(decimals("Agreement", "value")),
         numbers("Texts", "items"),
         numbers("Ratings", "ratings"),

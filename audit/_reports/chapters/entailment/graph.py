@@ -13,7 +13,7 @@ from audit._reports.chapters.entailment.by_relation import by_relation, first_ro
 from audit._reports.charts.graph_picture import GraphEdge, State, draw_graph
 from audit._reports.words.entailment_words import RULES
 from audit._reports.words.parts import Chapter, Figure, Key, Table, chapter
-from audit._reports.words.shown_numbers import UNDEFINED, Row, Rows, plain
+from audit._reports.words.shown_numbers import Row, Rows, plain
 from audit._reports.words.table_specs import (
     Spec,
     badges,
@@ -24,7 +24,8 @@ from audit._reports.words.table_specs import (
     table,
     texts,
 )
-from audit._reports.words.words import SEVERITY, WITHHELD, counted, listed, number, shortened
+from audit._reports.words.words import SEVERITY, UNDEFINED, counted, listed, number, shortened
+from audit.results.printed import Count
 
 AROUND: Mapping[str, str] = {
     "cycle": "A cycle of {relation}, around “{last}”",
@@ -48,10 +49,10 @@ _STATES: tuple[State, ...] = ("valid", "denied", "both")
 def neighbourhoods(entailment: Mapping[str, Any]) -> tuple[Figure, ...]:
     """A picture for each finding with a neighbourhood, in the order of checks.
 
-    There is none where counts are bounds, which do not say how an edge is stated.
+    There is none where counts are rounded, which do not say how an edge is stated.
     """
     rows = entailment["graph_neighbourhoods"]
-    if any(isinstance(row[name], str) for row in rows for name in ("valid", "invalid")):
+    if any(isinstance(row[name], Count) for row in rows for name in ("valid", "invalid")):
         return ()
     groups = groupby(rows, lambda row: str(row["finding"]))
     return tuple(
@@ -225,7 +226,7 @@ def _classes(rows: Rows, order: Sequence[str]) -> Iterator[dict[str, str]]:
             class_ = {"what": what, "class": _class(low, high)}
             for relation in order if own else ():
                 counts = [row["texts"] for row in own if row["relation"] == relation]
-                yield {**class_, "relation": relation, "texts": _sum(counts)}
+                yield {**class_, "relation": relation, "texts": number(sum(counts))}
 
 
 def _class(low: int, high: int | None) -> str:
@@ -236,14 +237,6 @@ def _class(low: int, high: int | None) -> str:
 
 def _within(row: Row, low: int, high: int | None) -> bool:
     return bool(low <= row["value"] and (high is None or row["value"] < high))
-
-
-def _sum(counts: Sequence[int | str]) -> str:
-    """A sum of counts; withheld if one of several is."""
-    exact = [one for one in counts if isinstance(one, int)]
-    if len(exact) == len(counts):
-        return number(sum(exact))
-    return number(counts[0]) if len(counts) == 1 else WITHHELD
 
 
 def _lint(rows: Rows) -> Table | None:

@@ -181,7 +181,7 @@ def _matrix(
         key_title="Agreement above chance",
         key=(
             *(Key(role, text) for role, text in zip(SCALE, _SHADES, strict=True)),
-            Key("scale-none", f"peaks less the first {k}, or withheld"),
+            Key("scale-none", f"peaks less the first {k}"),
         ),
         table=behind,
     )

@@ -22,7 +22,7 @@ from audit._reports.words.explanation_words import (
     SUBSETS,
 )
 from audit._reports.words.parts import Chapter, Figure, Key, Table, chapter
-from audit._reports.words.shown_numbers import UNDEFINED, Row, Rows, plain
+from audit._reports.words.shown_numbers import Row, Rows, plain
 from audit._reports.words.table_specs import (
     across,
     chances,
@@ -38,7 +38,7 @@ from audit._reports.words.table_specs import (
     texts,
     written,
 )
-from audit._reports.words.words import capitalised, counted
+from audit._reports.words.words import UNDEFINED, capitalised, counted
 
 
 def reasons(explanations: Mapping[str, Rows]) -> Chapter | None:
@@ -87,7 +87,7 @@ def _alignment_table(oracle: str, rows: Rows) -> Table:
         decimals("Delta-A", "delta_a"),
         intervals(),
         chances("q", "q"),
-        written("Tested together", lambda row: str(row["family"])),
+        numbers("Tested together", "family"),
         shares("Undefined draws", "undefined_share"),
         numbers("Instances", "clusters"),
         texts("Why it is missing", lambda row: row["absent"] or UNDEFINED) if absent else None,

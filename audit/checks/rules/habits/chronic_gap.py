@@ -9,18 +9,20 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.base.declared import Columns, chance, count, setting, share, total
 from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.checks.rules.habits.sibling_shift import LEAST_EXCHANGE, Shift, Units, Values, shift_of
 from audit.checks.shared.carriers import carrying_any
 from audit.checks.shared.proposals import as_in_data, proposals
-from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import benjamini_hochberg
-from audit.engine.statistics.intervals import effective_n, grouped_wilson, p_above
+from audit.engine.statistics.intervals import effective_n
 from audit.measure.measure import Measurements, once
+from audit.measure.residual_use import Share
 from audit.measure.rule_book import at_or_below
 from audit.measure.validity import days_of
 from audit.policy.statements import Lifelong
 from audit.results.findings import INSTANCES, Column, Finding, share_evidence, times_limit
+from audit.sharing.told import Rounding
 
 _NAME = "chronic_gap"
 LEAST_PERSONS = 20
@@ -62,11 +64,14 @@ class _Judged:
         return _Judged(self.condition, self.later[some], person, self.lacking[some])
 
     @property
-    def p_value(self) -> float:
-        """P value of a share of at most `LEAST_MISSING`."""
-        k, n = self.missed, self.of
-        total = float(n.sum())
-        return p_above(float(k.sum()) / total, effective_n(k, n), total, len(n), LEAST_MISSING)
+    def share(self) -> Share:
+        """The share of those that lack it."""
+        effective = effective_n(self.missed, self.of)
+        return Share(int(self.lacking.sum()), len(self.later), effective, len(self.of))
+
+    def told(self, rounding: Rounding) -> Share:
+        """The same by told numbers, to be held against `LEAST_MISSING`."""
+        return self.share.at_limit(LEAST_MISSING, rounding)
 
 
 def run(measured: Measurements) -> Outcome:
@@ -76,7 +81,8 @@ def run(measured: Measurements) -> Outcome:
     instances of a later day are judged. One that carries neither the condition nor what may stand
     for it lacks it. The shares that lack it are compared by strata and by who codes.
     """
-    judged = [one for one in _judged(measured) if len(one.of) >= LEAST_PERSONS]
+    told = {one: one.told(measured.rounding) for one in _judged(measured)}
+    judged = [one for one, share in told.items() if share.groups >= LEAST_PERSONS]
     return Outcome(
         denominator=len(judged),
         denominator_unit=f"lifelong conditions that {LEAST_PERSONS} persons or more have on two "
@@ -85,17 +91,12 @@ def run(measured: Measurements) -> Outcome:
         not_applicable=first_unmet(
             (measured.policy.lifelong, "the policy names no lifelong condition"),
             (
-                measured.loaded.group_of is not None,
-                "no group has several instances: name the column of the person by --group",
+                measured.ledger.groups,
+                "no group is named: name the column of the person by --group",
             ),
             (
                 measured.policy.ordered_by,
                 "the policy names no column of days: without day, instances have no order",
-            ),
-            (
-                judged,
-                f"no lifelong condition is on two instances of {LEAST_PERSONS} persons, with "
-                "another instance of a later day",
             ),
         ),
     )
@@ -134,20 +135,21 @@ def _judged_of(
 
 def _gaps(measured: Measurements, judged: list[_Judged]) -> Iterator[Finding]:
     rate = measured.policy.false_discovery_rate.value
-    q_values = benjamini_hochberg(np.array([one.p_value for one in judged]), len(judged))
-    for one, q in zip(judged, q_values.tolist(), strict=True):
-        low, _ = grouped_wilson(one.missed, one.of)
-        if low > LEAST_MISSING and q <= rate:
+    told = [one.told(measured.rounding) for one in judged]
+    p_values = [share.p_above(LEAST_MISSING) for share in told]
+    q_values = benjamini_hochberg(np.array(p_values), len(judged))
+    for one, own, q in zip(judged, told, q_values.tolist(), strict=True):
+        if own.interval()[0] > LEAST_MISSING and q <= rate:
             unsure = (
                 "" if one.condition.sure else " It is less surely lifelong than other conditions."
             )
-            finding = _finding(measured, one, one, q, len(judged))
+            finding = _finding(one, q, len(judged))
             yield replace(
                 finding,
                 statement=f"{finding.statement}; codes compared with charts in a "
                 f"published study missed {{published_share}} (median).{unsure}",
-                evidence={**finding.evidence, "published_share": Quantity(PUBLISHED)},
-                beyond=times_limit(low, LEAST_MISSING),
+                evidence={**finding.evidence, "published_share": PUBLISHED},
+                beyond=times_limit(finding.evidence["low_share"], LEAST_MISSING),
             )
 
 
@@ -163,14 +165,13 @@ def _differences(measured: Measurements, judged: list[_Judged]) -> Iterator[Find
     told = [
         (one, shift, q)
         for (one, shift), q in zip(tested, q_values.tolist(), strict=True)
-        if q <= policy.false_discovery_rate.value
-        and min(shift.exchange, shift.cautious) >= LEAST_EXCHANGE
+        if q <= policy.false_discovery_rate.value and shift.reaches(measured.rounding)
     ]
-    for one in judged:  # values of two columns would tell what lies in one of them alone
+    for one in judged:
         own = [(shift, q) for each, shift, q in told if each is one]
         if own:
             shift, q = max(own, key=lambda both: both[0].cautious)
-            yield _difference(measured, one, shift, q, len(tested))
+            yield _difference(one, shift, q, len(tested))
 
 
 def _shift(one: _Judged, column: Values) -> Shift | None:
@@ -182,24 +183,22 @@ def _shift(one: _Judged, column: Values) -> Shift | None:
     return shift_of(units, grouped=True)
 
 
-def _difference(
-    measured: Measurements, one: _Judged, shift: Shift, q_value: float, family: int
-) -> Finding:
+def _difference(one: _Judged, shift: Shift, q_value: float, family: int) -> Finding:
     column = shift.table.column
     value, of_later = column.values[shift.value], column.value_of[one.later]
     here, there = one.within(of_later == shift.value), one.within(of_later >= 0)
     elsewhere = int(there.lacking.sum() - here.lacking.sum())
     of_elsewhere = len(there.later) - len(here.later)
-    finding = _finding(measured, here, one, q_value, family)
+    finding = _finding(here, q_value, family)
     return replace(
         finding,
         statement=f"With the {column.name} {value!r}, {finding.statement}"
         "[, elsewhere {elsewhere_share}].",
         evidence={
             **finding.evidence,
-            "elsewhere": count(elsewhere, of_elsewhere, int(one.lacking.sum())),
-            "of_elsewhere": count(of_elsewhere, len(one.later)),
-            "elsewhere_share": derived(elsewhere / of_elsewhere, "elsewhere", "of_elsewhere"),
+            "elsewhere": elsewhere,
+            "of_elsewhere": of_elsewhere,
+            "elsewhere_share": elsewhere / of_elsewhere,
         },
         strength=shift.exchange,
         beyond=times_limit(shift.cautious, LEAST_EXCHANGE),
@@ -207,14 +206,10 @@ def _difference(
     )
 
 
-def _finding(
-    measured: Measurements, one: _Judged, whole: _Judged, q_value: float, family: int
-) -> Finding:
+def _finding(one: _Judged, q_value: float, family: int) -> Finding:
     """How many instances lack a condition, of all later ones or of some of them."""
     condition, missed, later = one.condition, int(one.lacking.sum()), len(one.later)
-    sources = ("instances", "of", "persons")
-    low, high = grouped_wilson(one.missed, one.of)
-    among = measured.n_instances, len(whole.later)
+    low, high = one.share.interval()
     return Finding(
         check=_NAME,
         severity="note",
@@ -223,12 +218,13 @@ def _finding(
         f"{condition.condition} on two earlier ones ({{share}}) {{instances|lacks|lack}} it"
         "[ (95% interval {low_share} to {high_share})]",
         evidence={
-            **share_evidence(missed, later, int(whole.lacking.sum()), among=among),
-            "low_share": derived(low, *sources),
-            "high_share": derived(high, *sources),
-            "persons": count(len(one.of), int(measured.ledger.groups or 0), len(whole.of)),
-            "q_value": derived(q_value, *sources),
-            "family": Quantity(family),
+            **share_evidence(missed, later),
+            "low_share": low,
+            "high_share": high,
+            "effective": one.share.effective,
+            "persons": one.share.groups,
+            "q_value": q_value,
+            "family": family,
         },
         curator="Find out whether conditions that are not treated during a stay are left out, and "
         "say in the release notes what a missing one means.",
@@ -284,6 +280,16 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
     cases=cases,
+    evidence=Columns(
+        count("instances of elsewhere of_elsewhere"),
+        share("share", of="instances of", ends="low_share high_share", effective="effective"),
+        share("elsewhere_share", of="elsewhere of_elsewhere"),
+        total("effective"),
+        count("persons", of="groups", under="of"),
+        setting("published_share"),
+        chance("q_value family"),
+    ),
+    denominator="untold",
     proposes=proposes,
     columns=(
         Column("Condition", "node"),

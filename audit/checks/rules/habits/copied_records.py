@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.declared import NONE, Columns, chance, count
 from audit.checks.check import Check, Outcome
 from audit.checks.rules.duplicate_instance import LEAST_LABELS
-from audit.disclosure import Quantity, count, derived
-from audit.engine.statistics.intervals import wilson
+from audit.checks.shared.evidence import OF_SOME
+from audit.engine.statistics.intervals import wilson, wilson_at_limit
 from audit.measure.measure import Measurements, once
 from audit.results.findings import Finding, share_evidence, times_limit
+from audit.sharing.told import Rounding
 
 _NAME = "copied_records"
 LEAST_COPIES = 5
@@ -42,10 +44,11 @@ class Copies:
         """Lower end of the interval of the copies' share."""
         return wilson(self.copies, self.copies + self.near)[0]
 
-    @property
-    def told(self) -> bool:
+    def stand(self, rounding: Rounding) -> bool:
         """Whether there are many copies, and more than nearly equal records let expect."""
-        return self.copies >= LEAST_COPIES and self.low > LEAST_SHARE
+        copies, near = rounding.bins(NONE).at_limit(rounding.count(self.copies) or 0, self.near)
+        low, _ = wilson_at_limit(copies, copies + near, rounding.width, LEAST_SHARE)
+        return bool(copies >= LEAST_COPIES and low > LEAST_SHARE)
 
 
 def run(measured: Measurements) -> Outcome:
@@ -59,8 +62,7 @@ def run(measured: Measurements) -> Outcome:
     return Outcome(
         denominator=long,
         denominator_unit=f"instances with {LEAST_LABELS} or more different labels",
-        findings=(_finding(measured, found, long),) if found.told else (),
-        not_applicable="" if long else f"no instance has {LEAST_LABELS} different labels",
+        findings=(_finding(measured, found, long),) if found.stand(measured.rounding) else (),
     )
 
 
@@ -116,15 +118,15 @@ def _finding(measured: Measurements, found: Copies, long: int) -> Finding:
         statement=f"{{instances}} of {{of}} instances with {LEAST_LABELS} or more different labels "
         f"({{share}}) {{instances|has|have}} exactly the labels of others{whose}, as copies and "
         "templates do. Records alike by nature would more often differ by one label[: {near} pairs "
-        "{near|does|do}, where {copies} {copies|repeats|repeat} another exactly//].",
+        "{near|does|do}, where {copies} {copies|repeats|repeat} another exactly].",
         evidence={
-            **share_evidence(touched, long, among=(measured.n_instances,)),
-            "equal": count(int(found.equal.sum()), long),
-            "copies": count(found.copies, long),
-            "near": count(found.near),
-            "copied_share": derived(found.copies / every, "copies", "near"),
-            "low_share": derived(found.low, "copies", "near"),
-            "family": Quantity(1),
+            **share_evidence(touched, long),
+            "equal": int(found.equal.sum()),
+            "copies": found.copies,
+            "near": found.near,
+            "copied_share": found.copies / every,
+            "low_share": found.low,
+            "family": 1,
         },
         curator="Find out whether records were copied to other ids on the way, or filled from a "
         "template; remove copies, and say in the release notes what a template ticks.",
@@ -147,4 +149,10 @@ CHECK = Check(
     run,
     needs="instances",
     cases=cases,
+    evidence=Columns(
+        OF_SOME,
+        count("equal copies"),
+        count("near", of=NONE),
+        chance("copied_share low_share family"),
+    ),
 )

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.base.declared import Columns, chance, count, estimate
 from audit.checks.check import Check, Outcome, first_unmet
-from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.fdr import threshold
 from audit.engine.statistics.intervals import LEVEL
 from audit.engine.statistics.two_rates import LEAST_UNITS
@@ -151,11 +151,10 @@ def run(measured: Measurements) -> Outcome:
         "labels and in the number of labels",
         findings=tuple(_finding(measured, *found, len(p_values)) for found in told),
         not_applicable=first_unmet(
-            (compared, "no split, no column of drift and none of who codes has two values"),
             (
-                len(p_values),
-                f"no value has {LEAST_UNITS} groups, or instances with labels, beside others",
-            ),
+                len(measured.loaded.dataset.splits) or _columns(measured)[1:],
+                "neither a split nor a column of drift or of who codes is named",
+            )
         ),
     )
 
@@ -187,8 +186,11 @@ def _numbers(measured: Measurements, name: str) -> Iterator[_Compared]:
 
 def _told(
     measured: Measurements, compared: _Compared, found: dict[int, Difference], limit: float
-) -> Iterator[tuple[int, Difference]]:
-    """The value that differs most, then what still differs without it, and so on."""
+) -> Iterator[tuple[list[int], Difference]]:
+    """The value that differs most, then what still differs without it, and so on.
+
+    Each stands behind those told before it.
+    """
     told = list[int]()
     while len(told) < len(compared.names) - 1:
         found = {
@@ -199,8 +201,8 @@ def _told(
         if not found:
             return
         value = max(found, key=lambda one: abs(found[one].more))
-        yield value, found.pop(value)
         told.append(value)
+        yield [*told], found.pop(value)
         found = compared.differences(found, told)
 
 
@@ -225,10 +227,12 @@ _WORDS = {"depth": ("more general", "more specific"), "length": ("fewer", "more"
 
 
 def _finding(
-    measured: Measurements, compared: _Compared, value: int, found: Difference, family: int
+    measured: Measurements, compared: _Compared, told: list[int], found: Difference, family: int
 ) -> Finding:
-    what, column, name = compared.what, compared.column, compared.names[value]
+    what, column, name = compared.what, compared.column, compared.names[told[-1]]
     touched, sign = len(_of_value(measured, column, name)), float(np.sign(found.more))
+    _, value = measured.loaded.dataset.values_of(column)
+    others = (value >= 0) & ~np.isin(value, told)
     low, high = sorted(sign * end for end in found.interval)
     numbers = {
         "mean": found.here,
@@ -247,10 +251,11 @@ def _finding(
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
         statement=said,
         evidence={
-            "instances": count(touched, measured.labelled),
-            "of": count(measured.labelled, measured.n_instances),
-            **{key: derived(number, "instances", "of") for key, number in numbers.items()},
-            "family": Quantity(family),
+            "instances": touched,
+            "of": measured.labelled,
+            "elsewhere": len(_labelled(measured, others)),
+            **numbers,
+            "family": family,
         },
         curator=f"Find out whether forms or rules of this {column} cut labels, or let fewer be "
         "given; where other patients or texts are seen there, waive the finding.",
@@ -264,7 +269,11 @@ def _finding(
 
 def _of_value(measured: Measurements, column: str, name: str) -> IntArray:
     inside, _ = measured.loaded.dataset.having(column, name)
-    return np.flatnonzero(inside & (np.diff(measured.loaded.dataset.direct.indptr) > 0))
+    return _labelled(measured, inside)
+
+
+def _labelled(measured: Measurements, some: BoolArray) -> IntArray:
+    return np.flatnonzero(some & (np.diff(measured.loaded.dataset.direct.indptr) > 0))
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
@@ -280,4 +289,14 @@ CHECK = Check(
     counts_with=("depth_loss", "false_discovery_rate"),
     needs="instances",
     cases=cases,
+    evidence=Columns(
+        count("instances of elsewhere"),
+        estimate(
+            "mean mean_elsewhere apart apart_low apart_high",
+            n="instances elsewhere",
+            reason="means over labels, and their difference within branches, follow from no count",
+        ),
+        chance("p_value family"),
+    ),
+    denominator="untold",
 )

@@ -8,10 +8,11 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import NONE, Columns, count, text
 from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
 from audit.checks.shared.carriers import distinct
+from audit.checks.shared.evidence import OF_SOME
 from audit.checks.shared.labels_as_written import integrity_of
-from audit.disclosure import Quantity, count
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
@@ -32,7 +33,10 @@ def run(measured: Measurements) -> Outcome:
         findings=() if integrity is None else _findings(measured, integrity, first),
         not_applicable=first_unmet(
             (asked, "no code of this hierarchy is known to be excluded from first place"),
-            (ordered, "the labels of an instance have no order"),
+            (
+                measured.loaded.dataset.assertions["position"].is_not_null().any(),
+                "the labels of an instance have no order",
+            ),
         ),
     )
 
@@ -54,10 +58,7 @@ def _findings(
             statement="{instances} of {of} instances with a label in first place ({share}) "
             "{instances|has|have} a code there that cannot be the principal diagnosis, an external "
             "cause or a manifestation[, {mostly}].",
-            evidence={
-                **share_evidence(touched, ordered, among=(measured.n_instances,)),
-                "codes": Quantity(len(rules)),
-            },
+            evidence={**share_evidence(touched, ordered), "codes": len(rules)},
             curator="Check the order of these records: a condition belongs in front of its "
             "manifestation or external cause.",
             data_user="Do not read the first label of these records as the reason for the stay.",
@@ -110,15 +111,8 @@ def _parts(
         .agg(pl.col("instance").n_unique().alias("instances"))
         .sort(["instances", "node"], descending=[True, False])
     )
-    touched, total = misplaced["instance"].n_unique(), measured.n_instances
     return tuple(
-        Part(
-            (measured.hierarchy.nodes[node],),
-            {
-                "instances": count(n, touched, int(measured.direct_support[node]), total),
-                "rule": Quantity(rules[node]),
-            },
-        )
+        Part((measured.hierarchy.nodes[node],), {"instances": n, "rule": rules[node]})
         for node, n in by_node.head(TOP_PARTS).iter_rows()
     )
 
@@ -135,4 +129,6 @@ CHECK = Check(
     run,
     needs="instances",
     cases=cases,
+    evidence=Columns(OF_SOME, count("codes", of=NONE)),
+    of_parts=Columns(count("instances"), text("rule")),
 )

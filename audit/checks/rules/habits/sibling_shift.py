@@ -10,14 +10,24 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, row
+from audit.base.declared import NONE, Columns, chance, count, difference, share, total
 from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying
-from audit.disclosure import Quantity, count, derived
 from audit.engine.statistics.association import independence_p_value
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.measure.measure import Measurements
-from audit.results.findings import INSTANCES, NODE, Column, Finding, finding_id, times_limit
+from audit.results.findings import (
+    INSTANCES,
+    NODE,
+    Column,
+    Finding,
+    finding_id,
+    share_evidence,
+    times_limit,
+)
+from audit.sharing.intervals import difference_at_limit
+from audit.sharing.told import Rounding
 
 _NAME = "sibling_shift"
 LEAST_UNITS = 30
@@ -106,6 +116,19 @@ class Shift:
         """The smaller of the cautious ends of rise and fall; negative where one may be chance."""
         return min(self.interval(self.more)[0], -self.interval(self.less)[1])
 
+    def reaches(self, rounding: Rounding) -> bool:
+        """Whether rise and fall reach `LEAST_EXCHANGE` at their cautious ends, as limits read."""
+        if not rounding.width:
+            return self.cautious >= LEAST_EXCHANGE
+        carried, bins = map(rounding.bins, ("instances", NONE))
+        inside, every = self.table.counts[:, self.value], self.table.counts.sum(axis=1)
+        sides = np.array([inside, every - inside])
+        n = sides.sum(axis=1)
+        m = bins.all_told(np.floor(n / self.effect + 0.5))
+        more, less = carried.all_told(sides).T[[self.more, self.less]]
+        ends = (more, n, m), (less[::-1], n[::-1], m[::-1])
+        return carried.tells and min(difference_at_limit(bins, *e) for e in ends) >= LEAST_EXCHANGE
+
     @property
     def nodes(self) -> tuple[int, int]:
         """The child that is used more, then the one that is used less."""
@@ -121,15 +144,13 @@ def run(measured: Measurements) -> Outcome:
     what lies below it differs by whom a site sees.
     """
     values_of = measured.loaded.dataset.values_of
-    read = [Values(one, *values_of(one)) for one in measured.policy.coding_columns]
-    columns = [column for column in read if len(column.values) > 1]
+    columns = (Values(one, *values_of(one)) for one in measured.policy.coding_columns)
     shifts = [shift for column in columns for shift in _shifts(measured, column)]
     q_values = benjamini_hochberg(np.array([one.p_value for one in shifts]), len(shifts))
-    rate = measured.policy.false_discovery_rate.value
     told = [
         (shift, q)
         for shift, q in zip(shifts, q_values.tolist(), strict=True)
-        if q <= rate and min(shift.exchange, shift.cautious) >= LEAST_EXCHANGE
+        if q <= measured.policy.false_discovery_rate.value and shift.reaches(measured.rounding)
     ]
     return Outcome(
         denominator=len(shifts),
@@ -140,9 +161,7 @@ def run(measured: Measurements) -> Outcome:
                 measured.policy.coding_columns,
                 "the policy names no column of who codes, such as site, coder or year: "
                 "coding_columns",
-            ),
-            (columns, "no column of who codes has two values"),
-            (shifts, f"no parent has {LEAST_UNITS} instances below two children and in two values"),
+            )
         ),
     )
 
@@ -255,9 +274,6 @@ def _finding(
     hierarchy, table = measured.hierarchy, shift.table
     more, less = (hierarchy.describe(node) for node in shift.nodes)
     column, value = table.column.name, table.column.values[shift.value]
-    evidence = _evidence(measured, shift)
-    sources = ("instances", "of", "elsewhere", "of_elsewhere")
-    others = (*sources, "less_instances", "less_elsewhere")
     frequency = _frequency(measured, shift)
     beside = (
         "; their parent is about as frequent there as elsewhere (ratio {frequency})"
@@ -275,12 +291,12 @@ def _finding(
         f"{{elsewhere_share}}][; coded as elsewhere, {{points_share}} of all of them would have "
         f"{less}][{beside}].{alone}",
         evidence={
-            **evidence,
-            "points_share": derived(shift.exchange, *others),
-            "frequency": derived(frequency, *sources),
-            "p_value": derived(shift.p_value, *others),
-            "q_value": derived(q_value, *others),
-            "family": Quantity(family),
+            **_evidence(shift),
+            "points_share": shift.exchange,
+            "frequency": frequency,
+            "p_value": shift.p_value,
+            "q_value": q_value,
+            "family": family,
         },
         curator=f"Compare records of this {column} with others: where the same is coded in two "
         "ways, write one rule. Where other patients are seen there, waive the finding.",
@@ -293,31 +309,28 @@ def _finding(
     )
 
 
-def _evidence(measured: Measurements, shift: Shift) -> dict[str, Quantity]:
+def _evidence(shift: Shift) -> dict[str, float]:
     """Instances with either child in the value and elsewhere, and the rise with its interval."""
-    counts, support = shift.table.counts, measured.support
+    counts = shift.table.counts
     inside, every = counts[:, shift.value], counts.sum(axis=1)
     of, of_elsewhere = int(inside.sum()), int((every - inside).sum())
     (k, elsewhere), (less, less_elsewhere) = (
         (int(inside[child]), int(every[child] - inside[child]))
         for child in (shift.more, shift.less)
     )
-    share, share_elsewhere = k / of, elsewhere / of_elsewhere
     low, high = shift.interval(shift.more)
-    more, fewer = (int(support[node]) for node in shift.nodes)
-    sources = ("instances", "of", "elsewhere", "of_elsewhere")
     return {
-        "instances": count(k, of, more),
-        "of": count(of, of + of_elsewhere),
-        "share": derived(share, "instances", "of"),
-        "elsewhere": count(elsewhere, of_elsewhere, more),
-        "of_elsewhere": count(of_elsewhere, of + of_elsewhere),
-        "elsewhere_share": derived(share_elsewhere, "elsewhere", "of_elsewhere"),
-        "difference": derived(share - share_elsewhere, *sources),
-        "difference_low": derived(low, *sources),
-        "difference_high": derived(high, *sources),
-        "less_instances": count(less, of, fewer),
-        "less_elsewhere": count(less_elsewhere, of_elsewhere, fewer),
+        **share_evidence(k, of),
+        "elsewhere": elsewhere,
+        "of_elsewhere": of_elsewhere,
+        "elsewhere_share": elsewhere / of_elsewhere,
+        "difference": k / of - elsewhere / of_elsewhere,
+        "difference_low": low,
+        "difference_high": high,
+        "less_instances": less,
+        "less_elsewhere": less_elsewhere,
+        "effective": of / shift.effect,
+        "effective_elsewhere": of_elsewhere / shift.effect,
     }
 
 
@@ -366,6 +379,16 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
     cases=cases,
+    evidence=Columns(
+        count("instances elsewhere less_instances less_elsewhere"),
+        count("of of_elsewhere", of=NONE),
+        share("share", of="instances of", effective="effective"),
+        share("elsewhere_share", of="elsewhere of_elsewhere", effective="effective_elsewhere"),
+        difference("difference", of="share elsewhere_share", ends="difference_low difference_high"),
+        total("effective effective_elsewhere"),
+        chance("points_share frequency p_value q_value family"),
+    ),
+    denominator="untold",
     columns=(
         NODE,
         Column("In place of", "other"),

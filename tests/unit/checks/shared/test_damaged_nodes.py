@@ -10,7 +10,6 @@ import pytest
 from audit.checks.check import Check, Outcome
 from audit.checks.rules import redundant_nodes, unexpected_pair
 from audit.checks.shared.damaged_nodes import MOSTLY, damaged_nodes
-from audit.disclosure import Quantity
 from audit.measure.measure import Measurements
 from audit.results.findings import CheckResult, Finding, Part
 from fixtures.coded import Tables, measured
@@ -83,7 +82,7 @@ def test_where_zeros_are_lost_what_a_lost_one_would_be_is_damaged_codes_and_head
 
 def test_any_check_says_which_nodes_are_damaged_and_ranks_what_is_mostly_of_them_below() -> None:
     def finding(key: str, nodes: tuple[str, ...], *parts: tuple[str, int]) -> Finding:
-        lines = tuple(Part((node,), {"instances": Quantity(n)}) for node, n in parts)
+        lines = tuple(Part((node,), {"instances": n}) for node, n in parts)
         return Finding("made_up", "note", nodes, key, {}, "", "", parts=lines, key=(key,))
 
     found = (

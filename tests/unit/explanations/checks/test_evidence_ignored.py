@@ -57,14 +57,14 @@ def finding() -> Finding:
 
 
 def test_the_evidence_tells_the_effect_its_interval_and_what_could_be_seen() -> None:
-    evidence = {name: quantity.value for name, quantity in finding().evidence.items()}
+    evidence = finding().evidence
     high = evidence["concordance_difference_high"]
     assert isinstance(high, float)
     assert high <= -LEAST_CONCORDANCE
-    assert evidence["concordance"] < evidence["concordance_elsewhere"]  # type: ignore[operator]
-    assert evidence["peak"] < evidence["peak_elsewhere"]  # type: ignore[operator]
+    assert evidence["concordance"] < evidence["concordance_elsewhere"]
+    assert evidence["peak"] < evidence["peak_elsewhere"]
     assert evidence["compared"] == "within equal lengths"
-    methods = {part.nodes[0]: part.evidence["concordance"].value for part in finding().parts}
+    methods = {part.nodes[0]: part.evidence["concordance"] for part in finding().parts}
     assert methods.keys() == {"first", "second"}
 
 
@@ -80,7 +80,7 @@ def test_the_cases_are_the_explained_instances_below_the_node() -> None:
         if node in below
     }
     assert set(cases.tolist()) <= with_label
-    assert len(cases) == finding().evidence["instances"].value
+    assert len(cases) == finding().evidence["instances"]
 
 
 def test_without_explanations_it_does_not_apply() -> None:

@@ -26,7 +26,7 @@ def test_two_methods_of_which_one_is_noise_are_told() -> None:
     measured = measured_release(with_noise(ATTRIBUTIONS), DATASET, draws=1)
     (finding,) = CHECK.run(measured).findings
     assert finding.key == ("m", "first", "second")
-    high = finding.evidence["above_high"].value
+    high = finding.evidence["above_high"]
     assert isinstance(high, float)
     assert high <= MARGIN
 
@@ -39,4 +39,4 @@ def test_two_methods_that_share_their_signal_are_not() -> None:
 def test_one_method_has_nothing_to_agree_with() -> None:
     first = np.flatnonzero((ATTRIBUTIONS.rows["method"] == "first").to_numpy())
     result = CHECK.run(measured_release(ATTRIBUTIONS.of_rows(first), DATASET, draws=1))
-    assert result.not_applicable == "no two methods both explain eleven instances"
+    assert result.not_applicable == "one method alone was given"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 
 import polars as pl
@@ -11,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.errors import InputError
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.explorer.run.instance_list import InstanceList, InstanceQuery
-from audit.explorer.run.opened_run import OpenedRun, RestrictedTables, open_run
+from audit.explorer.run.opened_run import OpenedRun, open_run
 from audit.explorer.run.paged_tables import Source, Span
 from audit.explorer.run.pair_rows import APART, PARTNER_ORDERS
 from audit.explorer.run.partners import OF_PAIR
@@ -56,12 +53,6 @@ def run(folder: Path) -> OpenedRun:
 
 
 @pytest.fixture(scope="module")
-def tables(run: OpenedRun) -> RestrictedTables:
-    assert run.restricted is not None
-    return run.restricted
-
-
-@pytest.fixture(scope="module")
 def instances(run: OpenedRun) -> InstanceList:
     assert run.instances is not None
     return run.instances
@@ -80,11 +71,11 @@ def table(folder: Path, name: str) -> pl.DataFrame:
 @pytest.mark.parametrize("below", ["", "animal"])
 @pytest.mark.parametrize("relation", ["", APART, "ancestor"])
 def test_pairs_are_ranked_by_confusion_within_what_is_asked(
-    tables: RestrictedTables, folder: Path, relation: str, depth: str, below: str
+    run: OpenedRun, folder: Path, relation: str, depth: str, below: str
 ) -> None:
     pairs, nodes = table(folder, "model_pairs"), table(folder, "nodes")
     depths = {node: str(d) for node, d in nodes.select("node", "depth").iter_rows()}
-    inside = tables.hierarchy.descendants("animal", with_self=True)
+    inside = run.hierarchy.descendants("animal", with_self=True)
     wanted = [
         (row["confusion"], row["a"], row["b"])
         for row in pairs.cast({"a": pl.String, "b": pl.String, "relation": pl.String}).to_dicts()
@@ -93,10 +84,10 @@ def test_pairs_are_ranked_by_confusion_within_what_is_asked(
         and (not below or row["a"] in inside or row["b"] in inside)
         and (not relation or (row["relation"] == "ancestor") == (relation == "ancestor"))
     ]
-    found = tables.pairs.confused(relation, depth, below)
+    found = run.pairs.confused(relation, depth, below)
 
     for node in {end for _, *ends in wanted for end in ends}:
-        seen = [(row["confusion"], row["node"]) for row in tables.pairs.confused_with(node, "")]
+        seen = [(row["confusion"], row["node"]) for row in run.pairs.confused_with(node, "")]
         both = pairs.cast({"a": pl.String, "b": pl.String}).filter(pl.col("confusion") > 0)
         own = [(r["confusion"], {r["a"], r["b"]} - {node}) for r in both.to_dicts()
                if node in (r["a"], r["b"])]  # fmt: skip
@@ -114,7 +105,7 @@ def test_pairs_are_ranked_by_confusion_within_what_is_asked(
     [*((None, order) for order in PARTNER_ORDERS), (APART, "ratio"), ("ancestor", "together")],
 )
 def test_partners_are_the_rows_of_the_pair_table_with_that_end(
-    tables: RestrictedTables, folder: Path, source: Source, relation: str | None, order: str
+    run: OpenedRun, folder: Path, source: Source, relation: str | None, order: str
 ) -> None:
     pairs = table(folder, "pairs" if source == "data" else "model_pairs").to_dicts()
     for node in table(folder, "nodes")["node"]:
@@ -125,7 +116,7 @@ def test_partners_are_the_rows_of_the_pair_table_with_that_end(
             if relation in (None, row["relation"])
             or (relation == APART and row["relation"] != "ancestor")
         ]
-        page = tables.pairs.partners(node, source, relation, order, Span())
+        page = run.pairs.partners(node, source, relation, order, Span())
 
         shown = [(row["node"], row["joint"], row["relation"]) for row in page.rows]
         assert sorted(shown) == sorted(wanted)
@@ -134,15 +125,15 @@ def test_partners_are_the_rows_of_the_pair_table_with_that_end(
         keys = [row[column] for row in page.rows if row[column] is not None]
         assert keys == sorted(keys, reverse=descending)
         spans = [Span(at, 2) for at in (0, 2, 4)]
-        parts = [tables.pairs.partners(node, source, relation, order, one).rows for one in spans]
+        parts = [run.pairs.partners(node, source, relation, order, one).rows for one in spans]
         assert [row for part in parts for row in part] == list(page.rows)[:6]
 
 
 def test_a_node_stands_between_its_parents_and_children(
-    tables: RestrictedTables, toy_hierarchy: Hierarchy
+    run: OpenedRun, toy_hierarchy: Hierarchy
 ) -> None:
     for node in toy_hierarchy.nodes:
-        view = tables.places.view(node)
+        view = run.places.view(node)
         assert view is not None
         assert {row["node"] for row in view.parents} == set(toy_hierarchy.parents(node))
         assert {row["node"] for row in view.children} == set(toy_hierarchy.children(node))
@@ -151,12 +142,12 @@ def test_a_node_stands_between_its_parents_and_children(
         assert {row["node"] for row in view.siblings} == (beside or {node})
         supports = [row["support"] for row in view.siblings]
         assert supports == sorted(supports, reverse=True)
-    assert tables.places.view("unicorn") is None
-    assert [*tables.places.children("unicorn")] == []
+    assert run.places.view("unicorn") is None
+    assert [*run.places.children("unicorn")] == []
 
 
-def test_a_pair_has_its_rows_and_what_carries_it(tables: RestrictedTables, folder: Path) -> None:
-    view = tables.pairs.view("tool", "animal")
+def test_a_pair_has_its_rows_and_what_carries_it(run: OpenedRun, folder: Path) -> None:
+    view = run.pairs.view("tool", "animal")
     assert view is not None
     rows = table(folder, "pairs").filter((pl.col("a") == "animal") & (pl.col("b") == "tool"))
     assert view.data == rows.select(OF_PAIR).row(0, named=True)
@@ -164,15 +155,15 @@ def test_a_pair_has_its_rows_and_what_carries_it(tables: RestrictedTables, folde
     carriers = {(row["a"], row["b"]): row["joint"] for row in view.carriers}
     assert carriers == {("dog", "tool"): 2, ("cow", "tool"): 1, ("bird", "tool"): 1}
     assert {row["node"] for row in view.drawn} == {"tool", "animal", "object"}
-    assert tables.pairs.view("tool", "tool") is None
-    assert tables.pairs.view("tool", "unicorn") is None
+    assert run.pairs.view("tool", "tool") is None
+    assert run.pairs.view("tool", "unicorn") is None
 
 
 def test_a_search_finds_ids_and_titles_whatever_their_case(run: OpenedRun) -> None:
-    assert [row["node"] for row in run.search(" DO ", Span()).rows] == ["dog"]
-    assert run.search("o", Span()).total == sum("o" in node for node in at_all(run))
-    assert run.search("", Span()).total == 0
-    assert run.search("o", Span(1, 2)).rows == run.search("o", Span()).rows[1:3]
+    assert [row["node"] for row in run.places.search(" DO ", Span()).rows] == ["dog"]
+    assert run.places.search("o", Span()).total == sum("o" in node for node in at_all(run))
+    assert run.places.search("", Span()).total == 0
+    assert run.places.search("o", Span(1, 2)).rows == run.places.search("o", Span()).rows[1:3]
 
 
 def at_all(run: OpenedRun) -> list[str]:
@@ -286,34 +277,6 @@ def test_findings_have_their_branches_cases_and_exact_numbers(run: OpenedRun, fo
         assert [row["instance"] for row in page.rows] == behind["instance"].head(3).to_list()
     assert {finding["id"] for finding in run.findings} == set(table(folder, "findings")["id"])
     assert run.cases("no such", Span()).total == 0
-
-
-def test_without_its_restricted_folder_a_run_is_its_shared_view(
-    folder: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(folder, tmp_path / "shared")
-    shutil.rmtree(tmp_path / "shared" / "restricted")
-    run = open_run(tmp_path / "shared", "toy")
-
-    assert not run.in_full
-    told = json.loads((folder / "result.json").read_bytes())
-    every = [finding["id"] for check in told["checks"] for finding in check["findings"]]
-    assert [finding["id"] for finding in run.findings] == every
-    assert run.instances is None
-    assert run.cases(every[0], Span()).total == 0
-    assert not run.tables("drift")
-    with pytest.raises(InputError, match="keeps its instances"):
-        open_run(tmp_path / "shared", "toy", show_instances=True)
-
-
-def test_a_changed_run_is_refused(folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(folder, tmp_path / "changed")
-    shutil.rmtree(tmp_path / "changed" / "restricted")
-    result = tmp_path / "changed" / "result.json"
-    result.write_bytes(result.read_bytes().replace(b'"instances": 7', b'"instances": 8'))
-
-    with pytest.raises(InputError, match="as it was sealed"):
-        open_run(tmp_path / "changed", "toy")
 
 
 def test_instances_are_not_shown_unasked(folder: Path) -> None:

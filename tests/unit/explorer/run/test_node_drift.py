@@ -24,9 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def drift(folder: Path, node: str) -> Mapping[str, DriftView]:
-    tables = open_run(folder, "drifting").restricted
-    assert tables is not None
-    view = tables.places.view(node)
+    view = open_run(folder, "drifting").places.view(node)
     assert view is not None
     return {one.column: one for one in view.drift}
 

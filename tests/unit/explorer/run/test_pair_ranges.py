@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.explorer.run import pair_rows, partners
-from audit.explorer.run.opened_run import OpenedRun, open_run
+from audit.explorer.run.opened_run import open_run
 from audit.explorer.run.paged_tables import Source, Span
-from audit.explorer.run.pair_rows import APART, PARTNER_ORDERS, PairRows
+from audit.explorer.run.pair_rows import APART, PARTNER_ORDERS
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs import folder as run_folder
 from audit.runs.audit import run_audit
@@ -112,11 +112,6 @@ def related(row: dict[str, Any], relation: str | None) -> bool:
     return relation in (None, row["relation"])
 
 
-def pairs_of(run: OpenedRun) -> PairRows:
-    assert run.restricted is not None
-    return run.restricted.pairs
-
-
 @pytest.mark.slow
 @settings(max_examples=6)
 @given(
@@ -139,7 +134,7 @@ def test_partners_are_the_rows_with_a_node_at_either_end(
                 whole = seen_from(run, table, node)
                 for relation, order in itertools.product(RELATIONS, PARTNER_ORDERS):
                     rows = [row for row in whole if related(row, relation)]
-                    page = pairs_of(opened).partners(node, source, relation, order, span)
+                    page = opened.pairs.partners(node, source, relation, order, span)
                     assert page.total == len(rows)
                     expected = ordered(rows, order)[span.offset : end]
                     assert list(page.rows) == list(map(pytest.approx, expected))
@@ -153,10 +148,9 @@ def test_what_ranges_tell_is_what_a_search_of_the_table_tells(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = written(release, Path(folder) / "run")
-        ranged, searched = pairs_of(open_run(run, "drawn")), pairs_of(open_scanned(run))
+        ranged, searched = open_run(run, "drawn").pairs, open_scanned(run).pairs
         nodes = release[0].nodes
         for one in nodes:
-            assert ranged.below(one, "data") == searched.below(one, "data")
             for other in nodes:
                 assert ranged.view(one, other) == searched.view(one, other)
 
@@ -210,7 +204,7 @@ def test_the_oldest_orders_are_taken_away(
 
 def seen(run: Path) -> list[dict[str, Any]]:
     """The partners of a node of the zoo."""
-    page = pairs_of(open_run(run, "zoo")).partners("owl", "data", None, "node", Span(0, None))
+    page = open_run(run, "zoo").pairs.partners("owl", "data", None, "node", Span(0, None))
     return list(page.rows)
 
 
@@ -226,7 +220,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_carriers_are_the_most_frequent_label_pairs(
     zoo: Path,
 ) -> None:
-    view = pairs_of(open_run(zoo, "zoo")).view("bird", "mammal")
+    view = open_run(zoo, "zoo").pairs.view("bird", "mammal")
     assert view is not None
     carried = [({row["a"], row["b"]}, row["joint"]) for row in view.carriers]
     assert carried == [({"cow", "owl"}, 30), ({"dog", "owl"}, 2)]

@@ -55,7 +55,6 @@ def wrong(code: str, draws: random.Random) -> dict[str, str]:
     kind = draws.choice(["other", "exchanged", "doubled", "lost"])
     return {
         "zeros lost": code.lstrip("0"),
-        "named": f"ICD9:{code}",
         "slip": slip(code, kind, draws),
     }
 

@@ -78,26 +78,6 @@ def test_where_zeros_were_lost_no_heading_is_surely_one() -> None:
     assert all(truth[row["instance"], row["label"]] in row["candidates"] for row in asked)
 
 
-def test_what_stands_around_a_code_goes_for_certain_where_it_says_nothing_more() -> None:
-    """Those of one code keep the way in which it is written; then no label is refused."""
-    records = release(100, 5)
-    certain = {"ICD9CM:401.9": "401.9", '"428.0"': "428.0", "[272.4]": "272.4", "486X": "486"}
-    asked = {"ICD10:401.9": "401.9", "A 414.01": "414.01", "#2 427.31": "427.31"}
-    records |= {f"w{n}": [label] for n, label in enumerate(certain | asked)}
-
-    found = proposed(audited(records, format="long", strip=["-"], codes="as-written"))
-
-    rows = found.filter(pl.col("instance").str.starts_with("w")).to_dicts()
-    mended = {row["label"]: row["proposed"] for row in rows if row["certainty"] == "certain"}
-    assert mended == certain
-    named = {row["label"]: row["candidates"] for row in rows if row["certainty"] == "review"}
-    assert named == {label: [code] for label, code in asked.items()}
-    after = {
-        one: [(certain | asked).get(label, label) for label in own] for one, own in records.items()
-    }
-    assert audited(after, format="long").ledger["refused"] == {}
-
-
 def test_a_label_above_another_one_is_to_go_and_nothing_else() -> None:
     records = release(100, 3)
     records["r1"] = ["250.00", "250", "401.9"]

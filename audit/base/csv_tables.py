@@ -1,0 +1,276 @@
+"""Text tables: fields parted by tabs, commas, semicolons or bars, read some at a time as text."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from io import BufferedReader
+from itertools import islice, takewhile
+from pathlib import Path
+
+import polars as pl
+
+from audit.base.errors import InputError, SchemaError
+from audit.base.streams import AT_ONCE, as_stream, text_blocks, text_stream
+from audit.base.table import REPEATED, Table, gathered
+
+SEPARATORS = "\t,;|"
+"""What may part fields, in the order in which one is chosen among several that fit alike."""
+LOOKED_AT = 100
+"""Number of first lines by which a separator is found, and layouts without a header."""
+_BLOCK = 2**23
+"""Bytes that are parsed at a time; no row may be longer."""
+_NOTHING = [" " * n for n in range(16)]
+"""Cells without a value."""
+_NONE = "\x1f"
+"""The separator of a text whose lines are cells."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextShape:
+    """What is stated of a text table.
+
+    Args:
+        encoding: Its encoding; empty: UTF-8, or UTF-16 by its byte order mark.
+        skip_rows: Number of lines before everything else that are not read.
+        header: Whether the first row names the columns.
+    """
+
+    encoding: str = ""
+    skip_rows: int = 0
+    header: bool = True
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How a publisher writes a text, which is known by how it ``begins``.
+
+    Args:
+        notes: What first lines begin with that are no rows.
+        separator: What parts its fields; empty: its lines are cells.
+        header: Whether its first row names the columns.
+        quotes: Whether quotes are around fields, behind blanks; else they are letters as others.
+        last: A last line that is no row.
+    """
+
+    begins: str
+    notes: str = "#"
+    separator: str = "\t"
+    header: bool = False
+    quotes: bool = False
+    last: str = ""
+
+
+_FORMS = (
+    _Form(r"!(gaf|gpad?|gpi)-version:", "!"),
+    _Form(r"(#[^\n]*\n)*database_id\tdisease_name\t", header=True),  # HPO
+    _Form(r"(?i)\w*(concept|vocabulary|domain|relationship)\w*_id\w*\t", header=True),  # OMOP
+    _Form(r"(#[^\n]*\n){2}# YTID, ", separator=",", quotes=True),  # AudioSet
+    _Form(r"AUTHOR\s[^\n]*\nMODEL\s", "AUTHOR|MODEL|KEYWORDS|ACCURACY", last="END"),  # CAFA
+    _Form(r"[^\t\n]+\t[A-Z][A-Za-z]*:\d{4,}[\t;\n]"),  # ids beside terms
+    _Form(r"__label__\S", separator=""),  # fastText
+)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How a text is read: lines before its rows, names of its columns, separator and quotes."""
+
+    before: int
+    names: tuple[str, ...]
+    separator: str
+    quotes: bool = True
+    form: _Form | None = None
+
+
+def text_table(path: Path, name: str, shape: TextShape) -> Table:
+    """The table of a text file; InputError if it has no row that names columns or is one."""
+    with text_stream(path, shape.encoding) as stream:
+        lines = [line.removesuffix("\n") for line in islice(stream, shape.skip_rows + LOOKED_AT)]
+    lines = lines[shape.skip_rows :]
+    if not any(map(str.strip, lines)):
+        raise InputError("a table with rows is required", found="an empty file", where=name)
+    if any("\0" in line for line in lines):
+        hint = "--encoding utf-16-le or utf-16-be reads such text without a byte order mark"
+        raise InputError("a table of text is required", found="null bytes", where=name, hint=hint)
+    layout = _layout(lines, shape.header)
+    titles = 0 if layout.form or not shape.header else _titles(lines)
+    layout = replace(layout, before=layout.before + shape.skip_rows)
+
+    def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+        return gathered(_batches(path, shape.encoding, layout, columns), at_once)
+
+    return Table(
+        name=name,
+        schema=dict.fromkeys(layout.names, pl.String()),
+        scan=scan,
+        files=(path,),
+        first_lines=tuple(lines),
+        header=shape.header and (layout.form is None or layout.form.header),
+        separator=layout.separator,
+        before=layout.before,
+        titles=titles and titles + shape.skip_rows,
+        below=lambda n: text_table(path, name, replace(shape, skip_rows=n)),
+    )
+
+
+def _titles(lines: Sequence[str]) -> int:
+    """Number of first lines, at most a quarter, down to the last of other fields than all below."""
+    rows = ["\n" if re.match(r"(?i)#|sep=.\s*$", line) else f"{line}\n" for line in lines]
+    found = list[int]()
+    for sign in SEPARATORS:
+        with suppress(csv.Error):
+            ends = [(n, len(row)) for n, row in _fields(rows, _Layout(0, (), sign)) if row]
+            ends = ends[: LOOKED_AT // 2]  # the last of all may be cut
+            last, width = ends[-1] if ends else (0, 0)
+            above = max((n for n, fields in ends if fields != width), default=0)
+            if width > 1 and 4 * above <= last:
+                found.append(above)
+    return min(found, default=0)
+
+
+def _layout(lines: Sequence[str], header: bool) -> _Layout:
+    text = "\n".join(lines)
+    form = next((form for form in _FORMS if re.match(form.begins, text)), None)
+    said = re.match(r"sep=(.)\s*$", lines[0], re.IGNORECASE)
+    notes = re.compile(rf"\s*$|{form.notes if form else '#'}")
+    above = [*takewhile(notes.match, lines[bool(said) :])]
+    before = bool(said) + len(above)
+    rows = [line for line in lines[before:] if line.strip()] or above[-1:]
+    separator = said[1] if said else form.separator if form else _separator(rows, header)
+    if above and header and not form and _names(above[-1], rows[0]):
+        return _Layout(before, _once(above[-1].removeprefix("#").split("\t")), "\t")
+    layout = _Layout(before, (), separator, form is None or form.quotes, form)
+    used, first = next(_fields((f"{line}\n" for line in lines[before:]), layout), (0, [""]))
+    if not header or (form and not form.header):
+        return replace(layout, names=tuple(f"column_{n}" for n in range(1, len(first) + 1)))
+    return replace(layout, before=before + used, names=_once(first))
+
+
+def _names(note: str, row: str) -> bool:
+    """Whether a note names the columns of a row, as files of genes have it: ``#tax_id<tab>...``."""
+    return bool(re.match(r"#\S", note)) and 0 < note.count("\t") == row.count("\t")
+
+
+def _separator(rows: Sequence[str], header: bool) -> str:
+    """The separator that parts all first rows alike, else the most frequent one of the first."""
+    widths = {sign: _widths(rows, sign) for sign in SEPARATORS if sign in rows[0]}
+    alike = [sign for sign, counts in widths.items() if len({*counts}) == 1]
+    if not widths or (not header and not alike):
+        return ""
+    return max(alike or widths, key=lambda sign: widths[sign][0])
+
+
+def _widths(rows: Sequence[str], sign: str) -> list[int]:
+    try:
+        widths = [len(fields) for fields in csv.reader(rows, delimiter=sign) if fields]
+        return widths[: LOOKED_AT // 2]  # the last of all may be cut
+    except csv.Error:
+        return [row.count(sign) + 1 for row in rows]
+
+
+def _fields(lines: Iterable[str], layout: _Layout) -> Iterator[tuple[int, list[str]]]:
+    """The rows of lines that end in line feeds, each with the number of the line it ends in."""
+    reader = csv.reader(
+        lines,
+        delimiter=layout.separator or _NONE,
+        quoting=csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE,
+        skipinitialspace=layout.form is not None,
+    )
+    csv.field_size_limit(2**31 - 1)  # the module's limit, one for the process, is 131,072
+    for fields in reader:
+        yield reader.line_num, fields
+
+
+def _once(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of which one again is marked as such."""
+    made = list[str]()
+    for bare in names:
+        own, times = bare, 0
+        while own in made:
+            own, times = f"{bare}{REPEATED}{times}", times + 1
+        made.append(own)
+    return tuple(made)
+
+
+def _batches(
+    path: Path, encoding: str, layout: _Layout, columns: Sequence[str]
+) -> Iterator[pl.DataFrame]:
+    """Batches of rows, cells as text; raises SchemaError at a row of another length."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    quotes = 0
+
+    def blocks() -> Iterator[bytes]:
+        nonlocal quotes
+        for text in text_blocks(path, encoding):
+            quotes += text.count('"')
+            yield text.encode()
+
+    stream = as_stream(blocks())
+    for _ in range(layout.before):
+        stream.readline()
+    if layout.form:
+        stream = as_stream(_plain(stream, layout.form))
+    read = arrow.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=layout.names)
+    parse = arrow.ParseOptions(
+        delimiter=layout.separator or _NONE,
+        quote_char='"' if layout.quotes else False,
+        newlines_in_values=layout.quotes,
+        ignore_empty_lines=len(layout.names) > 1,
+    )
+    convert = arrow.ConvertOptions(
+        check_utf8=False,
+        include_columns=columns,
+        column_types=dict.fromkeys(columns, pa.string()),
+        strings_can_be_null=True,
+        null_values=_NOTHING,
+    )
+    if not stream.peek(1):
+        return
+    try:
+        with arrow.open_csv(stream, read, parse, convert) as reader:
+            for batch in reader:
+                frame = pl.DataFrame(pl.from_arrow(batch))
+                frame.columns = [*columns]  # Polars gives a column without a name one
+                yield frame
+    except pa.ArrowInvalid as error:
+        raise _fault(path, encoding, layout) or SchemaError(
+            "a table of separated values is required", found=str(error), where=path
+        ) from None
+    if quotes % 2 and layout.quotes and (fault := _fault(path, encoding, layout)):
+        raise fault
+
+
+def _plain(stream: BufferedReader, form: _Form) -> Iterator[bytes]:
+    """The rows of a text of its own form as others are written."""
+    while lines := stream.readlines(AT_ONCE):
+        if form.quotes:
+            lines = [re.sub(rb', +"', b',"', line) for line in lines]
+        yield b"".join(line for line in lines if line.decode().strip() != form.last)
+
+
+def _fault(path: Path, encoding: str, layout: _Layout) -> SchemaError | None:
+    """What is said of the first row of another length than the first, or of an open quote."""
+    width, begins, ends = len(layout.names), 0, 0
+    with text_stream(path, encoding) as stream:
+        for _ in range(layout.before):
+            stream.readline()
+        for line, fields in _fields(stream, layout):
+            begins, ends = ends + 1, line
+            if len(fields) not in (0, width) and not (layout.form and fields == [layout.form.last]):
+                return SchemaError(
+                    f"every row must have the {width} fields of the first one",
+                    found=f"{len(fields)} fields",
+                    where=f"{path}:{layout.before + line}",
+                    hint="a field that holds the separator must be in double quotes; a row with "
+                    "fewer fields was cut",
+                )
+    if begins == ends:
+        return None
+    required, where = "a closing quote is required", f"{path}:{layout.before + begins}"
+    return SchemaError(required, found="none up to the end of the file", where=where)

@@ -1,0 +1,191 @@
+"""Tables that are stored with types: Parquet, Arrow, workbooks, arrays of NumPy."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from shlex import quote
+from typing import Any
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+import polars as pl
+
+from audit.base.errors import InputError, first_cases
+from audit.base.frames import array_frame, table_of
+from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.machine import require_package
+from audit.base.reading import reading
+from audit.base.table import Table, gathered
+
+_ROWS = 8_192
+"""Rows that are unpacked at a time."""
+
+
+def parquet_table(path: Path, name: str) -> Table:
+    """The table of a Parquet file, with the names that ``datasets`` gave its classes."""
+    import pyarrow.parquet as pq
+
+    with reading(path), _told("a Parquet file is required", name):
+        schema = pq.read_schema(path)
+
+    def batches(columns: Sequence[str]) -> Iterator[Any]:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for batch in file.iter_batches(_ROWS, columns=[*columns]):
+                yield batch.select(columns)
+
+    return _arrow_table(path, name, "a Parquet file is required", schema, batches)
+
+
+def arrow_table(path: Path, name: str) -> Table:
+    """The table of a file or a stream of Arrow, Feather included."""
+    import pyarrow as pa
+
+    def opened(file: Any) -> Any:
+        is_file = file.read(6) == b"ARROW1"
+        file.seek(0)
+        return (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file)
+
+    with (
+        reading(path),
+        _told("a file of Arrow is required", name),
+        pa.memory_map(str(path)) as file,
+    ):
+        schema = opened(file).schema
+
+    def batches(columns: Sequence[str]) -> Iterator[Any]:
+        with pa.memory_map(str(path)) as file:
+            reader = opened(file)
+            several = hasattr(reader, "num_record_batches")
+            own = map(reader.get_batch, range(reader.num_record_batches)) if several else reader
+            for batch in own:
+                yield batch.select(columns)
+
+    return _arrow_table(path, name, "a file of Arrow is required", schema, batches)
+
+
+def _arrow_table(path: Path, name: str, required: str, schema: Any, batches: Any) -> Table:
+    def frames(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        size, allowed = 0, EXPANSION * path.stat().st_size
+        for batch in batches(columns):
+            frame = frame_of_batch(batch)  # which refuses damaged buffers, that have no size
+            size += batch.nbytes
+            UNPACKED.refuse_beyond(size, path, allowed=allowed, whole=False)
+            yield frame
+
+    def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+        with reading(path), _told(required, name):
+            yield from gathered(frames(columns), at_once)
+
+    with reading(path), _told(required, name):
+        empty = frame_of_batch(schema.empty_table())
+        names = class_names_in((schema.metadata or {}).get(b"huggingface", b"{}"))
+    return Table(name=name, schema=dict(empty.schema), scan=scan, files=(path,), class_names=names)
+
+
+def frame_of_batch(batch: Any) -> pl.DataFrame:
+    """A batch or table of Arrow as a frame, without metadata and types of a driver."""
+    import pyarrow as pa
+
+    batch.validate(full=True)  # Polars panics where text is not UTF-8, or metadata is not
+    own = [isinstance(column.type, pa.BaseExtensionType) for column in batch.columns]
+    columns = [
+        column.cast(column.type.storage_type) if extends else column
+        for column, extends in zip(batch.columns, own, strict=True)
+    ]
+    names = [f"column {n}" for n in range(len(columns))]  # Polars gives one to a column without
+    frame = pl.DataFrame(pl.from_arrow(pa.Table.from_arrays(columns, names=names)))
+    return frame.rename(dict(zip(names, batch.schema.names, strict=True)))
+
+
+def class_names_in(told: bytes) -> dict[str, tuple[str, ...]]:
+    """Names of classes by column, as ``datasets`` writes them of ``ClassLabel``, in lists too."""
+    made = dict[str, tuple[str, ...]]()
+    for column, feature in json.loads(told).get("info", {}).get("features", {}).items():
+        while isinstance(feature, list) or (isinstance(feature, Mapping) and "feature" in feature):
+            feature = feature[0] if isinstance(feature, list) else feature["feature"]
+        if isinstance(feature, Mapping) and feature.get("_type") == "ClassLabel":
+            made[column] = tuple(map(str, feature.get("names", ())))
+    return made
+
+
+def sheets_of(path: Path) -> dict[str, pl.DataFrame]:
+    """The sheets with rows of a workbook by name, every cell as text."""
+    require_package("fastexcel", "to read a workbook")
+    with reading(path), suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+        _refuse_large(path, archive)
+    with reading(path):
+        try:
+            sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
+        except Exception as error:  # of several libraries, without one class
+            found = str(error).split("\n")[0]
+            required = "a workbook that can be read is required"
+            raise InputError(required, found=found, where=path) from None
+    return {name: rows.cast(pl.String) for name, rows in sheets.items() if rows.height}
+
+
+def workbook_table(path: Path, name: str, table: str | None) -> Table:
+    """The only sheet with rows of a workbook, or the one of that name, every cell as text."""
+    require_package("fastexcel", "to read a workbook")
+    with reading(path), suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+        _refuse_large(path, archive)
+    with _told("a workbook that can be read is required", name):
+        sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
+    filled = {sheet: rows for sheet, rows in sheets.items() if rows.height}
+    sheet = _named(filled, table, "a sheet with rows", name)
+    return table_of(filled[sheet].cast(pl.String), name, (path,))
+
+
+def array_table(path: Path, name: str, table: str | None) -> Table:
+    """The only array of a file of NumPy, or the one of that name."""
+    arrays = arrays_in(path, name)
+    chosen = "" if "" in arrays else _named(arrays, table, "an array", name)
+    return table_of(array_frame(arrays[chosen]), name, (path,))
+
+
+def arrays_in(path: Path, name: str) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays of a file of NumPy by their names, empty of one alone; pickles are refused
+    unread."""
+    required = "a whole NumPy file of numbers or text is required"
+    with reading(path), path.open("rb") as stream, _told(required, name), catch_warnings():
+        simplefilter("ignore")  # of headers that Python 2 wrote
+        read = np.load(stream, allow_pickle=False)
+        if isinstance(read, np.ndarray):
+            return {"": read}
+        _refuse_large(path, read.zip)
+        return dict(read)
+
+
+def _refuse_large(path: Path, archive: zipfile.ZipFile) -> None:
+    size = sum(member.file_size for member in archive.infolist())
+    UNPACKED.refuse_beyond(size, path, allowed=EXPANSION * path.stat().st_size)
+
+
+def _named(names: Collection[str], table: str | None, what: str, where: str) -> str:
+    """The only name, or the one that is meant."""
+    chosen = [one for one in names if table in (None, one)]
+    if len(chosen) == 1:
+        return chosen[0]
+    raise InputError(
+        f"{what} must be named where there are several, or none of that name",
+        found=first_cases(names) or "none",
+        where=where,
+        hint=f"--table {quote(next(iter(names)))}" if names else "",
+    )
+
+
+@contextmanager
+def _told(required: str, where: str) -> Iterator[None]:
+    """Turn whatever a library raises of a file that is not as it should be into one InputError."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:
+        pickled = "allow_pickle" in str(error)
+        found = "pickled objects, which could run code when read" if pickled else str(error)
+        hint = "write names as text: np.array(names, dtype=str)" if pickled else ""
+        raise InputError(required, found=found.split("\n")[0], where=where, hint=hint) from None

@@ -1,0 +1,142 @@
+"""Bytes of files as they are read: unpacked as far as a limit allows, as UTF-8, line by line."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Iterator
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, TextIO
+
+from audit.base.errors import InputError
+from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.reading import reading
+
+AT_ONCE = 2**20
+"""Bytes that are read at a time."""
+PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+"""How packed files are packed, by their first bytes."""
+SUFFIXES = (".gz", ".bz2", ".zst")
+"""What the names of packed files end in."""
+_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_WESTERN = "cp1252"
+STATED = "--encoding {0} (of other files than the labels: iconv -f {0} -t utf-8)"
+CONVERTED = "iconv -f {} -t utf-8"
+"""Ways to read a file of another encoding: by an option, or of files that none is for."""
+
+
+def bare_suffix(path: Path) -> str:
+    """The suffix of a name in lower case, that of packing left out; empty if there is none."""
+    name = path.name.lower()
+    for packed in SUFFIXES:
+        name = name.removesuffix(packed)
+    return Path(name).suffix
+
+
+def blocks_of(path: Path) -> Iterator[bytes]:
+    """The bytes of a file in blocks, unpacked; InputError if it cannot be read or is cut."""
+    stated = copy_context()  # whatever thread reads on
+    with reading(path), path.open("rb") as stream:
+        start = stream.read(4)
+        kind = next((name for begins, name in PACKED.items() if start.startswith(begins)), None)
+        stream.seek(0)
+        if kind is None:
+            yield from iter(partial(stream.read, AT_ONCE), b"")
+            return
+        import pyarrow as pa
+
+        size, allowed = 0, EXPANSION * path.stat().st_size
+        refuse = partial(UNPACKED.refuse_beyond, where=path, allowed=allowed, whole=False)
+        with pa.CompressedInputStream(pa.PythonFile(stream), kind) as unpacked:
+            while block := _unpacked(unpacked, path, kind):
+                size += len(block)
+                stated.run(refuse, size)
+                yield block
+
+
+def _unpacked(stream: Any, path: Path, kind: str) -> bytes:
+    try:
+        return bytes(stream.read(AT_ONCE))
+    except OSError as error:
+        required = f"a whole file as {kind} packs it is required"
+        raise InputError(required, found=str(error), where=path) from None
+
+
+def text_blocks(path: Path, encoding: str = "", way: str = STATED) -> Iterator[str]:
+    """The text of a file in blocks, without byte order mark, lines ended by a line feed.
+
+    It is UTF-8 or, by its byte order mark, UTF-16, unless an ``encoding`` is stated; InputError
+    names the first line that is not, and the ``way`` to state cp1252 where that reads all of it.
+    """
+    decoder, line = None, 1
+    for block in chain(blocks_of(path), [b""]):
+        if decoder is None:
+            known = (name for mark, name in _MARKS.items() if block.startswith(mark))
+            decoder = _decoder(encoding or next(known, "utf-8"))
+        try:
+            text = decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            line += error.object.count(b"\n", 0, error.start)
+            raise _refused(path, line, encoding, way, error) from None
+        line += text.count("\n")
+        yield text
+
+
+def text_stream(path: Path, encoding: str = "", way: str = STATED) -> TextIO:
+    """The same as a stream of text."""
+    blocks = (text.encode() for text in text_blocks(path, encoding, way))
+    return io.TextIOWrapper(as_stream(blocks), "utf-8", newline="\n")
+
+
+def _decoder(encoding: str) -> io.IncrementalNewlineDecoder:
+    try:
+        return io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), True)
+    except (LookupError, UnicodeError):
+        required, hint = "an encoding of text is required", "utf-8, utf-16 and cp1252 are usual"
+        raise InputError(required, found=repr(encoding), where="--encoding", hint=hint) from None
+
+
+def _refused(
+    path: Path, line: int, encoding: str, way: str, error: UnicodeDecodeError
+) -> InputError:
+    """What is said of a line that is not in its encoding, with the encoding that was tried."""
+    hint = f"{way.format('NAME')}, of the encoding that it was written in"
+    with suppress(UnicodeDecodeError):
+        decoder = _decoder(_WESTERN)
+        read = "".join(map(decoder.decode, blocks_of(path))).split("\n", line)[line - 1].strip()
+        if read.isprintable() and not encoding:
+            hint = f"{way.format(_WESTERN)} reads the line as {read[:60]!r}"
+    return InputError(
+        f"text in {encoding or 'UTF-8'} is required",
+        found=f"the byte 0x{error.object[error.start]:02x}",
+        where=f"{path}:{line}",
+        hint=hint,
+    )
+
+
+def as_stream(blocks: Iterator[bytes]) -> io.BufferedReader:
+    """A stream of bytes that come in blocks."""
+    return io.BufferedReader(_Blocks(blocks), AT_ONCE)
+
+
+class _Blocks(io.RawIOBase):
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks, self._left = blocks, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        """Fill a buffer; 0 at the end."""
+        while not self._left:
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._left = memoryview(block)
+        n = min(len(into), len(self._left))
+        into[:n], self._left = self._left[:n], self._left[n:]
+        return n

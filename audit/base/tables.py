@@ -1,0 +1,202 @@
+"""Tables, whatever they are read from: files, folders, frames and queries."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from audit.base.connections import is_database, scheme_of
+from audit.base.csv_tables import TextShape, text_table
+from audit.base.errors import COPIES, InputError, SchemaError, first_cases
+from audit.base.files import files_in, refuse_pickle
+from audit.base.frames import frame_table
+from audit.base.json_tables import json_tables
+from audit.base.reading import reading, see
+from audit.base.remote import local
+from audit.base.sql_tables import sql_tables
+from audit.base.stored_tables import array_table, arrow_table, parquet_table, workbook_table
+from audit.base.streams import bare_suffix
+from audit.base.table import Table, gathered
+
+__all__ = ["TextShape", "open_table", "open_tables"]
+
+UNSTATED = TextShape()
+_TEXT = dict.fromkeys((".csv", ".tsv", ".tab", ".psv", ".txt"), text_table)
+_JSON = dict.fromkeys((".json", ".jsonl", ".ndjson"), json_tables)
+_STORED = {".parquet": parquet_table} | dict.fromkeys((".arrow", ".feather", ".ipc"), arrow_table)
+_BOOKS = dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), workbook_table)
+_SEVERAL = _BOOKS | dict.fromkeys((".npy", ".npz"), array_table)
+"""Readers of files that may hold several tables, of which one is named."""
+_DATA = {*_TEXT, *_JSON, *_STORED, *_SEVERAL}
+_BESIDE = re.compile(
+    r"[._]|(readme|licen[cs]e|sha256sums)\b|(dataset_info|dataset_dict|state)\.json$", re.IGNORECASE
+)
+"""How names of files begin that are no data of a folder."""
+_SPLIT = re.compile(
+    r"(?:^|[-_/])(train|training|dev|val|valid|validation|test)(?=[-_/]|$)", re.IGNORECASE
+)
+_SETS = re.compile(r"diagnos|procedure", re.IGNORECASE)
+"""What names tell tables of equal columns apart by that are no parts of one."""
+
+
+def open_table(
+    data: object,
+    *,
+    query: str | None = None,
+    table: str | None = None,
+    text: TextShape = UNSTATED,
+) -> Table:
+    """The one table of `open_tables`; raises InputError, which names them, if there are several."""
+    tables = open_tables(data, query=query, table=table, text=text)
+    if len(tables) != 1:
+        found = first_cases(one.name for one in tables)
+        hint = "name the file that is meant"
+        raise InputError("one table is required", found=found, where=data, hint=hint)
+    return tables[0]
+
+
+def open_tables(
+    data: object,
+    *,
+    query: str | None = None,
+    table: str | None = None,
+    text: TextShape = UNSTATED,
+) -> tuple[Table, ...]:
+    """The tables of a file, a folder, data in memory or a query.
+
+    A folder holds one table where its files have equal columns; files of train, development and
+    test data have a column ``split`` then. Else each of its files is a table.
+
+    Args:
+        data: A path or an address of a file, or anything that `audit.base.frames.frame_table` or
+            `audit.base.databases` takes.
+        query: The query of a database.
+        table: The table of a database, the sheet of a workbook or the array of a ``.npz`` file.
+        text: What is stated of text tables.
+
+    Raises:
+        InputError: If it is none of these, or cannot be read.
+    """
+    if is_database(data):
+        return sql_tables(data, query, table)
+    where = data if isinstance(data, (str, Path)) else type(data).__name__
+    if query is not None:
+        hint = "sqlite:///FILE, duckdb:///FILE or postgresql://HOST/BASE names one"
+        raise InputError("--sql needs a database", found="none", where=where, hint=hint)
+    path = local(data) if isinstance(data, (str, Path)) else None
+    if path is None or path.is_dir():
+        _refuse(table, text if path is None else UNSTATED, where)
+        return (frame_table(data),) if path is None else _of_folder(path, text)
+    with reading(path):
+        see(path)
+        scheme = scheme_of(path)
+    if scheme:
+        return sql_tables(f"{scheme}:///{path}", None, table)
+    return _of_file(path, COPIES.get(str(path), str(data)), table, text)
+
+
+def _refuse(table: str | None, text: TextShape, where: object) -> None:
+    """Refuse what is stated of a table that is of another kind."""
+    if table is not None:
+        required = "--table needs a database, a workbook or arrays"
+        raise InputError(required, found="another file", where=where)
+    if text != UNSTATED:
+        required = "--encoding, --skip-rows and --no-header need a table of text"
+        raise InputError(required, found="another one", where=where)
+
+
+def _of_file(path: Path, name: str, table: str | None, text: TextShape) -> tuple[Table, ...]:
+    suffix = bare_suffix(path)
+    is_text = suffix not in _STORED | _SEVERAL
+    refuse_pickle(path, b"")
+    _refuse(None if suffix in _SEVERAL else table, UNSTATED if is_text else text, name)
+    if suffix in _STORED:
+        return (_STORED[suffix](path, name),)
+    if suffix in _SEVERAL:
+        return (_SEVERAL[suffix](path, name, table),)
+    return json_tables(path, name, text) if suffix in _JSON else (text_table(path, name, text),)
+
+
+def _of_folder(folder: Path, text: TextShape) -> tuple[Table, ...]:
+    files = _data_in(folder)
+    if not files:
+        raise InputError(
+            "a folder of tables is required",
+            found=first_cases(path.name for path in files_in(folder)) or "an empty folder",
+            where=folder,
+        )
+    see(*files)
+    groups = defaultdict[tuple[object, ...], list[tuple[str, Table]]](list)
+    for path in files:
+        name = path.relative_to(folder).as_posix()[: -len("".join(path.suffixes)) or None]
+        split = _SPLIT.search(name)
+        rest = re.sub(r"\d", "", name.replace(split[0], "", 1)) if split else None
+        kind = tuple(word.lower() for word in _SETS.findall(name))
+        for table in _of_part(path, text):
+            key = (tuple(table.schema), rest, kind)
+            groups[key].append((split[1].lower() if split else "", table))
+    one = len(groups) == 1
+    return tuple(_together(str(folder) if one else "", parts) for parts in groups.values())
+
+
+def _of_part(path: Path, text: TextShape) -> tuple[Table, ...]:
+    """The tables of a file in a folder; none of one of JSON that holds no records."""
+    try:
+        return _of_file(path, str(path), None, text)
+    except SchemaError:
+        if bare_suffix(path) == ".json":
+            return ()
+        raise
+
+
+def _data_in(folder: Path) -> list[Path]:
+    """The files of tables in a folder, or in folders in it if there is none.
+
+    Texts that end in ``.txt`` are tables only where nothing else is one.
+    """
+    inside = [path for path in files_in(folder) if not _BESIDE.match(path.name)]
+    files = [path for path in inside if path.is_file() and bare_suffix(path) in _DATA]
+    files = [path for path in files if bare_suffix(path) != ".txt"] or files
+    return files or [file for path in inside if path.is_dir() for file in _data_in(path)]
+
+
+def _together(name: str, parts: Sequence[tuple[str, Table]]) -> Table:
+    """The parts of one table one after the other, with their splits where they are of several."""
+    splits, tables = zip(*parts, strict=True)
+    first: Table = tables[0]
+    if len(parts) == 1:
+        return first
+    known = [(one, kind) for part in tables[::-1] for one, kind in part.schema.items()]
+    schema = dict(first.schema) | {one: kind for one, kind in known if kind != pl.Null}
+    if any(table.class_names != first.class_names for table in tables):
+        raise SchemaError("every file of a folder must name classes alike", where=name)
+    named = len({*splits}) > 1 and first.column("split") is None
+
+    def frames(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+        for split, table in parts:
+            for frame in table.frames([one for one in columns if one in schema], at_once):
+                try:
+                    made = frame.cast({one: schema[one] for one in frame.columns})
+                except pl.exceptions.PolarsError as error:
+                    required, found = f"columns of the types of {first} are required", str(error)
+                    raise SchemaError(required, found=found.split("\n")[0], where=table) from None
+                yield made.with_columns(split=pl.lit(split)).select(columns) if named else made
+
+    def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+        return gathered(frames(columns, at_once), at_once)
+
+    return Table(
+        name=name or first.name,
+        schema=schema | ({"split": pl.String()} if named else {}),
+        scan=scan,
+        files=tuple(file for table in tables for file in table.files),
+        first_lines=first.first_lines,
+        header=first.header,
+        separator=first.separator,
+        class_names=first.class_names,
+        split_files=named,
+    )

@@ -1,0 +1,33 @@
+"""What the numbers of findings are, where several checks have the same."""
+
+from __future__ import annotations
+
+from audit.base.declared import NONE, Columns, chance, count, exact, share, text
+
+_SHARE = share("share", of="instances of")
+ALL = exact("of", reason="all instances audited")
+OF_ALL = (*count("instances"), *ALL, *_SHARE)
+"""`share_evidence` of all instances audited."""
+OF_SOME = (*count("instances of"), *_SHARE)
+"""`share_evidence` of some of them, such as those with labels."""
+PARTS = Columns(count("instances"))
+"""Parts made by `label_part`."""
+
+_LABELS = (*share("share", of="rows of"), *count("labels", of=NONE))
+OF_ROWS_READ = (
+    *count("rows", of="rows"),
+    *exact("of", of="rows", reason="all rows read"),
+    *_LABELS,
+)
+"""Findings of `finding_of_labels` on all rows read."""
+OF_SOME_ROWS = (*count("rows of", of="rows"), *_LABELS)
+"""Those on some of them."""
+ON_DAY = (*count("not_dated", of="rows"), *text("column"))
+"""What `finding_on_day` and `among_not_dated` add."""
+LABEL_PARTS = Columns(
+    count("instances"),
+    text("may_stand_for valid"),
+    chance("fits_best"),
+    count("fitting", under="instances"),
+)
+"""Parts made by `label_parts`."""

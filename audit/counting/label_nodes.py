@@ -1,0 +1,169 @@
+"""Labels of data that are counted without loading their instances, each mapped once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.base.readings import Reading
+from audit.base.schemas import schema
+from audit.base.settings import Unlisted
+from audit.data.columns import Columns, Words
+from audit.data.ledger import REASONS, Ledger, refused_rows
+from audit.data.placing import placed
+from audit.data.words import AS_WRITTEN
+from audit.hierarchies.hierarchy import Hierarchy
+
+KEYS = ("label", "table", "refused", "homeless")
+LABELS = schema(("label table refused", pl.String), ("homeless", pl.Boolean), ("rows", pl.Int64))
+"""Columns of label counts: number of assertions by label, its table, the reason to refuse it that
+is known already, and whether it lacks an instance."""
+
+
+def label_counts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Number of assertions of each label, as `LABELS`, from rows as `audit.data.rows.ROWS`."""
+    homeless = pl.col("instance").is_null()
+    asserted = rows.filter("counted").select("label", "table", "refused", homeless=homeless)
+    alike = [name for name in KEYS[1:] if _are_alike(asserted[name])]
+    keys = [name for name in KEYS if name not in alike]
+    same = [asserted[name].first() for name in alike]
+    constants = [pl.lit(one).alias(name) for one, name in zip(same, alike, strict=True)]
+    counts = asserted.group_by(keys).agg(pl.len().alias("rows")).with_columns(constants)
+    return counts.select(pl.col(name).cast(kind) for name, kind in LABELS.items())
+
+
+def _are_alike(values: pl.Series) -> bool:
+    """Whether values are all the same, so that nothing need be grouped by them."""
+    return len(values) > 0 and bool(values.eq_missing(values[:1]).all())
+
+
+def summed_counts(counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Sum of the label counts of several batches, sorted by label."""
+    together = pl.concat([pl.DataFrame(schema=LABELS), *counts])
+    return together.group_by(KEYS).agg(pl.col("rows").sum()).sort(KEYS, nulls_last=True)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelNodes:
+    """The mapped labels of a source that is counted without loading its instances.
+
+    Args:
+        hierarchy: The hierarchy, with a node for every label that was kept.
+        written: ``label, table, refused, homeless, rows, number, reason, node, added``: the labels
+            as written; ``number`` is null if the rows have no instance, ``node`` and ``added`` if
+            the label is refused.
+        node_of: Node of each label number, shape (n_labels,); -1: refused.
+        reason_of: Position in `REASONS` of each label number, shape (n_labels,); -1: not refused.
+        readings: What columns, cells and labels were taken to mean.
+        persons: Whether rows are records of persons.
+    """
+
+    hierarchy: Hierarchy
+    written: pl.DataFrame
+    node_of: IntArray
+    reason_of: IntArray
+    readings: tuple[Reading, ...] = ()
+    persons: bool = False
+
+    @property
+    def counts(self) -> pl.DataFrame:
+        """Number of assertions of each label, as `label_counts` returns it."""
+        return self.written.select(*LABELS)
+
+    def numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Convert rows as `audit.data.rows.ROWS` to ``instance, label, row`` with label numbers.
+
+        ``label`` is null of a row without a label to count.
+        """
+        known = self.written.filter(~pl.col("homeless"))
+        keys = [key for key in KEYS[:3] if key == "label" or known[key].n_unique() > 1]
+        joined = rows.select("instance", "row", "counted", *keys).join(
+            known.select(*keys, "number"),
+            on=keys,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        return joined.select("instance", pl.when("counted").then("number").alias("label"), "row")
+
+    def ledger(self, instances: int, without_labels: int) -> Ledger:
+        """The ledger of all rows, given the counts of instances; groups are not read."""
+        refused = refused_rows(self.refusals())
+        read = int(self.written["rows"].sum())
+        return Ledger(
+            rows_read=read,
+            rows_mapped=read - sum(refused.values()),
+            refused=refused,
+            instances=instances,
+            instances_without_labels=without_labels,
+            groups=None,
+        )
+
+    def refusals(self, instances: IntArray | None = None) -> pl.DataFrame:
+        """The refused labels, in the form of `LabelDataset.refusals`.
+
+        ``instances`` is their number with each label, by label number, shape (n_labels,); None: not
+        counted yet.
+        """
+        refused = self._with(instances).filter(pl.col("reason").is_not_null())
+        by_label = refused.group_by("reason", "label", "table").agg(
+            pl.col("rows", "instances").sum()
+        )
+        return by_label.sort("reason", "label", "table", nulls_last=True)
+
+    def mappings(self, instances: IntArray) -> pl.DataFrame:
+        """The mapped labels, in the form of `LabelDataset.mappings`; parameters as `refusals`."""
+        mapped = self._with(instances).filter(pl.col("node").is_not_null())
+        columns = ("label", "table", "node", "added", "rows", "instances")
+        return mapped.select(columns).sort("label")
+
+    def _with(self, instances: IntArray | None) -> pl.DataFrame:
+        counts = np.zeros(len(self.node_of), np.int64) if instances is None else instances
+        counted = pl.DataFrame({"number": np.arange(len(counts)), "instances": counts})
+        joined = self.written.join(counted, on="number", how="left")
+        return joined.with_columns(
+            pl.col("rows").cast(pl.UInt32), pl.col("instances").fill_null(0).cast(pl.UInt32)
+        )
+
+
+def label_nodes(
+    counts: pl.DataFrame,
+    hierarchy: Hierarchy,
+    words: Words = AS_WRITTEN,
+    *,
+    unlisted: Unlisted | None = None,
+    columns: Columns | None = None,
+    where: object = "",
+) -> LabelNodes:
+    """Map each distinct label of some label counts to its node, or refuse it; as `placed`."""
+    homeless, missing = pl.col("homeless"), pl.col("label").is_null()
+    asked = counts.filter(~homeless & ~missing & pl.col("refused").is_null())
+    found = placed(asked, hierarchy, words, unlisted=unlisted, columns=columns, where=where)
+    places = found.frame.with_columns(refused=pl.lit(None, pl.String))
+    keys = ("label", "table", "refused")
+    by_label = counts.join(places, on=keys, how="left", nulls_equal=True)
+    known = pl.when(homeless).then(pl.lit("bad_row")).otherwise("refused")
+    lacking = pl.when(missing).then(pl.lit("missing_code"))
+    written = by_label.with_columns(
+        number=pl.when(~homeless).then((~homeless).cum_sum().cast(pl.Int64) - 1),
+        reason=pl.coalesce(known, lacking, "reason"),
+        node=pl.when(~homeless).then("node"),
+        added=pl.when(~homeless & pl.col("node").is_not_null()).then("added"),
+    )
+    numbered = written.filter(~homeless)
+    return LabelNodes(
+        hierarchy=found.hierarchy,
+        written=written,
+        node_of=_places_of(numbered["node"], found.hierarchy.nodes),
+        reason_of=_places_of(numbered["reason"], REASONS),
+        readings=found.readings,
+    )
+
+
+def _places_of(values: pl.Series, names: Iterable[str]) -> IntArray:
+    places = {name: place for place, name in enumerate(names)}
+    return np.array([places.get(value, -1) for value in values], np.int64)

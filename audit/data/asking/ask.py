@@ -1,0 +1,294 @@
+"""The one question: what a table may hold, and the options that most likely read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from audit.data.asking.ids import ids_of
+from audit.data.asking.repairs import Way, best_way
+from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, family, read
+from audit.data.columns import Columns
+from audit.data.nodes import Nodes, Share
+
+MOST_KINDS, LEAST_ROWS, FEW = 12, 0.1, 5
+"""Number of values of a column that may say the kind of a row, share of the rows of another kind,
+and number of labels below which nothing is known of a kind."""
+KNOWN_BY = 50_000
+"""Number of labels by which the kinds of rows are known."""
+_EACH_ONCE = 10
+"""Number of rows from which on a column of nodes that never repeats is a list of them."""
+_SHOWN, _WIDTH = 12, 80
+"""Numbers of columns that are shown, and of characters of a line."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What most likely reads a table.
+
+    Args:
+        options: By arguments of `audit.load_labels`; empty if nothing does.
+        notes: What was seen of columns that cells as they are written do not show.
+        said: Further sentences.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """A column that says of what kind the labels of a row are.
+
+    Args:
+        column: The column.
+        shares: Shares of nodes by its values.
+        kept: The values with nine in ten nodes.
+    """
+
+    column: str
+    shares: Mapping[str, Share]
+    kept: tuple[str, ...]
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        """The conditions that choose the rows of nodes."""
+        return tuple(f"{self.column}={value}" for value in self.kept)
+
+    def __str__(self) -> str:
+        shares = (f"{_percent(one.of_complete)} of {value}" for value, one in self.shares.items())
+        return f"{self.column!r} says of what kind a row is; nodes are {', '.join(shares)}."
+
+
+def kinds_of(seen: Seen, rows: pl.DataFrame, taken: Iterable[str]) -> Kinds | None:
+    """The column that says of what kind each row is; None if there is none.
+
+    It has at most `MOST_KINDS` values, of which one has nine in ten nodes and another, a tenth of
+    the rows or more, at most half.
+
+    Args:
+        seen: What is seen of the table.
+        rows: ``row, label``, the labels of its rows.
+        taken: Columns that say something else.
+    """
+    some = rows.gather_every(max(1, rows.height // KNOWN_BY))
+    complete = seen.complete(dict(some["label"].value_counts().iter_rows()))
+    some = some.with_columns(pl.col("label").replace_strict(complete, return_dtype=pl.Int64))
+    least, best, most = max(FEW, LEAST_ROWS * some.height), None, 0
+    for column in seen.frame.columns:
+        if column in taken or seen.is_list(column) or not 2 <= seen.n_values(column) <= MOST_KINDS:
+            continue
+        values = seen.frame[column].cast(pl.String).str.strip_chars().gather(some["row"])
+        kinds = some.select("label", kind=values).drop_nulls().group_by("kind")
+        every = kinds.agg(n=pl.len(), complete=pl.sum("label")).sort("kind").rows()
+        shares = {kind: Share(n, nodes, nodes) for kind, n, nodes in every}
+        kept = tuple(one for one, share in shares.items() if share.of_complete >= NEARLY_ALL)
+        n = sum(shares[one].complete for one in kept)
+        others = [one for one in shares.values() if one.n >= least and one.of_complete <= HALF]
+        if others and n > max(most, FEW - 1):
+            best, most = Kinds(column, shares, kept), n
+    return best
+
+
+def proposed(seen: Seen, stated: Columns, others: Iterable[Nodes] = ()) -> Proposal:
+    """The options that most likely read a table, which state what is not stated yet.
+
+    Args:
+        seen: What is seen of it.
+        stated: What the user states.
+        others: Nodes of the other built-in classifications, which are tried where nothing is read.
+    """
+    if stated.label:
+        return _identified(seen, stated, Proposal(), stated.label)
+    ways = ways_in(seen, stated)
+    if found := _labels(seen, stated, ways) or _of_kind(seen, stated):
+        return found
+    for nodes in others:
+        beside = replace(seen, nodes=nodes)
+        if other := _labels(beside, stated, ways_in(beside, stated)):
+            name = nodes.hierarchy.name
+            said = (f"Its labels are codes of {name}.", *other.said)
+            return replace(other, options={"hierarchy": name, **other.options}, said=said)
+    best = max(ways, key=lambda one: ways[one].share.of_complete, default="")
+    halves = [one for one in ways if ways[one].share.of_complete >= HALF]
+    if good := [one for one in halves if one == best or family(one) == family(best)]:
+        return _together(seen, stated, ways, good)
+    text = f"No column holds enough nodes of {seen.nodes.hierarchy.name}."
+    if any(map(seen.is_count, seen.frame.columns)):
+        text += " Numbers of classes are named with --classes FILE."
+    return Proposal(said=(text,))
+
+
+def ways_in(seen: Seen, stated: Columns) -> Mapping[str, Way]:
+    """How the cells of each column that may hold labels are best read."""
+    free = [one for one in seen.frame.columns if one not in taken(stated) and one != seen.index]
+    found = {one: way_of(seen, one, stated) for one in free}
+    return {one: way for one, way in found.items() if way is not None}
+
+
+def _labels(seen: Seen, stated: Columns, ways: Mapping[str, Way]) -> Proposal | None:
+    """The columns of nine in ten nodes and how they are read; None if there are none."""
+    good = [one for one, way in ways.items() if way.share.of_complete >= NEARLY_ALL]
+    plain = [one for one in good if not ways[one].options]
+    if plain and not any(map(seen.repeats, plain)) and seen.frame.height >= _EACH_ONCE:
+        said = f"Each value of {plain[0]!r} stands in one row, as in a table of counts: what is "
+        said += "audited has a row for each label of an instance."
+        return Proposal(said=(said,))
+    likely = [one for one in good if ways[one].options or seen.may_be_labels(one)]
+    return _together(seen, stated, ways, likely or good) if good else None
+
+
+def taken(stated: Columns) -> set[str]:
+    """The columns that are stated to be no labels."""
+    conditions = (re.split("!?=", one)[0].strip() for one in stated.where)
+    roles = (stated.group, stated.split, stated.position, stated.version)
+    return {*stated.id, *roles, *stated.strata, *conditions}
+
+
+def way_of(seen: Seen, name: str, stated: Columns) -> Way | None:
+    """How the cells of a column are best read; None of dates, of flags, and of nothing."""
+    if not seen.n_values(name) or seen.is_date(name) or seen.is_flag(name):
+        return None
+    plain = seen.share(name)
+    if plain.of_complete >= NEARLY_ALL or seen.is_number(name):
+        return Way(share=plain)
+    return best_way(seen.cells(name), seen.nodes, stated, seen.words)
+
+
+def _of_kind(seen: Seen, stated: Columns) -> Proposal | None:
+    """The columns of labels among the rows of one kind."""
+    out = taken(stated)
+    names = [one for one in seen.frame.columns if one not in out and seen.may_be_labels(one)]
+    shares = {one: share for one in names if (share := seen.share(one).of_complete)}
+    for name in sorted(shares, key=lambda one: -shares[one])[:3]:
+        if kinds := kinds_of(seen, seen.rows(name, stated), {name, *out}):
+            own = replace(stated, where=(*stated.where, *kinds.where))
+            inside = seen.within(pl.col(kinds.column).cast(pl.String).is_in(kinds.kept))
+            if found := _labels(inside, own, ways_in(inside, own)):
+                options = {**found.options, "where": own.where}
+                return replace(found, options=options, said=(str(kinds), *found.said))
+    return None
+
+
+def _together(
+    seen: Seen, stated: Columns, ways: Mapping[str, Way], good: Sequence[str]
+) -> Proposal:
+    """Columns of labels that are read in one way, without those that say the same again."""
+    options = dict(ways[max(good, key=lambda one: ways[one].share.complete)].options)
+    for word in ("strip", "missing"):
+        if every := dict.fromkeys(text for one in good for text in ways[one].options.get(word, ())):
+            options[word] = tuple(every)
+    columns, words = Way(options).applied(stated, seen.words)
+    inner = replace(seen, words=words)
+    families, units = {*map(family, good)}, dict[str, list[str]]()
+    for one in (one for one in ways if family(one) in families):
+        share = inner.share_of(inner.labels(one, columns))
+        few = seen.table.header and one not in good and share.n < FEW
+        if share.of_complete >= HALF or few:
+            units.setdefault(family(one), []).append(one)
+    held = {unit: _held(inner, names, columns) for unit, names in units.items()}
+    kept, said = list[str](), list[str]()
+    for unit in sorted(units, key=lambda one: -held[one].height):
+        inside = {other: _inside(held[unit], held[other]) for other in kept}
+        within = max(inside, key=lambda other: inside[other], default="")
+        if within and inside[within] >= HALF:
+            stand = f"{_percent(inside[within])} of its labels stand in"
+            said.append(f"{unit!r} is left out: {stand} {within!r} of the same row.")
+        else:
+            kept.append(unit)
+    members = [one for unit, names in units.items() if unit in kept for one in names]
+    notes = {one: note for one, way in ways.items() if (note := note_of(way))}
+    found = Proposal({"label": patterns(seen, members), **options}, notes, tuple(said))
+    return _identified(seen, columns, found, members, out=good)
+
+
+def patterns(seen: Seen, names: Sequence[str]) -> tuple[str, ...]:
+    """Patterns that take columns, and no others but empty ones; names where there are none."""
+    found = list[str]()
+    for pattern in dict.fromkeys(map(family, names)):
+        alike = [one for one in seen.frame.columns if family(one) == pattern]
+        whole = all(one in names or not seen.n_values(one) for one in alike)
+        own = [one for one in names if family(one) == pattern]
+        found += [pattern] if whole and len(alike) > 1 else own
+    return tuple(found)
+
+
+def _held(seen: Seen, names: Sequence[str], columns: Columns) -> pl.DataFrame:
+    """``row, label`` of the different nodes in columns, as one spelling writes them."""
+    every = pl.concat([seen.rows(one, columns) for one in names])
+    texts, nodes = every["label"].unique(), seen.nodes
+    spelt = {t: next(map(nodes.node, read({t: 1}, nodes, seen.words)), None) for t in texts}
+    label = pl.col("label").replace_strict(spelt, return_dtype=pl.String)
+    return every.with_columns(label).drop_nulls().unique()
+
+
+def _inside(some: pl.DataFrame, others: pl.DataFrame) -> float:
+    """Share of labels that others of their row are too."""
+    same = some.join(others, on=["row", "label"], how="semi")
+    return same.height / some.height if some.height else 0.0
+
+
+def note_of(way: Way) -> str:
+    """What is seen of a column that is not read as it is written."""
+    options = way.options
+    if not options:
+        return ""
+    sep, take = options.get("sep"), options.get("take")
+    of = f"its parts at {sep!r}" if sep else "what stands within it" if take else "its values"
+    nodes = "titles of nodes" if options.get("by_title") else "nodes"
+    said = f"{_percent(way.share.of_complete)} of {of} are {nodes}"
+    if "strip" in options:
+        said += f", without {', '.join(map(repr, options['strip']))}"
+    if "missing" in options:
+        said += f", but for {', '.join(map(repr, options['missing'][:4]))}"
+    return said
+
+
+def _identified(
+    seen: Seen, columns: Columns, found: Proposal, label: Sequence[str], out: Sequence[str] = ()
+) -> Proposal:
+    """A proposal with the ids, and what is said of groups."""
+    if columns.id:
+        return found
+    ids, said = ids_of(seen, replace(columns, label=tuple(label)), {*taken(columns), *out})
+    said = () if columns.group else said
+    return replace(found, options={"id": ids, **found.options}, said=(*found.said, *said))
+
+
+def screen(seen: Seen, proposal: Proposal) -> str:
+    """The columns of a table: number of values, share of nodes, first values; what else was seen.
+
+    Columns of one family are one line. Of many columns the first are shown.
+    """
+    families = dict[str, list[str]]()
+    for name in seen.frame.columns:
+        alike = [one for one in seen.frame.columns if family(one) == family(name)]
+        families.setdefault(family(name) if len(alike) > 2 else name, []).append(name)
+    titles = [one if len(own) == 1 else f"{one} ({len(own)})" for one, own in families.items()]
+    wide = min(max(map(len, ["column", *titles])), _WIDTH // 3)
+    lines = [f"{'column':<{wide}}  values  nodes  first values"]
+    for title, names in [*zip(titles, families.values(), strict=True)][:_SHOWN]:
+        share = sum(map(seen.share, names), Share()).of_complete
+        first = [value for name in names for value in seen.first(name)][:3]
+        first = [re.sub(r"\s+", " ", value) for value in first]
+        shown = ", ".join(f'"{v}"' if re.search("[,; ]", v) else v for v in first)
+        n = max(map(seen.n_values, names))
+        lines.append(_cut(f"{_cut(title, wide):<{wide}}  {n:>6,}  {_percent(share):>5}  {shown}"))
+        notes = (proposal.notes[one] for one in names if one in proposal.notes)
+        lines += dict.fromkeys(f"{'':<{wide}}  {note}" for note in notes)
+    if len(families) > _SHOWN:
+        lines.append(f"and {len(families) - _SHOWN} more")
+    return "\n".join([*lines, *([""] if proposal.said else []), *proposal.said])
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
+def _cut(text: str, width: int = _WIDTH) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."

@@ -1,0 +1,161 @@
+"""Ways to read cells of which too few are nodes as they are written; tried, and offered."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from audit.data.asking.seen import HALF, NEARLY_ALL, PLAIN, labels_of, read
+from audit.data.columns import Columns, Words
+from audit.data.nodes import Nodes, Share
+from audit.data.words import AS_WRITTEN
+from audit.hierarchies.hierarchy import Hierarchy
+
+TRIED = 1_000
+"""Number of different cells on which a way is tried."""
+_SIGNS = (",", ";", "|", " ", "~", "*", ":", "/", "+", "&")
+"""What may join labels, in the order in which they are tried."""
+_ENDS = (1, 2, 3, 7, 8)
+"""Lengths of common ends: a letter or two, ``.00``, ``-ICD9CM``, ``(ICD10)``."""
+_LONGEST = 40
+"""Number of characters of a common beginning."""
+_SEVERAL = 12
+"""Largest number of different words that may all stand for no code."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to read cells.
+
+    Args:
+        options: What states it, by arguments of `audit.load_labels`; empty: as they are written.
+        share: How many labels are nodes so; a cell without a label is none.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    share: Share = field(default_factory=Share)
+
+    def applied(self, columns: Columns, words: Words) -> tuple[Columns, Words]:
+        """Columns and words with what it states."""
+        of_words = {k: v for k, v in self.options.items() if hasattr(words, k)}
+        of_columns = {k: v for k, v in self.options.items() if k not in of_words}
+        return replace(columns, **of_columns), replace(words, **of_words)
+
+
+def best_way(
+    cells: pl.DataFrame, nodes: Nodes, columns: Columns = PLAIN, words: Words = AS_WRITTEN
+) -> Way:
+    """The way of most complete codes among those by which half of the labels are such.
+
+    A way must give a twentieth more than one that states less, or leave fewer others; what finds
+    labels in a text comes before a sign and words or titles. Cells of which nine in ten are nodes
+    are read as they are written.
+
+    Args:
+        cells: ``cell, rows``, cells as text.
+        nodes: The nodes that labels may be.
+        columns: What is stated of cells.
+        words: What is stated of labels.
+    """
+    some = cells.gather_every(max(1, -(-cells.height // TRIED)))
+    best = _tried(Way(), some, nodes, columns, words)
+    if best.share.of_complete >= NEARLY_ALL or some.is_empty():
+        return best
+    taking = None
+    for options in _ways(some, nodes, columns, words):
+        way = _tried(Way(options), some, nodes, columns, words)
+        own, held = way.share, best.share
+        more = own.complete > 1.05 * held.complete + 0.5
+        rest = own.complete >= held.complete and own.of_complete > held.of_complete + 0.05
+        if own.of_complete >= HALF and (more or (rest and "take" not in options)):
+            best = way
+        if "take" in options and (own.complete >= held.complete or own.of_complete >= NEARLY_ALL):
+            taking = way
+    found = _without_words(best, some, nodes, columns, words)
+    besides = {*found.options} & {"missing", "by_title"}
+    return taking if taking and besides and "sep" in found.options else found
+
+
+def _tried(way: Way, cells: pl.DataFrame, nodes: Nodes, columns: Columns, words: Words) -> Way:
+    stated, further = way.applied(columns, words)
+    share = nodes.share(read(labels_of(cells, stated, TRIED), nodes, further))
+    least = cells.filter(~pl.col("cell").is_in(further.missing))["rows"].sum()
+    return replace(way, share=replace(share, n=max(share.n, int(least))))
+
+
+def _ways(
+    cells: pl.DataFrame, nodes: Nodes, columns: Columns, words: Words
+) -> Iterator[Mapping[str, Any]]:
+    """Options to try, those that state least first."""
+    texts = cells["cell"]
+    if not words.by_title:
+        yield {"by_title": True}
+    for off in _around(cells, nodes):
+        yield {"strip": (*words.strip, *off)}
+    if columns.sep or columns.take:
+        return
+    for sign in _SIGNS:
+        if texts.str.contains(sign, literal=True).any():
+            yield {"sep": sign}
+            if not words.by_title and not nodes.coded:
+                yield {"sep": sign, "by_title": True}
+    if not texts.str.contains(r"^-?[0-9]+(\.[0-9]+)?$").all() and (take := _taking(nodes)):
+        yield {"take": take}
+
+
+def _taking(nodes: Nodes) -> str:
+    """What finds nodes in a text: codes of ICD, or ids of one shape, such as ``GO:[0-9]+``."""
+    if nodes.coded:
+        return nodes.hierarchy.name.removesuffix("cm")
+    shape, n = Counter(re.sub("[0-9]+", "#", one) for one in nodes.hierarchy.nodes).most_common(1)[
+        0
+    ]
+    if n < HALF * len(nodes.hierarchy) or not re.search(r"\w*[^\W\d]\W?#", shape):
+        return ""
+    ids = re.escape(shape).replace(r"\#", "[0-9]+")
+    return (r"\b" if shape[0].isalnum() else "") + ids + r"\b"
+
+
+def _around(cells: pl.DataFrame, nodes: Nodes) -> list[tuple[str, ...]]:
+    """Common beginnings and ends of labels that are no nodes, the most frequent first; then two
+    ends of one length."""
+    ends, begins = Counter[str](), Counter[str]()
+    for text, rows in cells.iter_rows():
+        if not nodes.is_node(text):
+            ends.update({text[-n:]: rows for n in _ENDS if len(text) > n})
+            bounds = [at.end() for at in re.finditer(r"[^A-Za-z0-9.]+", text[:_LONGEST])]
+            begins.update({text[:at]: rows for at in (1, *bounds) if at < len(text)})
+    first = [one for one, _ in ends.most_common(8)]
+    pairs = [(a, b) for a, b in combinations(first, 2) if len(a) == len(b) > 1]
+    return [*((one,) for one in first[:4]), *((o,) for o, _ in begins.most_common(4)), *pairs]
+
+
+def _without_words(
+    best: Way, cells: pl.DataFrame, nodes: Nodes, columns: Columns, words: Words
+) -> Way:
+    """The way that takes words without a digit for no code, where nodes have digits and others are
+    nearly all nodes."""
+    if best.share.of_complete >= NEARLY_ALL or not have_digits(nodes.hierarchy):
+        return best
+    stated, words = best.applied(columns, words)
+    labels = labels_of(cells, stated, TRIED)
+    refused = [one for one in labels if not any(map(nodes.is_node, read({one: 1}, nodes, words)))]
+    nothing = [one for one in refused if not re.search(r"\d", one) and one not in words.missing]
+    if not 0 < len(nothing) <= _SEVERAL:
+        return best
+    options = {**best.options, "missing": (*words.missing, *nothing)}
+    way = _tried(replace(best, options=options), cells, nodes, columns, words)
+    return way if way.share.of_complete > max(HALF, best.share.of_complete) else best
+
+
+@lru_cache(maxsize=4)
+def have_digits(hierarchy: Hierarchy) -> bool:
+    """Whether nine in ten nodes have a digit, so that a word without one is hardly a node."""
+    return sum(any(map(str.isdigit, one)) for one in hierarchy.nodes) >= NEARLY_ALL * len(hierarchy)

@@ -1,0 +1,219 @@
+"""Class lists: the names of numbers of classes and of the columns of a matrix."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import once, read_text
+from audit.base.readings import AskedError
+from audit.base.streams import bare_suffix
+
+IsNode: TypeAlias = Callable[[str], bool]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A class list that labels or predictions need, so that either of them may have names."""
+
+    file: Path
+
+
+GivenClasses: TypeAlias = str | Path | Sequence[str] | Shared | None
+"""A class list: a file, or the names in the order of their numbers from 0."""
+
+
+def file_of(given: GivenClasses) -> tuple[Path, ...]:
+    """The file of a class list, if it is one."""
+    file = given.file if isinstance(given, Shared) else given
+    return (Path(file),) if isinstance(file, (str, Path)) else ()
+
+
+def class_names(given: GivenClasses, is_node: IsNode = bool) -> tuple[str, ...]:
+    """The names of classes by their numbers from 0, empty for a number without a name.
+
+    A file holds a name a line, which may begin with its number; or CSV with a column of numbers; a
+    list as JSON; an object of JSON from number to name, from name to number, or from number to a
+    list that has the name in it; or YAML with ``names``.
+
+    Args:
+        given: The file, or the names; without either there are none.
+        is_node: Whether a name is a node of the hierarchy that is meant.
+
+    Raises:
+        InputError: If the file is none of these, or most names are no nodes; AskedError if the
+            first line alone is none and may be a heading; SchemaError if a name occurs twice.
+    """
+    files = file_of(given)
+    if files:
+        names, where = _in_file(files[0], is_node), str(files[0])
+    else:
+        own: Iterable[str] = given or ()  # type: ignore[assignment]
+        names, where = {number: str(name).strip() for number, name in enumerate(own)}, "classes"
+    filled = distinct([name for name in names.values() if name], "class", where)
+    strangers = [name for name in filled if not is_node(name)]
+    if 2 * len(strangers) > len(filled):
+        raise InputError(
+            "names of classes that are nodes of the hierarchy are required",
+            found=f"{first_cases(strangers)} of {len(filled):,} names",
+            where=where,
+            hint="a list holds a name a line, in the order of the numbers of classes",
+        )
+    return tuple(names.get(number, "") for number in range(max(names, default=-1) + 1))
+
+
+def columns_named(names: Sequence[str], columns: int, where: object) -> tuple[str, ...]:
+    """The names of the columns of a matrix, in the order of their numbers; one for each."""
+    own = tuple(filter(None, names))
+    if len(own) != columns:
+        raise SchemaError(
+            f"a name is required for each of the {columns:,} columns",
+            found=f"{len(own):,} names" if own else "none",
+            where=where,
+            hint="--classes FILE names them, a name a line, in order; in Python: classes=[...]",
+        )
+    return own
+
+
+_NUMBER = re.compile(r"(?:label|class)?[_ ]?(\d{1,9})(?:\.0)?", re.IGNORECASE)
+
+
+def class_number(text: str) -> int | None:
+    """The number of a class, alone or as libraries name a class without a name; None of others.
+
+    >>> [class_number(text) for text in ("3", "LABEL_12", "3.0", "cat")]
+    [3, 12, 3, None]
+    """
+    found = _NUMBER.fullmatch(text)
+    return int(found[1]) if found else None
+
+
+def named_numbers(numbers: Iterable[str], names: Sequence[str], where: object) -> dict[str, str]:
+    """The name of each text that is a number of a class; InputError for one without a name."""
+    known = {number: name for number, name in enumerate(names) if name}
+    found = {text: known.get(-1 if (n := class_number(text)) is None else n) for text in numbers}
+    if lacking := [text for text, name in found.items() if name is None]:
+        raise InputError(
+            f"numbers of classes must be from {min(known)} to {max(known)}, as in the class list",
+            found=first_cases(lacking),
+            where=where,
+            hint="where classes count from 1, write its number before each name: 1 NAME"
+            if all(class_number(text) is not None for text in lacking)
+            else "--sep SIGN parts those that are joined in a cell",
+        )
+    return {text: name for text, name in found.items() if name}
+
+
+def refuse_unused(given: GivenClasses, found: Iterable[str], where: object) -> None:
+    """Refuse a class list that a caller gives where data have names of their own, ``found``."""
+    if given is not None and not isinstance(given, Shared):
+        raise InputError(
+            "numbers of classes, or columns without names, are required where --classes is given",
+            found=first_cases(found),
+            where=where,
+            hint="leave out --classes; in Python: classes",
+        )
+
+
+def distinct(names: Sequence[str], what: str, where: object) -> tuple[str, ...]:
+    """The names; SchemaError names those that occur twice."""
+    if len({*names}) != len(names):
+        again = first_cases(name for name, times in Counter(names).items() if times > 1)
+        raise SchemaError(f"each {what} may occur once", found=f"repeated: {again}", where=where)
+    return tuple(names)
+
+
+def _in_file(path: Path, is_node: IsNode) -> Mapping[int, str]:
+    text, suffix = read_text(path).rstrip(), bare_suffix(path)
+    if suffix == ".json" or text.lstrip()[:1] in ("[", "{"):
+        return _in_json(text, path, is_node)
+    lines = text.split("\n")
+    if suffix in (".csv", ".tsv"):
+        lines = _in_table(lines, is_node)
+    if suffix in (".yaml", ".yml"):
+        lines = _in_yaml(text, path)
+    lines = [line.strip() for line in lines]
+    apart = [re.fullmatch(r"(\d+)[\s:,;]+(\S.*)", line) for line in lines]
+    numbered = [(one[1], one[2]) for one in apart if one]
+    if len(numbered) == len(lines) and _count([number for number, _ in numbered]):
+        return {int(number): name for number, name in numbered}
+    if "" in lines:
+        where = f"{path}:{lines.index('') + 1}"
+        raise SchemaError("every line must hold a name", found="a blank line", where=where)
+    if len(lines) > 1 and not is_node(lines[0]) and all(map(is_node, lines[1:])):
+        raise AskedError(
+            "whether the first line is the name of a class is not certain",
+            found=f"{lines[0]!r}, which alone is no node",
+            where=path,
+            hint="delete the line if it is a heading; if it is a class, number the lines: "
+            f"0 {lines[0]}, 1 {lines[1]}",
+        )
+    return dict(enumerate(lines))
+
+
+def _count(numbers: Sequence[str]) -> bool:
+    """Whether numbers count up from 0 or 1."""
+    first = 1 if numbers[:1] == ["1"] else 0
+    return len(numbers) > 0 and [*numbers] == [*map(str, range(first, first + len(numbers)))]
+
+
+def _in_table(lines: Sequence[str], is_node: IsNode) -> list[str]:
+    """Lines of the column of most nodes, behind numbers if a column counts."""
+    separator = max("\t,;", key=lines[0].count)
+    rows = [row for row in csv.reader(lines, delimiter=separator) if row]
+    columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=False)]
+    index = [one for one in columns if _count(one) or _count(one[1:])]
+    if not index or len(columns) == 1:
+        return max(columns, key=lambda one: (sum(map(is_node, one)), len({*one})))
+    others = [one for one in columns if one is not index[0]]
+    names = max(others, key=lambda one: (sum(map(is_node, one)), len({*one})))
+    every = [f"{number} {name}" for number, name in zip(index[0], names, strict=True)]
+    return every if _count(index[0]) else every[1:]
+
+
+def _in_yaml(text: str, path: Path) -> list[str]:
+    """Items of the list or object under the key ``names``."""
+    found = re.search(r"(?m)^names:[ \t]*(\[[^\]]*\]|\{[^}]*\}|(?:\n[ \t]*(?:-|\d+:).*)+)", text)
+    if not found:
+        raise InputError("YAML with the key names is required", found="none", where=path)
+    items = re.split(r"[\[\]{},\n]", found[1])
+    return [re.sub(r"^-\s+|['\"]", "", item.strip()) for item in items if item.strip()]
+
+
+_GAPS = 1_000
+"""Number of numbers without a name that a class list may have."""
+
+
+def _in_json(text: str, path: Path, is_node: IsNode) -> Mapping[int, str]:
+    try:
+        held = json.loads(text, object_pairs_hook=once)
+    except (ValueError, RecursionError) as error:
+        raise InputError("JSON is required", found=str(error), where=path) from None
+    named = _of_json(held, is_node)
+    if not named or not all(0 <= number < len(named) + _GAPS for number in named):
+        raise InputError(
+            "a list of names, or an object from number to name or name to number, is required",
+            found=repr(text[:60]),
+            where=path,
+        )
+    return named
+
+
+def _of_json(held: Any, is_node: IsNode) -> Mapping[int, str]:
+    if isinstance(held, list) and all(isinstance(name, (str, int)) for name in held):
+        return {number: str(name).strip() for number, name in enumerate(held)}
+    if not isinstance(held, dict):
+        return {}
+    if all(key.isdecimal() for key in held):
+        lists = {int(k): one if isinstance(one, list) else [one] for k, one in held.items()}
+        texts = {number: [str(one).strip() for one in own] for number, own in lists.items()}
+        return {n: next(filter(is_node, own), own[0]) for n, own in texts.items() if own}
+    numbered = {value: key.strip() for key, value in held.items() if type(value) is int}
+    return numbered if len(numbered) == len(held) else {}

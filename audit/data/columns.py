@@ -1,0 +1,77 @@
+"""Columns: where ids and labels stand in a table, as stated, published or found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from audit.base.readings import Reading
+
+ROW = "row"
+"""What is named in place of a column of ids where each row is an instance, numbered from 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Where ids and labels stand in a table, and which rows count.
+
+    As stated by the user a field is empty where nothing is said; as resolved by
+    `audit.data.resolving.resolved` ``id`` and ``label`` name columns of the table as written.
+
+    Args:
+        id: Columns that together are the id of an instance; ``("row",)``: rows are numbered from 0.
+        label: Columns of labels, or stated patterns of them, in which ``#`` stands for digits.
+        sep: What joins labels in a cell.
+        take: What finds labels in a cell: ``icd9``, ``icd10`` or a regular expression.
+        flags: Whether columns that are named as nodes hold 0 and 1, and a row is an instance.
+        group: Column of what instances are repeated in, such as a patient.
+        split: Column of the part of the data that an instance is in.
+        strata: Further columns of the instances.
+        position: Column of the position of a label in its record.
+        codes: Code sets of labels, such as ``diagnoses``, or ``as-written``; a pattern that ends in
+            ``*`` keeps labels that begin so and takes the beginning off. Empty: found.
+        sets: Code set of each of ``label``, None where nothing says it; only as resolved.
+        where: Conditions ``COLUMN=VALUE`` or ``COLUMN!=VALUE``, with ``*`` for any text, that rows
+            must meet to count.
+        version: Column of the version of ICD of a row's code.
+        table: Column of the code set of each row, where the layout has one.
+        refused: Column of the reason for which a row is refused, where the layout has one.
+        both: Whether the layout has codes of both versions of ICD in one column.
+        layout: Name of the published layout, if it is one.
+        persons: Whether rows are records of persons.
+        readings: What was found and not stated or published.
+    """
+
+    id: tuple[str, ...] = ()
+    label: tuple[str, ...] = ()
+    sep: str = ""
+    take: str = ""
+    flags: bool = False
+    group: str = ""
+    split: str = ""
+    strata: tuple[str, ...] = ()
+    position: str = ""
+    codes: tuple[str, ...] = ()
+    sets: tuple[str | None, ...] = ()
+    where: tuple[str, ...] = ()
+    version: str = ""
+    table: str = ""
+    refused: str = ""
+    both: bool = False
+    layout: str = ""
+    persons: bool = False
+    readings: tuple[Reading, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """How the texts of labels are read that are no nodes as they are written.
+
+    Args:
+        missing: Words that stand for no code.
+        strip: Literal texts that are taken off at either end.
+        by_title: Whether titles of nodes are read as these.
+    """
+
+    missing: tuple[str, ...] = ()
+    strip: tuple[str, ...] = ()
+    by_title: bool = False

@@ -1,1 +1,0 @@
-"""Readers of label files."""

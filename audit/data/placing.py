@@ -1,0 +1,241 @@
+"""Placing: which node each label as written is, what it may be instead, and what must be asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import polars as pl
+
+from audit.base.errors import first_cases
+from audit.base.readings import AskedError, Reading
+from audit.base.settings import Unlisted
+from audit.data.asking.repairs import best_way
+from audit.data.asking.seen import read
+from audit.data.cells import labels_in
+from audit.data.columns import Columns, Words
+from audit.data.nodes import Nodes
+from audit.data.words import AS_WRITTEN, read_as
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
+
+_ODD = ("unknown_code", "malformed_code", "no_place")
+"""Reasons for which labels are refused that may be nodes when they are read otherwise."""
+_OTHER = {"icd9cm": "icd10cm", "icd10cm": "icd9cm"}
+_NAMED = {
+    "rows": "name the columns with --id and --label, or another --hierarchy",
+    "classes": "name classes as labels are named",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Labels as nodes.
+
+    Args:
+        hierarchy: The hierarchy, grown by the nodes of codes that it lacks.
+        frame: ``label, table, node, added, reason``, a row for each label of a table; ``added``
+            whether its node was added, ``reason`` why it has none.
+        readings: What is told of them.
+    """
+
+    hierarchy: Hierarchy
+    frame: pl.DataFrame
+    readings: tuple[Reading, ...] = ()
+
+
+def placed(
+    counts: pl.DataFrame,
+    hierarchy: Hierarchy,
+    words: Words = AS_WRITTEN,
+    *,
+    unlisted: Unlisted | None = None,
+    columns: Columns | None = None,
+    where: object = "",
+    unit: Literal["rows", "classes"] = "rows",
+) -> Placed:
+    """Place labels in a hierarchy.
+
+    Args:
+        counts: ``label, table, rows``: each label as written, and how many rows have it.
+        hierarchy: The hierarchy.
+        words: How labels are read that are no nodes as written.
+        unlisted: ``refuse`` where the user states that labels which are no nodes are refused, so
+            that nothing is asked.
+        columns: How cells are read, and whether a layout has both versions of ICD in them; None:
+            nothing is asked.
+        where: The data, for messages.
+        unit: What ``rows`` counts: rows of labels, or the classes of predictions, each once.
+
+    Raises:
+        AskedError: If more than one row in ten is refused, and one reading makes nodes of half of
+            these, or they are of the other built-in classification, or half of all rows are left.
+    """
+    frame = _frame(counts, hierarchy, words, unlisted)
+    if columns is not None and columns.both and hierarchy.name in _OTHER:
+        nodes = Nodes(load_hierarchy(_OTHER[hierarchy.name]))
+        other = pl.Series([nodes.is_complete(one) for one in frame["label"]], dtype=pl.Boolean)
+        version = pl.when(pl.col("reason").is_in(_ODD) & other).then(pl.lit("other_version"))
+        frame = frame.with_columns(reason=version.otherwise("reason"))
+    readings: tuple[Reading, ...] = ()
+    if columns is not None and unlisted != "refuse":
+        readings = _asked(frame, hierarchy, words, columns, where, unit)
+    added = frame.with_columns(added=pl.col("parent").is_not_null())
+    told = added.select("label", "table", "node", "added", "reason")
+    return Placed(grown(hierarchy, frame), told, readings)
+
+
+def _frame(
+    counts: pl.DataFrame, hierarchy: Hierarchy, words: Words, unlisted: Unlisted | None
+) -> pl.DataFrame:
+    """``label, table, rows, node, parent, reason``, sorted."""
+    labels = counts.select("label", "table", "rows").sort("label", "table")
+    placing = partial(place, hierarchy=hierarchy, words=words, unlisted=unlisted)
+    places = [placing(label, table) for label, table, _ in labels.iter_rows()]
+    return labels.with_columns(
+        pl.Series("node", [one.node for one in places], pl.String),
+        pl.Series("parent", [one.parent for one in places], pl.String),
+        pl.Series("reason", [one.reason for one in places], pl.String),
+    )
+
+
+def place(
+    label: str,
+    table: str | None,
+    hierarchy: Hierarchy,
+    words: Words = AS_WRITTEN,
+    unlisted: Unlisted | None = None,
+) -> Placement:
+    """The placement of a label as written, or else as ``words`` read it.
+
+    A code that no edition of the classification has is refused as malformed, wherever its digits
+    would place it; with ``refuse`` one that the hierarchy lacks as unknown.
+    """
+    found = _placed(label, table, hierarchy, unlisted)
+    odd = found.reason in (*_ODD, "other_version")  # which a code of the WHO is, with an X behind
+    if found.node is not None or not odd or words == AS_WRITTEN:
+        return found
+
+    def is_node(text: str) -> bool:
+        return _placed(text, table, hierarchy, unlisted).node is not None
+
+    text = read_as(label, words, hierarchy, is_node)
+    if text is None:
+        return Placement(reason="missing_code")
+    return _placed(text, table, hierarchy, unlisted)
+
+
+def _placed(
+    label: str, table: str | None, hierarchy: Hierarchy, unlisted: Unlisted | None
+) -> Placement:
+    found, integrity = hierarchy.place(label, table), hierarchy.integrity
+    if integrity is not None and integrity.never_valid(found):
+        return Placement(reason="malformed_code")
+    lacked = found.parent is not None or found.reason == "no_place"
+    if lacked and "refuse" in (unlisted, hierarchy.unlisted):
+        return Placement(reason="unknown_code")
+    return found
+
+
+def grown(hierarchy: Hierarchy, places: pl.DataFrame) -> Hierarchy:
+    """The hierarchy with a node added for each placement, ``node, parent``, that has a parent."""
+    new = places.drop_nulls("parent").unique("node").sort("node")
+    if new.is_empty():
+        return hierarchy
+    titles = [hierarchy.further_titles.get(node) for node in new["node"]]
+    nodes = new.select(
+        "node", pl.Series("title", titles, pl.String), pl.lit(True).alias("assignable")
+    )
+    return hierarchy.extend(new.select(pl.col("node").alias("child"), "parent"), nodes)
+
+
+def _asked(
+    frame: pl.DataFrame,
+    hierarchy: Hierarchy,
+    words: Words,
+    columns: Columns,
+    where: object,
+    unit: str,
+) -> tuple[Reading, ...]:
+    """What is told of refused labels; raises AskedError where it must be stated how to read."""
+    refused = pl.col("reason").is_in(_ODD)
+    may = frame.filter(refused | pl.col("reason").is_null() | (pl.col("reason") == "retired_code"))
+    odd = may.filter(refused).sort("rows", descending=True)
+    every, rows = int(may["rows"].sum()), int(odd["rows"].sum())
+    if 10 * rows <= every:
+        return ()
+    _ask_version(may, odd, hierarchy, where, unit)
+    cases = first_cases(odd["label"])
+    found = f"{rows:,} of {every:,} {unit} with labels that are none, such as {cases}"
+    cells = may.group_by("label", maintain_order=True).agg(pl.col("rows").sum())
+    way = best_way(cells.rename({"label": "cell"}), Nodes(hierarchy), columns, words)
+    apart = unit == "rows" or all(hasattr(words, one) for one in way.options)
+    read = _read_by(odd, way.applied(columns, words), hierarchy) if apart else 0
+    if 2 * read >= rows:
+        raise AskedError(
+            f"how labels are read that are no nodes of {hierarchy.name} is not certain",
+            found=found,
+            where=where,
+            options=way.options,
+            reads=f"reads {read:,} of them; --unlisted refuse leaves them out",
+        )
+    if 2 * rows > every:
+        raise AskedError(
+            f"labels that are nodes of {hierarchy.name} are required",
+            found=found,
+            where=where,
+            hint=f"{_NAMED[unit]}; --unlisted refuse reads the other {unit} alone",
+        )
+    decision = f"labels that are no nodes are refused: {cases}"
+    why = "no other reading makes nodes of half of them"
+    return (Reading(decision, why, rows, "--strip TEXT", unit),)
+
+
+def _read_by(odd: pl.DataFrame, way: tuple[Columns, Words], hierarchy: Hierarchy) -> int:
+    """Number of rows of refused labels that are labels, or words for none, in another way."""
+    columns, words = way
+    cells = odd.with_columns(part=labels_in(odd["label"], columns))
+    nodes = Nodes(hierarchy)
+    return sum(
+        rows
+        for parts, table, rows in cells.select("part", "table", "rows").iter_rows()
+        if all(
+            nodes.is_complete(text, table) for text in read(dict.fromkeys(parts, 1), nodes, words)
+        )
+    )
+
+
+def _ask_version(
+    may: pl.DataFrame, odd: pl.DataFrame, hierarchy: Hierarchy, where: object, unit: str
+) -> None:
+    """Raise AskedError where the refused labels are codes of the other built-in classification."""
+    if hierarchy.name not in _OTHER:
+        return
+    other = load_hierarchy(_OTHER[hierarchy.name])
+    refused, known = (
+        Nodes(other).share(dict(some.group_by("label").agg(pl.col("rows").sum()).iter_rows()))
+        for some in (odd, may.filter(pl.col("reason").is_null()))
+    )
+    if 10 * refused.nodes < 9 * refused.n or 2 * refused.complete < refused.n:
+        return
+    cases = first_cases(odd.sort("rows", descending=True)["label"])
+    if 10 * known.nodes >= 9 * known.n:
+        raise AskedError(
+            f"labels that are codes of {hierarchy.name} are required",
+            found=f"{refused.nodes:,} of {refused.n + known.n:,} {unit} with codes of "
+            f"{other.name} alone, such as {cases}",
+            where=where,
+            hint="" if unit == "rows" else "predictions must be of the codes that labels are of",
+            options={"hierarchy": other.name} if unit == "rows" else {},
+            reads=f"reads {refused.nodes + known.nodes:,} of them",
+        )
+    raise AskedError(
+        "labels that are codes of one version of ICD are required",
+        found=f"{refused.nodes:,} {unit} with codes of {other.name} alone, such as {cases}, beside "
+        f"{known.n:,} with codes of {hierarchy.name}; E and V codes may be of either",
+        where=where,
+        hint="--where COLUMN=VALUE reads the rows of one version, where a column says it; "
+        "--unlisted refuse reads all other codes as of this one",
+    )

@@ -1,0 +1,206 @@
+"""Cells of predictions, and what is known of the labels, by which columns are told apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import FloatArray
+from audit.base.errors import SchemaError, first_cases
+from audit.data.cells import labels_in
+from audit.data.class_lists import GivenClasses, class_names, class_number
+from audit.data.columns import Columns
+from audit.data.dataset import LabelDataset
+from audit.data.nodes import Nodes
+from audit.data.placing import place
+from audit.data.words import AS_WRITTEN
+
+LOOKED_AT = 1_000
+"""Number of first rows by which columns are known."""
+_SIGNS = "_.: -"
+"""What may stand between the names of classes and what the names of columns begin or end with."""
+_FLAGS = {"0": 0, "1": 1, "false": 0, "true": 1}
+
+
+def bare_ids(ids: Sequence[str]) -> list[str]:
+    """Ids without folders before them, endings of files, and the points of whole numbers.
+
+    >>> bare_ids(["images/7.png", "12.0", "12.5"])
+    ['7', '12', '12.5']
+    """
+    names = pl.Series(ids, dtype=pl.String).str.strip_chars().str.replace(r"(?s)^.*[/\\]", "")
+    return names.str.replace(r"\.(?:0|[A-Za-z][A-Za-z0-9]{1,4})$", "").to_list()
+
+
+def texts_of(cells: pl.Series) -> pl.Series:
+    """Values as tidy text, whole numbers without a point; null where they are blank."""
+    if cells.dtype.is_float():
+        whole = cells.cast(pl.Int64, strict=False)
+        texts = cells.cast(pl.String)
+        return whole.cast(pl.String).zip_with((whole == cells).fill_null(True), texts)
+    return cells.cast(pl.String).str.strip_chars().replace("", None)
+
+
+def numbers_of(cells: pl.Series) -> pl.Series:
+    """Values as float64, null where they are none; a comma may stand for the decimal point.
+
+    Where every text ends with a per cent sign, numbers are hundredths.
+
+    >>> numbers_of(pl.Series(["0,25", "1e-3", "high", "5%", "true"])).to_list()
+    [0.25, 0.001, None, None, 1.0]
+    >>> numbers_of(pl.Series(["12.5%", "5 %", None])).to_list()
+    [0.125, 0.05, None]
+    """
+    plain = cells.cast(pl.Float64, strict=False)
+    if plain.null_count() == cells.null_count():
+        return plain
+    text = texts_of(cells)
+    per_cent = bool(text.str.ends_with("%").all())
+    bare = text.str.replace(r"\s*%$", "") if per_cent else text
+    pointed = bare.str.replace(r"^([-+]?\d*),(\d+(?:[eE][-+]?\d+)?)$", "${1}.${2}")
+    numbers = pointed.cast(pl.Float64, strict=False) / (100 if per_cent else 1)
+    if not numbers.has_nulls():
+        return numbers
+    flags = text.str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Float64)
+    return numbers.fill_null(flags)
+
+
+def are_flags(cells: pl.Series) -> bool:
+    """Whether all are 0 and 1 without a point, or true and false."""
+    if cells.dtype.is_float():
+        return False
+    return bool(texts_of(cells).str.to_lowercase().is_in([*_FLAGS]).fill_null(False).all())
+
+
+def are_within(numbers: pl.Series | FloatArray) -> bool:
+    """Whether all numbers are from 0 to 1."""
+    return bool(((numbers >= 0) & (numbers <= 1)).all())
+
+
+def vectors_in(cells: pl.Series) -> FloatArray | None:
+    """The numbers of lists of one length, shape (n_rows, length): flags, or scores.
+
+    None of other cells, and of whole numbers beyond 0 and 1, which are numbers of classes.
+    """
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        lists = cells.cast(pl.List(cells.dtype.inner))
+    elif cells.dtype == pl.String and cells.head(LOOKED_AT).str.starts_with("[").all():
+        lists = labels_in(cells, Columns())
+    else:
+        return None
+    lengths = lists.list.len().unique().to_list()
+    if len(lengths) != 1 or not lengths[0]:
+        return None
+    numbers = numbers_of(lists.explode())
+    if numbers.has_nulls() or ((numbers == numbers.round()).all() and not are_within(numbers)):
+        return None
+    return np.reshape(numbers.to_numpy(), (len(cells), lengths[0]))
+
+
+def with_names(cells: pl.Series, names: Sequence[str]) -> pl.Series:
+    """Numbers of classes, alone or in lists, as their names; a number without one as text."""
+    known = {str(number): name for number, name in enumerate(names)}
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        return cells.cast(pl.List(pl.String)).list.eval(pl.element().replace(known))
+    return texts_of(cells).replace(known)
+
+
+def families(names: Sequence[str], is_class: Callable[[str], bool]) -> list[dict[str, str]]:
+    """The names that mean classes, each with its class; or, where more begin or end alike and the
+    rest of them does, all that do. Several that do so equally, unless their names have ``pred``."""
+    plain = {name: name.strip() for name in names if is_class(name)}
+    signs = [(name, at) for name in names for at, sign in enumerate(name) if sign in _SIGNS]
+    ends = Counter(one for n, at in signs for one in ((n[: at + 1], ""), ("", n[at:])))
+    found = [plain]
+    for (start, end), times in ends.items():
+        if times > max(1, len(plain)):
+            alike = [n for n in names if n.startswith(start) and n.endswith(end)]
+            found.append({n: n.removeprefix(start).removesuffix(end).strip() for n in alike})
+    fits = [sum(map(is_class, one.values())) for one in found]
+    best = [one for one, n in zip(found, fits, strict=True) if n == max(fits)]
+    predicted = [one for one in best if all("pred" in name.casefold() for name in one)]
+    return [plain] if plain in best else predicted or best
+
+
+def filled(cells: pl.Series, what: str, where: object) -> pl.Series:
+    """The values as tidy text; SchemaError where one is blank: ``what`` they are, with an
+    article."""
+    texts = texts_of(cells)
+    blank = texts.is_null().arg_true()
+    if len(blank):
+        cases = [f"row {row + 1}" for row in blank.head(5)]
+        found = f"none in {first_cases(cases, len(blank))} of the column {cells.name!r}"
+        raise SchemaError(f"every row must have {what}", found=found, where=where)
+    return texts
+
+
+class Labelled:
+    """A dataset, as predictions of it are read.
+
+    Args:
+        dataset: The labels.
+        classes: A class list; None: that of the labels' data, if there is one.
+        raw: Whether numbers are said to be raw outputs of a model.
+    """
+
+    def __init__(self, dataset: LabelDataset, classes: GivenClasses, *, raw: bool) -> None:
+        self.dataset, self.raw, self.nodes = dataset, raw, Nodes(dataset.hierarchy)
+        self.table = code_set(dataset)
+        self.names = class_names(classes, self.is_class) or dataset.classes
+        self.id = dataset.id or ""
+        """Column of the labels' ids, or several joined by commas; empty if they have none."""
+        stated = dataset.columns.values()
+        self.label = {name.casefold() for one in stated for name in one.label}
+        """Columns of the labels, in lower case."""
+        seps = {one.sep for one in stated}
+        self.sep = seps.pop() if len(seps) == 1 else ""
+        """What joins labels in a cell."""
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        """The labels' ids, as written and as `bare_ids` makes them."""
+        ids = [] if self.dataset.numbered else self.dataset.instances["instance"].to_list()
+        return frozenset({*ids, *bare_ids(ids)})
+
+    def is_node(self, text: str) -> bool:
+        """Whether a text is a node, as labels are read; of the classifications a complete code."""
+        if self.nodes.is_node(text, self.table) or self.dataset.words == AS_WRITTEN:
+            return self.nodes.is_complete(text, self.table)
+        placed = place(text, self.table, self.dataset.hierarchy, self.dataset.words)
+        return placed.node is not None
+
+    def is_class(self, text: str) -> bool:
+        """Whether a text may name a class: a node, headings included."""
+        return self.nodes.is_node(text, self.table) or self.is_node(text)
+
+    def has_number(self, text: str) -> bool:
+        """Whether a text is the number of a class that has a name."""
+        number = class_number(text)
+        return number is not None and number < len(self.names) and self.names[number] != ""
+
+    def are_labels(self, ids: pl.Series, texts: pl.Series) -> bool:
+        """Whether texts, each beside an id, are all labels of it."""
+        known = self.dataset.instances["instance"]
+        at = ids.replace_strict(known, range(len(known)), default=None, return_dtype=pl.UInt32)
+        asked = pl.DataFrame({"instance": at, "label": texts_of(texts)})
+        lines = self.dataset.mappings.select("label").with_row_index("line")
+        written = self.dataset.written.filter(pl.col("instance").is_in(at.implode()))
+        held = written.join(lines, on="line")
+        return asked.join(held, on=["instance", "label"], how="anti").is_empty()
+
+    def share(self, cells: pl.Series, is_node: Callable[[str], bool], sep: str = "") -> float:
+        """Share of the labels in the first cells that are nodes; 0 without labels."""
+        columns = Columns(sep=sep or self.sep)
+        labels = labels_in(cells.head(LOOKED_AT), columns).explode().drop_nulls()
+        nodes = [one for one in labels.unique() if is_node(one)]
+        return int(labels.is_in(nodes).sum()) / max(len(labels), 1)
+
+
+def code_set(dataset: LabelDataset) -> str | None:
+    """The code set of all labels, if they are of one."""
+    tables = dataset.mappings["table"].unique().to_list()
+    return tables[0] if len(tables) == 1 else None

@@ -1,0 +1,1 @@
+"""What is published and no plain table, and the readers of it."""

@@ -1,0 +1,75 @@
+"""What is stated of events of persons, and the question which of their codes are labels."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from audit.base.errors import InputError
+from audit.base.readings import AskedError, Reading, asked
+from audit.base.table import Table
+from audit.data.columns import Columns
+from audit.data.nodes import Nodes
+from audit.hierarchies.coding import VERSIONS
+
+_OFFERED = 4
+"""Largest number of vocabularies, or families of codes, that a question offers."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the user states of events.
+
+    Args:
+        columns: Columns, as stated.
+        nodes: The nodes that labels are mapped to.
+        system: Code system of FHIR, or a pattern of such.
+        vocabulary: Vocabulary of OMOP.
+    """
+
+    columns: Columns
+    nodes: Nodes
+    system: str = ""
+    vocabulary: str = ""
+
+    def refuse_unused(self, table: Table) -> None:
+        """Raise InputError where a system or vocabulary is stated of a table that has none."""
+        stated, own = self.system or self.vocabulary, self.nodes.hierarchy.name
+        used = {"fhir": self.system, "omop": self.vocabulary}.get(table.layout)
+        if stated and not used and own.lower() != stated.lower():  # as that of OMOP is called
+            required = "--system is for FHIR alone, --vocabulary for OMOP alone"
+            raise InputError(required, found="other data", where=table)
+
+
+def code_set(text: str) -> str | None:
+    """The code set that the name of a vocabulary says; None if it is none of ICD.
+
+    >>> code_set("DIAGNOSIS//ICD//9//"), code_set("ICD10PCS/"), code_set("SNOMED")
+    ('diagnoses', 'procedures-10', None)
+    >>> code_set("http://hl7.org/fhir/sid/icd-10")
+    'icd-10'
+    """
+    said = re.sub("[^a-z0-9]", "", text.lower())
+    version = re.search("icd(?:v|o)?0?(9|10)", said)
+    if version is None or "icdo" in said:
+        return None
+    tenth = "-10" * (version[1] == "10")
+    if re.search("proc|pcs|cmsgov", said):
+        return f"procedures{tenth}"
+    return f"diagnoses{tenth}" if re.search("diag|(9|10)cm", said) else VERSIONS[version[1]]
+
+
+def which(
+    required: str, rows: Mapping[str, int], nodes: Mapping[str, int], option: Callable[[str], str],
+    where: object, said: str,
+) -> AskedError:  # fmt: skip
+    """The question which of some names is meant: those most of whose rows are nodes first.
+
+    ``option`` says what states a name, ``said`` the decision, with the name for ``{}``.
+    """
+    held = {name: n for name, n in nodes.items() if 2 * n >= rows[name]}
+    first = [name for name, _ in Counter(held or rows).most_common(_OFFERED)]
+    offers = [Reading(said.format(repr(one)), "", rows[one], option(one)) for one in first]
+    return asked(required, offers, where)

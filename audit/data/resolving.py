@@ -1,0 +1,389 @@
+"""Columns of a table: as stated, published or found, else asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from audit.base.errors import InputError, first_cases
+from audit.base.plurals import counted
+from audit.base.readings import AskedError, Reading, as_typed
+from audit.base.table import Table
+from audit.data.asking.ask import kinds_of, patterns, proposed, screen, taken, way_of
+from audit.data.asking.headers import is_record, without_header
+from audit.data.asking.ids import ids_of
+from audit.data.asking.known_sets import refuse_headings, sets_of, stated_set
+from audit.data.asking.repairs import Way
+from audit.data.asking.seen import FLAGS, HALF, NAMELESS, NEARLY_ALL, Seen, family, read
+from audit.data.cells import labels_in
+from audit.data.columns import ROW, Columns, Words
+from audit.data.layouts import layout_of
+from audit.data.nodes import Nodes
+from audit.data.rows import (
+    SCIENTIFIC,
+    ClassNames,
+    own_classes,
+    refuse_rounded,
+    rows_in,
+    used_classes,
+)
+from audit.data.stated import as_written, taking
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.built_in import ICD9CM, ICD10CM
+
+IDS = ("instance", "id")
+LABELS = ("label", "labels", "node", "code")
+"""Names of the columns of ids and of labels that are read without a question."""
+_MOST_PAIRS, _JUDGED = 0.1, 10
+"""Share of rows that may repeat an id with its label where nobody names the column of ids; number
+of labels from which on a column of a pattern is judged."""
+
+
+def resolved(
+    table: Table,
+    stated: Columns,
+    hierarchy: Hierarchy,
+    words: Words,
+    classes: ClassNames | None = None,
+) -> Columns:
+    """Which columns of a table are ids and labels, how cells are read, and which rows count.
+
+    What is stated comes first, then a published layout, then ``instance`` or ``id`` beside
+    ``label``, ``labels``, ``node`` or ``code``, then the only column of nine in ten nodes beside
+    one other. A large table is known by its first rows.
+
+    Args:
+        table: The table.
+        stated: What the user states, with patterns of label columns.
+        hierarchy: The hierarchy whose nodes labels are.
+        words: How texts are read that are no nodes.
+        classes: Names of class numbers, by these.
+
+    Raises:
+        AskedError: If it is not certain; with the options that read the table, where some do.
+        InputError: If a column is stated that there is not, or no label has a value.
+    """
+    return Request(table, stated, hierarchy, words, classes).resolved()
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be read, and what is stated of it; fields as in `resolved`.
+
+    ``other`` is whether the hierarchy is offered in place of the stated one.
+    """
+
+    table: Table
+    stated: Columns
+    hierarchy: Hierarchy
+    words: Words
+    classes: ClassNames | None = None
+    other: bool = False
+
+    def resolved(self) -> Columns:
+        """The columns; raises AskedError with options that were tried on the data."""
+        try:
+            if self.table.titles and not any(map(self.table.column, self.stated.label)):
+                self._ask_below(self.table.titles, "other fields than below")
+            return self._checked(self._columns())
+        except AskedError as error:
+            error.where, (error.options, error.reads) = str(self.table), self._tried(error.options)
+            if not (error.options or error.hint):
+                error.hint = error.reads or "name them with --id and --label"
+            raise
+
+    @cached_property
+    def seen(self) -> Seen:
+        """What is seen of the table."""
+        begins = tuple(one[:-1] for one in self.stated.codes if one.endswith("*"))
+        words = replace(self.words, strip=(*self.words.strip, *begins))
+        return Seen.of(self.table, Nodes(self.hierarchy), words, self.classes)
+
+    def with_options(self, options: Mapping[str, Any]) -> Request:
+        """The same with what is offered in place of what was stated."""
+        others, rest = dict[str, Any](), dict(options)
+        if "header" in rest:
+            others["table"] = without_header(self.table)
+            del rest["header"]
+        if self.table.below and "skip_rows" in rest:
+            others["table"] = self.table.below(rest.pop("skip_rows"))
+        if name := rest.pop("hierarchy", ""):
+            both = {one.name: one for one in (ICD9CM, ICD10CM)}
+            others |= {"hierarchy": both[name].load(), "other": True}
+        stated, words = Way(rest).applied(self.stated, self.words)
+        return replace(self, stated=stated, words=words, **others)
+
+    def _columns(self) -> Columns:
+        """Columns of ids and labels, by what is certain first."""
+        stated, layout = as_written(self.table, self.stated), layout_of(self.table)
+        if layout is not None and layout.name != "plain":
+            columns = taking(self.table, layout.columns(self.table, stated))
+            if columns.id and all(columns.id) and columns.label:
+                return replace(columns, split=columns.split or "split" * self.table.split_files)
+        columns = self._matched(taking(self.table, stated))
+        label = columns.label or self._flags(columns)
+        if columns.flags or (label and not columns.label):
+            return self._flagged(columns, label)
+        columns = self._named(columns)
+        return columns if columns.id and columns.label else self._only(columns)
+
+    def _matched(self, columns: Columns) -> Columns:
+        """Columns of patterns, each of which holds labels or nothing."""
+        if columns.flags or all(map(self.table.column, self.stated.label)):
+            return columns
+        shares = {one: self.seen.share_of(self.seen.labels(one, columns)) for one in columns.label}
+        best = max(shares.values(), key=lambda share: share.of_complete)
+        least, most = min(_JUDGED, best.n / 2), HALF * best.of_complete
+        wrong = [one for one, of in shares.items() if of.n >= least and of.of_complete < most]
+        if wrong:
+            kept = [one for one in columns.label if one not in wrong]
+            raise AskedError(
+                "every column that a pattern of --label takes must hold labels",
+                found=f"few nodes in {first_cases(wrong)}",
+                options={"label": patterns(self.seen, kept)},
+            )
+        return columns
+
+    def _flags(self, columns: Columns) -> tuple[str, ...]:
+        """Columns that are named as nodes and hold 0 and 1, if they are two or more."""
+        free = [one for one in self.table.schema if one not in taken(columns)]
+        named = [one for one in free if self.seen.nodes.is_node(one.strip())]
+        found = tuple(filter(self.seen.is_flag, named))
+        return found if len(found) > 1 else ()
+
+    def _flagged(self, columns: Columns, label: tuple[str, ...]) -> Columns:
+        """Columns of 0 and 1 as labels."""
+        if not label:
+            raise InputError(
+                "--flags requires columns that are named as nodes and hold 0 and 1",
+                found=f"the columns {first_cases(self.table.schema)}",
+                where=self.table,
+            )
+        id_ = columns.id or tuple(filter(None, map(self.table.column, IDS)))[:1]
+        if not (columns.flags and id_):
+            ids = (
+                id_
+                or ids_of(self.seen, replace(columns, label=label, flags=True), taken(columns))[0]
+            )
+            raise AskedError(
+                "whether columns of 0 and 1 are labels, and which holds the ids, is not certain",
+                found=f"columns named as nodes: {first_cases(label)}",
+                options={"flags": True, "id": ids},
+            )
+        out = {*label, *id_, *taken(columns)}
+        others = [one for one in self.table.schema if one not in out and self.seen.is_flag(one)]
+        told = self._unread(others, "they hold 0 and 1 and are named as no node")
+        return replace(columns, id=id_, label=label, readings=tuple(told))
+
+    def _named(self, columns: Columns) -> Columns:
+        """With the columns that are named as ids and labels are."""
+        table, shares = self.table, dict[str, float]()
+        ids, labels = (tuple(filter(None, map(table.column, some))) for some in (IDS, LABELS))
+        if len(labels) > 1 and not columns.label:
+            shares = {one: self.seen.share(one).of_complete for one in labels}
+            halves = tuple(one for one in labels if shares[one] >= HALF)
+            labels = halves if len(halves) == 1 and shares[halves[0]] >= NEARLY_ALL else ()
+        id_, label = columns.id or ids[:1], columns.label or labels[:1]
+        if not (id_ and label) or (not columns.id and self._numbers_rows(id_[0], label)):
+            return columns
+        split = columns.split or "split" * table.split_files
+        return replace(columns, id=id_, label=label, split=split)
+
+    def _numbers_rows(self, id_: str, label: tuple[str, ...]) -> bool:
+        """Whether another column holds the ids, whose rows are only numbered."""
+        seen, n = self.seen, self.seen.frame.height
+        if len(self.table.schema) < 3 or seen.n_values(id_) < n:
+            return False
+        other = ids_of(seen, replace(self.stated, label=label), taken(self.stated))[0][0]
+        return other != ROW and seen.n_values(other) < n
+
+    def _only(self, columns: Columns) -> Columns:
+        """With the only column of nine in ten nodes, and the one other column; else it is asked."""
+        seen, told, label, id_ = self.seen, list[Reading](), columns.label, columns.id
+        if self.table.header and not label and id_ in ((), (ROW,)) and is_record(seen):
+            headless = replace(self, table=without_header(self.table))
+            offered = proposed(headless.seen, columns).options
+            raise AskedError(
+                "a first line that names the columns is required",
+                found=f"a record: {first_cases(self.table.schema)}",
+                options={"header": False, **offered},
+            )
+        rows, out = seen.frame.height, {*label, *taken(columns), seen.index}
+        free = [one for one in seen.frame.columns if one not in out]
+        if not label:
+            good = [*filter(seen.is_good, free)]
+            self._refuse_title()
+            if len(good) != 1 or any(self._may_hold(one, good[0]) for one in free):
+                self._ask(columns)
+            label = (good[0],)
+            why = "nine in ten of its values are nodes, and not half of any other column's"
+            told.append(Reading(f"{good[0]!r} holds the labels", why, rows, "--label COLUMN"))
+        if not id_:
+            rest = [one for one in free if one not in label]
+            if len(rest) != 1 or not seen.may_be_ids(rest[0]):
+                self._ask(columns)
+            pairs = seen.frame.select(*rest, *label).n_unique()
+            alone = seen.n_values(rest[0]) > HALF * rows or not seen.is_listed(label[0])
+            if rows - pairs > _MOST_PAIRS * rows or not alone:
+                self._ask(columns)
+            id_ = (rest[0],)
+            said = f"{rest[0]!r} is the id of an instance"
+            told.append(Reading(said, "it is the only other column", rows, "--id COLUMN"))
+        return replace(columns, id=id_, label=label, readings=tuple(told))
+
+    def _refuse_title(self) -> None:
+        """Raise AskedError where a column of labels has no name, as under a title."""
+        for name in filter(self.seen.is_good, self.seen.frame.columns):
+            if NAMELESS.fullmatch(name.strip()):
+                found = f"no name above {first_cases(self.seen.first(name))}"
+                self._ask_below(self.table.before, found, always=True)
+
+    def _ask_below(self, lines: int, found: str, *, always: bool = False) -> None:
+        """Raise AskedError that passes over first lines, unless a record stands below these."""
+        below = self.table.below and self.with_options({"skip_rows": lines})
+        offered = bool(below and not is_record(below.seen))
+        if offered or always:
+            line = f": {self.table.first_lines[0]!r}, above line {lines + 1}" if offered else ""
+            raise AskedError(
+                "a first line that names the columns is required",
+                found=found + line,
+                hint=""
+                if offered
+                else "--skip-rows N passes over lines of text; take out rows of a workbook",
+                options={"skip_rows": lines} if offered else {},
+            )
+
+    def _may_hold(self, name: str, good: str) -> bool:
+        """Whether half of the labels in a column are nodes, however its cells are read, or it is of
+        the family of a good one."""
+        if name == good:
+            return False
+        if family(name) == family(good) and self.seen.n_values(name):
+            return True
+        way = way_of(self.seen, name, self.stated)
+        holds = way is not None and way.share.of_complete >= HALF
+        return holds and bool((way and way.options) or self.seen.may_be_labels(name))
+
+    def _ask(self, columns: Columns) -> None:
+        """Raise AskedError that shows the columns; ids that all are rounded are refused."""
+        for name in () if columns.id else self.table.schema:
+            cells = self.seen.cells(name)["cell"]
+            if len(cells) < self.seen.n_rows(name) and cells.str.contains(SCIENTIFIC).all():
+                refuse_rounded(cells, name, self.table)
+        others = [one for one in (ICD9CM, ICD10CM) if one.name != self.hierarchy.name]
+        others = others if self.seen.nodes.coded and not self.other else []
+        proposal = proposed(self.seen, columns, (Nodes(one.load()) for one in others))
+        roles = (("the ids", columns.id), ("the labels", columns.label))
+        which = " and which ".join(what for what, known in roles if not known)
+        raise AskedError(
+            f"which column holds {which} is not certain",
+            options=proposal.options,
+            screen=screen(self.seen, proposal),
+        )
+
+    def _checked(self, columns: Columns) -> Columns:
+        """Columns whose rows are labels of one kind, with the code sets of these."""
+        seen = self.seen
+        published = columns.layout not in ("", "plain") and not self.stated.label
+        stated_set(columns, self.hierarchy)
+        columns = columns if published or columns.flags else self._multi_hot(columns)
+        rows = self._rows(columns).filter(pl.col("refused").is_null()).drop_nulls("label")
+        if rows.is_empty() and seen.whole and not columns.flags:
+            raise InputError(
+                "a column of labels with a value is required",
+                found=f"none in {first_cases(columns.label)}",
+                where=self.table,
+            )
+        used = {*columns.label, *taken(columns), columns.table, seen.index or ""}
+        if not published:
+            if kinds := kinds_of(seen, rows.select("row", "label"), used):
+                options = {"id": columns.id, "label": columns.label}
+                options = {k: v for k, v in options.items() if not getattr(self.stated, k)}
+                options["where"] = (*self.stated.where, *kinds.where)
+                required = f"rows must be chosen by {kinds.column!r}"
+                raise AskedError(required, found=str(kinds), options=options)
+            if not columns.codes:
+                refuse_headings(seen, _times(rows))
+        if columns.flags:
+            return columns
+        if not (columns.version or columns.table):
+            columns = replace(columns, sets=sets_of(seen, columns))
+        nodes = [one for one in seen.frame.columns if one not in used and seen.is_good(one)]
+        told = self._unread(nodes, "nine in ten of their values are nodes too")
+        return replace(columns, readings=(*columns.readings, *told))
+
+    def _unread(self, names: Sequence[str], why: str) -> Iterator[Reading]:
+        """One line that names columns that are not read."""
+        if names:
+            rows = sum(map(self.seen.n_rows, names))
+            option = as_typed({"label": tuple(names[:1])})
+            yield Reading(f"not read: {first_cases(names)}", why, rows, option)
+
+    def _multi_hot(self, columns: Columns) -> Columns:
+        """Columns with ``flags`` where a column holds lists of one length of 0 and 1 alone."""
+        name = columns.label[0]
+        cells = self.seen.frame[name].drop_nulls()
+        written = cells.dtype == pl.String and cells.str.starts_with("[").all()
+        if len(columns.label) > 1 or not (cells.dtype.is_nested() or written):
+            return columns
+        lists = labels_in(cells, columns)
+        lengths, values = lists.list.len().unique(), {*lists.explode().str.to_lowercase()}
+        n, classes = lengths.to_list(), self.classes or own_classes(self.table, columns)
+        if len(n) != 1 or n[0] < 2 or not values <= set().union(*FLAGS):
+            return columns
+        if not classes:
+            raise AskedError(
+                "lists of 0 and 1 are labels by their place, which --classes must name",
+                found=f"lists of {n[0]} in {name!r}",
+                hint="--classes FILE, a name a line, in the order of the lists",
+            )
+        if [len(classes)] != n:
+            return columns
+        said = f"{name!r} says of each class whether it is a label"
+        why = "its lists are as long as that of the classes, and hold 0 and 1 alone"
+        told = Reading(said, why, len(lists), "--label COLUMN")
+        return replace(columns, flags=True, readings=(*columns.readings, told))
+
+    def _rows(self, columns: Columns) -> pl.DataFrame:
+        frame, classes = self.seen.frame, self.classes or own_classes(self.table, columns)
+        used = used_classes(frame, columns, classes, self.table)
+        return rows_in(frame, columns, used, 0, self.table)
+
+    def _tried(self, options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+        """Options that read the data, those offered and what is asked then, and what they read;
+        none, and why, where they do not."""
+        if not options:
+            return {}, ""
+        request = self.with_options(options)
+        try:
+            reads = request.reads(request.resolved())
+        except AskedError as error:
+            more = any(options.get(name) != value for name, value in error.options.items())
+            whole = {**options, **error.options}
+            return (whole, error.reads) if more else ({}, f"{error.required}, found {error.found}")
+        except InputError as error:
+            return {}, f"{error.required}, found {error.found}"
+        return ({**options}, reads) if reads else ({}, "")
+
+    def reads(self, columns: Columns) -> str:
+        """What columns read, as a clause; empty if most labels are no nodes."""
+        rows, seen = self._rows(columns).filter(pl.col("refused").is_null()), self.seen
+        n = nodes = 0
+        for (of,), own in rows.drop_nulls("label").group_by("table"):
+            texts = read(_times(own), seen.nodes, seen.words)
+            n += sum(texts.values())
+            nodes += sum(k for t, k in texts.items() if seen.nodes.is_node(t, of and str(of)))
+        if nodes < HALF * n or not n:
+            return ""
+        instances = counted(rows["instance"].drop_nulls().n_unique(), "instances")
+        none = "1 is no node" if n - nodes == 1 else f"{n - nodes:,} are no nodes"
+        said = f"reads {instances} and {counted(n, 'labels')}, of which {none}"
+        return said if seen.whole else f"{said}, in the first {seen.frame.height:,} rows"
+
+
+def _times(rows: pl.DataFrame) -> Mapping[str, int]:
+    return dict(rows.group_by("label", maintain_order=True).len().iter_rows())

@@ -1,0 +1,118 @@
+"""Every number that is shared has a kind: of findings, of tables, and of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from audit.base.declared import NONE, Columns
+from audit.concepts import analysis as of_concepts
+from audit.counting.pair_table import COLUMNS
+from audit.entailment import analysis as of_tuples
+from audit.explanations import analysis as of_explanations
+from audit.results import columns as of_runs
+from audit.runs import preference as of_preference
+from audit.runs.analyses import MEASURED
+from fixtures import results
+
+TABLES: dict[str, Columns] = {
+    f"{name}.{table}": rule.columns
+    for name, rules in {
+        "explanations": of_explanations.SHARED,
+        "concepts": of_concepts.SHARED,
+        "entailment": of_tuples.SHARED,
+        "preference": of_preference.SHARED,
+    }.items()
+    for table, rule in rules.items()
+}
+OF_CHECKS: dict[str, Columns] = {
+    f"{check.name}.{name}": columns
+    for check in MEASURED
+    for name, columns in {"evidence": check.evidence, "parts": check.of_parts}.items()
+}
+OF_RUNS = {name: value for name, value in vars(of_runs).items() if isinstance(value, Columns)}
+DECLARED = OF_RUNS | OF_CHECKS | TABLES
+WHOLES = {"rows", "instances", "groups", NONE}
+COMPUTED = {"share": 2, "ratio": 2, "difference": 2, "factor": 2, "end": 1, "mean": 1}
+"""How many columns a kind is computed from."""
+IN_SCHEMAS = {
+    "count", "setting", "whole", "exact", "findings", "nodes told", "computed from told numbers",
+    "as the check declares it", "chance",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_a_column_names_what_it_is_computed_from(name: str) -> None:
+    for column in DECLARED[name].values():
+        if column.kind in COMPUTED:
+            assert len(column.of) == COMPUTED[column.kind], column
+        assert {*column.of, *filter(None, [column.effective])} <= DECLARED[name].keys(), column
+        assert column.kind != "end" or column.side, column
+        assert column.low < column.high, column
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_a_count_has_a_total_and_what_is_told_as_it_is_a_reason(name: str) -> None:
+    for column in DECLARED[name].values():
+        if column.kind in ("count", "sum"):
+            assert column.total in WHOLES, column
+        if column.kind in ("exact", "estimate"):
+            assert column.reason, column
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_shares_are_of_counts(name: str) -> None:
+    columns = DECLARED[name]
+    for column in columns.values():
+        if column.kind == "share":
+            assert {columns[one].kind for one in column.of} <= {"count", "exact", "sum"}, column
+        if column.kind == "difference":
+            assert {columns[one].kind for one in column.of} == {"share"}, column
+
+
+def test_every_column_of_every_table_has_a_kind() -> None:
+    run = results.rich_result()
+    frames: Mapping[str, Any] = {"NODES": run.nodes, "RESIDUALS": run.residuals}
+    assert {*COLUMNS} <= {*of_runs.PAIRS}
+    for name, frame in frames.items():
+        assert {*frame.columns} <= {*OF_RUNS[name]}
+
+
+def numbers(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every part of a schema that can be a number, but for what an enumeration names."""
+    if isinstance(schema, dict):
+        kinds = schema.get("type", ())
+        if not {"integer", "number"}.isdisjoint([kinds] if isinstance(kinds, str) else kinds):
+            yield path, schema
+        for name, inner in schema.items():
+            yield from numbers(inner, (*path, name))
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from numbers(inner, path)
+
+
+@pytest.mark.parametrize("file", ["result", "comparison"])
+def test_every_number_of_a_schema_has_a_kind(file: str) -> None:
+    schema = json.loads(Path(f"docs/{file}.schema.json").read_text("utf-8"))
+    found = list(numbers(schema))
+    assert found
+    for path, stated in found:
+        table = f"{path[1]}.{path[3]}" if len(path) > 3 else ""
+        if table in TABLES:
+            assert path[-1] in TABLES[table], path
+        elif table not in ("entailment.facts", "explanations.facts", "concepts.facts"):
+            kind, _, reason = stated.get("told", "").partition(": ")
+            assert kind in IN_SCHEMAS, path
+            assert kind != "exact" or reason, path
+
+
+@pytest.mark.parametrize("schema", ["result", "comparison"])
+def test_counts_are_whole_numbers(schema: str) -> None:
+    for path, stated in numbers(json.loads(Path(f"docs/{schema}.schema.json").read_text("utf-8"))):
+        if stated.get("told") == "count":
+            assert "number" not in stated["type"], path
+            assert "string" not in stated["type"], path

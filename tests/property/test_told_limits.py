@@ -1,0 +1,133 @@
+"""Limits on shares of persons read told counts alone, and what is clear of them is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.base.dag import IntArray
+from audit.base.declared import NONE
+from audit.checks.rules.habits.copied_records import Copies
+from audit.checks.rules.habits.sibling_shift import Shift, Units, Values
+from audit.checks.rules.model_confuses import leanings
+from audit.checks.rules.record_cap import pile_of
+from audit.checks.rules.redundant_nodes import held
+from audit.engine.pairs.redundancy import Together
+from audit.measure.residual_differences import apart
+from audit.sharing.told import Rounding
+from fixtures.moved_worlds import moved
+
+TOTAL = 2_000
+EXACT, PERSONS = Rounding(), Rounding(10, {"instances": TOTAL})
+INSTANCES, FREE = (PERSONS.bins(total).all_told for total in ("instances", NONE))
+
+
+def copied(rounding: Rounding, copies: int, near: int) -> bool:
+    nothing = np.zeros(0, np.bool_)
+    return Copies(nothing, nothing, copies, near).stand(rounding)
+
+
+def shifted(rounding: Rounding, *cells: int) -> bool:
+    """Persons with the first sibling at a site and elsewhere, then those with the second."""
+    counts = np.array(cells).reshape(2, 2)
+    child, value = (np.repeat(one.ravel(), cells) for one in np.indices((2, 2)))
+    column = Values("site", ("x", "y"), value)
+    table = Units(column, 0, np.arange(2), child, value, np.arange(counts.sum()))
+    return Shift(table, 0, 0, 1, 1.0, 0.0).reaches(rounding)
+
+
+def as_one(rounding: Rounding, both: int, a: int, b: int) -> bool:
+    numbers = (np.array([float(one)]) for one in (both, both + a, both + b, TOTAL, 1))
+    pair = Together(np.array([0]), np.array([1]), *numbers)
+    return bool(held(pair, rounding.bins("instances")).as_one(0.5)[0])
+
+
+def cut(rounding: Rounding, *counts: int) -> bool:
+    """Records of one label, two, and so on."""
+    return pile_of(np.array([0, *counts]), rounding.bins("instances")) is not None
+
+
+def leans(rounding: Rounding, falsely: int, missed: int, *given: int) -> list[bool]:
+    """An answer that some pairs give: whether one of them is most of it."""
+    pairs = [{"a": a, "b": 5, "forth": n, "back": 0, "excess": n} for a, n in enumerate(given, 6)]
+    answers = pl.DataFrame({"node": [5], "falsely": [falsely], "missed": [missed]})
+    found = leanings(pl.DataFrame(pairs), answers, rounding.bins(NONE))
+    return [one.is_one_pair for one in found]
+
+
+def far(rounding: Rounding, k: int, rest: int, other: int, others: int) -> bool:
+    return apart((k, k + rest), (other, other + others), rounding) > 0.1
+
+
+class Reader(NamedTuple):
+    """What holds counts against limits, how many it takes, and all that is told of them."""
+
+    reads: Callable[..., Any]
+    cells: int
+    told: Callable[[IntArray], Sequence[Any]]
+
+
+READERS = [
+    Reader(copied, 2, lambda n: [INSTANCES(n[0]), FREE(n[1])]),
+    Reader(shifted, 4, lambda n: [*INSTANCES(n), *FREE(n[:2] + n[2:])]),
+    Reader(as_one, 3, lambda n: [*INSTANCES(np.stack([n[0], n[0] + n[1], n[0] + n[2]]))]),
+    Reader(cut, 4, lambda n: [*INSTANCES(n), *INSTANCES(n[::-1].cumsum(axis=0))]),
+    Reader(leans, 5, FREE),
+    Reader(far, 4, lambda n: [*INSTANCES(np.stack([n[0], n[0] + n[1]])), *FREE(n[2] + n[2:])]),
+]
+
+
+@pytest.mark.parametrize("reader", READERS, ids=[one.reads.__name__ for one in READERS])
+@given(st.data())
+def test_counts_in_the_same_classes_are_held_alike_against_limits(
+    reader: Reader, data: st.DataObject
+) -> None:
+    first = [data.draw(st.integers(0, 150)) for _ in range(reader.cells)]
+    second = data.draw(st.composite(lambda draw: moved(draw, first, reader.told, 4))())
+    assert reader.reads(PERSONS, *first) == reader.reads(PERSONS, *second)
+
+
+@pytest.mark.parametrize(
+    ("reads", "counts", "exact", "told"),
+    [
+        (copied, (20, 0), True, False),
+        (copied, (20, 10), False, False),
+        (copied, (40, 10), True, True),
+        (shifted, (300, 100, 100, 300), True, True),
+        (shifted, (24, 12, 12, 24), True, False),
+        (shifted, (300, 0, 10, 300), True, True),
+        (as_one, (11, 6, 6), False, False),
+        (as_one, (20, 0, 0), True, False),
+        (as_one, (51, 9, 9), True, True),
+        (as_one, (300, 100, 100), True, True),
+        (cut, (90, 80, 400, 4), True, False),
+        (cut, (90, 80, 1_010, 9), True, True),
+        (cut, (90, 80, 1_000, 11), False, False),
+        (cut, (40, 40, 1_100, 0), True, True),
+        (cut, (30, 20, 1_100, 0), False, False),
+        (leans, (20, 12, 9, 9, 9), [False], []),
+        (leans, (40, 10, 9, 9, 9), [False], [False]),
+        (leans, (40, 10, 40, 9, 9), [True], [True]),
+        (leans, (40, 10, 12), [True], [True]),
+        (far, (16, 44, 6, 54), True, False),
+        (far, (45, 15, 15, 45), True, True),
+        (far, (5, 60, 0, 60), False, False),
+    ],
+)
+def test_what_is_clear_of_a_limit_is_found(
+    reads: Callable[..., Any], counts: Sequence[int], exact: Any, told: Any
+) -> None:
+    assert (reads(EXACT, *counts), reads(PERSONS, *counts)) == (exact, told)
+
+
+def test_where_no_count_is_told_none_is_beyond_a_limit() -> None:
+    few = Rounding(10, {"instances": 49})
+    for reads, counts in ((copied, (40, 0)), (shifted, (20, 0, 0, 20)), (as_one, (40, 0, 0))):
+        assert reads(EXACT, *counts)
+        assert not reads(few, *counts)

@@ -1,0 +1,157 @@
+"""Marks on the page of an instance, asked for over a real server."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from audit._reports.words.words import printable
+from audit.explorer.views import instances
+from fixtures.explained_notes import HOSTILE, SCORES, TOKENS, write_notes
+from fixtures.explored import Visitor, entered
+from tests.unit.explorer.test_pages import rows_of
+
+STEPS = (0.1, 0.25, 0.5, 0.75)
+"""Sizes from which each shade is drawn, as the page says in words."""
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("notes")
+    write_notes(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reader(notes: Path) -> Iterator[Visitor]:
+    with entered(notes / "run", show_instances=True) as visitor:
+        yield visitor
+
+
+def page_of(visitor: Visitor, instance: str, **asked: str) -> str:
+    answer = visitor.get("/instance", id=instance, **asked)
+    assert answer.status == 200
+    return answer.text
+
+
+def passage(text: str, label: str) -> str:
+    """What stands in the box of a text."""
+    start = text.index(f'aria-label="{label}')
+    return text[text.index("<bdi>", start) + 5 : text.index("</bdi></div>", start)]
+
+
+@pytest.mark.parametrize("method", SCORES)
+@pytest.mark.parametrize("target", ["a1", "b1"])
+def test_marks_are_the_scores_of_the_table(reader: Visitor, method: str, target: str) -> None:
+    asked = {"method": method, "target": target}
+    text = page_of(reader, "both", **asked)
+    drawn = re.findall(r'<mark class="s(\d)( against)?">(.*?)</mark>', passage(text, "Tokens"))
+    table = [
+        (token, int(place), float(score.replace("−", "-")))
+        for token, place, score in rows_of(text, "scores")
+    ]
+    largest = max(abs(score) for *_, score in table)
+    marked = sorted((place, token, score) for token, place, score in table if score)
+
+    assert [unescape(token) for *_, token in drawn] == [
+        token for _, token, score in marked if abs(score) >= STEPS[0] * largest
+    ]
+    assert [(int(level), bool(against)) for level, against, _ in drawn] == [
+        (sum(abs(score) >= step * largest for step in STEPS), score < 0)
+        for *_, score in marked
+        if abs(score) >= STEPS[0] * largest
+    ]
+    assert [row[1] for row in sorted(table, key=lambda row: row[1])] == [1, 2, 3, 4, 5]
+    assert [abs(row[2]) for row in table] == sorted((abs(s) for s in SCORES[method]), reverse=True)
+    sheet = reader.get("/instance", id="both", csv="scores", **asked)
+    lines = [*csv.DictReader(io.StringIO(sheet.text))]
+    written = sorted((int(line["place"]), float(line["score"])) for line in lines)
+    assert written == [*enumerate(SCORES[method], start=1)]
+    assert {line["sharing"] for line in lines} == {"exact: not for sharing"}
+
+
+def test_tokens_that_are_markup_stay_text(reader: Visitor) -> None:
+    text = page_of(reader, "both")
+
+    assert "<script>alert" not in text
+    assert "\u202e" not in text
+    shown = unescape(re.sub("<[^>]+>", "", passage(text, "Tokens"))).split(" ")
+    assert shown[:-1] == " ".join(map(printable, TOKENS)).split(" ")
+
+
+def test_links_lead_to_every_method_and_label(reader: Visitor) -> None:
+    text = page_of(reader, "both", order="labels")
+    links = re.findall(r'<a href="([^"]+)#attributions"><bdi>(.*?)</bdi>', text)
+
+    assert [words for _, words in links] == ["b1", "occlusion"]
+    for to, words in links:
+        led = reader.get(unescape(to))
+        assert f"<strong><bdi>{words}</bdi></strong>" in led.text
+        assert "order=labels" in unescape(to)
+
+
+def test_what_an_address_asks_for_and_is_not_there_is_the_first(reader: Visitor) -> None:
+    first = page_of(reader, "both", method="gradient", target="a1")
+    other = page_of(reader, "both", method=HOSTILE, target="nowhere", model="x", seed="-1")
+
+    assert passage(other, "Tokens") == passage(first, "Tokens")
+
+
+def test_many_tokens_are_cut_and_it_is_said(
+    reader: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instances, "MOST", 2)
+    text = page_of(reader, "both")
+
+    assert "3 more tokens are not shown" in text
+    assert len(rows_of(text, "scores")) == len(TOKENS)
+
+
+def test_attributions_that_the_run_was_not_made_from_are_not_shown(
+    notes: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(notes, tmp_path / "notes")
+    file = notes / "attributions.jsonl"
+    before = file.read_bytes()
+    file.write_bytes(before + b"\n")
+    try:
+        with entered(folder / "run", show_instances=True) as visitor:
+            assert 'id="attributions"' not in page_of(visitor, "both")
+    finally:
+        file.write_bytes(before)
+
+
+def test_labels_stand_in_bold_and_no_other_node(reader: Visitor) -> None:
+    text = page_of(reader, "both")
+    tree = text[text.index('class="tree"') :]
+    names = re.findall(r'<span class="name">(<.*)</span>', tree[: tree.index("<h2")])
+    bold = [re.sub("<[^>]+>", "", name) for name in names if "strong" in name]
+
+    assert len(names) == len(["top", "a", "a1", "b", "b1"])
+    assert bold == ["a1", "b1"]
+
+
+def test_hit_miss_and_false_are_words_and_no_colour_alone(visitor: Visitor) -> None:
+    """Labels d and b1, answers d and a1."""
+    tree = visitor.get("/instance", id="two").text
+    tree = tree[tree.index('class="tree"') :]
+    rows = re.findall(
+        r'<span class="name">(.*?)</span>\n<span class="what">(.*?)</span>', tree, re.S
+    )
+    marked = {
+        re.sub("<[^>]+>", "", name).split("·")[0].split()[0]: re.sub("<[^>]+>", "", mark)
+        for name, mark in rows
+    }
+
+    assert {node: marked[node] for node in ("=1+1", "b1", "a1")} == {
+        "=1+1": "hit",
+        "b1": "miss",
+        "a1": "false",
+    }
