@@ -11,6 +11,7 @@ import polars as pl
 from audit.base.declared import (
     NONE,
     Columns,
+    Table,
     chance,
     count,
     estimate,
@@ -41,14 +42,13 @@ from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts import AnalysisPart, Headline
-from audit.results.shared_tables import SharedTable
 
 _ASKED = "test dimension seen ablation probe"
-SHARED: Mapping[str, SharedTable] = {
-    "tests": SharedTable(
+SHARED: Mapping[str, Table] = {
+    "tests": Table(
         Columns(text(_ASKED), chance("verdict interval_verdict reason parts")),
     ),
-    "parts": SharedTable(
+    "parts": Table(
         Columns(
             text(f"{_ASKED} read requirement"),
             chance("verdict interval_verdict"),
@@ -62,7 +62,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("instances", of=NONE),
         )
     ),
-    "values": SharedTable(
+    "values": Table(
         Columns(
             text(f"{_ASKED} read"),
             setting("seed"),
@@ -71,10 +71,10 @@ SHARED: Mapping[str, SharedTable] = {
             count("instances", of=NONE),
         )
     ),
-    "classes": SharedTable(
+    "classes": Table(
         Columns(text("class labels concepts"), count("instances")), listed="instances"
     ),
-    "dimensions": SharedTable(
+    "dimensions": Table(
         Columns(
             text("dimension kind"),
             total("concepts slices"),
@@ -83,7 +83,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("instances without_concept several_concepts"),
         )
     ),
-    "controls": SharedTable(
+    "controls": Table(
         Columns(
             text("dimension judged"),
             setting("seed"),
@@ -91,7 +91,7 @@ SHARED: Mapping[str, SharedTable] = {
         ),
         records=True,
     ),
-    "layer_curves": SharedTable(
+    "layer_curves": Table(
         Columns(
             text("layer"),
             whole("place"),
@@ -102,7 +102,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("instances"),
         )
     ),
-    "iterations": SharedTable(
+    "iterations": Table(
         Columns(
             text("dimension ablation"),
             setting("iteration"),
@@ -112,7 +112,7 @@ SHARED: Mapping[str, SharedTable] = {
         ),
         records=True,
     ),
-    "nodes": SharedTable(
+    "nodes": Table(
         Columns(
             text("node title"),
             whole("depth"),

@@ -12,6 +12,7 @@ import polars as pl
 from audit.base.declared import (
     NONE,
     Columns,
+    Table,
     chance,
     count,
     estimate,
@@ -45,21 +46,20 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts import AnalysisPart, Headline
-from audit.results.shared_tables import SharedTable
 
 SHOWN = 20
 """Rows of a table of cases that are shared, the first of each relation; a run keeps all."""
-_cases = partial(SharedTable, most=SHOWN, each="relation")
+_cases = partial(Table, most=SHOWN, each="relation")
 _ANSWERED = "model trained_on relation split"
-SHARED: Mapping[str, SharedTable] = {
-    "quality_totals": SharedTable(
+SHARED: Mapping[str, Table] = {
+    "quality_totals": Table(
         Columns(
             text("relation split"),
             share("share", of="valid tuples", ends="low high"),
             count("tuples valid"),
         )
     ),
-    "quality_diversity": SharedTable(
+    "quality_diversity": Table(
         Columns(
             text("relation"),
             mean("unique unique_without_penalty", n="tuples"),
@@ -69,7 +69,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("vocabulary edges heads social_heads", of=NONE),
         )
     ),
-    "quality_references": SharedTable(
+    "quality_references": Table(
         Columns(
             text("relation split"),
             ratio("references", of="valid instances"),
@@ -77,7 +77,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("instances identified", of=NONE),
         )
     ),
-    "quality_generation_set": SharedTable(
+    "quality_generation_set": Table(
         Columns(
             text("relation"),
             count("valid"),
@@ -86,21 +86,21 @@ SHARED: Mapping[str, SharedTable] = {
             count("only_generation not_valid", of=NONE),
         )
     ),
-    "quality_consistency": SharedTable(
+    "quality_consistency": Table(
         Columns(
             text("relation fault"),
             share("share", of="faulty tuples", ends="low high"),
             count("tuples faulty"),
         )
     ),
-    "quality_shared_keys": SharedTable(
+    "quality_shared_keys": Table(
         Columns(
             text("split other"),
             share("share", of="shared keys", ends="low high"),
             count("keys shared", of=NONE),
         )
     ),
-    "quality_agreement": SharedTable(
+    "quality_agreement": Table(
         Columns(
             text("relation measure"),
             chance("reason"),
@@ -109,14 +109,14 @@ SHARED: Mapping[str, SharedTable] = {
             count("votes", of=NONE),
         )
     ),
-    "quality_weak": SharedTable(
+    "quality_weak": Table(
         Columns(
             text("relation"),
             share("share", of="weak tuples", ends="low high"),
             count("tuples weak ties against"),
         )
     ),
-    "graph_relations": SharedTable(
+    "graph_relations": Table(
         Columns(
             text("relation"),
             chance("deepest"),
@@ -130,7 +130,7 @@ SHARED: Mapping[str, SharedTable] = {
             ),
         )
     ),
-    "graph_shape": SharedTable(
+    "graph_shape": Table(
         Columns(text("relation measure"), whole("value"), count("texts", of=NONE)), records=True
     ),
     "graph_components": _cases(
@@ -159,13 +159,11 @@ SHARED: Mapping[str, SharedTable] = {
         order="edges",
         listed="edges",
     ),
-    "graph_lint": SharedTable(
-        Columns(text("relation rule severity unit first"), count("n of", of=NONE))
-    ),
-    "graph_neighbourhoods": SharedTable(
+    "graph_lint": Table(Columns(text("relation rule severity unit first"), count("n of", of=NONE))),
+    "graph_neighbourhoods": Table(
         Columns(text("finding relation child parent"), count("valid invalid")), records=True
     ),
-    "detection_measured": SharedTable(
+    "detection_measured": Table(
         Columns(
             text(f"kind {_ANSWERED} measure"),
             chance("absent"),
@@ -175,14 +173,14 @@ SHARED: Mapping[str, SharedTable] = {
             count("groups", of=NONE),
         )
     ),
-    "detection_differences": SharedTable(
+    "detection_differences": Table(
         Columns(
             text(f"{_ANSWERED} measure against"),
             mean("difference", n="n", low=-1.0, ends="low high"),
             count("n"),
         )
     ),
-    "detection_reliability": SharedTable(
+    "detection_reliability": Table(
         Columns(
             text(f"kind {_ANSWERED}"),
             setting("from to"),
@@ -192,17 +190,17 @@ SHARED: Mapping[str, SharedTable] = {
         ),
         listed="n",
     ),
-    "detection_consistency": SharedTable(
+    "detection_consistency": Table(
         Columns(
             text("kind model trained_on relation"),
             chance("closed_share"),
             count("chains closed broken open", of=NONE),
         )
     ),
-    "detection_coverage": SharedTable(
+    "detection_coverage": Table(
         Columns(text(_ANSWERED), count("tuples answered unparsable missing"))
     ),
-    "generation_measured": SharedTable(
+    "generation_measured": Table(
         Columns(
             text("model relation split measure"),
             mean("value", n="n", ends="low high"),
@@ -210,17 +208,17 @@ SHARED: Mapping[str, SharedTable] = {
             count("n", of=NONE),
         )
     ),
-    "generation_coverage": SharedTable(
+    "generation_coverage": Table(
         Columns(text("model relation split"), count("instances generated blank missing", of=NONE))
     ),
-    "generation_ratings": SharedTable(
+    "generation_ratings": Table(
         Columns(
             text("model relation level"),
             mean("share", n="ratings", ends="low high"),
             count("ratings items", of=NONE),
         )
     ),
-    "generation_agreement": SharedTable(
+    "generation_agreement": Table(
         Columns(
             text("model relation measure"),
             mean("value", n="items", low=-1.0, ends="low high"),

@@ -11,6 +11,7 @@ import polars as pl
 from audit.base.declared import (
     NONE,
     Columns,
+    Table,
     chance,
     count,
     estimate,
@@ -37,7 +38,6 @@ from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts import AnalysisPart, Headline
-from audit.results.shared_tables import SharedTable
 
 _AGREEING = "first second together methods rule k"
 _AGREEMENT = (
@@ -47,8 +47,8 @@ _AGREEMENT = (
     *estimate("corrected_sizes", n="n", reason="it has no least value"),
     *count("n"),
 )
-SHARED: Mapping[str, SharedTable] = {
-    "alignment": SharedTable(
+SHARED: Mapping[str, Table] = {
+    "alignment": Table(
         Columns(
             text("method model oracle subset"),
             chance("absent family"),
@@ -61,7 +61,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("examples", of=NONE),
         )
     ),
-    "oracles": SharedTable(
+    "oracles": Table(
         Columns(
             text("method oracle other"),
             estimate(
@@ -70,7 +70,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("examples", of=NONE),
         )
     ),
-    "accuracy": SharedTable(
+    "accuracy": Table(
         Columns(
             text("method oracle subset data"),
             whole("n models"),
@@ -78,12 +78,12 @@ SHARED: Mapping[str, SharedTable] = {
             chance("r low high p"),
         )
     ),
-    "agreement": SharedTable(Columns(text(f"model {_AGREEING}"), _AGREEMENT)),
-    "lengths": SharedTable(
+    "agreement": Table(Columns(text(f"model {_AGREEING}"), _AGREEMENT)),
+    "lengths": Table(
         Columns(chance("tokens_from tokens_to"), text(f"model {_AGREEING}"), _AGREEMENT),
         records=True,
     ),
-    "differences": SharedTable(
+    "differences": Table(
         Columns(
             text("model first second k"),
             mean("dynamic fixed", n="n"),
@@ -91,7 +91,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("n"),
         )
     ),
-    "gains": SharedTable(
+    "gains": Table(
         Columns(
             text("model method"),
             whole("pairs"),
@@ -100,7 +100,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("n"),
         )
     ),
-    "chosen": SharedTable(
+    "chosen": Table(
         Columns(
             text("model method k"),
             estimate("tokens peaks low high sd", n="n", reason="they have no fixed bounds"),
@@ -108,7 +108,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("n"),
         )
     ),
-    "runs": SharedTable(
+    "runs": Table(
         Columns(
             text("model"),
             setting("seed"),
@@ -119,7 +119,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("instances"),
         )
     ),
-    "plausibility": SharedTable(
+    "plausibility": Table(
         Columns(
             text("method model metric"),
             mean("value", n="n", low=-1.0, ends="low high"),
@@ -127,7 +127,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("n"),
         )
     ),
-    "spans": SharedTable(
+    "spans": Table(
         Columns(
             text("method model rule match"),
             total("labels"),
@@ -137,7 +137,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("n"),
         )
     ),
-    "models": SharedTable(
+    "models": Table(
         Columns(
             text("method oracle model reference"),
             chance("warnings absent"),
@@ -147,7 +147,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("examples", of=NONE),
         )
     ),
-    "branches": SharedTable(
+    "branches": Table(
         Columns(
             text("node title"),
             whole("depth"),
@@ -159,7 +159,7 @@ SHARED: Mapping[str, SharedTable] = {
             count("examples", of=NONE),
         )
     ),
-    "evidence": SharedTable(
+    "evidence": Table(
         Columns(
             text("node title"),
             whole("depth"),

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import polars as pl
 
-from audit.base.declared import Columns, undeclared
+from audit.base.declared import Columns, Table, undeclared
 from audit.base.errors import InputError, first_cases
 from audit.base.schemas import schema
-from audit.results.shared_tables import SharedTable, shared_facts, shared_rows
+from audit.results.shared_tables import shared_facts, shared_rows
 from audit.sharing.told import Rounding
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ class AnalysisPart:
     facts: Mapping[str, Any]
     facts_columns: Columns
     frames: Mapping[str, pl.DataFrame]
-    rules: Mapping[str, SharedTable]
+    rules: Mapping[str, Table]
     restricted: Tables
     headlines: tuple[Headline, ...] = ()
     called: str = "instances"
@@ -336,7 +336,7 @@ def read_analyses(
         def own(one: str, name: str = name, listed: bool = layout["listed"]) -> pl.LazyFrame:
             return table(table_file(name, one, listed=listed))
 
-        rules = {one: SharedTable.read(rule) for one, rule in layout["rules"].items()}
+        rules = {one: Table.read(rule) for one, rule in layout["rules"].items()}
         yield AnalysisPart(
             name=name,
             facts=json.loads(own(FACTS).collect().item()),

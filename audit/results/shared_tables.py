@@ -3,58 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
-from audit.base.declared import Columns
+from audit.base.declared import Columns, Table
 from audit.sharing.told import Rounding, told_frame, told_rows
 
 
-@dataclass(frozen=True)
-class SharedTable:
-    """What is shared of a table.
-
-    Args:
-        columns: What each of them holds, in the order in which they are shared.
-        most: Number of rows that are shared, the first ones; None for all.
-        each: The column of whose values so many rows are shared each; empty for the whole table.
-        records: Whether rows are single records, or chosen by exact numbers: they are shared only
-            where every count is told as it is.
-        order: The column that rows are listed by, the largest counts or the least of other numbers
-            first. Where counts are told in bins they are listed by what is told, then by texts.
-        listed: The count that rows are there for: where it is in the first class they are left out;
-            ``instances`` in a table of nodes.
-    """
-
-    columns: Columns
-    most: int | None = None
-    each: str = ""
-    records: bool = False
-    order: str = ""
-    listed: str = ""
-
-    def __post_init__(self) -> None:
-        """Nodes are there for their instances."""
-        if {"node", "instances"} <= self.columns.keys():
-            object.__setattr__(self, "listed", "instances")
-
-    def stored(self) -> dict[str, Any]:
-        """As JSON, which `read` reads."""
-        return {**vars(self), "columns": self.columns.stored()}
-
-    @classmethod
-    def read(cls, stored: Mapping[str, Any]) -> Self:
-        """The rule that was `stored`."""
-        return cls(**{**stored, "columns": Columns.read(stored["columns"])})
-
-
-def shared_rows(frame: pl.DataFrame, rule: SharedTable, rounding: Rounding) -> list[dict[str, Any]]:
+def shared_rows(frame: pl.DataFrame, rule: Table, rounding: Rounding) -> list[dict[str, Any]]:
     """The rows of a table as they are told; in bins neither order nor choice tells more.
 
     >>> from audit.base.declared import count, text
-    >>> rule = SharedTable(Columns(text("node"), count("instances")), order="instances")
+    >>> rule = Table(Columns(text("node"), count("instances")), order="instances")
     >>> frame = pl.DataFrame({"node": ["c", "b", "a"], "instances": [39, 38, 4]})
     >>> shared_rows(frame, rule, Rounding(10))
     [{'node': 'b', 'instances': 35}, {'node': 'c', 'instances': 35}]
@@ -72,7 +34,7 @@ def shared_rows(frame: pl.DataFrame, rule: SharedTable, rounding: Rounding) -> l
     return told.with_columns(pl.when(numbers.is_finite()).then(numbers)).to_dicts()
 
 
-def _listed(told: pl.DataFrame, rule: SharedTable, rounding: Rounding) -> pl.DataFrame:
+def _listed(told: pl.DataFrame, rule: Table, rounding: Rounding) -> pl.DataFrame:
     """The rows that are not there for few, by what they tell; those that tell nothing last."""
     if rule.listed:
         told = told.filter(pl.col(rule.listed) > rounding.width)

@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.alignment.preference import PreferenceResult, run_preference
 from audit.alignment.preference.run import METRICS, OUTCOMES
-from audit.base.declared import NONE, Columns, count, setting, share, text, whole
+from audit.base.declared import NONE, Columns, Table, count, setting, share, text, whole
 from audit.base.progress import Progress
 from audit.base.settings import Stored
 from audit.checks.analysis import FileAnalysis
@@ -20,19 +20,18 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts import AnalysisPart, Headline
-from audit.results.shared_tables import SharedTable
 
 SHOWN = 20
 """Specific answers that are shared, those of most questions; a run keeps every question."""
-SHARED: Mapping[str, SharedTable] = {
-    "measured": SharedTable(
+SHARED: Mapping[str, Table] = {
+    "measured": Table(
         Columns(
             text("metric relation"),
             share("value", of="won n", ends="low high"),
             count("n won lost tied left_out"),
         )
     ),
-    "by_answer": SharedTable(
+    "by_answer": Table(
         Columns(text("answer relation metric"), count("n won lost tied")), records=True
     ),
 }

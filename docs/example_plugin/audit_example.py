@@ -17,7 +17,6 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.results.findings import INSTANCES, NODE, Finding
 from audit.results.parts import AnalysisPart
-from audit.results.shared_tables import SharedTable
 
 PICTURES = Layout(
     name="pictures",
@@ -96,6 +95,6 @@ class Lengths(Analysis[pl.DataFrame]):
             facts={"most": max(found["labels"].to_list(), default=0)},
             facts_columns=declared.Columns(declared.chance("most")),
             frames={"by_length": found},
-            rules={"by_length": SharedTable(OF_LENGTHS, listed="instances")},
+            rules={"by_length": declared.Table(OF_LENGTHS, listed="instances")},
             restricted={},
         )

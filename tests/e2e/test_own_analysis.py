@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
-from audit.base.declared import Columns, count, estimate, exact, share, text
+from audit.base.declared import Columns, Table, count, estimate, exact, share, text
 from audit.base.errors import InputError, PolicyError
 from audit.base.progress import Progress
 from audit.checks import CHECKS
@@ -29,7 +29,6 @@ from audit.policy.statements import Threshold
 from audit.results.findings import Finding
 from audit.results.parts import AnalysisPart, Headline
 from audit.results.result import AuditResult
-from audit.results.shared_tables import SharedTable
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from audit.runs.read import read_run
@@ -112,7 +111,7 @@ class TextLengths(Analysis[Lengths]):
         return Lengths(bounds.sort("node"), rows.filter(pl.col("length") > 10)["id"])
 
     def kept(self, found: Lengths, measured: Measurements) -> AnalysisPart:
-        rule = SharedTable(
+        rule = Table(
             Columns(
                 text("node"),
                 estimate("mean low high", n="instances", reason="texts have any length"),
