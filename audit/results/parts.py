@@ -12,9 +12,11 @@ import polars as pl
 
 from audit.base.declared import Columns, Table, undeclared
 from audit.base.errors import InputError, first_cases
+from audit.base.plurals import filled
 from audit.base.schemas import schema
 from audit.results.shared_tables import shared_facts, shared_rows
 from audit.sharing.told import Rounding
+from audit.sharing.words import said
 
 if TYPE_CHECKING:
     from audit.counting.pair_table import PairTable
@@ -258,6 +260,9 @@ class AnalysisPart:
         headlines: What of the tables is told in ``metrics`` too.
         called: What instances are called where they are those of the analysis.
         listed: Whether ``result.json`` has an entry of the analysis's own, else it is in `OTHERS`.
+        title: Heading of its chapter; empty for its name.
+        sentence: What the chapter says first, with the names of facts as placeholders, as
+            `audit.base.plurals.filled` takes them; empty for nothing.
     """
 
     name: str
@@ -269,6 +274,8 @@ class AnalysisPart:
     headlines: tuple[Headline, ...] = ()
     called: str = "instances"
     listed: bool = False
+    title: str = ""
+    sentence: str = ""
 
     def __post_init__(self) -> None:
         """Refuse tables that could not be stored, and what would be shared without a kind."""
@@ -300,6 +307,8 @@ class AnalysisPart:
             "headlines": self.headlines,
             "called": self.called,
             "listed": self.listed,
+            "title": self.title,
+            "sentence": self.sentence,
         }
 
     def file_of(self, table: str) -> str:
@@ -313,6 +322,23 @@ class AnalysisPart:
             for name, frame in self.frames.items()
         }
         return {FACTS: shared_facts(self.facts, self.facts_columns, rounding), **rows}
+
+    def declared(self, rounding: Rounding) -> dict[str, Any]:
+        """How it is shown: ``title, sentence``, the columns of ``facts``, and each of ``tables``.
+
+        What has no heading is left out: it is in the window and in exports alone.
+        """
+        told = shared_facts(self.facts, self.facts_columns, rounding)
+        stated = said({k: v for k, v in told.items() if not isinstance(v, Mapping | list)},
+                      self.facts_columns, rounding)  # fmt: skip
+        shown = Columns(one for one in self.facts_columns.values() if one.heading)
+        return {
+            "title": self.title or self.name.replace("_", " ").capitalize(),
+            "sentence": filled(self.sentence, told, stated),
+            "facts": shown.stored(),
+            "tables": {name: self.rules[name].stored() for name in self.frames
+                       if self.rules[name].title},
+        }  # fmt: skip
 
     def metrics(self, shared: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """The headline numbers of the shared tables."""
@@ -347,4 +373,6 @@ def read_analyses(
             headlines=tuple(Headline(*one) for one in layout["headlines"]),
             called=layout["called"],
             listed=layout["listed"],
+            title=layout["title"],
+            sentence=layout["sentence"],
         )

@@ -151,4 +151,6 @@ def _parts(run: Record) -> dict[str, Any]:
         own = part.shared(run.rounding)
         entries["metrics"] = [*entries["metrics"], *part.metrics(own)]
         (entries if part.listed else others)[part.name] = own
+    if run.analyses:
+        entries["tables"] = {part.name: part.declared(run.rounding) for part in run.analyses}
     return {**entries, OTHERS: others} if others else entries
