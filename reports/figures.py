@@ -60,8 +60,8 @@ class _Rows:
 
     def grouped(self, name: str) -> Iterator[tuple[str, _Rows]]:
         """The rows by what a column says, in order; all of them where no column is named."""
-        for text, rows in grouped(self.rows, lambda row: self.said(name, row) if name else ""):
-            yield text, self.of(rows)
+        for said, rows in grouped(self.rows, lambda row: self.said(name, row) if name else ""):
+            yield said, self.of(rows)
 
     def scale(self, column: Column) -> Scale:
         """From which number to which a column, its ends and what is beside it are drawn."""
@@ -119,7 +119,7 @@ def _dots(figure: Dots, drawn: _Rows) -> _Drawn:
     column = drawn.columns[figure.value]
     kept = drawn.of([row for row in drawn.rows if _number(row, figure.value) is not None])
     scale, top, shapes = kept.scale(column), 0.0, list[Markup]()
-    tones = {text: place for place, (text, _) in enumerate(kept.grouped(figure.series))}
+    tones = {name: place for place, (name, _) in enumerate(kept.grouped(figure.series))}
     shapes_of_series = _legend(tones) if figure.series else []
     top += LINE if figure.series else 0
     for panel, within in kept.grouped(figure.panel):
