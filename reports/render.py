@@ -1,0 +1,287 @@
+"""One renderer: declared tables and rows of a view, as cells, tables and chapters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from audit.base.declared import Column, Columns, Table
+from audit.results.printed import Rounded
+from reports import words
+from reports.figures import Drawing, draw
+from reports.marks import Scale, mark, scale_of
+from reports.words import NOTHING, Row
+
+_TEXTS = ("text",)
+_NAMED = ("text", "whole", "setting", "exact", "chance")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell: its words, smaller ones behind them, and what is drawn beside them."""
+
+    text: str
+    small: str = ""
+    mark: Markup = Markup("")
+    numeric: bool = False
+    tone: str = ""
+
+    @property
+    def said(self) -> str:
+        """Its words in one line."""
+        return f"{self.text} ({self.small})" if self.small else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading, and whether numbers stand below it."""
+
+    text: str
+    numeric: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A table as it is shown: its first rows, and the figures that are drawn of it."""
+
+    title: str
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    more: int = 0
+    figures: tuple[Drawing, ...] = ()
+    note: str = ""
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A heading, a sentence or two, and tables."""
+
+    title: str
+    anchor: str
+    tables: tuple[ShownTable, ...]
+    lead: str = ""
+    folded: bool = False
+
+
+def cell(
+    column: Column, row: Row, columns: Columns, rounding: Rounded, scale: Scale | None = None
+) -> Cell:
+    """A cell of a row, written by the kind of its column from fields of the row alone.
+
+    Args:
+        columns: The columns of the table, among which those stand that the cell names beside.
+        rounding: ``rounding`` of the view.
+        scale: What its mark is drawn on; None for no mark.
+    """
+    value = row.get(column.name)
+    if column.kind in _TEXTS:
+        return Cell(_text(value, row.get(column.title)))
+    text = written(column, value, row, rounding)
+    beyond = row.get("beyond") if column.kind == "metric" else None
+    text = f"{beyond} {text}" if beyond else text
+    if column.among and row.get(column.among) is not None:
+        of = columns.get(column.among, column)
+        text = f"{text} of {written(of, row[column.among], row, rounding)}"
+    low, high = ends = _ends(column, row)
+    between = "" if low is None or high is None else _between(column, row, ends, rounding)
+    drawn = Markup("")
+    if scale is not None and column.mark is not None and isinstance(value, int | float):
+        beside = (row.get(one) for one in (column.mark.limit, column.mark.reference))
+        drawn = mark(scale, value, ends, *beside)
+    return Cell(text, between, drawn, numeric=True)
+
+
+def _text(value: Any, title: str | None) -> str:
+    match value:
+        case None | "":
+            return NOTHING
+        case bool():
+            return "yes" if value else "no"
+        case list() | tuple():
+            return words.listed([str(one) for one in value])
+        case int() | float():
+            return words.number(value)
+    return words.node(str(value), title)
+
+
+def _ends(column: Column, row: Row) -> tuple[float | None, float | None]:
+    low, high = ([row.get(name) for name in column.ends] + [None, None])[:2]
+    return low, high
+
+
+def _between(
+    column: Column, row: Row, ends: tuple[float | None, float | None], rounding: Rounded
+) -> str:
+    low, high = (written(column, end, row, rounding) for end in ends)
+    return low if low == high else f"{low} to {high}"
+
+
+def written(column: Column, value: Any, row: Row, rounding: Rounded) -> str:
+    """A number, or an end of its interval, by the kind of its column."""
+    if value is None or isinstance(value, str):
+        return value or NOTHING
+    n = row.get(column.of[-1]) if column.of else None
+    if column.unit == "%":
+        return words.percent(value, n, rounding)
+    match column.kind:
+        case "count":
+            return words.count(value, rounding)
+        case "sum":
+            return words.count(value, rounding) if rounding else words.number(value)
+        case "share":
+            return words.percent(value, n, rounding)
+        case "difference":
+            return words.points(value, n, rounding)
+        case "metric":
+            return _metric(str(row[column.of[0]]), value, n, rounding)
+    return words.number(value)
+
+
+def _metric(name: str, value: float, n: int | None, rounding: Rounded) -> str:
+    places = words.DECIMALS.get(name)
+    if places is None:
+        return words.percent(value, n, rounding)
+    return f"{value:,.{places}f}".replace("-", "−")
+
+
+def table(
+    declared: Table,
+    rows: Sequence[Row],
+    rounding: Rounded,
+    *,
+    more: int = 0,
+    note: str = "",
+    folded: bool = False,
+) -> ShownTable | None:
+    """A declared table of some rows of a view; None without rows.
+
+    Args:
+        more: How many rows there are that the view does not hold.
+        note: A sentence below it.
+        folded: Whether it stands below a line that unfolds it.
+    """
+    if not rows:
+        return None
+    figures = (draw(one, declared.columns, rows, rounding) for one in declared.figures)
+    headings, lines, left = _grid(declared, rows, rounding)
+    return ShownTable(
+        title=declared.title,
+        headings=headings,
+        rows=lines,
+        more=left + more,
+        figures=tuple(one for one in figures if one is not None),
+        note=note,
+        folded=folded,
+    )
+
+
+_Grid = tuple[tuple[Heading, ...], tuple[tuple[Cell, ...], ...], int]
+
+
+def _grid(declared: Table, rows: Sequence[Row], rounding: Rounded) -> _Grid:
+    columns = declared.columns
+    if declared.across:
+        return _across(declared, rows, rounding)
+    first = rows[: declared.first]
+    shown = [one for one in columns.values() if one.heading and _there(one, first)]
+    scales = [_scale(one, columns, first) for one in shown]
+    lines = tuple(
+        tuple(
+            cell(one, row, columns, rounding, scale)
+            for one, scale in zip(shown, scales, strict=True)
+        )
+        for row in first
+    )
+    headings = tuple(Heading(one.heading, one.kind not in _TEXTS) for one in shown)
+    return headings, lines, len(rows) - len(first)
+
+
+def _there(column: Column, rows: Iterable[Row]) -> bool:
+    return any(row.get(column.name) not in (None, "", []) for row in rows)
+
+
+def _scale(column: Column, columns: Columns, rows: Sequence[Row]) -> Scale | None:
+    """What the marks of a column are drawn on; None without marks."""
+    if column.mark is None:
+        return None
+    names = (column.name, *column.ends, column.mark.limit, column.mark.reference)
+    numbers = (row.get(name) for row in rows for name in names if name)
+    kind = "share" if column.unit == "%" or column.kind == "metric" else column.kind
+    return scale_of(kind, (one for one in numbers if isinstance(one, int | float)))
+
+
+def _across(declared: Table, rows: Sequence[Row], rounding: Rounded) -> _Grid:
+    """The grid of a table in which the values of a column became columns."""
+    columns, across = declared.columns, declared.across
+    shown = [one for one in columns.values() if one.heading and one.name != across]
+    keys = [one for one in shown if one.kind in _NAMED]
+    numbers = [one for one in shown if one.kind not in _NAMED and _there(one, rows)]
+    scales = [_scale(one, columns, rows) for one in numbers]
+    values = list(dict.fromkeys(row[across] for row in rows))
+    lines: dict[str, dict[Any, Row]] = {}
+    for row in rows:
+        key = repr([row.get(one.name) for one in keys])
+        lines.setdefault(key, {})[row[across]] = row
+    first = [*lines.values()][: declared.first]
+    grid = tuple(
+        (
+            *(cell(one, next(iter(line.values())), columns, rounding) for one in keys),
+            *(
+                cell(one, line[value], columns, rounding, scale)
+                if value in line
+                else Cell(NOTHING, numeric=True)
+                for value in values
+                for one, scale in zip(numbers, scales, strict=True)
+            ),
+        )
+        for line in first
+    )
+    headings = [Heading(one.heading, one.kind not in _TEXTS) for one in keys]
+    for value in values:
+        said = words.name(_text(value, None))
+        alone = len(numbers) == 1
+        headings += [Heading(said if alone else f"{said}, {one.heading}", True) for one in numbers]
+    return tuple(headings), grid, len(lines) - len(first)
+
+
+def chapter(
+    title: str,
+    tables: Iterable[ShownTable | None],
+    *,
+    anchor: str,
+    lead: str = "",
+    folded: bool = False,
+) -> Chapter | None:
+    """A chapter of the tables that have rows; None if there is none, and nothing is said."""
+    shown = tuple(one for one in tables if one is not None)
+    return Chapter(title, anchor, shown, lead, folded) if shown or lead else None
+
+
+def facts(columns: Columns, values: Row, rounding: Rounded, title: str = "") -> ShownTable | None:
+    """Facts of an analysis, a line each: those that have a heading and a value."""
+    rows = tuple(
+        (Cell(one.heading), cell(one, values, columns, rounding))
+        for one in columns.values()
+        if one.heading and _there(one, [values])
+    )
+    return ShownTable(title, (), rows) if rows else None
+
+
+def analysis(
+    anchor: str, part: Mapping[str, Any], rounding: Rounded, *, sentence: str = ""
+) -> Chapter | None:
+    """The chapter of an analysis: its sentence, and each of its tables that has a title.
+
+    Args:
+        part: Its entry of the view: ``facts``, a list of rows by table, and ``declared``: its
+            ``title``, the columns of its ``facts``, and each of its ``tables``, as they are stored.
+    """
+    declared = part["declared"]
+    every = {name: Table.read(stored) for name, stored in declared["tables"].items()}
+    shown = [table(one, part[name], rounding) for name, one in every.items() if one.title]
+    stated = facts(Columns.read(declared["facts"]), part["facts"], rounding)
+    return chapter(declared["title"], [*shown, stated], anchor=anchor, lead=sentence)
