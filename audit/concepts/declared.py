@@ -101,7 +101,6 @@ TABLES: Mapping[str, Table] = {
         ),
         title="Node by node",
         row="a node with enough instances",
-        order="separable",
     ),
     "controls": Table(
         Columns(
@@ -179,8 +178,8 @@ FACTS = Columns(
 )
 """What each fact is."""
 SAYS = Sentence(
-    "Of {tests} tests of concepts on unseen classes {passed} pass, {failed} fail and {undecided} are"
-    " undecided."
+    "Of {tests} tests of concepts on unseen classes {passed} pass, {failed} fail and {undecided}"
+    " are undecided."
 )
 _OF = (("dimension", "dimension"), ("seen", "seen"))
 HEADLINES = (

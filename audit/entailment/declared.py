@@ -1,4 +1,4 @@
-"""What an entailment graph is measured by, table by table: what columns are, and how it is shown."""
+"""What is measured of entailment graphs, table by table: what columns are, and how shown."""
 
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ TABLES: Mapping[str, Table] = {
         first=8,
         figures=(
             Dots(
-                value="value", name="model trained_on", panel="relation",
+                value="value",
+                name="model trained_on",
+                panel="relation",
                 where=("measure", "macro_f1"),
             ),
         ),
@@ -279,9 +281,7 @@ TABLES: Mapping[str, Table] = {
         row="a model and range of scores",
         listed="n",
         fold=True,
-        figures=(
-            Curve(x="from", value="valid_share", series="model", where=("relation", ALL)),
-        ),
+        figures=(Curve(x="from", value="valid_share", series="model", where=("relation", ALL)),),
     ),
     "detection_consistency": Table(
         Columns(
@@ -342,7 +342,9 @@ TABLES: Mapping[str, Table] = {
 }
 """Every table, by what measured it and its name there, where its columns are documented."""
 SAYS = Sentence(
-    "Of {tuples} tuples {share} are valid.", "quality_totals", where={"relation": [ALL], "split": [ALL]}
+    "Of {tuples} tuples {share} are valid.",
+    "quality_totals",
+    where={"relation": [ALL], "split": [ALL]},
 )
 _OF = tuple((name, name) for name in ("model", "trained_on", "relation", "split"))
 HEADLINES = (

@@ -46,7 +46,7 @@ TABLES: Mapping[str, Table] = {
                 ends="low high",
                 mark=Mark(),
             ),
-            estimate("correlation delta_a_zeros", "Correlation", n="clusters", reason="correlations"),
+            estimate("correlation delta_a_zeros", n="clusters", reason="correlations"),
             chance("p_t q", "|q"),
             mean("undefined_share", n="examples"),
             count("clusters", "Instances"),
@@ -133,8 +133,10 @@ TABLES: Mapping[str, Table] = {
             text("model reference", "Model|Beside"),
             chance("warnings absent"),
             estimate(
-                "estimate error low high", "Estimate|Error|From|To",
-                n="examples", reason="coefficients",
+                "estimate error low high",
+                "Estimate|Error|From|To",
+                n="examples",
+                reason="coefficients",
             ),
             chance("p", "p"),
             estimate("cov_re residual_variance", n="examples", reason="variances"),
@@ -203,9 +205,7 @@ TABLES: Mapping[str, Table] = {
             text("model method", "Model|Method"),
             whole("pairs"),
             setting("k", "k"),
-            estimate(
-                "gain", "Gain", n="n", reason="a sum over pairs of methods", ends="low high"
-            ),
+            estimate("gain", "Gain", n="n", reason="a sum over pairs of methods", ends="low high"),
             count("n"),
         ),
         title="Peaks less a fixed k, summed over pairs",

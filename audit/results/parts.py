@@ -205,7 +205,23 @@ OTHERS = "analyses"
 """Entry of ``result.json`` that holds those of analyses without one of their own."""
 
 FACTS = "facts"
-_TABLE = re.compile(f"(?!{FACTS}$)[a-z]+(_[a-z]+)*")
+DECLARED = "declared"
+"""What an entry says of its facts and tables: what they are, and how they are shown."""
+_TABLE = re.compile(f"(?!({FACTS}|{DECLARED})$)[a-z]+(_[a-z]+)*")
+
+
+class Sentence(NamedTuple):
+    """What an analysis found, in a sentence; one that lacks a number is left out.
+
+    Args:
+        text: The sentence, with placeholders of facts, or of the columns of a table.
+        table: The table for each of whose rows there is a sentence; empty for the facts.
+        where: Values of columns that a row must have.
+    """
+
+    text: str
+    table: str = ""
+    where: Mapping[str, list[Any]] = {}
 
 
 class Headline(NamedTuple):
@@ -253,10 +269,12 @@ class AnalysisPart:
         facts: Numbers, words and lists of these by name, some by name once more.
         facts_columns: What each fact is; those within a fact are of its kind.
         frames: The tables that are shared, by name.
-        rules: What is shared of each of them.
+        rules: What each of them is, in the order of reports; of others too.
         restricted: Tables that are never shared, by name.
         headlines: What of the tables is told in ``metrics`` too.
         called: What instances are called where they are those of the analysis.
+        title: Heading of its chapter; its name if empty.
+        says: What it found.
         listed: Whether ``result.json`` has an entry of the analysis's own, else it is in `OTHERS`.
     """
 
@@ -269,6 +287,8 @@ class AnalysisPart:
     headlines: tuple[Headline, ...] = ()
     called: str = "instances"
     listed: bool = False
+    title: str = ""
+    says: Sentence | None = None
 
     def __post_init__(self) -> None:
         """Refuse tables that could not be stored, and what would be shared without a kind."""
@@ -294,12 +314,20 @@ class AnalysisPart:
     def layout(self) -> dict[str, Any]:
         """All but facts and tables, as JSON: what `read_analyses` reads them by."""
         return {
-            "facts": self.facts_columns.stored(),
-            "rules": {name: self.rules[name].stored() for name in self.frames},
+            **self.declared(),
             "restricted": list(self.restricted),
             "headlines": self.headlines,
             "called": self.called,
             "listed": self.listed,
+        }
+
+    def declared(self) -> dict[str, Any]:
+        """What facts and tables are, and how they are shown, as JSON."""
+        return {
+            "title": self.title or self.name.capitalize(),
+            "says": self.says and self.says._asdict(),
+            "facts": self.facts_columns.stored(),
+            "tables": {name: rule.stored() for name, rule in self._measured()},
         }
 
     def file_of(self, table: str) -> str:
@@ -309,10 +337,14 @@ class AnalysisPart:
     def shared(self, rounding: Rounding) -> Mapping[str, Any]:
         """The facts and every table, as they are told."""
         rows = {
-            name: shared_rows(frame, self.rules[name], rounding)
-            for name, frame in self.frames.items()
+            name: shared_rows(self.frames[name], rule, rounding) for name, rule in self._measured()
         }
-        return {FACTS: shared_facts(self.facts, self.facts_columns, rounding), **rows}
+        facts = shared_facts(self.facts, self.facts_columns, rounding)
+        return {FACTS: facts, DECLARED: self.declared(), **rows}
+
+    def _measured(self) -> Iterator[tuple[str, Table]]:
+        """The tables that there are, in the order in which they are declared."""
+        return ((name, rule) for name, rule in self.rules.items() if name in self.frames)
 
     def metrics(self, shared: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """The headline numbers of the shared tables."""
@@ -336,7 +368,7 @@ def read_analyses(
         def own(one: str, name: str = name, listed: bool = layout["listed"]) -> pl.LazyFrame:
             return table(table_file(name, one, listed=listed))
 
-        rules = {one: Table.read(rule) for one, rule in layout["rules"].items()}
+        rules = {one: Table.read(rule) for one, rule in layout["tables"].items()}
         yield AnalysisPart(
             name=name,
             facts=json.loads(own(FACTS).collect().item()),
@@ -347,4 +379,6 @@ def read_analyses(
             headlines=tuple(Headline(*one) for one in layout["headlines"]),
             called=layout["called"],
             listed=layout["listed"],
+            title=layout["title"],
+            says=layout["says"] and Sentence(**layout["says"]),
         )
