@@ -1,4 +1,4 @@
-"""Marks: what stands in the cell of a number beside its digits, drawn on the scale of its column."""
+"""Marks: what is drawn in the cell of a number, on the scale of its column."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from reports.figures import Drawing, draw
 from reports.marks import Scale, mark, scale_of
 from reports.words import NOTHING, Row
 
+NO_MARK = Markup("")
 _TEXTS = ("text",)
 _NAMED = ("text", "whole", "setting", "exact", "chance")
 
@@ -25,7 +26,7 @@ class Cell:
 
     text: str
     small: str = ""
-    mark: Markup = Markup("")
+    mark: Markup = NO_MARK
     numeric: bool = False
     tone: str = ""
 
@@ -88,7 +89,7 @@ def cell(
         text = f"{text} of {written(of, row[column.among], row, rounding)}"
     low, high = ends = _ends(column, row)
     between = "" if low is None or high is None else _between(column, row, ends, rounding)
-    drawn = Markup("")
+    drawn = NO_MARK
     if scale is not None and column.mark is not None and isinstance(value, int | float):
         beside = (row.get(one) for one in (column.mark.limit, column.mark.reference))
         drawn = mark(scale, value, ends, *beside)
@@ -272,16 +273,16 @@ def facts(columns: Columns, values: Row, rounding: Rounded, title: str = "") -> 
 
 
 def analysis(
-    anchor: str, part: Mapping[str, Any], rounding: Rounded, *, sentence: str = ""
+    name: str, part: Mapping[str, Any], declared: Mapping[str, Any], rounding: Rounded
 ) -> Chapter | None:
-    """The chapter of an analysis: its sentence, and each of its tables that has a title.
+    """The chapter of an analysis: its sentence, its tables, and its facts.
 
     Args:
-        part: Its entry of the view: ``facts``, a list of rows by table, and ``declared``: its
-            ``title``, the columns of its ``facts``, and each of its ``tables``, as they are stored.
+        name: What its chapter is linked to by.
+        part: Its entry of the view: ``facts``, and rows by table.
+        declared: Its entry among ``tables`` of the view.
     """
-    declared = part["declared"]
-    every = {name: Table.read(stored) for name, stored in declared["tables"].items()}
-    shown = [table(one, part[name], rounding) for name, one in every.items() if one.title]
+    every = {one: Table.read(stored) for one, stored in declared["tables"].items()}
+    shown = [table(one, part[own], rounding) for own, one in every.items()]
     stated = facts(Columns.read(declared["facts"]), part["facts"], rounding)
-    return chapter(declared["title"], [*shown, stated], anchor=anchor, lead=sentence)
+    return chapter(declared["title"], [*shown, stated], anchor=name, lead=declared["sentence"])

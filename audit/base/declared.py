@@ -259,7 +259,7 @@ def mean(
     mark: Mark | None = None,
 ) -> tuple[Column, ...]:
     """Means over n instances of values from ``low`` to ``high``, with the ends of its interval."""
-    kept = {"of": (n,), "low": low, "high": high, "unit": unit, "mark": mark}
+    kept: dict[str, Any] = {"of": (n,), "low": low, "high": high, "unit": unit, "mark": mark}
     return _with_ends(_each(names, "mean", heading, **kept), ends)
 
 
@@ -282,7 +282,7 @@ def estimate(
 
     ``ends`` names the ends of the interval of a single one, which are told as it is.
     """
-    kept = {"of": tuple(n.split()), "reason": reason, "unit": unit}
+    kept: dict[str, Any] = {"of": tuple(n.split()), "reason": reason, "unit": unit}
     own = _each(names, "estimate", heading, ends=tuple(ends.split()), mark=mark, **kept)
     return (*own, *_each(ends, "estimate", **kept))
 

@@ -127,5 +127,5 @@ def read_figure(stored: Mapping[str, Any]) -> Figure:
     >>> read_figure(Dots(value="share", name="node").stored())
     Dots(title='', where=(), value='share', name='node', panel='', series='', most=20)
     """
-    own = {name: tuple(one) if name == "where" else one for name, one in stored.items()}
+    own: dict[str, Any] = {**stored, "where": tuple(stored["where"])}
     return _KINDS[own.pop("figure")](**own)

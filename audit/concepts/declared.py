@@ -178,8 +178,8 @@ FACTS = Columns(
 )
 """What each fact is."""
 SAYS = Sentence(
-    "Of {tests} tests of concepts on unseen classes {passed} pass, {failed} fail and {undecided}"
-    " are undecided."
+    "[Of {tests} tests of concepts on unseen classes {passed} pass, {failed} fail and {undecided}"
+    " are undecided.]"
 )
 _OF = (("dimension", "dimension"), ("seen", "seen"))
 HEADLINES = (

@@ -342,7 +342,7 @@ TABLES: Mapping[str, Table] = {
 }
 """Every table, by what measured it and its name there, where its columns are documented."""
 SAYS = Sentence(
-    "Of {tuples} tuples {share} are valid.",
+    "{valid} of {tuples} tuples are valid ({share}).",
     "quality_totals",
     where={"relation": [ALL], "split": [ALL]},
 )

@@ -272,7 +272,8 @@ FACTS = Columns(
 )
 """What each fact is."""
 SAYS = Sentence(
-    "By {method} the reasons of {model} fit the evidence with a Delta-A of {delta_a}.",
+    "[By {method} the reasons of {model} fit the evidence with a Delta-A of {delta_a} ({low} to"
+    " {high}).]",
     "alignment",
     where={"subset": ["all"]},
 )

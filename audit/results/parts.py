@@ -12,9 +12,11 @@ import polars as pl
 
 from audit.base.declared import Columns, Table, undeclared
 from audit.base.errors import InputError, first_cases
+from audit.base.plurals import filled
 from audit.base.schemas import schema
 from audit.results.shared_tables import shared_facts, shared_rows
 from audit.sharing.told import Rounding
+from audit.sharing.words import said
 
 if TYPE_CHECKING:
     from audit.counting.pair_table import PairTable
@@ -205,23 +207,31 @@ OTHERS = "analyses"
 """Entry of ``result.json`` that holds those of analyses without one of their own."""
 
 FACTS = "facts"
-DECLARED = "declared"
-"""What an entry says of its facts and tables: what they are, and how they are shown."""
-_TABLE = re.compile(f"(?!({FACTS}|{DECLARED})$)[a-z]+(_[a-z]+)*")
+_TABLE = re.compile(f"(?!{FACTS}$)[a-z]+(_[a-z]+)*")
 
 
 class Sentence(NamedTuple):
-    """What an analysis found, in a sentence; one that lacks a number is left out.
+    """What an analysis found, told first.
 
     Args:
-        text: The sentence, with placeholders of facts, or of the columns of a table.
-        table: The table for each of whose rows there is a sentence; empty for the facts.
+        text: A sentence with placeholders, as `audit.base.plurals.filled` takes them.
+        table: The table whose first rows are told, a sentence each; empty for the facts.
         where: Values of columns that a row must have.
     """
 
     text: str
     table: str = ""
     where: Mapping[str, list[Any]] = {}
+
+    def rows(self, shared: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """What it tells of the facts and tables of an analysis."""
+        rows = shared.get(self.table, ()) if self.table else [shared[FACTS]]
+        where = self.where.items()
+        return [row for row in rows if all(row[name] in values for name, values in where)][:TOLD]
+
+
+TOLD = 3
+"""Number of rows that are told in sentences."""
 
 
 class Headline(NamedTuple):
@@ -273,9 +283,9 @@ class AnalysisPart:
         restricted: Tables that are never shared, by name.
         headlines: What of the tables is told in ``metrics`` too.
         called: What instances are called where they are those of the analysis.
-        title: Heading of its chapter; its name if empty.
-        says: What it found.
         listed: Whether ``result.json`` has an entry of the analysis's own, else it is in `OTHERS`.
+        title: Heading of its chapter; empty for its name.
+        sentence: What the chapter says first; None for nothing.
     """
 
     name: str
@@ -288,7 +298,7 @@ class AnalysisPart:
     called: str = "instances"
     listed: bool = False
     title: str = ""
-    says: Sentence | None = None
+    sentence: Sentence | None = None
 
     def __post_init__(self) -> None:
         """Refuse tables that could not be stored, and what would be shared without a kind."""
@@ -314,20 +324,14 @@ class AnalysisPart:
     def layout(self) -> dict[str, Any]:
         """All but facts and tables, as JSON: what `read_analyses` reads them by."""
         return {
-            **self.declared(),
+            "facts": self.facts_columns.stored(),
+            "rules": {name: rule.stored() for name, rule in self._measured()},
             "restricted": list(self.restricted),
             "headlines": self.headlines,
             "called": self.called,
             "listed": self.listed,
-        }
-
-    def declared(self) -> dict[str, Any]:
-        """What facts and tables are, and how they are shown, as JSON."""
-        return {
-            "title": self.title or self.name.capitalize(),
-            "says": self.says and self.says._asdict(),
-            "facts": self.facts_columns.stored(),
-            "tables": {name: rule.stored() for name, rule in self._measured()},
+            "title": self.title,
+            "sentence": self.sentence,
         }
 
     def file_of(self, table: str) -> str:
@@ -339,8 +343,29 @@ class AnalysisPart:
         rows = {
             name: shared_rows(self.frames[name], rule, rounding) for name, rule in self._measured()
         }
-        facts = shared_facts(self.facts, self.facts_columns, rounding)
-        return {FACTS: facts, DECLARED: self.declared(), **rows}
+        return {FACTS: shared_facts(self.facts, self.facts_columns, rounding), **rows}
+
+    def declared(self, shared: Mapping[str, Any], rounding: Rounding) -> dict[str, Any]:
+        """How what is ``shared`` is shown: ``title, sentence, facts, tables``.
+
+        What has no heading is left out: it is in the window and in exports alone.
+        """
+        shown = Columns(one for one in self.facts_columns.values() if one.heading)
+        return {
+            "title": self.title or self.name.capitalize(),
+            "sentence": " ".join(filter(None, self._sentences(shared, rounding))),
+            "facts": shown.stored(),
+            "tables": {name: rule.stored() for name, rule in self._measured() if rule.title},
+        }
+
+    def _sentences(self, shared: Mapping[str, Any], rounding: Rounding) -> Iterator[str]:
+        if self.sentence is None:
+            return
+        table = self.sentence.table
+        columns = self.rules[table].columns if table else self.facts_columns
+        for row in self.sentence.rows(shared):
+            told = {k: v for k, v in row.items() if not isinstance(v, Mapping | list)}
+            yield filled(self.sentence.text, told, said(told, columns, rounding))
 
     def _measured(self) -> Iterator[tuple[str, Table]]:
         """The tables that there are, in the order in which they are declared."""
@@ -368,7 +393,7 @@ def read_analyses(
         def own(one: str, name: str = name, listed: bool = layout["listed"]) -> pl.LazyFrame:
             return table(table_file(name, one, listed=listed))
 
-        rules = {one: Table.read(rule) for one, rule in layout["tables"].items()}
+        rules = {one: Table.read(rule) for one, rule in layout["rules"].items()}
         yield AnalysisPart(
             name=name,
             facts=json.loads(own(FACTS).collect().item()),
@@ -380,5 +405,5 @@ def read_analyses(
             called=layout["called"],
             listed=layout["listed"],
             title=layout["title"],
-            says=layout["says"] and Sentence(**layout["says"]),
+            sentence=layout["sentence"] and Sentence(*layout["sentence"]),
         )

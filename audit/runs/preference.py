@@ -53,7 +53,7 @@ FACTS = Columns(
     count("answers chosen", "Specific answers|Senses from a file", of=NONE),
 )
 """What each fact is."""
-SAYS = Sentence("By {metric} the first side is preferred in {value} of {n} questions.", "measured")
+SAYS = Sentence("{metric} prefers the first side in {won} of {n} questions.", "measured")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +127,7 @@ class Preference(FileAnalysis[PreferenceResult]):
                 "by_answer": _by_answer(found),
             },
             rules=TABLES,
-            says=SAYS,
+            sentence=SAYS,
             restricted={"questions": found.by_question.rename({"question": "id"})},
             headlines=(
                 Headline("measured", "value", "n", (("relation", "relation"),), called="metric"),
