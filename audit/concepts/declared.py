@@ -21,7 +21,8 @@ from audit.base.declared import (
     whole,
 )
 from audit.base.figures import Curve
-from audit.results.parts import Headline, Sentence
+from audit.results.parts import Headline
+from audit.results.shared_tables import Sentence
 
 _ASKED = "test dimension seen ablation probe"
 TABLES: Mapping[str, Table] = {

@@ -23,7 +23,8 @@ from audit.base.declared import (
 )
 from audit.base.figures import Curve, Dots, Graph
 from audit.entailment.dataset import ALL
-from audit.results.parts import Headline, Sentence
+from audit.results.parts import Headline
+from audit.results.shared_tables import Sentence
 
 SHOWN = 20
 """Rows of a table of cases that are shared, the first of each relation; a run keeps all."""

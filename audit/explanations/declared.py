@@ -21,7 +21,8 @@ from audit.base.declared import (
     whole,
 )
 from audit.base.figures import Curve, Matrix
-from audit.results.parts import Headline, Sentence
+from audit.results.parts import Headline
+from audit.results.shared_tables import Sentence
 
 _AGREEING = "first second together methods rule k"
 _AGREEING_SAID = "Method|With|Or||Tokens|k"

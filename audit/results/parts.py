@@ -12,11 +12,9 @@ import polars as pl
 
 from audit.base.declared import Columns, Table, undeclared
 from audit.base.errors import InputError, first_cases
-from audit.base.plurals import filled
 from audit.base.schemas import schema
-from audit.results.shared_tables import shared_facts, shared_rows
+from audit.results.shared_tables import FACTS, Sentence, shared_facts, shared_rows
 from audit.sharing.told import Rounding
-from audit.sharing.words import said
 
 if TYPE_CHECKING:
     from audit.counting.pair_table import PairTable
@@ -206,32 +204,7 @@ def metric_rows(table: pl.DataFrame) -> tuple[Metrics, Metrics]:
 OTHERS = "analyses"
 """Entry of ``result.json`` that holds those of analyses without one of their own."""
 
-FACTS = "facts"
 _TABLE = re.compile(f"(?!{FACTS}$)[a-z]+(_[a-z]+)*")
-
-
-class Sentence(NamedTuple):
-    """What an analysis found, told first.
-
-    Args:
-        text: A sentence with placeholders, as `audit.base.plurals.filled` takes them.
-        table: The table whose first rows are told, a sentence each; empty for the facts.
-        where: Values of columns that a row must have.
-    """
-
-    text: str
-    table: str = ""
-    where: Mapping[str, list[Any]] = {}
-
-    def rows(self, shared: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        """What it tells of the facts and tables of an analysis."""
-        rows = shared.get(self.table, ()) if self.table else [shared[FACTS]]
-        where = self.where.items()
-        return [row for row in rows if all(row[name] in values for name, values in where)][:TOLD]
-
-
-TOLD = 3
-"""Number of rows that are told in sentences."""
 
 
 class Headline(NamedTuple):
@@ -353,19 +326,12 @@ class AnalysisPart:
         shown = Columns(one for one in self.facts_columns.values() if one.heading)
         return {
             "title": self.title or self.name.capitalize(),
-            "sentence": " ".join(filter(None, self._sentences(shared, rounding))),
+            "sentence": self.sentence.said(shared, self.facts_columns, self.rules, rounding)
+            if self.sentence
+            else "",
             "facts": shown.stored(),
             "tables": {name: rule.stored() for name, rule in self._measured() if rule.title},
         }
-
-    def _sentences(self, shared: Mapping[str, Any], rounding: Rounding) -> Iterator[str]:
-        if self.sentence is None:
-            return
-        table = self.sentence.table
-        columns = self.rules[table].columns if table else self.facts_columns
-        for row in self.sentence.rows(shared):
-            told = {k: v for k, v in row.items() if not isinstance(v, Mapping | list)}
-            yield filled(self.sentence.text, told, said(told, columns, rounding))
 
     def _measured(self) -> Iterator[tuple[str, Table]]:
         """The tables that there are, in the order in which they are declared."""

@@ -19,7 +19,8 @@ from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
-from audit.results.parts import AnalysisPart, Headline, Sentence
+from audit.results.parts import AnalysisPart, Headline
+from audit.results.shared_tables import Sentence
 
 SHOWN = 20
 """Specific answers that are shared, those of most questions; a run keeps every question."""
