@@ -6,34 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from audit.base.declared import Column, Columns, Table
 from audit.results.printed import Rounded
 from reports import words
+from reports.cells import Cell, cell, text_of
 from reports.figures import Drawing, draw
-from reports.marks import Scale, mark, scale_of
+from reports.marks import Scale, scale_of
 from reports.words import NOTHING, Row
 
-NO_MARK = Markup("")
-_TEXTS = ("text",)
-_NAMED = ("text", "whole", "setting", "exact", "chance")
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell: its words, smaller ones behind them, and what is drawn beside them."""
-
-    text: str
-    small: str = ""
-    mark: Markup = NO_MARK
-    numeric: bool = False
-    tone: str = ""
-
-    @property
-    def said(self) -> str:
-        """Its words in one line."""
-        return f"{self.text} ({self.small})" if self.small else self.text
+TEXT = "text"
+_NAMED = (TEXT, "whole", "setting", "exact", "chance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,87 +48,6 @@ class Chapter:
     tables: tuple[ShownTable, ...]
     lead: str = ""
     folded: bool = False
-
-
-def cell(
-    column: Column, row: Row, columns: Columns, rounding: Rounded, scale: Scale | None = None
-) -> Cell:
-    """A cell of a row, written by the kind of its column from fields of the row alone.
-
-    Args:
-        columns: The columns of the table, among which those stand that the cell names beside.
-        rounding: ``rounding`` of the view.
-        scale: What its mark is drawn on; None for no mark.
-    """
-    value = row.get(column.name)
-    if column.kind in _TEXTS:
-        return Cell(_text(value, row.get(column.title)))
-    text = written(column, value, row, rounding)
-    beyond = row.get("beyond") if column.kind == "metric" else None
-    text = f"{beyond} {text}" if beyond else text
-    if column.among and row.get(column.among) is not None:
-        of = columns.get(column.among, column)
-        text = f"{text} of {written(of, row[column.among], row, rounding)}"
-    low, high = ends = _ends(column, row)
-    between = "" if low is None or high is None else _between(column, row, ends, rounding)
-    drawn = NO_MARK
-    if scale is not None and column.mark is not None and isinstance(value, int | float):
-        beside = (row.get(one) for one in (column.mark.limit, column.mark.reference))
-        drawn = mark(scale, value, ends, *beside)
-    return Cell(text, between, drawn, numeric=True)
-
-
-def _text(value: Any, title: str | None) -> str:
-    match value:
-        case None | "":
-            return NOTHING
-        case bool():
-            return "yes" if value else "no"
-        case list() | tuple():
-            return words.listed([str(one) for one in value])
-        case int() | float():
-            return words.number(value)
-    return words.node(str(value), title)
-
-
-def _ends(column: Column, row: Row) -> tuple[float | None, float | None]:
-    low, high = ([row.get(name) for name in column.ends] + [None, None])[:2]
-    return low, high
-
-
-def _between(
-    column: Column, row: Row, ends: tuple[float | None, float | None], rounding: Rounded
-) -> str:
-    low, high = (written(column, end, row, rounding) for end in ends)
-    return low if low == high else f"{low} to {high}"
-
-
-def written(column: Column, value: Any, row: Row, rounding: Rounded) -> str:
-    """A number, or an end of its interval, by the kind of its column."""
-    if value is None or isinstance(value, str):
-        return value or NOTHING
-    n = row.get(column.of[-1]) if column.of else None
-    if column.unit == "%":
-        return words.percent(value, n, rounding)
-    match column.kind:
-        case "count":
-            return words.count(value, rounding)
-        case "sum":
-            return words.count(value, rounding) if rounding else words.number(value)
-        case "share":
-            return words.percent(value, n, rounding)
-        case "difference":
-            return words.points(value, n, rounding)
-        case "metric":
-            return _metric(str(row[column.of[0]]), value, n, rounding)
-    return words.number(value)
-
-
-def _metric(name: str, value: float, n: int | None, rounding: Rounded) -> str:
-    places = words.DECIMALS.get(name)
-    if places is None:
-        return words.percent(value, n, rounding)
-    return f"{value:,.{places}f}".replace("-", "−")
 
 
 def table(
@@ -197,7 +98,7 @@ def _grid(declared: Table, rows: Sequence[Row], rounding: Rounded) -> _Grid:
         )
         for row in first
     )
-    headings = tuple(Heading(one.heading, one.kind not in _TEXTS) for one in shown)
+    headings = tuple(Heading(one.heading, one.kind != TEXT) for one in shown)
     return headings, lines, len(rows) - len(first)
 
 
@@ -241,9 +142,9 @@ def _across(declared: Table, rows: Sequence[Row], rounding: Rounded) -> _Grid:
         )
         for line in first
     )
-    headings = [Heading(one.heading, one.kind not in _TEXTS) for one in keys]
+    headings = [Heading(one.heading, one.kind != TEXT) for one in keys]
     for value in values:
-        said = words.name(_text(value, None))
+        said = words.name(text_of(value))
         alone = len(numbers) == 1
         headings += [Heading(said if alone else f"{said}, {one.heading}", True) for one in numbers]
     return tuple(headings), grid, len(lines) - len(first)
