@@ -43,6 +43,8 @@ def cell(
         scale: What its mark is drawn on; None for no mark.
     """
     value = row.get(column.name)
+    if column.words and isinstance(value, str):
+        value = words.name(value)
     if column.kind == "text":
         return Cell(text_of(value, row.get(column.title)))
     text = written(column, value, row, rounding)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from reports.marks import Scale, scale_of
 from reports.words import NOTHING, Row
 
 TEXT = "text"
-_NAMED = (TEXT, "whole", "setting", "exact", "chance")
+_NAMED = (TEXT, "whole", "setting")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,29 +161,3 @@ def chapter(
     """A chapter of the tables that have rows; None if there is none, and nothing is said."""
     shown = tuple(one for one in tables if one is not None)
     return Chapter(title, anchor, shown, lead, folded) if shown or lead else None
-
-
-def facts(columns: Columns, values: Row, rounding: Rounded, title: str = "") -> ShownTable | None:
-    """Facts of an analysis, a line each: those that have a heading and a value."""
-    rows = tuple(
-        (Cell(one.heading), cell(one, values, columns, rounding))
-        for one in columns.values()
-        if one.heading and _there(one, [values])
-    )
-    return ShownTable(title, (), rows) if rows else None
-
-
-def analysis(
-    name: str, part: Mapping[str, Any], declared: Mapping[str, Any], rounding: Rounded
-) -> Chapter | None:
-    """The chapter of an analysis: its sentence, its tables, and its facts.
-
-    Args:
-        name: What its chapter is linked to by.
-        part: Its entry of the view: ``facts``, and rows by table.
-        declared: Its entry among ``tables`` of the view.
-    """
-    every = {one: Table.read(stored) for one, stored in declared["tables"].items()}
-    shown = [table(one, part[own], rounding) for own, one in every.items()]
-    stated = facts(Columns.read(declared["facts"]), part["facts"], rounding)
-    return chapter(declared["title"], [*shown, stated], anchor=name, lead=declared["sentence"])

@@ -38,9 +38,9 @@ TABLES: Mapping[str, Table] = {
     ),
     "parts": Table(
         Columns(
-            key(f"{_ASKED} read requirement", "Test|Dimension|Seen|Ablation||Read|Required"),
+            key(f"{_ASKED} read requirement", "Test|Dimension|Seen|Ablation||Read"),
             chance("verdict interval_verdict", "|By interval"),
-            total("classes", "Classes"),
+            total("classes"),
             setting("seeds"),
             mean("accuracy", "Accuracy", n="instances", ends="low high", mark=Mark("", "chance")),
             chance("low_90 high_90"),
@@ -51,6 +51,7 @@ TABLES: Mapping[str, Table] = {
         ),
         title="Accuracies that the verdicts rest on",
         row="an accuracy, over all splits",
+        first=8,
     ),
     "layer_curves": Table(
         Columns(
@@ -64,7 +65,7 @@ TABLES: Mapping[str, Table] = {
         ),
         title="What is read, layer by layer",
         row="a layer and measure",
-        figures=(Curve(x="layer", value="value", series="dimension", panel="measure"),),
+        figures=(Curve(x="layer", value="value", series="measure dimension"),),
     ),
     "nodes": Table(
         Columns(
@@ -102,6 +103,7 @@ TABLES: Mapping[str, Table] = {
         ),
         title="Node by node",
         row="a node with enough instances",
+        first=6,
     ),
     "controls": Table(
         Columns(

@@ -65,7 +65,7 @@ TABLES: Mapping[str, Table] = {
                 "texts edges valid_edges denied_edges contradictory_edges components"
                 " synonym_components texts_on_cycles chains chains_valid chains_denied"
                 " chains_open redundant_edges tops leaves most_children",
-                "Texts|Edges|Valid|Denied|Both|||On cycles|Chains||Denied",
+                "Texts|Edges|Valid|Denied|Both|||On cycles|Chains||Broken",
                 of=NONE,
             ),
         ),
@@ -80,7 +80,15 @@ TABLES: Mapping[str, Table] = {
         title="The graph around findings",
         row="an edge around a finding",
         records=True,
-        figures=(Graph(source="child", target="parent", value="valid", directed=True),),
+        figures=(
+            Graph(
+                title="Lines are as wide as many answers are valid; the dot is at what is entailed",
+                source="child",
+                target="parent",
+                value="valid",
+                directed=True,
+            ),
+        ),
     ),
     "detection_measured": Table(
         Columns(
@@ -99,6 +107,7 @@ TABLES: Mapping[str, Table] = {
         first=8,
         figures=(
             Dots(
+                title="Macro F1 with its interval, beside what is expected by chance",
                 value="value",
                 name="model trained_on",
                 panel="relation",
