@@ -18,13 +18,21 @@ NO_MARK = Markup("")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell: its words, smaller ones behind them, and what is drawn beside them."""
+    """A cell: its words, smaller ones behind them, and what is drawn beside them.
+
+    Args:
+        id: The finding that its row is; empty for other rows.
+        tone: Its severity.
+        parts: Lines that are folded below its id.
+    """
 
     text: str
     small: str = ""
     mark: Markup = NO_MARK
     numeric: bool = False
+    id: str = ""
     tone: str = ""
+    parts: tuple[str, ...] = ()
 
     @property
     def said(self) -> str:

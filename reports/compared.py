@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from audit.base.plurals import counted
 from audit.results import compared as tables
 from audit.results.printed import rounding_of
+from audit.results.tables import MENDED_DECISIONS, MENDED_FINDINGS
 from reports import words
 from reports.core import level
+from reports.findings import Verdict
+from reports.page import page, rendering
 from reports.render import Chapter, chapter, table
-from reports.words import Row
+from reports.words import UNNAMED, Imprint, Row
 
 LIMITS = (
     "A change of use is not a fault: patients, services and rules of coding change.",
@@ -38,24 +40,46 @@ _MODELS = {
 _CHANGES = ("new", "worse", "gone", "better")
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A comparison: whether anything changed, in a sentence, and its chapters, folded ones last."""
+def comparison_html(view: Row, imprints: tuple[Imprint, Imprint] | None = None) -> str:
+    """The complete file of a comparison; a `RenderError` if it cannot be rendered.
 
-    changed: bool
-    sentence: str
-    chapters: tuple[Chapter, ...]
+    Args:
+        imprints: What the old and the new run say of themselves.
+    """
+    with rendering("comparison.html"):
+        return _page(
+            words.printable(view), *(one.printable() for one in imprints or (UNNAMED, UNNAMED))
+        )
 
 
-def compared(view: Row) -> Compared:
-    """What a comparison shows."""
-    chapters = (_differs(view), _checks(view), _use(view), _models(view), _folded(view))
-    return Compared(view["changed"], _sentence(view), tuple(one for one in chapters if one))
+def _page(view: Row, old: Imprint, new: Imprint) -> str:
+    identity = view["identity"]
+    names = [one.named(identity[side]["data"]) for side, one in (("old", old), ("new", new))]
+    title = " → ".join(dict.fromkeys(filter(None, names))) or "Two runs"
+    tool = identity["new"]["tool"]
+    said = new.stated(f"{tool['name']} {tool['version']}", rounding_of(view))
+    return page(
+        "report.html.jinja", title=title, stated=said, band="", foot="", paper=False,
+        verdict=verdict(view), lines=(), ten=(), before=(), blocks=(), severities={},
+        seen=chapters(view), folded=(),
+    )  # fmt: skip
+
+
+def chapters(view: Row) -> list[Chapter]:
+    """What a comparison shows, in order; what is folded stands last."""
+    every = (_differs(view), _checks(view), _use(view), _models(view), _folded(view))
+    return [one for one in every if one]
+
+
+def verdict(view: Row) -> Verdict:
+    """Whether anything changed, and how much of what."""
+    if not view["changed"]:
+        return Verdict("pass", "Nothing changed that a comparison can show", ())
+    worse = view["totals"]["new"] + view["totals"]["worse"]
+    return Verdict("warning" if worse else "note", "Changed", (_sentence(view),))
 
 
 def _sentence(view: Row) -> str:
-    if not view["changed"]:
-        return "Nothing changed that a comparison can show."
     totals, model = view["totals"], view["model"]
     found = [f"{totals[one]:,} {one}" for one in _CHANGES]
     limit = sum(one["changes"]["limit"] for one in view["checks"])
@@ -74,8 +98,6 @@ def _differs(view: Row) -> Chapter | None:
     mended = view.get("mended")
     shown = [table(tables.CAUSES, rows, None)]
     if mended:
-        from audit.results.tables import MENDED_DECISIONS, MENDED_FINDINGS
-
         rounding = rounding_of(view)
         shown += [table(MENDED_FINDINGS, mended["findings"], rounding),
                   table(MENDED_DECISIONS, mended["decisions"], rounding)]  # fmt: skip
@@ -177,7 +199,7 @@ def _tool(one: Any) -> str:
     return f"{one['name']} {one['version']}" if isinstance(one, Mapping) else one or "none"
 
 
-def history(told: Row) -> tuple[Chapter, ...]:
+def history(told: Row) -> list[Chapter]:
     """What a history shows: its runs, checks and metrics by run, and what came or went."""
     rounding = rounding_of(told)
     steps = {one["to"]: one for one in told["steps"]}
@@ -194,7 +216,7 @@ def history(told: Row) -> tuple[Chapter, ...]:
         for one in told["findings"]
         if {*one["steps"]} & {"appeared", "disappeared"}
     ]
-    chapters = (
+    every = (
         chapter("The runs", [table(tables.RUNS, runs, None)], anchor="runs"),
         chapter("Checks and metrics", [
             table(tables.CHECKS_BY_RUN, checks, None),
@@ -202,7 +224,7 @@ def history(told: Row) -> tuple[Chapter, ...]:
         ], anchor="by-run"),
         chapter("Findings", [table(tables.CAME_OR_WENT, moved, rounding)], anchor="findings"),
     )  # fmt: skip
-    return tuple(one for one in chapters if one)
+    return [one for one in every if one]
 
 
 def _states(finding: Row) -> list[str]:

@@ -121,7 +121,7 @@ def _dots(figure: Dots, drawn: _Rows) -> _Drawn:
     column = drawn.columns[figure.value]
     kept = drawn.of([row for row in drawn.rows if _number(row, figure.value) is not None])
     scale, top, shapes = kept.scale(column), 0.0, list[Markup]()
-    tones = {text: place for place, (text, _) in enumerate(kept.grouped(figure.series))}
+    tones = {name: place for place, (name, _) in enumerate(kept.grouped(figure.series))}
     shapes_of_series = _legend(tones) if figure.series else []
     top += LINE if figure.series else 0
     for panel, within in kept.grouped(figure.panel):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from audit.base.declared import Column, Columns, Table
@@ -38,6 +38,11 @@ class ShownTable:
     note: str = ""
     folded: bool = False
 
+    @property
+    def narrow(self) -> bool:
+        """Whether it has so few columns that it is no wider than these need."""
+        return len(self.rows[0]) <= 3
+
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
@@ -48,6 +53,7 @@ class Chapter:
     tables: tuple[ShownTable, ...]
     lead: str = ""
     folded: bool = False
+    lines: tuple[str, ...] = ()
 
 
 def table(
@@ -89,17 +95,25 @@ def _grid(declared: Table, rows: Sequence[Row], rounding: Rounded) -> _Grid:
     if declared.across:
         return _across(declared, rows, rounding)
     first = rows[: declared.first]
-    shown = [one for one in columns.values() if one.heading and _there(one, first)]
-    scales = [_scale(one, columns, first) for one in shown]
-    lines = tuple(
-        tuple(
-            cell(one, row, columns, rounding, scale)
-            for one, scale in zip(shown, scales, strict=True)
-        )
-        for row in first
-    )
-    headings = tuple(Heading(one.heading, one.kind != TEXT) for one in shown)
+    shown = _headed(columns, first)
+    scales = {one.name: _scale(one, columns, first) for group in shown for one in group}
+
+    def written(group: Sequence[Column], row: Row) -> Cell:
+        one = next((one for one in group if _there(one, [row])), group[0])
+        return cell(one, row, columns, rounding, scales[one.name])
+
+    lines = tuple(tuple(written(group, row) for group in shown) for row in first)
+    headings = tuple(Heading(one.heading, one.kind != TEXT) for one, *_ in shown)
     return headings, lines, len(rows) - len(first)
+
+
+def _headed(columns: Columns, rows: Sequence[Row]) -> list[list[Column]]:
+    """The columns that some rows have, those of one heading together: a row has one of them."""
+    found: dict[str, list[Column]] = {}
+    for one in columns.values():
+        if one.heading and _there(one, rows):
+            found.setdefault(one.heading, []).append(one)
+    return [*found.values()]
 
 
 def _there(column: Column, rows: Iterable[Row]) -> bool:
@@ -161,3 +175,20 @@ def chapter(
     """A chapter of the tables that have rows; None if there is none, and nothing is said."""
     shown = tuple(one for one in tables if one is not None)
     return Chapter(title, anchor, shown, lead, folded) if shown or lead else None
+
+
+def facts(columns: Columns, values: Row, rounding: Rounded, title: str = "") -> ShownTable | None:
+    """Facts, a line each: those that have a heading and a value; a line a reason of others."""
+    rows = tuple(_facts(columns, values, rounding))
+    return ShownTable(title, (), rows) if rows else None
+
+
+def _facts(columns: Columns, values: Row, rounding: Rounded) -> Iterator[tuple[Cell, Cell]]:
+    for one in columns.values():
+        value = values.get(one.name) if one.heading else None
+        if isinstance(value, Mapping):
+            for name in filter(value.get, value):
+                within = cell(replace(one, name=name), value, columns, rounding)
+                yield Cell(f"{one.heading}: {words.name(name)}"), within
+        elif _there(one, [values]) and one.heading:
+            yield Cell(one.heading), cell(one, values, columns, rounding)

@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.declared import Columns, Table
 from audit.base.plurals import filled
+from audit.results.findings import OF_MODEL, SEVERITIES
 from audit.sharing.told import Rounding, told_frame, told_rows
 from audit.sharing.words import said
 
@@ -127,6 +128,27 @@ def lineage(
         for node in sorted(named)
         if node in parents or node in pictured
     ]
+
+
+def with_found(
+    tree: Sequence[Mapping[str, Any]],
+    checks: Sequence[Mapping[str, Any]],
+    lines: Sequence[Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """The overview's tree, each node with the worst severity of the data's findings it is part of.
+
+    A finding is found at its first node and at all that `lineage` has above it; ``found`` is null
+    where none is. Those of a model, and waived ones, do not count.
+    """
+    above = {line["node"]: line["above"] for line in lines}
+    worst: dict[str, str] = {}
+    for check in checks:
+        for one in check["findings"] if check["name"] not in OF_MODEL else ():
+            for node in above.get(one["nodes"][0]["id"], ()) if one["nodes"] else ():
+                if one["waiver"] is None:
+                    both = (one["severity"], worst.get(node, one["severity"]))
+                    worst[node] = min(both, key=SEVERITIES.index)
+    return [{**row, "found": worst.get(row["node"])} for row in tree]
 
 
 def _all_above(node: str, parents: Mapping[str, Sequence[str]]) -> Iterator[str]:

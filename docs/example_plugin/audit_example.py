@@ -15,7 +15,7 @@ from audit.data.layout import Layout
 from audit.hierarchies.formats.format import BuiltInHierarchy
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.findings import INSTANCES, NODE, Finding
+from audit.results.findings import Finding
 from audit.results.parts import AnalysisPart
 
 PICTURES = Layout(
@@ -66,11 +66,11 @@ COMMON_NODE = Check(
     "common_node",
     "Do most instances carry a node?",
     _find,
-    columns=(NODE, INSTANCES),
+    nodes="Node",
     evidence=declared.Columns(
-        declared.count("instances"),
+        declared.share("share", "Share", of="instances of"),
+        declared.count("instances", "Instances"),
         declared.exact("of", reason="all instances audited"),
-        declared.share("share", of="instances of"),
     ),
 )
 
