@@ -47,9 +47,8 @@ def comparison_html(view: Row, imprints: tuple[Imprint, Imprint] | None = None) 
         imprints: What the old and the new run say of themselves.
     """
     with rendering("comparison.html"):
-        return _page(
-            words.printable(view), *(one.printable() for one in imprints or (UNNAMED, UNNAMED))
-        )
+        old, new = (one.printable() for one in imprints or (UNNAMED, UNNAMED))
+        return _page(words.printable(view), old, new)
 
 
 def _page(view: Row, old: Imprint, new: Imprint) -> str:
