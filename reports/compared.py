@@ -60,7 +60,7 @@ def _page(view: Row, old: Imprint, new: Imprint) -> str:
     return page(
         "report.html.jinja", title=title, stated=said, band="", foot="", paper=False,
         verdict=verdict(view), lines=(), ten=(), before=(), blocks=(), severities={},
-        seen=chapters(view), folded=(),
+        seen=chapters(view), folded=(), where="comparison.json and its tables",
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def _environment() -> Environment:
 
 
 def page(template: str, **shown: Any) -> str:
-    """A page made of a template: ``title, stated, band, foot, paper`` and what it shows."""
+    """A page made of a template: ``title, stated, band, foot, paper, where`` and what it shows."""
     css = files("reports").joinpath("templates", "page.css").read_text("utf-8")
     return _environment().get_template(template).render(css=Markup(css), **shown)
 
@@ -85,6 +85,7 @@ def _report(view: Row, imprint: Imprint, digest: str, paper: bool) -> str:
             *(one for one in seen if one not in before),
             *(one for one in analysed if not one.folded),
         ],
+        where="the window",
         folded=[*folded, *(one for one in analysed if one.folded)],
     )
 
