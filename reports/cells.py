@@ -51,16 +51,18 @@ def cell(
         scale: What its mark is drawn on; None for no mark.
     """
     value = row.get(column.name)
+    if column.words and isinstance(value, str):
+        value = words.name(value)
     if column.kind == "text":
         return Cell(text_of(value, row.get(column.title)))
-    text = written(column, value, row, rounding)
+    text = written(column, value, row, columns, rounding)
     beyond = row.get("beyond") if column.kind == "metric" else None
     text = f"{beyond} {text}" if beyond else text
     if column.among and row.get(column.among) is not None:
         of = columns.get(column.among, column)
-        text = f"{text} of {written(of, row[column.among], row, rounding)}"
+        text = f"{text} of {written(of, row[column.among], row, columns, rounding)}"
     low, high = ends = _ends(column, row)
-    between = "" if low is None or high is None else _between(column, row, ends, rounding)
+    between = "" if low is None or high is None else _between(column, row, ends, columns, rounding)
     drawn = NO_MARK
     if scale is not None and column.mark is not None and isinstance(value, int | float):
         beside = (row.get(one) for one in (column.mark.limit, column.mark.reference))
@@ -88,17 +90,30 @@ def _ends(column: Column, row: Row) -> tuple[float | None, float | None]:
 
 
 def _between(
-    column: Column, row: Row, ends: tuple[float | None, float | None], rounding: Rounded
+    column: Column,
+    row: Row,
+    ends: tuple[float | None, float | None],
+    columns: Columns,
+    rounding: Rounded,
 ) -> str:
-    low, high = (written(column, end, row, rounding) for end in ends)
+    low, high = (written(column, end, row, columns, rounding) for end in ends)
     return low if low == high else f"{low} to {high}"
 
 
-def written(column: Column, value: Any, row: Row, rounding: Rounded) -> str:
+def _n(column: Column, row: Row, columns: Columns) -> int | None:
+    """The count that a share is of, or the shares that a difference is of."""
+    of = column.of[-1] if column.of else ""
+    if of in columns and columns[of].kind == "share":
+        return _n(columns[of], row, columns)
+    found: int | None = row.get(of)
+    return found
+
+
+def written(column: Column, value: Any, row: Row, columns: Columns, rounding: Rounded) -> str:
     """A number, or an end of its interval, by the kind of its column."""
     if value is None or isinstance(value, str):
         return value or NOTHING
-    n = row.get(column.of[-1]) if column.of else None
+    n = _n(column, row, columns)
     if column.unit == "%":
         return words.percent(value, n, rounding)
     match column.kind:

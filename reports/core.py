@@ -96,7 +96,11 @@ def _use(view: Row) -> Chapter | None:
 
 
 def _model(view: Row) -> Chapter | None:
-    every = [one for one in view["metrics"] if one["scope"] == "all"]
+    every = [
+        one
+        for one in view["metrics"]
+        if one["scope"] == "all" and one["name"] in words.METRICS  # those of analyses are theirs
+    ]
     rows = [
         {
             **one,

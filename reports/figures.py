@@ -56,11 +56,13 @@ class _Rows:
         return cell(self.columns[name], row, self.columns, self.rounding).said
 
     def named(self, names: str, row: Row) -> str:
-        return ", ".join(self.said(name, row) for name in names.split())
+        """What several columns say, as far as they say anything."""
+        every = (self.said(name, row) for name in names.split())
+        return ", ".join(one for one in every if one != words.NOTHING)
 
-    def grouped(self, name: str) -> Iterator[tuple[str, _Rows]]:
-        """The rows by what a column says, in order; all of them where no column is named."""
-        for said, rows in grouped(self.rows, lambda row: self.said(name, row) if name else ""):
+    def grouped(self, names: str) -> Iterator[tuple[str, _Rows]]:
+        """The rows by what columns say, in order; all of them where no column is named."""
+        for said, rows in grouped(self.rows, lambda row: self.named(names, row)):
             yield said, self.of(rows)
 
     def scale(self, column: Column) -> Scale:
@@ -131,7 +133,7 @@ def _dots(figure: Dots, drawn: _Rows) -> _Drawn:
             shapes.append(text(NAMES - 8, top + 13, cut(name, NAMES - 8), anchor="end"))
             shapes.append(line(NAMES, top + 9, WIDE, top + 9, "axis"))
             for row in rows:
-                tone = tones[kept.said(figure.series, row)] if figure.series else 0
+                tone = tones[kept.named(figure.series, row)] if figure.series else 0
                 shapes += _dot(column, row, scale, top + 9, f"s{min(tone, SERIES - 1)}")
             top += LINE
         shapes += _axis(column, scale, top, kept)

@@ -128,7 +128,8 @@ def verdict(view: Row, called: str = "instances") -> Verdict:
     head = _VERDICTS[status].format(n=f"{n:,}", of=of, verb=verb, has=has)
     total = sum(one["total"] - one["folded"] for one in view["checks"])
     what = f"{counted(view['ledger']['instances'], called)}, {counted(total, 'findings')}."
-    sentences = (what, *_since(view), *_not_judged(view))
+    analysed = (one["sentence"] for one in view.get("tables", {}).values())
+    sentences = (what, *filter(None, analysed), *_since(view), *_not_judged(view))
     return Verdict(words.TONE.get(status, status), head, sentences)
 
 

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from audit.base.errors import RenderError
 from audit.results.result import to_json_bytes
-from reports import core, findings, render, words
+from reports import analysis, core, findings, words
 from reports.words import UNNAMED, Imprint, Row
 
 DIGEST = 12
@@ -45,7 +45,7 @@ def _environment() -> Environment:
 
 
 def page(template: str, **shown: Any) -> str:
-    """A page made of a template: ``title, stated, band, foot, paper`` and what it shows."""
+    """A page made of a template: ``title, stated, band, foot, paper, where`` and what it shows."""
     css = files("reports").joinpath("templates", "page.css").read_text("utf-8")
     return _environment().get_template(template).render(css=Markup(css), **shown)
 
@@ -66,6 +66,7 @@ def _report(view: Row, imprint: Imprint, digest: str, paper: bool) -> str:
     title = imprint.named(view["identity"]["data"]) or "Hierarchy audit"
     stated = imprint.stated(f"{tool['name']} {tool['version']}", view["rounding"])
     seen, folded = core.of_view(view)
+    analysed = analysis.analyses(view)
     before = [one for one in seen if one.anchor == "since"]
     return page(
         "report.html.jinja",
@@ -80,17 +81,13 @@ def _report(view: Row, imprint: Imprint, digest: str, paper: bool) -> str:
         severities=words.SEVERITY,
         before=before,
         blocks=findings.blocks(view),
-        seen=[*(one for one in seen if one not in before), *_analyses(view)],
-        folded=folded,
+        seen=[
+            *(one for one in seen if one not in before),
+            *(one for one in analysed if not one.folded),
+        ],
+        where="the window",
+        folded=[*folded, *(one for one in analysed if one.folded)],
     )
-
-
-def _analyses(view: Row) -> Iterator[render.Chapter]:
-    for name, declared in view.get("tables", {}).items():
-        part = view[name] if name in view else view["analyses"][name]
-        made = render.analysis(name, part, declared, view["rounding"])
-        if made is not None:
-            yield made
 
 
 HEIGHT = 800

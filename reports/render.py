@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from audit.base.declared import Column, Columns, Table
@@ -15,7 +15,7 @@ from reports.marks import Scale, scale_of
 from reports.words import NOTHING, Row
 
 TEXT = "text"
-_NAMED = (TEXT, "whole", "setting", "exact", "chance")
+_NAMED = (TEXT, "whole", "setting")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,26 +178,17 @@ def chapter(
 
 
 def facts(columns: Columns, values: Row, rounding: Rounded, title: str = "") -> ShownTable | None:
-    """Facts of an analysis, a line each: those that have a heading and a value."""
-    rows = tuple(
-        (Cell(one.heading), cell(one, values, columns, rounding))
-        for one in columns.values()
-        if one.heading and _there(one, [values])
-    )
+    """Facts, a line each: those that have a heading and a value; a line a reason of others."""
+    rows = tuple(_facts(columns, values, rounding))
     return ShownTable(title, (), rows) if rows else None
 
 
-def analysis(
-    name: str, part: Mapping[str, Any], declared: Mapping[str, Any], rounding: Rounded
-) -> Chapter | None:
-    """The chapter of an analysis: its sentence, its tables, and its facts.
-
-    Args:
-        name: What its chapter is linked to by.
-        part: Its entry of the view: ``facts``, and rows by table.
-        declared: Its entry among ``tables`` of the view.
-    """
-    every = {one: Table.read(stored) for one, stored in declared["tables"].items()}
-    shown = [table(one, part[own], rounding) for own, one in every.items()]
-    stated = facts(Columns.read(declared["facts"]), part["facts"], rounding)
-    return chapter(declared["title"], [*shown, stated], anchor=name, lead=declared["sentence"])
+def _facts(columns: Columns, values: Row, rounding: Rounded) -> Iterator[tuple[Cell, Cell]]:
+    for one in columns.values():
+        value = values.get(one.name) if one.heading else None
+        if isinstance(value, Mapping):
+            for name in filter(value.get, value):
+                within = cell(replace(one, name=name), value, columns, rounding)
+                yield Cell(f"{one.heading}: {words.name(name)}"), within
+        elif _there(one, [values]) and one.heading:
+            yield Cell(one.heading), cell(one, values, columns, rounding)

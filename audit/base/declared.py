@@ -62,6 +62,7 @@ class Column:
             window alone.
         title: Of a column of nodes, the column with their titles.
         ends: Columns with the ends of its interval, the lower one first; empty without one.
+        words: Whether its texts are of a fixed list and not of a file: ``_`` is written as a blank.
         among: The count that a cell names behind this one: "935 of 1,345".
         unit: ``%`` of a number that is written in per cent though it is no share.
         mark: What is drawn in its cells; None for nothing.
@@ -79,6 +80,7 @@ class Column:
     heading: str = ""
     title: str = ""
     ends: tuple[str, ...] = ()
+    words: bool = False
     among: str = ""
     unit: str = ""
     mark: Mark | None = None
@@ -144,6 +146,7 @@ class Table:
         listed: The count that rows are there for: where it is in the first class they are left out;
             ``instances`` in a table of nodes.
         first: Number of rows that a report shows.
+        fold: Whether a report shows it folded.
         across: The column whose values become columns of the report, each with the numbers of its
             rows; empty for none.
         figures: What is drawn of it.
@@ -159,6 +162,7 @@ class Table:
     order: str = ""
     listed: str = ""
     first: int = 10
+    fold: bool = False
     across: str = ""
     figures: tuple[Figure, ...] = ()
     headline: str = ""
@@ -199,6 +203,11 @@ def text(names: str, heading: str = "") -> tuple[Column, ...]:
     [('a', 'Node'), ('b', 'With')]
     """
     return _each(names, "text", heading)
+
+
+def key(names: str, heading: str = "") -> tuple[Column, ...]:
+    """Words of a fixed list, such as the names of tests."""
+    return _each(names, "text", heading, words=True)
 
 
 def node(names: str, heading: str = "", *, title: str) -> tuple[Column, ...]:
@@ -320,9 +329,12 @@ def metric(
     return _with_ends(_each(name, "metric", heading, of=(by, n), mark=mark), ends)
 
 
-def chance(names: str, heading: str = "") -> tuple[Column, ...]:
-    """P and q values, ranks, sizes of families, and other numbers of tests."""
-    return _each(names, "chance", heading)
+def chance(
+    names: str, heading: str = "", *, ends: str = "", mark: Mark | None = None
+) -> tuple[Column, ...]:
+    """P and q values, verdicts, and other numbers of tests, a single one with its interval."""
+    own = _each(names, "chance", heading, ends=tuple(ends.split()), words=True, mark=mark)
+    return (*own, *_each(ends, "chance"))
 
 
 def _each(names: str, kind: Kind, heading: str = "", **own: Any) -> tuple[Column, ...]:

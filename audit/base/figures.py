@@ -50,7 +50,7 @@ class Curve(_Drawn):
     Args:
         x: Column with numbers, or with texts, which stand in the order of the rows.
         value: The column that is drawn, with the limit and reference of its `Mark`.
-        series: A column for each of whose values there is a line.
+        series: Columns for whose values there are lines, divided by spaces.
         panel: A column for each of whose values there is a panel of its own.
     """
 

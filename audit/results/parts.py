@@ -12,11 +12,9 @@ import polars as pl
 
 from audit.base.declared import Columns, Table, undeclared
 from audit.base.errors import InputError, first_cases
-from audit.base.plurals import filled
 from audit.base.schemas import schema
-from audit.results.shared_tables import shared_facts, shared_rows
+from audit.results.shared_tables import FACTS, Sentence, shared_facts, shared_rows
 from audit.sharing.told import Rounding
-from audit.sharing.words import said
 
 if TYPE_CHECKING:
     from audit.counting.pair_table import PairTable
@@ -206,7 +204,6 @@ def metric_rows(table: pl.DataFrame) -> tuple[Metrics, Metrics]:
 OTHERS = "analyses"
 """Entry of ``result.json`` that holds those of analyses without one of their own."""
 
-FACTS = "facts"
 _TABLE = re.compile(f"(?!{FACTS}$)[a-z]+(_[a-z]+)*")
 
 
@@ -255,14 +252,13 @@ class AnalysisPart:
         facts: Numbers, words and lists of these by name, some by name once more.
         facts_columns: What each fact is; those within a fact are of its kind.
         frames: The tables that are shared, by name.
-        rules: What is shared of each of them.
+        rules: What each of them is, in the order of reports; of others too.
         restricted: Tables that are never shared, by name.
         headlines: What of the tables is told in ``metrics`` too.
         called: What instances are called where they are those of the analysis.
         listed: Whether ``result.json`` has an entry of the analysis's own, else it is in `OTHERS`.
         title: Heading of its chapter; empty for its name.
-        sentence: What the chapter says first, with the names of facts as placeholders, as
-            `audit.base.plurals.filled` takes them; empty for nothing.
+        sentence: What the chapter says first; None for nothing.
     """
 
     name: str
@@ -275,7 +271,7 @@ class AnalysisPart:
     called: str = "instances"
     listed: bool = False
     title: str = ""
-    sentence: str = ""
+    sentence: Sentence | None = None
 
     def __post_init__(self) -> None:
         """Refuse tables that could not be stored, and what would be shared without a kind."""
@@ -302,7 +298,7 @@ class AnalysisPart:
         """All but facts and tables, as JSON: what `read_analyses` reads them by."""
         return {
             "facts": self.facts_columns.stored(),
-            "rules": {name: self.rules[name].stored() for name in self.frames},
+            "rules": {name: rule.stored() for name, rule in self._measured()},
             "restricted": list(self.restricted),
             "headlines": self.headlines,
             "called": self.called,
@@ -318,27 +314,28 @@ class AnalysisPart:
     def shared(self, rounding: Rounding) -> Mapping[str, Any]:
         """The facts and every table, as they are told."""
         rows = {
-            name: shared_rows(frame, self.rules[name], rounding)
-            for name, frame in self.frames.items()
+            name: shared_rows(self.frames[name], rule, rounding) for name, rule in self._measured()
         }
         return {FACTS: shared_facts(self.facts, self.facts_columns, rounding), **rows}
 
-    def declared(self, rounding: Rounding) -> dict[str, Any]:
-        """How it is shown: ``title, sentence``, the columns of ``facts``, and each of ``tables``.
+    def declared(self, shared: Mapping[str, Any], rounding: Rounding) -> dict[str, Any]:
+        """How what is ``shared`` is shown: ``title, sentence, facts, tables``.
 
         What has no heading is left out: it is in the window and in exports alone.
         """
-        told = shared_facts(self.facts, self.facts_columns, rounding)
-        stated = said({k: v for k, v in told.items() if not isinstance(v, Mapping | list)},
-                      self.facts_columns, rounding)  # fmt: skip
         shown = Columns(one for one in self.facts_columns.values() if one.heading)
         return {
-            "title": self.title or self.name.replace("_", " ").capitalize(),
-            "sentence": filled(self.sentence, told, stated),
+            "title": self.title or self.name.capitalize(),
+            "sentence": self.sentence.said(shared, self.facts_columns, self.rules, rounding)
+            if self.sentence
+            else "",
             "facts": shown.stored(),
-            "tables": {name: self.rules[name].stored() for name in self.frames
-                       if self.rules[name].title},
-        }  # fmt: skip
+            "tables": {name: rule.stored() for name, rule in self._measured() if rule.title},
+        }
+
+    def _measured(self) -> Iterator[tuple[str, Table]]:
+        """The tables that there are, in the order in which they are declared."""
+        return ((name, rule) for name, rule in self.rules.items() if name in self.frames)
 
     def metrics(self, shared: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """The headline numbers of the shared tables."""
@@ -374,5 +371,5 @@ def read_analyses(
             called=layout["called"],
             listed=layout["listed"],
             title=layout["title"],
-            sentence=layout["sentence"],
+            sentence=layout["sentence"] and Sentence(*layout["sentence"]),
         )

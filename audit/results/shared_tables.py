@@ -4,13 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from audit.base.declared import Columns, Table
+from audit.base.plurals import filled
 from audit.results.findings import OF_MODEL, SEVERITIES
 from audit.sharing.told import Rounding, told_frame, told_rows
+from audit.sharing.words import said
+
+FACTS = "facts"
+TOLD = 3
+"""Number of rows that are told in sentences."""
+
+
+class Sentence(NamedTuple):
+    """What an analysis found, told first.
+
+    Args:
+        text: A sentence with placeholders, as `audit.base.plurals.filled` takes them.
+        table: The table whose first rows are told, a sentence each; empty for the facts.
+        where: Values of columns that a row must have.
+    """
+
+    text: str
+    table: str = ""
+    where: Mapping[str, list[Any]] = {}
+
+    def said(
+        self,
+        shared: Mapping[str, Any],
+        facts: Columns,
+        tables: Mapping[str, Table],
+        rounding: Rounding,
+    ) -> str:
+        """The sentences on what an analysis shares, told by the kinds of its facts and tables."""
+        rows = shared.get(self.table, ()) if self.table else [shared[FACTS]]
+        columns = tables[self.table].columns if self.table else facts
+        where = self.where.items()
+        rows = [row for row in rows if all(row[name] in values for name, values in where)]
+        told = ({k: v for k, v in row.items() if not isinstance(v, Mapping | list)} for row in rows)
+        sentences = (filled(self.text, row, said(row, columns, rounding)) for row in told)
+        return " ".join(islice(filter(None, sentences), TOLD))
 
 
 def shared_rows(frame: pl.DataFrame, rule: Table, rounding: Rounding) -> list[dict[str, Any]]:

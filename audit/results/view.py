@@ -144,11 +144,11 @@ def _parts(run: Record) -> dict[str, Any]:
     """What a model and analyses add."""
     entries = dict(ModelPart.absent() if run.model is None else run.model.view())
     entries |= mended(run)
-    others: dict[str, Any] = {}
+    others, declared = dict[str, Any](), dict[str, Any]()
     for part in run.analyses:
         own = part.shared(run.rounding)
         entries["metrics"] = [*entries["metrics"], *part.metrics(own)]
         (entries if part.listed else others)[part.name] = own
-    if run.analyses:
-        entries["tables"] = {part.name: part.declared(run.rounding) for part in run.analyses}
+        declared[part.name] = part.declared(own, run.rounding)
+    entries |= {"tables": declared} if declared else {}
     return {**entries, OTHERS: others} if others else entries

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from audit.base.declared import NONE, Columns
-from audit.concepts import analysis as of_concepts
+from audit.concepts import declared as of_concepts
 from audit.counting.pair_table import COLUMNS
-from audit.entailment import analysis as of_tuples
-from audit.explanations import analysis as of_explanations
+from audit.entailment import declared as of_tuples
+from audit.explanations import declared as of_explanations
 from audit.results import columns as of_runs
 from audit.runs import preference as of_preference
 from audit.runs.analyses import MEASURED
@@ -22,10 +22,10 @@ from fixtures import results
 TABLES: dict[str, Columns] = {
     f"{name}.{table}": rule.columns
     for name, rules in {
-        "explanations": of_explanations.SHARED,
-        "concepts": of_concepts.SHARED,
-        "entailment": of_tuples.SHARED,
-        "preference": of_preference.SHARED,
+        "explanations": of_explanations.TABLES,
+        "concepts": of_concepts.TABLES,
+        "entailment": of_tuples.TABLES,
+        "preference": of_preference.TABLES,
     }.items()
     for table, rule in rules.items()
 }

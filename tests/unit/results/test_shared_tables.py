@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from audit.base.declared import NONE, Columns, Table, chance, count, share, text
 from audit.base.errors import InputError
-from audit.concepts import analysis as of_concepts
-from audit.entailment import analysis as of_tuples
-from audit.explanations import analysis as of_explanations
+from audit.concepts import declared as of_concepts
+from audit.entailment import declared as of_tuples
+from audit.explanations import declared as of_explanations
 from audit.results.parts import AnalysisPart
 from audit.results.shared_tables import shared_facts, shared_rows
 from audit.runs import preference as of_answers
@@ -27,9 +27,9 @@ from fixtures.examples import examples
 
 SCHEMA: Any = json.loads(Path("docs/result.schema.json").read_text("utf-8"))
 TABLES = {
-    "explanations": of_explanations.SHARED,
-    "concepts": of_concepts.SHARED,
-    "entailment": of_tuples.SHARED,
+    "explanations": of_explanations.TABLES,
+    "concepts": of_concepts.TABLES,
+    "entailment": of_tuples.TABLES,
 }
 
 
@@ -46,7 +46,7 @@ def test_the_schema_names_every_column_of_every_table(part: str) -> None:
     }
 
 
-RULES = [t for part in (*TABLES.values(), of_answers.SHARED) for t in part.values()]
+RULES = [t for part in (*TABLES.values(), of_answers.TABLES) for t in part.values()]
 
 
 @pytest.mark.parametrize("rule", RULES)
