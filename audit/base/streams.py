@@ -6,14 +6,13 @@ import codecs
 import io
 from collections.abc import Iterator
 from contextlib import suppress
-from contextvars import copy_context
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
 from audit.base.errors import InputError
-from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.limits import unpacking
 from audit.base.reading import reading
 
 AT_ONCE = 2**20
@@ -39,7 +38,6 @@ def bare_suffix(path: Path) -> str:
 
 def blocks_of(path: Path) -> Iterator[bytes]:
     """The bytes of a file in blocks, unpacked; InputError if it cannot be read or is cut."""
-    stated = copy_context()  # whatever thread reads on
     with reading(path), path.open("rb") as stream:
         start = stream.read(4)
         kind = next((name for begins, name in PACKED.items() if start.startswith(begins)), None)
@@ -49,12 +47,11 @@ def blocks_of(path: Path) -> Iterator[bytes]:
             return
         import pyarrow as pa
 
-        size, allowed = 0, EXPANSION * path.stat().st_size
-        refuse = partial(UNPACKED.refuse_beyond, where=path, allowed=allowed, whole=False)
+        size, refuse_beyond = 0, unpacking(path)
         with pa.CompressedInputStream(pa.PythonFile(stream), kind) as unpacked:
             while block := _unpacked(unpacked, path, kind):
                 size += len(block)
-                stated.run(refuse, size)
+                refuse_beyond(size)
                 yield block
 
 
