@@ -17,7 +17,7 @@ from audit.base.errors import InputError, SchemaError
 from audit.base.files import once
 from audit.base.readings import Reading
 from audit.base.remote import local
-from audit.base.streams import CONVERTED, bare_suffix, text_blocks
+from audit.base.streams import bare_suffix, text_blocks
 from audit.base.table import Table
 from audit.base.tables import open_table
 from audit.data.columns import Columns
@@ -56,7 +56,7 @@ def read_predictions(data: object, known: Labelled) -> RawPredictions:
     if bare_suffix(path) in (".npy", ".npz"):
         return in_arrays(path, known.names)
     if bare_suffix(path) in _JSON:
-        entries = entries_of("".join(text_blocks(path, way=CONVERTED)), path, known.ids)
+        entries = entries_of("".join(text_blocks(path)), path, known.ids)
         return replace(in_entries(entries, known, path), sources=(path,))
     table = lines_of(path, Wanted(Columns(), known.nodes)) or open_table(path)
     return replace(_in_table(table, known), sources=table.files)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import SNIFFED_BYTES, read_text
 from audit.base.limits import unpacking
 from audit.base.machine import require_package
@@ -320,7 +320,7 @@ def _graph(path: Path) -> _Graph:
         nested = re.search(r"<!ENTITY[^>]*&\w", text) is not None
         if nested:
             required = "XML whose entities name no other entities is required"
-            raise SchemaError(required, found="one that does", where=path)
+            raise InputError(required, found="one that does", where=path)
         unpacking(path)(longest * text.count("&"))
     elif _JSON.match(start):
         form = RdfFormat.JSON_LD

@@ -67,7 +67,8 @@ def test_the_byte_that_is_no_text_is_told_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_text(path)
     assert (caught.value.found, caught.value.where) == ("the byte 0xe9", f"{path}:3")
-    assert caught.value.hint == "iconv -f cp1252 -t utf-8 reads the line as '2,café'"
+    assert "cp1252" in caught.value.hint
+    assert "'2,café'" in caught.value.hint
 
 
 def test_lines_have_their_numbers_in_the_file(tmp_path: Path) -> None:
