@@ -135,12 +135,13 @@ def _in_file(path: Path, is_node: IsNode) -> Mapping[int, str]:
     if suffix == ".json" or text.lstrip()[:1] in ("[", "{"):
         return _in_json(text, path, is_node)
     lines = _in_yaml(text, path) if suffix in (".yaml", ".yml") else text.split("\n")
-    rows = [re.split(r"[\s:,;]+", line.strip(), maxsplit=1) for line in lines]
+    rows = [[line] for line in lines]
     if suffix in (".csv", ".tsv"):
         separator = max("\t,;", key=lines[0].count)
         rows = [*filter(None, csv.reader(lines, delimiter=separator))]
-    elif {*map(len, rows)} != {2} or not _count([row[0] for row in rows]):
-        rows = [[line] for line in lines]
+    apart = [re.split(r"[\s:,;]+", row[0].strip(), maxsplit=1) for row in rows]
+    if {*map(len, rows)} == {1} and {*map(len, apart)} == {2} and _count([one for one, _ in apart]):
+        rows = apart
     columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=False)]
     index = next((one for one in columns[1:] and columns if _count(one) or _count(one[1:])), None)
     others = [one for one in columns if one is not index]
