@@ -188,7 +188,8 @@ def _policy(view: Row) -> Chapter | None:
         {**one, "nodes": " | ".join(map(_some, one["nodes"]))} for one in policy["exclusive"]
     ]
     companions = [
-        {**one, **{name: _some(one[name]) for name in ("if", "needs", "unless")}}
+        {name: _some(one[name]) for name in ("if", "needs", "unless")}
+        | {"source": one["source"].split(":")[0]}
         for one in policy["companions"]
     ]
     rules = [

@@ -73,7 +73,7 @@ def _report(view: Row, imprint: Imprint, digest: str, paper: bool) -> str:
         title=title,
         stated=stated,
         band=words.EXACT if imprint.exact else "",
-        foot=" · ".join(filter(None, [title, digest and f"result.json {digest}", stated])),
+        foot=" · ".join(filter(None, [title, digest and f"result.json {digest}", imprint.date])),
         paper=paper,
         verdict=findings.verdict(view),
         lines=(),

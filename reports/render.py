@@ -40,8 +40,8 @@ class ShownTable:
 
     @property
     def narrow(self) -> bool:
-        """Whether it has so few columns that it is no wider than these need."""
-        return len(self.rows[0]) <= 3
+        """Whether it is so small that it is no wider than it needs, and others stand beside it."""
+        return len(self.rows[0]) <= 3 and len(self.rows) <= 12 and not self.figures
 
 
 @dataclass(frozen=True, slots=True)

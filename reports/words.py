@@ -187,15 +187,19 @@ class Imprint:
         """
         return str(self.title or data["title"] or self.name)
 
+    @property
+    def date(self) -> str:
+        """The day of the run in words; empty where it is not known."""
+        return f"{self.day.day} {self.day:%B %Y}" if self.day else ""
+
     def stated(self, tool: str, rounding: Rounded) -> str:
         """The day of the run where it is known, the version, and how counts are told.
 
         >>> Imprint().stated("hierarchy-audit 1.0", None)
         'hierarchy-audit 1.0 · Counts are exact.'
         """
-        day = f"{self.day.day} {self.day:%B %Y}" if self.day else ""
         counts = said_at_head(rounding) or "Counts are exact."
-        return " · ".join(filter(None, [day, tool, counts]))
+        return " · ".join(filter(None, [self.date, tool, counts]))
 
     def printable(self) -> Imprint:
         """The same, every text fit to stand on a page."""

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from audit.base.connections import is_database
+from audit.base.databases import is_database
 from audit.base.errors import FormatError, InputError, first_cases
 from audit.base.files import first_bytes, refuse_pickle
 from audit.base.plugins import added, opening
@@ -40,7 +40,6 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import ICD9CM, ICD10CM
 
 FORMATS: tuple[HierarchyFormat, ...] = (
-    published.MEDS,
     obo.FORMAT,
     obo.GRAPHS,
     rdf.FORMAT,

@@ -120,15 +120,13 @@ DRIFT = Table(
 )
 METRICS = Table(
     Columns(
-        text("at", "Answers"),
-        text("title"),
+        text("title at", "Metric|Answers"),
         metric("value", "Value", by="name", n="n", ends="low high", mark=Mark()),
         count("n"),
     ),
     title="Metrics",
     row="a metric at a level",
-    first=12,
-    across="title",
+    first=15,
     headline="value",
 )
 BEHAVIOURS = Table(
@@ -230,7 +228,9 @@ NOT_APPLICABLE = Table(
     first=60,
 )
 THRESHOLDS = Table(
-    Columns(text("name", "Threshold"), setting("value", "Value"), text("unit reason", "Of|Why")),
+    Columns(
+        text("name", "Threshold"), setting("value", "Value"), text("unit"), text("reason", "Why")
+    ),
     title="Thresholds",
     row="a threshold",
     first=40,
