@@ -169,16 +169,16 @@ def of_comparison(
     shared: Mapping[str, Any], unrendered: Sequence[Exception] = (), title: str = ""
 ) -> Outcome:
     """The outcome of a comparison; a check fails by an error that is new, or worse than before."""
-    from audit._reports.comparison.words import comparison_verdict
+    from reports.compared import verdict
 
-    stated = comparison_verdict(shared)
+    stated = verdict(shared)
     identity = shared["identity"]
     facts = {k: v for s in ("old", "new") for k, v in _identity(identity[s], f"{s}.").items()}
     return Outcome(
         command="compare",
         title=title or str(identity["new"]["data"]["title"] or ""),
-        word=stated.badge.word,
-        sentence=stated.sentence,
+        word=stated.head,
+        sentence=" ".join(stated.sentences),
         cases=(*map(_of_changes, shared["checks"]), *_of_reports(unrendered)),
         facts=facts,
     )

@@ -90,13 +90,16 @@ def test_what_cannot_be_rendered_is_a_clear_error(shared: dict[str, Any]) -> Non
 def test_a_history_has_a_column_for_each_run() -> None:
     fewer = repeated([(400, ["asthma"]), (90, ["cough"]), (300, ["attack"])])
     same = run_audit(labelled(OLD, fewer, persons=True))
-    runs = [SharedRun(name=name, title="", started=None, seal=name, shared=run.shared())
+    runs = [SharedRun(name, None, run.shared(), name)
             for name, run in (("a", RUNS[0]), ("b", same))]  # fmt: skip
     told = history_of(runs, as_named=True)
 
     made = history(told)
     every = named(made)
 
+    step = told["steps"][0]
+    became = [step[one] for one in ("appeared", "disappeared", "persisting", "not_asked")]
+    assert [one.text for one in every[""].rows[1]][-4:] == [f"{n}" for n in became]
     assert [one.text for one in every["Findings by run"].headings] == ["Check", "1", "2"]
     numbers = {row[0].text: [one.text for one in row[1:]] for row in every["Findings by run"].rows}
     for check in {row["check"] for row in told["checks"] if row["found"]}:
