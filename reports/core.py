@@ -275,22 +275,26 @@ def _limits(view: Row) -> Chapter | None:
 
 
 def _provenance(view: Row) -> Chapter | None:
-    identity = view["identity"]
-    tool, hierarchy = identity["tool"], identity["hierarchy"]
-    rows = [
-        {"what": "Tool", "value": f"{tool['name']} {tool['version']}"},
-        {"what": f"Hierarchy {hierarchy['name']}", "value": hierarchy["sha256"]},
-        {"what": f"Policy {identity['policy']['name']}", "value": identity["policy"]["sha256"]},
-        *(
-            {"what": "Reference", "value": identity["reference"]["sha256"]}
-            for _ in range(identity.get("reference") is not None)
-        ),
-        *({"what": "Normaliser", "value": one} for one in [identity["normaliser"]] if one),
-        {"what": "Methods", "value": METHODS},
-    ]
+    rows = [*digests(view["identity"]), {"what": "Methods", "value": METHODS}]
     return chapter(
         "Versions and digests",
         [table(replace(tables.DIGESTS, title=""), rows, None)],
         anchor="provenance",
         folded=True,
     )
+
+
+def digests(identity: Row) -> list[dict[str, str]]:
+    """Rows ``what, value``: the tool, and the SHA-256 of what went in."""
+    tool = identity["tool"]
+    every = (("hierarchy", "Hierarchy"), ("policy", "Policy"), ("reference", "Reference"))
+    parts = ((said, identity.get(part)) for part, said in every)
+    return [
+        {"what": "Tool", "value": f"{tool['name']} {tool['version']}"},
+        *(
+            {"what": f"{said} {one.get('name', '')}".strip(), "value": one["sha256"]}
+            for said, one in parts
+            if one
+        ),
+        *({"what": "Normaliser", "value": one} for one in [identity["normaliser"]] if one),
+    ]

@@ -166,10 +166,10 @@ def _block(check: Row, rounding: Rounded, states: Mapping[str, str]) -> Block:
     every = sorted(check["findings"], key=by_severity)
     warnings = sum(one["severity"] != "note" for one in every)
     shown = every[: min(WARNINGS, max(SHOWN, warnings))]
-    columns = _columns(check)
+    columns = check_columns(check)
     sheet = None
     if len(shown) > 1 and any(one.heading and one.kind == "text" for one in columns.values()):
-        rows = [_row(one, states) for one in shown]
+        rows = [finding_row(one, states) for one in shown]
         sheet = table(Table(columns, first=len(shown)), rows, rounding)
         sheet = sheet and replace(
             sheet, rows=tuple(_with_parts(sheet.rows, shown, check, rounding))
@@ -189,7 +189,7 @@ def _block(check: Row, rounding: Rounded, states: Mapping[str, str]) -> Block:
     )  # fmt: skip
 
 
-def _columns(check: Row) -> Columns:
+def check_columns(check: Row) -> Columns:
     """The columns of a check's table: its nodes, what has a heading, and the state."""
     names = ("node", "other")
     nodes = (
@@ -202,7 +202,8 @@ def _columns(check: Row) -> Columns:
 _STATE = Columns.read([{"name": "state", "kind": "text", "heading": "State"}]).values()
 
 
-def _row(one: Row, states: Mapping[str, str]) -> dict[str, Any]:
+def finding_row(one: Row, states: Mapping[str, str]) -> dict[str, Any]:
+    """A finding as a row of `check_columns`: its evidence, its nodes, and its state."""
     row = {**one["evidence"], "state": _found("", one, states).state}
     for name, found in zip(("node", "other"), one["nodes"], strict=False):
         row |= {name: found["id"], f"{name}_title": found["title"]}

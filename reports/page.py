@@ -46,8 +46,14 @@ def _environment() -> Environment:
 
 def page(template: str, **shown: Any) -> str:
     """A page made of a template: ``title, stated, band, foot, paper, where`` and what it shows."""
-    css = files("reports").joinpath("templates", "page.css").read_text("utf-8")
+    css = style("page") + style("figures")
     return _environment().get_template(template).render(css=Markup(css), **shown)
+
+
+@cache
+def style(name: str) -> str:
+    """A sheet: ``page`` for pages, ``figures`` for what is drawn."""
+    return files("reports").joinpath("templates", f"{name}.css").read_text("utf-8")
 
 
 def html_text(view: Mapping[str, Any], imprint: Imprint = UNNAMED, *, paper: bool = False) -> str:
