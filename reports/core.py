@@ -9,6 +9,7 @@ from typing import Any
 from audit.base.declared import Table
 from audit.results import tables
 from reports import words
+from reports.cells import cell
 from reports.render import Chapter, ShownTable, chapter, facts, table
 from reports.words import Row
 
@@ -116,6 +117,19 @@ def _model(view: Row) -> Chapter | None:
         _rows(view, "data_beside_model"),
     ]
     return chapter("The model", shown, anchor="model") if rows else None
+
+
+def model_lines(view: Row) -> list[str]:
+    """What the verdict says of a model: how often it is right, at each level of the hierarchy."""
+    every = [one for one in view["metrics"] if one["scope"] == "all" and one["value"] is not None]
+    right = next((one for one in ("accuracy", "f1") if any(m["name"] == one for m in every)), "")
+    columns, rounding = tables.METRICS.columns, view["rounding"]
+    said = [
+        f"{cell(columns['value'], one, columns, rounding).said} {level(one['parameters']).lower()}"
+        for one in every
+        if one["name"] == right
+    ]
+    return [f"{words.METRICS[right]}: {'; '.join(said)}."] if said else []
 
 
 def _absent(metrics: Sequence[Row]) -> Iterator[str]:

@@ -126,11 +126,16 @@ def verdict(view: Row, called: str = "instances") -> Verdict:
     verb, has = ("warns", "has") if n == 1 else ("warn", "have")
     of = counted(len(statuses), "checks")
     head = _VERDICTS[status].format(n=f"{n:,}", of=of, verb=verb, has=has)
-    total = sum(one["total"] - one["folded"] for one in view["checks"])
-    what = f"{counted(view['ledger']['instances'], called)}, {counted(total, 'findings')}."
+    found = counted(number_of_findings(view), "findings")
+    what = f"{counted(view['ledger']['instances'], called)}, {found}."
     analysed = (one["sentence"] for one in view.get("tables", {}).values())
     sentences = (what, *filter(None, analysed), *_since(view), *_not_judged(view))
     return Verdict(words.TONE.get(status, status), head, sentences)
+
+
+def number_of_findings(view: Row) -> int:
+    """How many findings stand, those included that the view does not list."""
+    return sum(one["total"] - one["folded"] for one in view["checks"])
 
 
 def _since(view: Row) -> Iterator[str]:

@@ -76,7 +76,7 @@ def _report(view: Row, imprint: Imprint, digest: str, paper: bool) -> str:
         foot=" · ".join(filter(None, [title, digest and f"result.json {digest}", imprint.date])),
         paper=paper,
         verdict=findings.verdict(view),
-        lines=(),
+        lines=core.model_lines(view),
         ten=findings.ten(view),
         severities=words.SEVERITY,
         before=before,

@@ -11,10 +11,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from audit._reports.chapters.concepts.tests import of_the_paper
-from audit._reports.chapters.verdict import beyond, first, number_of_findings
-from audit._reports.words.parts import First, ModelVerdict
-from audit._reports.words.words import SENTENCE_END
 from audit.base.plurals import counted
 from audit.base.readings import read_as
 from audit.cli.terminal.tables import LONGEST, STYLE, filled, one_line, status_word, table
@@ -22,22 +18,24 @@ from audit.explanations.reading.human_evidence import EVIDENCE_REASONS
 from audit.explanations.reading.sound_rows import ROW_REASONS
 from audit.results.findings import NEEDS_INSTANCES, promise
 from audit.results.printed import NOT_TOLD, looked_at, mapped_of, none_refused, said_at_head
+from reports.core import model_lines
+from reports.findings import Found, number_of_findings, ten, verdict
 
 TOP = 5
 """Number of findings to be fixed that are shown."""
 _QUIET = {"pass": "pass", "not_applicable": "not applicable"}
 
 
-def summary(
-    shared: Mapping[str, Any], word: str, sentence: str, model: ModelVerdict | None = None
-) -> Group:
+def summary(shared: Mapping[str, Any], run: Path) -> Group:
     """Summary of an audit, from the verdict to the rows that could not be read."""
     parts: list[RenderableType] = [*read_as_lines(shared["readings"])]
-    if said := said_at_head(shared["rounding"]):
-        parts.append(Text(said, "dim"))
-    parts += [_verdict(shared["status"], word, sentence), *_model(model)]
-    if findings := first(shared):
-        parts += ["", _findings(findings, shared)]
+    if rounded := said_at_head(shared["rounding"]):
+        parts.append(Text(rounded, "dim"))
+    said = verdict(shared)
+    parts.append(_verdict(shared["status"], said.head, " ".join(said.sentences)))
+    parts += map(Text, map(one_line, model_lines(shared)))
+    if findings := ten(shared):
+        parts += ["", _findings(findings, shared, run)]
     if loud := [check for check in shared["checks"] if check["status"] not in _QUIET]:
         parts += ["", _checks(loud)]
     parts += ["", *_quiet(shared["checks"]), *concept_tests(shared.get("concepts"))]
@@ -84,16 +82,6 @@ def _verdict(status: str, word: str, sentence: str) -> Text:
     return Text.assemble((word, f"{STYLE.get(status, '')} bold".strip()), f". {one_line(sentence)}")
 
 
-def _model(model: ModelVerdict | None) -> Iterator[RenderableType]:
-    """The metrics of a model at few places, and what they say; nothing without one."""
-    if model is None:
-        return
-    rows = [[str(cell) for cell in row] for row in model.table.rows]
-    yield from ("", filled(table(*(one.heading for one in model.table.columns)), rows))
-    if model.sentence:
-        yield Text(one_line(model.sentence))
-
-
 def _checks(checks: Sequence[Mapping[str, Any]]) -> Table:
     """A line a check, with what it looked at and its findings; how many are shown, and how many
     are folded, where it is not all and none."""
@@ -129,21 +117,19 @@ def _named(checks: Sequence[Mapping[str, Any]], word: str, status: str) -> Itera
         yield Text.assemble(heading, (f": {', '.join(one['name'] for one in checks)}", "dim"))
 
 
-def _findings(findings: Sequence[First], shared: Mapping[str, Any]) -> Group:
-    """The findings to act on first, of all that the verdict counts."""
-    told = {finding["id"]: finding for check in shared["checks"] for finding in check["findings"]}
+def _findings(findings: Sequence[Found], shared: Mapping[str, Any], run: Path) -> Group:
+    """The findings to act on first, of all that the verdict counts, and how to see the records."""
     of = counted(number_of_findings(shared), "findings")
     lines: list[RenderableType] = [Text(f"To act on first: {len(findings)} of {of}", "bold")]
     for place, one in enumerate(findings, 1):
-        severity = told[one.id]["severity"]
-        about = "  ".join(filter(None, (one.check, one.how_many, one.share)))
-        lines.append(
-            Text.assemble((f"{place:>2}  "), (one.severity, STYLE[severity]), (f"  {about}", "dim"))
-        )
-        lines.append(Padding(Text(_shortened(one_line(one.what))), (0, 0, 0, 4)))
+        state = f", {one.state}" if one.state else ""
+        severity = (f"{one.severity.capitalize()}{state}", STYLE[one.severity])
+        lines.append(Text.assemble(f"{place:>2}  ", severity, (f"  {one.id}", "dim")))
+        lines.append(Padding(Text(_shortened(one_line(one.sentence))), (0, 0, 0, 4)))
         if one.to_do:
             lines.append(Padding(Text(f"To do: {one_line(one.to_do)}", "dim"), (0, 0, 0, 4)))
-    return Group(*lines, *(Text(one_line(told), "dim") for told in beyond(shared)))
+    lines.append(Text(f"Their records: audit cases {run} {findings[0].id}", "dim"))
+    return Group(*lines)
 
 
 def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
@@ -163,12 +149,11 @@ def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
 
 
 def _shortened(text: str) -> str:
-    """A text of whole sentences, where it has too many; of whole words, where one is too long."""
+    """A text, cut after a whole word where it is too long."""
     if len(text) <= LONGEST:
         return text
     start = text[: LONGEST - 3]
-    sentences = max((end.end() for end in SENTENCE_END.finditer(start)), default=0)
-    return start[:sentences] if sentences else f"{start[: start.rfind(' ')]}..."
+    return f"{start[: start.rfind(' ')]}..."
 
 
 def _explained(explanations: Mapping[str, Any] | None) -> Iterator[RenderableType]:
@@ -227,7 +212,9 @@ def concept_tests(concepts: Mapping[str, Any] | None) -> Iterator[RenderableType
     Nothing where their verdicts are not told.
     """
     every = () if concepts is None else concepts["tests"]
-    rows = [row for row in every if row["verdict"] is not None and of_the_paper(row)]
+    rows = [
+        row for row in every if row["verdict"] is not None and row["ablation"] in (None, "inlp")
+    ]
     if concepts is None or not rows:
         return
     verdicts = {
