@@ -110,7 +110,7 @@ def _checks(view: Row) -> Chapter | None:
         for one in view["checks"]
         if one["status_old"] != one["status_new"] or _moved(one["changes"])
     ]
-    found = [{**one, "found": _named(check["name"], one)} for check in view["checks"]
+    found = [{**one, "found": _named(one)} for check in view["checks"]
              for one in check["findings"]]  # fmt: skip
     more = sum(one["not_shown"] for one in view["checks"])
     shown = [
@@ -124,10 +124,10 @@ def _moved(changes: Mapping[str, int]) -> bool:
     return any(n for name, n in changes.items() if name in (*_CHANGES, "limit"))
 
 
-def _named(check: str, finding: Row) -> str:
-    """The check and the nodes of a finding; its id where it names none."""
+def _named(finding: Row) -> str:
+    """The nodes of a finding."""
     nodes = [words.node(one["id"], one["title"]) for one in finding["nodes"]]
-    return f"{words.name(check)}: {words.listed(nodes, 3)}" if nodes else finding["id"]
+    return words.listed(nodes, 3)
 
 
 def _effects(finding: Row) -> Row:
@@ -211,7 +211,7 @@ def history(told: Row) -> list[Chapter]:
     metrics = [row for row in told["metrics"] if row["scope"] == "all"]
     metrics = [{**row, "name": row["metric"]} for row in metrics]
     moved = [
-        {**one, "found": _named(one["check"], one), "states": words.listed(_states(one))}
+        {**one, "found": _named(one), "states": words.listed(_states(one))}
         for one in told["findings"]
         if {*one["steps"]} & {"appeared", "disappeared"}
     ]

@@ -53,7 +53,7 @@ PAIRS = Table(
 )
 CHECKS = Table(
     Columns(
-        text("title", "Check"),
+        key("name", "Check"),
         key("status_old status_new", "Before|After"),
         exact("new gone worse better limit", "New|Gone|Worse|Better|At the limit", reason=_FOUND),
     ),
