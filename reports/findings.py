@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from audit.base.declared import Columns, Table, node
+from audit.base.declared import Columns, Table, node, text
 from audit.base.plurals import counted, roughly
 from audit.results.findings import OF_MODEL
 from audit.results.order import by_severity, first_findings
@@ -168,7 +168,8 @@ def _block(check: Row, rounding: Rounded, states: Mapping[str, str]) -> Block:
     shown = every[: min(WARNINGS, max(SHOWN, warnings))]
     columns = check_columns(check)
     sheet = None
-    if len(shown) > 1 and any(one.heading and one.kind == "text" for one in columns.values()):
+    named = any(one.heading and one.kind == "text" for one in columns.values() if one not in _STATE)
+    if len(shown) > 1 and named:
         rows = [finding_row(one, states) for one in shown]
         sheet = table(Table(columns, first=len(shown)), rows, rounding)
         sheet = sheet and replace(
@@ -199,7 +200,7 @@ def check_columns(check: Row) -> Columns:
     return Columns(*nodes, Columns.read(check["columns"]).values(), _STATE)
 
 
-_STATE = Columns.read([{"name": "state", "kind": "text", "heading": "State"}]).values()
+_STATE = text("state", "State")
 
 
 def finding_row(one: Row, states: Mapping[str, str]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def show_verdict(site: Site, request: Request) -> Response:
     )
 
 
-NODES = ("node", "parent", "sibling", "folded_into", "relation", "answer")
+NODES = ("relation", "answer", "node", "parent", "sibling", "folded_into")
 """Columns that name nodes."""
 KINDS: Mapping[Values, Kind] = {
     "text": "linked",
