@@ -11,6 +11,8 @@ from audit.results.parts import OTHERS
 from reports.render import Chapter, ShownTable, chapter, facts, table
 from reports.words import Row
 
+READ = "What was read"
+"""Title of the table of an analysis's facts."""
 _COUNTED = ("text", "whole", "setting", "exact", "count")
 """Kinds that say what a row is and how much it is of, and not what was measured."""
 
@@ -29,7 +31,7 @@ def _analysis(name: str, part: Row, declared: Mapping[str, Any], view: Row) -> I
         of = Table.read(stored)
         shown = table(of, _telling(of, part[one]), rounding)
         made[of.fold].append(shown and _numbers_below(shown))
-    stated = facts(Columns.read(declared["facts"]), part["facts"], rounding, "What was read")
+    stated = facts(Columns.read(declared["facts"]), part["facts"], rounding, READ)
     seen = chapter(title, made[False], anchor=name, lead=declared["sentence"])
     further = chapter(
         f"{title}: further tables", [*made[True], stated], anchor=f"{name}-further", folded=True

@@ -108,7 +108,7 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             facts_columns=FACTS,
             frames=dict(_frames(found, measured.hierarchy)),
             rules=TABLES,
-            sentence=SAYS,
+            says=SAYS,
             restricted={"points": found.points},
             headlines=HEADLINES,
         )

@@ -180,9 +180,11 @@ FACTS = Columns(
     chance("tests passed failed undecided"),
 )
 """What each fact is."""
-SAYS = Sentence(
-    "[Of {tests} tests of concepts on unseen classes {passed} pass, {failed} fail and {undecided}"
-    " are undecided.]"
+SAYS = (
+    Sentence(
+        "[Of {tests} tests of concepts on unseen classes {passed} pass, {failed} fail and {undecided}"
+        " are undecided.]"
+    ),
 )
 _OF = (("dimension", "dimension"), ("seen", "seen"))
 HEADLINES = (

@@ -123,7 +123,7 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
             facts_columns=FACTS,
             frames={name: frame for name, frame in tables.items() if name in TABLES},
             rules=TABLES,
-            sentence=SAYS,
+            says=SAYS,
             restricted=restricted,
             headlines=HEADLINES,
             called="tuples",

@@ -351,11 +351,17 @@ TABLES: Mapping[str, Table] = {
     ),
 }
 """Every table, by what measured it and its name there, where its columns are documented."""
-SAYS = Sentence(
-    "{valid} of {tuples} tuples are valid ({share}).",
-    "quality_totals",
-    where={"relation": [ALL], "split": [ALL]},
-)
+_OF_ALL = {"relation": [ALL], "measure": ["accuracy"]}
+_RIGHT = "[{model}: accuracy {value} ({low} to {high}) on {n} tuples.]"
+SAYS = (
+    Sentence("{valid} of {tuples} tuples are valid ({share}).", "quality_totals",
+             {"relation": [ALL], "split": [ALL]}),
+    Sentence(_RIGHT, "detection_measured", _OF_ALL | {"kind": ["model"]}),
+    Sentence(_RIGHT, "detection_measured", _OF_ALL | {"model": ["concept_alone"]}),
+)  # fmt: skip
+"""How many tuples are valid, and how well models answer beside the baseline that they have to
+beat, the concept alone.
+"""
 _OF = tuple((name, name) for name in ("model", "trained_on", "relation", "split"))
 HEADLINES = (
     Headline("quality_totals", "share", "tuples", _OF[2:3], "valid", where={"split": [ALL]}),

@@ -97,7 +97,7 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
             facts_columns=FACTS,
             frames=dict(_frames(found, labels.hierarchy)),
             rules=TABLES,
-            sentence=SAYS,
+            says=SAYS,
             restricted={"nodes": found.nodes},
             headlines=headlines(found.agreement.k),
         )

@@ -272,11 +272,13 @@ FACTS = Columns(
     setting("draws k", "Draws|k"),
 )
 """What each fact is."""
-SAYS = Sentence(
-    "[By {method} the reasons of {model} fit the evidence with a Delta-A of {delta_a} ({low} to"
-    " {high}).]",
-    "alignment",
-    where={"subset": ["all"]},
+SAYS = (
+    Sentence(
+        "[By {method} the reasons of {model} fit the evidence with a Delta-A of {delta_a} ({low} to"
+        " {high}).]",
+        "alignment",
+        where={"subset": ["all"]},
+    ),
 )
 
 

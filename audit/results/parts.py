@@ -258,7 +258,7 @@ class AnalysisPart:
         called: What instances are called where they are those of the analysis.
         listed: Whether ``result.json`` has an entry of the analysis's own, else it is in `OTHERS`.
         title: Heading of its chapter; empty for its name.
-        sentence: What the chapter says first; None for nothing.
+        says: What the chapter says first, a sentence for each of some rows.
     """
 
     name: str
@@ -271,7 +271,7 @@ class AnalysisPart:
     called: str = "instances"
     listed: bool = False
     title: str = ""
-    sentence: Sentence | None = None
+    says: tuple[Sentence, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse tables that could not be stored, and what would be shared without a kind."""
@@ -304,7 +304,7 @@ class AnalysisPart:
             "called": self.called,
             "listed": self.listed,
             "title": self.title,
-            "sentence": self.sentence,
+            "says": self.says,
         }
 
     def file_of(self, table: str) -> str:
@@ -324,11 +324,10 @@ class AnalysisPart:
         What has no heading is left out: it is in the window and in exports alone.
         """
         shown = Columns(one for one in self.facts_columns.values() if one.heading)
+        said = (one.said(shared, self.facts_columns, self.rules, rounding) for one in self.says)
         return {
             "title": self.title or self.name.capitalize(),
-            "sentence": self.sentence.said(shared, self.facts_columns, self.rules, rounding)
-            if self.sentence
-            else "",
+            "sentence": " ".join(filter(None, said)),
             "facts": shown.stored(),
             "tables": {name: rule.stored() for name, rule in self._measured() if rule.title},
         }
@@ -371,5 +370,5 @@ def read_analyses(
             called=layout["called"],
             listed=layout["listed"],
             title=layout["title"],
-            sentence=layout["sentence"] and Sentence(*layout["sentence"]),
+            says=tuple(Sentence(*one) for one in layout["says"]),
         )

@@ -54,7 +54,7 @@ FACTS = Columns(
     count("answers chosen", "Specific answers|Senses from a file", of=NONE),
 )
 """What each fact is."""
-SAYS = Sentence("{metric} prefers the first side in {won} of {n} questions.", "measured")
+SAYS = (Sentence("{metric} prefers the first side in {won} of {n} questions.", "measured"),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +128,7 @@ class Preference(FileAnalysis[PreferenceResult]):
                 "by_answer": _by_answer(found),
             },
             rules=TABLES,
-            sentence=SAYS,
+            says=SAYS,
             restricted={"questions": found.by_question.rename({"question": "id"})},
             headlines=(
                 Headline("measured", "value", "n", (("relation", "relation"),), called="metric"),
