@@ -352,7 +352,7 @@ TABLES: Mapping[str, Table] = {
 }
 """Every table, by what measured it and its name there, where its columns are documented."""
 _OF_ALL = {"relation": [ALL], "measure": ["accuracy"]}
-_RIGHT = "[{model}: accuracy {value} ({low} to {high}) on {n} tuples.]"
+_RIGHT = "[Accuracy of {model}: {value} ({low} to {high}) on {n} tuples.]"
 SAYS = (
     Sentence("{valid} of {tuples} tuples are valid ({share}).", "quality_totals",
              {"relation": [ALL], "split": [ALL]}),
