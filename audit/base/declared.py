@@ -62,6 +62,7 @@ class Column:
             window alone.
         title: Of a column of nodes, the column with their titles.
         ends: Columns with the ends of its interval, the lower one first; empty without one.
+        type: ``string, boolean`` or ``array`` where its kind does not say it.
         words: Whether its texts are of a fixed list and not of a file: ``_`` is written as a blank.
         among: The count that a cell names behind this one: "935 of 1,345".
         unit: ``%`` of a number that is written in per cent though it is no share.
@@ -80,6 +81,7 @@ class Column:
     heading: str = ""
     title: str = ""
     ends: tuple[str, ...] = ()
+    type: str = ""
     words: bool = False
     among: str = ""
     unit: str = ""
@@ -210,6 +212,16 @@ def key(names: str, heading: str = "") -> tuple[Column, ...]:
     return _each(names, "text", heading, words=True)
 
 
+def flag(names: str, heading: str = "") -> tuple[Column, ...]:
+    """Whether something holds, of a file or a hierarchy and not of a test."""
+    return _each(names, "text", heading, type="boolean")
+
+
+def texts(names: str, heading: str = "") -> tuple[Column, ...]:
+    """Several ids or words in a cell."""
+    return _each(names, "text", heading, type="array")
+
+
 def node(names: str, heading: str = "", *, title: str) -> tuple[Column, ...]:
     """Ids of nodes, each with the column of its title, which is no column of its own in reports."""
     titles = title.split()
@@ -330,10 +342,11 @@ def metric(
 
 
 def chance(
-    names: str, heading: str = "", *, ends: str = "", mark: Mark | None = None
+    names: str, heading: str = "", *, ends: str = "", type: str = "", mark: Mark | None = None
 ) -> tuple[Column, ...]:
     """P and q values, verdicts, and other numbers of tests, a single one with its interval."""
-    own = _each(names, "chance", heading, ends=tuple(ends.split()), words=True, mark=mark)
+    kept: dict[str, Any] = {"ends": tuple(ends.split()), "type": type, "mark": mark}
+    own = _each(names, "chance", heading, words=True, **kept)
     return (*own, *_each(ends, "chance"))
 
 

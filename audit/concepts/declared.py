@@ -17,6 +17,7 @@ from audit.base.declared import (
     node,
     setting,
     text,
+    texts,
     total,
     whole,
 )
@@ -29,7 +30,8 @@ TABLES: Mapping[str, Table] = {
     "tests": Table(
         Columns(
             key(_ASKED, "Test|Dimension|Seen|Ablation"),
-            chance("verdict interval_verdict reason parts", "Verdict"),
+            chance("verdict interval_verdict reason", "Verdict", type="string"),
+            chance("parts"),
         ),
         title="Does the model have the concepts?",
         row="a test, dimension, what is seen, ablation and probe",
@@ -39,7 +41,7 @@ TABLES: Mapping[str, Table] = {
     "parts": Table(
         Columns(
             key(f"{_ASKED} read requirement", "Test|Dimension|Seen|Ablation||Read"),
-            chance("verdict interval_verdict", "|By interval"),
+            chance("verdict interval_verdict", "|By interval", type="string"),
             total("classes"),
             setting("seeds"),
             mean("accuracy", "Accuracy", n="instances", ends="low high", mark=Mark("", "chance")),
@@ -74,7 +76,7 @@ TABLES: Mapping[str, Table] = {
             text("parent"),
             total("siblings"),
             text("sibling best_layer", "Hardest sibling"),
-            chance("folded_into"),
+            chance("folded_into", type="string"),
             estimate(
                 "separable",
                 "Told from it",
@@ -136,7 +138,7 @@ TABLES: Mapping[str, Table] = {
         Columns(
             key(f"{_ASKED} read", "Test|Dimension|Seen|Ablation|Probe|Read"),
             setting("seed", "Split"),
-            chance("verdict", "Verdict"),
+            chance("verdict", "Verdict", type="string"),
             mean("accuracy chance", "Accuracy|Chance", n="instances"),
             count("instances", "Instances", of=NONE),
         ),
@@ -148,7 +150,7 @@ TABLES: Mapping[str, Table] = {
         Columns(
             key("dimension kind", "Dimension|Kind"),
             total("concepts slices", "Concepts|Slices"),
-            chance("reason", "Why it is not tested"),
+            chance("reason", "Why it is not tested", type="string"),
             mean("chance", "Chance", n="instances"),
             count(
                 "instances without_concept several_concepts",
@@ -160,7 +162,11 @@ TABLES: Mapping[str, Table] = {
         fold=True,
     ),
     "classes": Table(
-        Columns(text("class labels concepts", "Class|Labels"), count("instances", "Instances")),
+        Columns(
+            text("class", "Class"),
+            texts("labels concepts", "Labels"),
+            count("instances", "Instances"),
+        ),
         title="Classes: labels that are described alike",
         row="a class",
         listed="instances",
@@ -182,8 +188,8 @@ FACTS = Columns(
 """What each fact is."""
 SAYS = (
     Sentence(
-        "[Of {tests} tests of concepts on unseen classes {passed} pass, {failed} fail and {undecided}"
-        " are undecided.]"
+        "[Of {tests} tests of concepts on unseen classes {passed} pass, {failed} fail and"
+        " {undecided} are undecided.]"
     ),
 )
 _OF = (("dimension", "dimension"), ("seen", "seen"))

@@ -13,12 +13,14 @@ from audit.base.declared import (
     chance,
     count,
     estimate,
+    flag,
     key,
     mean,
     ratio,
     setting,
     share,
     text,
+    texts,
     whole,
 )
 from audit.base.figures import Curve, Dots, Graph
@@ -46,7 +48,7 @@ TABLES: Mapping[str, Table] = {
         Columns(
             text("relation", "Relation"),
             key("measure", "Measure"),
-            chance("reason"),
+            chance("reason", type="string"),
             mean("value", "Agreement", n="tuples", low=-1.0, ends="low high"),
             count("tuples"),
             count("votes", of=NONE),
@@ -95,7 +97,7 @@ TABLES: Mapping[str, Table] = {
             key("kind", "By"),
             text(_ANSWERED, _ANSWERED_SAID),
             key("measure", "Measure"),
-            chance("absent"),
+            chance("absent", type="string"),
             mean("value", "Value", n="n", ends="low high", mark=Mark("", "expected")),
             mean("expected positive_share", n="n"),
             count("n"),
@@ -204,10 +206,10 @@ TABLES: Mapping[str, Table] = {
     ),
     "graph_components": _cases(
         Columns(
-            text(
-                "relation first synonyms one_context head cycle",
-                "Relation||Synonyms|One head|Head|Cycle",
-            ),
+            text("relation first", "Relation"),
+            flag("synonyms one_context", "Synonyms|One head"),
+            text("head", "Head"),
+            texts("cycle", "Cycle"),
             count("texts edges", "Texts|Edges", of=NONE),
         ),
         title="Texts that entail each other",
@@ -216,10 +218,9 @@ TABLES: Mapping[str, Table] = {
     ),
     "graph_contradictions": _cases(
         Columns(
-            text(
-                "relation instance concept kind one_context head",
-                "Relation|Text|Below||One head|Head",
-            ),
+            text("relation instance concept kind", "Relation|Text|Below"),
+            flag("one_context", "One head"),
+            text("head", "Head"),
             count("valid invalid", "Valid|Invalid"),
         ),
         title="Edges whose answers contradict each other",
@@ -227,10 +228,9 @@ TABLES: Mapping[str, Table] = {
     ),
     "graph_violations": _cases(
         Columns(
-            text(
-                "relation instance concept through one_context head",
-                "Relation|Text|Below|Through|One head|Head",
-            ),
+            text("relation instance concept through", "Relation|Text|Below|Through"),
+            flag("one_context", "One head"),
+            text("head", "Head"),
             count("invalid", "Denied"),
             count("chains", "Chains", of=NONE),
         ),
@@ -247,7 +247,8 @@ TABLES: Mapping[str, Table] = {
     ),
     "graph_concepts": _cases(
         Columns(
-            text("relation concept says_nothing", "Relation|Concept|Says nothing"),
+            text("relation concept", "Relation|Concept"),
+            flag("says_nothing", "Says nothing"),
             share("share", "Share of edges", of="edges of", ends="share_low share_high"),
             count("edges of", "Edges|Out of", of=NONE),
         ),
@@ -260,7 +261,7 @@ TABLES: Mapping[str, Table] = {
         Columns(
             text("relation", "Relation"),
             key("rule severity unit", "Rule|Severity|Of"),
-            text("first", "First"),
+            texts("first", "First"),
             count("n of", "Number|Out of", of=NONE),
         ),
         title="What audit lint says of the graph",

@@ -24,8 +24,12 @@ from audit.base.figures import Curve, Matrix
 from audit.results.parts import Headline
 from audit.results.shared_tables import Sentence
 
-_AGREEING = "first second together methods rule k"
-_AGREEING_SAID = "Method|With|Or||Tokens|k"
+_AGREEING = (
+    *text("first second together", "Method|With|Or"),
+    *whole("methods"),
+    *text("rule", "Tokens"),
+    *setting("k", "k"),
+)
 _AGREEMENT = (
     *mean("agreement", "Agreement", n="n", ends="low high", mark=Mark("", "chance_sizes")),
     *mean("chance_sizes", "Chance", n="n"),
@@ -38,7 +42,8 @@ TABLES: Mapping[str, Table] = {
         Columns(
             text("method model", "Method|Model"),
             key("oracle subset", "Oracle|Examples"),
-            chance("absent family"),
+            chance("absent", type="string"),
+            chance("family"),
             estimate(
                 "delta_a",
                 "Delta-A",
@@ -71,7 +76,7 @@ TABLES: Mapping[str, Table] = {
     "agreement": Table(
         Columns(
             text("model", "Model"),
-            text(_AGREEING, _AGREEING_SAID),
+            _AGREEING,
             _AGREEMENT,
         ),
         title="Do the methods agree?",
@@ -109,7 +114,8 @@ TABLES: Mapping[str, Table] = {
             node("node", "Node", title="title"),
             whole("depth"),
             text("model", "Model"),
-            chance("compared family"),
+            chance("compared", type="string"),
+            chance("family"),
             mean("concordance", "Concordance", n="instances", mark=Mark()),
             estimate("peak", "Peak", n="instances", reason="it has no least value"),
             mean("marked", "Marked", n="instances"),
@@ -132,7 +138,7 @@ TABLES: Mapping[str, Table] = {
             text("method", "Method"),
             key("oracle", "Oracle"),
             text("model reference", "Model|Beside"),
-            chance("warnings absent"),
+            chance("warnings absent", type="string"),
             estimate(
                 "estimate error low high",
                 "Estimate|Error|From|To",
@@ -182,7 +188,8 @@ TABLES: Mapping[str, Table] = {
     "lengths": Table(
         Columns(
             chance("tokens_from tokens_to", "Tokens from|To"),
-            text(f"model {_AGREEING}", f"Model|{_AGREEING_SAID}"),
+            text("model", "Model"),
+            _AGREEING,
             _AGREEMENT,
         ),
         title="Agreement by length of text",
@@ -192,7 +199,8 @@ TABLES: Mapping[str, Table] = {
     ),
     "differences": Table(
         Columns(
-            text("model first second k", "Model|Method|With|k"),
+            text("model first second", "Model|Method|With"),
+            setting("k", "k"),
             mean("dynamic fixed", "Peaks|First k", n="n"),
             mean("difference", "Difference", n="n", low=-1.0, ends="low high"),
             count("n"),
@@ -216,7 +224,8 @@ TABLES: Mapping[str, Table] = {
     ),
     "chosen": Table(
         Columns(
-            text("model method k", "Model|Method|k"),
+            text("model method", "Model|Method"),
+            setting("k", "k"),
             estimate("tokens", "Tokens", n="n", reason="they have no fixed bounds"),
             estimate("peaks", "Peaks", n="n", reason="they have no fixed bounds", ends="low high"),
             estimate("sd", n="n", reason="they have no fixed bounds"),
@@ -231,7 +240,7 @@ TABLES: Mapping[str, Table] = {
         Columns(
             text("model", "Model"),
             setting("seed", "Seed"),
-            chance("median", "Median"),
+            chance("median", "Median", type="boolean"),
             estimate(
                 "difference",
                 "Average difference",

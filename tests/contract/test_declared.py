@@ -18,6 +18,7 @@ from audit.results import columns as of_runs
 from audit.runs import preference as of_preference
 from audit.runs.analyses import MEASURED
 from fixtures import results
+from scripts.make_schema import SCHEMA, written
 
 TABLES: dict[str, Columns] = {
     f"{name}.{table}": rule.columns
@@ -80,6 +81,11 @@ def test_every_column_of_every_table_has_a_kind() -> None:
     assert {*COLUMNS} <= {*of_runs.PAIRS}
     for name, frame in frames.items():
         assert {*frame.columns} <= {*OF_RUNS[name]}
+
+
+def test_the_schema_has_the_tables_as_they_are_declared() -> None:
+    text = SCHEMA.read_text("utf-8")
+    assert written(text) == text, "scripts/make_schema.py writes it again"
 
 
 def numbers(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
