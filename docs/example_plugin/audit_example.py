@@ -75,7 +75,12 @@ COMMON_NODE = Check(
 )
 
 
-OF_LENGTHS = declared.Columns(declared.whole("labels"), declared.count("instances"))
+BY_LENGTH = declared.Table(
+    declared.Columns(declared.whole("labels", "Labels"), declared.count("instances", "Instances")),
+    title="Instances by their number of labels",
+    row="a number of labels",
+    listed="instances",
+)
 
 
 class Lengths(Analysis[pl.DataFrame]):
@@ -95,6 +100,6 @@ class Lengths(Analysis[pl.DataFrame]):
             facts={"most": max(found["labels"].to_list(), default=0)},
             facts_columns=declared.Columns(declared.chance("most")),
             frames={"by_length": found},
-            rules={"by_length": declared.Table(OF_LENGTHS, listed="instances")},
+            rules={"by_length": BY_LENGTH},
             restricted={},
         )
