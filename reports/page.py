@@ -92,7 +92,7 @@ def _report(view: Row, imprint: Imprint, digest: str, paper: bool) -> str:
             *(one for one in analysed if not one.folded),
         ],
         where="the window",
-        folded=[*folded, *(one for one in analysed if one.folded)],
+        folded=[*(one for one in analysed if one.folded), *folded],
     )
 
 

@@ -83,7 +83,13 @@ TABLES: Mapping[str, Table] = {
         row="two methods or a set of them, a rule and k",
         first=6,
         figures=(
-            Matrix(row="first", column="second", value="above_chance", where=("rule", "dynamic")),
+            Matrix(
+                title="agreement above that of random sets, at the peaks",
+                row="first",
+                column="second",
+                value="above_chance",
+                where=("rule", "dynamic"),
+            ),
         ),
     ),
     "branches": Table(
