@@ -131,6 +131,8 @@ def written(column: Column, value: Any, row: Row, columns: Columns, rounding: Ro
 
 
 def _metric(name: str, value: float, n: int | None, rounding: Rounded) -> str:
+    if name not in words.METRICS:
+        return words.number(value)
     places = words.DECIMALS.get(name)
     if places is None:
         return words.percent(value, n, rounding)

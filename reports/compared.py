@@ -86,8 +86,15 @@ def _sentence(view: Row) -> str:
     use = [counted(totals[name], name) for name in ("nodes", "pairs")]
     said = [f"Findings: {words.listed(found)}.", f"The use of {words.listed(use)} changed."]
     said += [_MODELS[model["predictions"]]] if model else []
+    said += _beyond_chance(totals["metrics"], model["metrics"]["total"], "metrics") if model else []
+    said += _beyond_chance(totals.get("measures", 0), len(view.get("measures", ())),
+                           "measured numbers")  # fmt: skip
     edits = totals["edits"]
     return " ".join([*said, *[f"The hierarchy has {counted(edits, 'edits')}."] * bool(edits)])
+
+
+def _beyond_chance(changed: int, total: int, what: str) -> list[str]:
+    return [f"{changed:,} of {counted(total, what)} changed beyond chance."] * bool(total)
 
 
 def _differs(view: Row) -> Chapter | None:

@@ -179,7 +179,8 @@ FACTS = Columns(
     count("labels classes", "Labels|Classes", of=NONE),
     text(
         "layers layer baseline predictor answers_from predicted pairs facets_from",
-        "Layers|Layer tested|Random network|Answers once a dimension is removed||||Concepts from",
+        "Layers|Layer tested|Random network|Answers once a dimension is removed"
+        "|Nodes are compared with|||Concepts from",
     ),
     whole("features"),
     setting("parameters"),

@@ -53,7 +53,7 @@ PAIRS = Table(
 )
 CHECKS = Table(
     Columns(
-        key("name", "Check"),
+        text("name", "Check"),
         key("status_old status_new", "Before|After"),
         exact("new gone worse better limit", "New|Gone|Worse|Better|At the limit", reason=_FOUND),
     ),
@@ -132,7 +132,7 @@ RUNS = Table(
     first=50,
 )  # fmt: skip
 CHECKS_BY_RUN = Table(
-    Columns(key("check", "Check"), setting("run"), exact("found", "Findings", reason=_FOUND)),
+    Columns(text("check", "Check"), setting("run"), exact("found", "Findings", reason=_FOUND)),
     title="Findings by run",
     row="a check",
     across="run",

@@ -113,15 +113,17 @@ class TextLengths(Analysis[Lengths]):
     def kept(self, found: Lengths, measured: Measurements) -> AnalysisPart:
         rule = Table(
             Columns(
-                text("node"),
-                estimate("mean low high", n="instances", reason="texts have any length"),
-                count("instances"),
-            )
+                text("node", "Node"),
+                estimate("mean", "Mean", n="instances", reason="any length", ends="low high"),
+                count("instances", "Instances"),
+            ),
+            title="By label",
+            row="a label",
         )
         return AnalysisPart(
             name=self.name,
             facts={"texts": len(self.lengths), "measured_in": "words"},
-            facts_columns=Columns(count("texts"), text("measured_in")),
+            facts_columns=Columns(count("texts", "Texts"), text("measured_in", "Measured in")),
             frames={self.table: found.table},
             rules={self.table: rule},
             restricted={"long_texts": pl.DataFrame({"id": found.long, "why": SECRET})},
@@ -207,7 +209,7 @@ def test_it_is_in_the_report_and_in_the_pdf(runs: Path) -> None:
         assert "Measured in" in written
         assert "Is any text long?" in written
         assert SECRET not in written
-    assert '<section class="section" id="analyses-lengths"' in html
+    assert '<section id="lengths"' in html
 
 
 def test_it_has_a_place_in_the_window(runs: Path) -> None:
