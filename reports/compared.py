@@ -132,9 +132,8 @@ def _moved(changes: Mapping[str, int]) -> bool:
 
 
 def _named(finding: Row) -> str:
-    """The nodes of a finding."""
-    nodes = [words.node(one["id"], one["title"]) for one in finding["nodes"]]
-    return words.listed(nodes, 3)
+    """The nodes of a finding by their titles."""
+    return words.listed([one["title"] or one["id"] for one in finding["nodes"]], 3)
 
 
 def _effects(finding: Row) -> Row:

@@ -63,7 +63,7 @@ CHECKS = Table(
 FINDINGS = Table(
     Columns(
         key("change", "Change"),
-        text("found id", "Finding|Id"),
+        node("id", "Finding", title="found"),
         count("count_old", "Before", among="of_old"),
         count("count_new", "After", among="of_new"),
         count("of_old of_new"),
@@ -154,7 +154,7 @@ METRICS_BY_RUN = Table(
 CAME_OR_WENT = Table(
     Columns(
         key("severity", "Severity"),
-        text("found id", "Finding|Id"),
+        node("id", "Finding", title="found"),
         setting("first last", "First run|Last"),
         text("states", "From one run to the next"),
     ),
