@@ -34,7 +34,7 @@ ANALYSES: tuple[type[FileAnalysis[Any]], ...] = (
     Entailment,
     Preference,
 )
-"""Each has an entry in ``result.json``, and chapters in `audit._reports.chapters.analyses`."""
+"""Each has an entry in ``result.json``, and a chapter of its declared tables in reports."""
 MEASURED: tuple[Check, ...] = (*(check for kind in ANALYSES for check in kind.checks), *CHECKS)
 """Every check but those of waivers, in report order."""
 ALL_CHECKS: tuple[Check | WaiverCheck, ...] = (*MEASURED, *ON_WAIVERS)
