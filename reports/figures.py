@@ -260,7 +260,7 @@ def _matrix(figure: Matrix, drawn: _Rows) -> _Drawn:
     for name, within in drawn.grouped(figure.row):
         shapes.append(text(NAMES - 8, top + 15, cut(name, NAMES - 8), anchor="end"))
         for row in within.rows:
-            value, left = _number(row, figure.value), across.index(drawn.said(figure.column, row))
+            value, left = _number(row, figure.value), across.index(drawn.named(figure.column, row))
             if value is None:
                 continue
             shade = 0.08 + 0.5 * abs(2 * scale.at(value) - 1 if scale.low < 0 else scale.at(value))

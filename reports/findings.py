@@ -237,7 +237,7 @@ def _notes(check: Row, shown: int) -> Iterator[str]:
     """What of a check's findings is not shown."""
     more = check["total"] - check["folded"] - shown
     if more > 0:
-        yield f"And {more:,} more in the window."
+        yield f"{more:,} more in the window."
     if check["not_told"]:
         yield NOT_TOLD
 

@@ -206,39 +206,40 @@ def _refuse(refusal: Mapping[str, str]) -> int:
 def _written(weasyprint: Any, task: Mapping[str, Any]) -> tuple[bytes, str]:
     """The file, and the characters that keep it from following a standard."""
     moment = datetime.fromtimestamp(task["moment"], UTC)
-    attachment = weasyprint.Attachment(
-        string=task["attached"].encode("utf-8"),
-        name=ATTACHMENT,
-        description="The audit's result, which this document renders",
-        created=moment,
-        modified=moment,
-        relationship="Source",
-    )
-    options = {
-        "pdf_identifier": task["identifier"].encode("ascii"),
-        "attachments": [attachment],
-        "pdf_tags": True,
-    }
     nothing = weasyprint.urls.URLFetcher(allowed_protocols=(), fail_on_errors=True)
-    document = weasyprint.HTML(string=task["html"], url_fetcher=nothing).render(
-        pdf_variant=task["variant"], **options
-    )
-    day = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-    document.metadata.created = document.metadata.modified = day
     lacking: set[int] = set()
 
-    def refuse_unshown(made: Any, _: Any) -> None:
-        lacking.update(_unshown(made.fonts.values()))
+    def made(finisher: Any = None, **variant: str) -> bytes:
+        attachment = weasyprint.Attachment(
+            string=task["attached"].encode("utf-8"),
+            name=ATTACHMENT,
+            description="The audit's result, which this document renders",
+            created=moment,
+            modified=moment,
+            relationship="Source",
+        )
+        identifier = task["identifier"].encode("ascii")
+        options = {"pdf_identifier": identifier, "attachments": [attachment], "pdf_tags": True}
+        document = weasyprint.HTML(string=task["html"], url_fetcher=nothing).render(
+            **options, **variant
+        )
+        day = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+        document.metadata.created = document.metadata.modified = day
+        content: bytes = document.write_pdf(finisher=finisher, **options, **variant)
+        return content
+
+    def finish(document: Any, file: Any) -> None:
+        lacking.update(_unshown(document.fonts.values()))
         if lacking:
             raise _UnshownError
+        for one in file.objects:  # glyphs of some fonts are pictures, which PDF/A shows as they are
+            if getattr(one, "extra", {}).get("Subtype") == "/Image":
+                one.extra["Interpolate"] = "false"
 
     try:
-        content = document.write_pdf(
-            pdf_variant=task["variant"], finisher=refuse_unshown, **options
-        )
+        return made(finish, pdf_variant=task["variant"]), ""
     except _UnshownError:
-        content = document.write_pdf(**options)
-    return content, "".join(map(chr, sorted(lacking)))
+        return made(), "".join(map(chr, sorted(lacking)))
 
 
 def _unshown(fonts: Iterable[Any]) -> Iterable[int]:
