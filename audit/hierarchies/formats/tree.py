@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.base.errors import FormatError, InputError, SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, once, read_json, read_lines, read_text
 from audit.base.readings import Reading, as_typed, asked
 from audit.base.streams import bare_suffix
@@ -59,7 +59,7 @@ def read(path: Path, shape: Shape, role: str | None = None) -> Hierarchy:
 def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> Hierarchy:
     """Read a tree; an id that occurs at two places is one node with two parents.
 
-    - ``[{"id": "dog", "parent": "animal"}]``, also by their ids: a table of edges.
+    - ``[{"id": "dog", "parent": "animal"}]``, a table of edges.
     - ``{"id": "dog", "title": "Dog", "children": [...]}``; ``name`` is the id if there is no
       ``id``, else the title.
     - ``{"animal": {"dog": {}, "cat": {}}}``
@@ -78,10 +78,11 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
         joined = len(above) < max(2, len(pairs)) or not names.isdisjoint(above)
         upward = "parents" if alone and joined else None
         return of_pairs(path, pairs, role or upward, names=names, lists=bool(pairs) and not alone)
-    if records := _records(tree, shape):
-        columns = dict.fromkeys(name for one in records for name in one)
-        frame = pl.DataFrame([_column(name, records) for name in columns])
-        return of_table(path, open_table(frame), shape)
+    if isinstance(tree, list) and all(isinstance(one, Mapping) for one in tree):
+        columns = dict.fromkeys(name for one in tree for name in one)
+        if any(_is_parent(name, shape) for name in columns):
+            frame = pl.DataFrame([_column(name, tree) for name in columns])
+            return of_table(path, open_table(frame), shape)
     mentions = [*_mentions(tree, shape)]
     _refuse_unknown(mentions, shape)
     entries, edges = list[Entry](), set[tuple[str, str | None]]()
@@ -104,35 +105,6 @@ def _pairs_of(tree: Any, shape: Shape) -> list[tuple[str, str]] | None:
     if not all(_is_id(one) for own in lists.values() for one in own):
         return None
     return [(_id(name), _id(one)) for name, own in lists.items() for one in own]
-
-
-def _records(tree: Any, shape: Shape) -> list[Mapping[str, Any]]:
-    """Records with parents: a list, the one that an object is around, or by their ids."""
-
-    def are(held: Any) -> bool:
-        whole = isinstance(held, list) and all(isinstance(one, Mapping) for one in held)
-        return whole and any(_is_parent(name, shape) for one in held for name in one)
-
-    if not isinstance(tree, Mapping):
-        return tree if are(tree) else []
-    if "nodes" in tree and {"links", "edges"} & tree.keys():
-        raise FormatError(
-            "a file of a kind that is read here is required",
-            found="nodes and links of a graph",
-            hint="audit.load_hierarchy takes what networkx.node_link_graph makes of it",
-        )
-    inside = [value for value in tree.values() if are(value)]
-    if len(inside) == 1:
-        return inside[0]
-    records = [{**one, "id": name} for name, one in tree.items() if isinstance(one, Mapping)]
-    named = {
-        up
-        for one in records
-        for name, value in one.items()
-        if _is_parent(name, shape)
-        for up in _ids(value)
-    }
-    return records if len(records) == len(tree) and named & {*map(_id, tree)} else []
 
 
 def _is_parent(name: str, shape: Shape) -> bool:
@@ -160,6 +132,8 @@ def _mentions(tree: Any, shape: Shape) -> Iterator[_Mention]:
             raise _no_node(value)
         elif key := _own_key(value, shape):
             node = _id(value[key])
+            if any(_is_parent(name, shape) for name in value):
+                raise _no_node(value)
             yield node, above, value
             waiting += [
                 (one, node) for name, one in value.items() if _is_children(name, one, shape)
@@ -167,7 +141,8 @@ def _mentions(tree: Any, shape: Shape) -> Iterator[_Mention]:
         else:
             for name, held in value.items():
                 yield _id(name), above, {}
-                if not isinstance(held, Mapping | list) and held not in (None, ""):
+                record = isinstance(held, Mapping) and _own_key(held, shape)
+                if record or not (held in (None, "") or isinstance(held, Mapping | list)):
                     raise _no_node(held)
                 waiting += [(held, _id(name))] if held else []
 
@@ -248,9 +223,11 @@ def _id(value: Any) -> str:
 
 def _no_node(value: Any) -> SchemaError:
     return SchemaError(
-        "a tree is made of nodes with children, or of names within names",
+        "JSON of a hierarchy is a list of records with parents, nodes with children, or names "
+        "within names",
         found=f"{str(value)[:40]!r}",
-        hint='for example {"animal": {"dog": {}, "cat": {}}}',
+        hint='for example {"animal": {"dog": {}, "cat": {}}}; audit.load_hierarchy takes graphs of '
+        "networkx",
     )
 
 
