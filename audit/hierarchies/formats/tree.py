@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -181,34 +182,30 @@ def _title(node: str, record: Mapping[str, Any], shape: Shape) -> str | None:
 def _refuse_unknown(mentions: Sequence[_Mention], shape: Shape) -> None:
     """Ask of further keys that hold nodes or their ids whether these are above or below."""
     ids = {node for node, *_ in mentions}
-    values: dict[str, list[bool]] = {}
+    refer = defaultdict[str, list[bool]](list)
     for node, _, record in mentions:
         own = _own_key(record, shape)
         for key, value in record.items():
-            known = key in (shape.title, own) or key.lower() in _KNOWN
+            known = key in (own, shape.title) or key.lower() in _KNOWN
             if not (known or _is_children(key, value, shape)) and value not in (None, "", [], {}):
-                values.setdefault(key, []).append(value != node and _refers(value, own, ids))
-    for key, refer in values.items():
-        if all(refer):
-            options = {
-                "children": as_typed({"hierarchy_children": key}),
-                "parents": as_typed({"hierarchy_parent": key}),
-                "something else": "take it out of the file",
-            }
-            ways = [
-                Reading(f"{key!r} holds {what}", "", len(refer), option, "nodes")
-                for what, option in options.items()
-            ]
-            raise asked(f"it must be stated what the key {key!r} holds", ways)
-
-
-def _refers(value: Any, key: str | None, ids: set[str]) -> bool:
-    """Whether a value names other nodes; a number does so only in a list."""
-    if not isinstance(value, list):
-        return isinstance(value, str) and value in ids
-    if all(isinstance(one, Mapping) for one in value):
-        return all(key in one for one in value)
-    return all(_is_id(one) and _id(one) in ids for one in value)
+                parts = _several(value) if isinstance(value, str | list) else [None]
+                refer[key].append(
+                    value != node
+                    and all(
+                        own in one if isinstance(one, Mapping) else _id(one) in ids for one in parts
+                    )
+                )
+    for key in (key for key, own in refer.items() if all(own)):
+        options = {
+            "children": as_typed({"hierarchy_children": key}),
+            "parents": as_typed({"hierarchy_parent": key}),
+            "something else": "take it out of the file",
+        }
+        ways = [
+            Reading(f"{key!r} holds {what}", "", len(refer[key]), option, "nodes")
+            for what, option in options.items()
+        ]
+        raise asked(f"it must be stated what the key {key!r} holds", ways)
 
 
 def _is_id(value: Any) -> bool:
@@ -218,7 +215,8 @@ def _is_id(value: Any) -> bool:
 
 
 def _id(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) else str(value).strip()
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value).strip()
 
 
 def _no_node(value: Any) -> SchemaError:
