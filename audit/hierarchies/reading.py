@@ -30,12 +30,7 @@ from audit.hierarchies.formats import (
     tree,
     wordnet,
 )
-from audit.hierarchies.formats.format import (
-    BuiltInHierarchy,
-    HierarchyFormat,
-    Shape,
-    reading_of,
-)
+from audit.hierarchies.formats.format import BuiltInHierarchy, HierarchyFormat, Shape, reading_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import ICD9CM, ICD10CM
 
