@@ -136,10 +136,10 @@ def _in_table(table: Table, known: Labelled) -> RawPredictions:
     frame = table.frame()
     if any(isinstance(getattr(one, "inner", one), pl.Struct) for one in frame.dtypes):
         return _in_entries(frame.to_dicts(), known, table)
-    if table.first_lines and table.first_lines[0].startswith(_FASTTEXT) and frame.width == 1:
+    if table.text.first and table.text.first[0].startswith(_FASTTEXT) and frame.width == 1:
         return _in_fasttext(frame.to_series().fill_null("").to_list(), known, table)
     told: tuple[Reading, ...] = ()
-    if table.header and table.separator and _is_record(frame, known):
+    if table.text.header and table.text.separator and _is_record(frame, known):
         columns = [f"column_{n}" for n in range(1, frame.width + 1)]
         first, frame.columns = pl.DataFrame([frame.columns], columns, orient="row"), columns
         frame = pl.concat([first, frame])
