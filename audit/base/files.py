@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.reading import reading, refuse_changed
-from audit.base.streams import CONVERTED, SUFFIXES, bare_suffix, blocks_of, text_blocks
+from audit.base.streams import SUFFIXES, bare_suffix, blocks_of, text_blocks
 from audit.base.table import REPEATED
 
 UNPICKLABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
@@ -69,7 +69,7 @@ def read_bytes(path: Path) -> bytes:
 
 def read_text(path: Path) -> str:
     """The content of a file as UTF-8, without byte order mark, lines ended by ``\\n``."""
-    text = "".join(text_blocks(path, way=CONVERTED))
+    text = "".join(text_blocks(path))
     if not text.strip():
         raise InputError("a file with content is required", found="an empty file", where=path)
     return text
@@ -92,13 +92,13 @@ def parsed_json(text: str, where: object, decode: Callable[[str], Any] | None = 
     none. ``decode`` decodes it otherwise."""
     try:
         return (decode or _DECODER.decode)(text)
-    except json.JSONDecodeError as error:
-        place = f"{where}:{error.lineno}" if isinstance(where, Path) else where
-        found = f"{error.msg} (column {error.colno})"
-        raise InputError("a JSON document is required", found=found, where=place) from None
     except (RecursionError, ValueError) as error:
-        required = "a JSON document of moderate depth and numbers, with each key once, is required"
-        raise InputError(required, found=str(error), where=where) from None
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else 0
+        raise InputError(
+            "a JSON document of moderate depth and numbers, with each key once, is required",
+            found=str(error),
+            where=f"{where}:{line}" if line and isinstance(where, Path) else where,
+        ) from None
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

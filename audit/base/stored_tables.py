@@ -16,7 +16,7 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.frames import array_frame, table_of
-from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.limits import unpacking
 from audit.base.machine import require_package
 from audit.base.reading import reading
 from audit.base.table import Table, gathered
@@ -69,11 +69,11 @@ def arrow_table(path: Path, name: str) -> Table:
 
 def _arrow_table(path: Path, name: str, required: str, schema: Any, batches: Any) -> Table:
     def frames(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        size, allowed = 0, EXPANSION * path.stat().st_size
+        size, refuse_beyond = 0, unpacking(path)
         for batch in batches(columns):
             frame = frame_of_batch(batch)  # which refuses damaged buffers, that have no size
             size += batch.nbytes
-            UNPACKED.refuse_beyond(size, path, allowed=allowed, whole=False)
+            refuse_beyond(size)
             yield frame
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
@@ -160,8 +160,7 @@ def arrays_in(path: Path, name: str) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def _refuse_large(path: Path, archive: zipfile.ZipFile) -> None:
-    size = sum(member.file_size for member in archive.infolist())
-    UNPACKED.refuse_beyond(size, path, allowed=EXPANSION * path.stat().st_size)
+    unpacking(path)(sum(member.file_size for member in archive.infolist()))
 
 
 def _named(names: Collection[str], table: str | None, what: str, where: str) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.base.connections import is_database
 from audit.base.csv_tables import TextShape
+from audit.base.databases import is_database
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.readings import Reading
 from audit.base.remote import local
@@ -159,7 +159,7 @@ def _lacking(name: str, tables: Sequence[Table]) -> SchemaError:
 def _is_array(table: Table) -> bool:
     """Whether columns are those of an array of NumPy, which have no names."""
     names = [f"column_{n}" for n in range(1, len(table.schema) + 1)]
-    return table.header and [*table.schema] == names
+    return table.text.header and [*table.schema] == names
 
 
 def _array(table: Table, stated: Columns, names: Sequence[str]) -> tuple[Table, Columns]:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.limits import LABELS, refuse_many_pairs
+from audit.base.limits import refuse_many_pairs
 from audit.base.schemas import schema
 from audit.base.settings import Unlisted
 from audit.data.columns import Columns, Words
@@ -67,7 +67,8 @@ def mapped(
     assertions = kept.select("instance", pl.col("index").alias("node"), "position").sort(
         "instance", "position", "node", nulls_last=True
     )
-    _refuse_many_labels(assertions, instances, len(hierarchy), where)
+    labels = assertions.group_by("instance").agg(pl.col("node").n_unique())
+    refuse_many_pairs(labels["node"], len(hierarchy), where)
     mappings, refusals = _mappings(kept), _refusals(numbered)
     return {
         "hierarchy": hierarchy,
@@ -181,14 +182,3 @@ def _ledger(
         instances_without_labels=len(instances) - assertions["instance"].n_unique(),
         groups=groups.n_unique() if len(groups) else None,
     )
-
-
-def _refuse_many_labels(
-    assertions: pl.DataFrame, instances: pl.DataFrame, nodes: int, where: object
-) -> None:
-    by_instance = assertions.group_by("instance").agg(pl.col("node").n_unique())
-    numbers = by_instance.sort("node", "instance", descending=[True, False])
-    for instance, most in numbers.head(1).iter_rows():
-        name = instances["instance"][int(instance)]
-        LABELS.refuse_beyond(most, f"{where}: instance {name!r}" if where else repr(name))
-    refuse_many_pairs(numbers["node"], nodes, where)

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, eye_array
 from audit.base import dag
 from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse
 from audit.base.errors import SchemaError
-from audit.base.limits import ANCESTORS
+from audit.base.limits import refuse_pairs
 from audit.base.paths import shortest_cycle
 from audit.base.plurals import counted, title_and_code
 from audit.base.readings import Reading
@@ -242,7 +242,7 @@ class Hierarchy:
         Raises:
             InputError: If the hierarchy is so deep that this would exhaust memory.
         """
-        ANCESTORS.refuse_beyond(int(self.depth.sum()), f"the hierarchy {self.name}")
+        refuse_pairs(int(self.depth.sum()), f"the hierarchy {self.name}")
         return dag.closure(self.edges)
 
     @cached_property

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from audit.base.connections import is_database
+from audit.base.databases import is_database
 from audit.base.errors import FormatError, InputError, first_cases
 from audit.base.files import first_bytes, refuse_pickle
 from audit.base.plugins import added, opening

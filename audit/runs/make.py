@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from audit.base.connections import one_snapshot
+from audit.base.databases import one_snapshot
 from audit.base.errors import InputError, first_cases
 from audit.base.plugins import using
 from audit.base.progress import Progress, silent

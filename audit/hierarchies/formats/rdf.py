@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import SNIFFED_BYTES, read_text
-from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.limits import unpacking
 from audit.base.machine import require_package
 from audit.base.readings import Reading, asked
 from audit.base.streams import bare_suffix
@@ -314,8 +314,10 @@ def _graph(path: Path) -> _Graph:
         form = RdfFormat.RDF_XML
         longest = max(map(len, re.findall(r"<!ENTITY[^>]*>", text)), default=0)
         nested = re.search(r"<!ENTITY[^>]*&\w", text) is not None
-        size = UNPACKED.in_force() + 1 if nested else longest * text.count("&")
-        UNPACKED.refuse_beyond(size, path, allowed=EXPANSION * len(text), whole=not nested)
+        if nested:
+            required = "XML whose entities name no other entities is required"
+            raise InputError(required, found="one that does", where=path)
+        unpacking(path)(longest * text.count("&"))
     elif _JSON.match(start):
         form = RdfFormat.JSON_LD
     store = Store()
