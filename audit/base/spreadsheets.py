@@ -57,8 +57,9 @@ def write_workbook(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
             sheet = book.add_worksheet(name[:_LONGEST_NAME])
             sheet.write_row(0, 0, table.columns, heading)
             sheet.freeze_panes(1, 0)
-            for column, values in enumerate(table):
-                _write_column(sheet, column, values)
+            cut = table.with_columns(pl.col(pl.String).str.slice(0, _LONGEST_CELL))
+            for column, values in enumerate(cut):
+                sheet.write_column(1, column, values)
 
 
 @contextmanager
@@ -93,13 +94,3 @@ def sheet_names(names: Iterable[str]) -> list[str]:
         taken.add(own.lower())
         found.append(own)
     return found
-
-
-def _write_column(sheet: object, column: int, values: pl.Series) -> None:
-    write = {
-        True: sheet.write_string,  # type: ignore[attr-defined]
-        False: sheet.write_number,  # type: ignore[attr-defined]
-    }[values.dtype == pl.String]
-    for row, value in enumerate(values, start=1):
-        if value is not None:
-            write(row, column, value[:_LONGEST_CELL] if isinstance(value, str) else value)
