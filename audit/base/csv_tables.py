@@ -15,7 +15,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError
 from audit.base.streams import AT_ONCE, as_stream, text_blocks, text_stream
-from audit.base.table import REPEATED, Table, gathered
+from audit.base.table import REPEATED, Table, TextLines, gathered
 
 SEPARATORS = "\t,;|"
 """What may part fields, in the order in which one is chosen among several that fit alike."""
@@ -108,12 +108,14 @@ def text_table(path: Path, name: str, shape: TextShape) -> Table:
         schema=dict.fromkeys(layout.names, pl.String()),
         scan=scan,
         files=(path,),
-        first_lines=tuple(lines),
-        header=shape.header and (layout.form is None or layout.form.header),
-        separator=layout.separator,
-        before=layout.before,
-        titles=titles and titles + shape.skip_rows,
-        below=lambda n: text_table(path, name, replace(shape, skip_rows=n)),
+        text=TextLines(
+            first=tuple(lines),
+            header=shape.header and (layout.form is None or layout.form.header),
+            separator=layout.separator,
+            before=layout.before,
+            titles=titles and titles + shape.skip_rows,
+            below=lambda n: text_table(path, name, replace(shape, skip_rows=n)),
+        ),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -193,9 +194,7 @@ def _together(name: str, parts: Sequence[tuple[str, Table]]) -> Table:
         schema=schema | ({"split": pl.String()} if named else {}),
         scan=scan,
         files=tuple(file for table in tables for file in table.files),
-        first_lines=first.first_lines,
-        header=first.header,
-        separator=first.separator,
+        text=replace(first.text, before=0, titles=0, below=None),
         class_names=first.class_names,
         split_files=named,
     )

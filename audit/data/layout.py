@@ -77,9 +77,9 @@ class Layout:
         """Whether a table is of it."""
         if table.layout:
             return table.layout == self.name and not self.needs
-        if self.begins and re.match(self.begins, "\n".join(table.first_lines)):
+        if self.begins and re.match(self.begins, "\n".join(table.text.first)):
             return True
-        named = bool(self.needs) and table.header
+        named = bool(self.needs) and table.text.header
         return named and all(table.column(name) for name in self.needs)
 
     def columns(self, table: Table, stated: Columns) -> Columns:

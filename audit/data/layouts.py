@@ -41,7 +41,7 @@ def named(table: Table) -> Table:
     Reading its ids raises InputError where two databases have the same one, unless the column of
     the databases is read too, since a condition is on it.
     """
-    layout = None if table.header or table.layout else layout_of(table)
+    layout = None if table.text.header or table.layout else layout_of(table)
     if layout is None or not layout.names:
         return table
     written = dict(zip(layout.names, table.schema, strict=False))

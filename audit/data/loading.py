@@ -159,7 +159,7 @@ def _lacking(name: str, tables: Sequence[Table]) -> SchemaError:
 def _is_array(table: Table) -> bool:
     """Whether columns are those of an array of NumPy, which have no names."""
     names = [f"column_{n}" for n in range(1, len(table.schema) + 1)]
-    return table.header and [*table.schema] == names
+    return table.text.header and [*table.schema] == names
 
 
 def _array(table: Table, stated: Columns, names: Sequence[str]) -> tuple[Table, Columns]:

@@ -63,10 +63,19 @@ def numbers_of(cells: pl.Series) -> pl.Series:
     bare = text.str.replace(r"\s*%$", "") if per_cent else text
     pointed = bare.str.replace(r"^([-+]?\d*),(\d+(?:[eE][-+]?\d+)?)$", "${1}.${2}")
     numbers = pointed.cast(pl.Float64, strict=False) / (100 if per_cent else 1)
-    if not numbers.has_nulls():
-        return numbers
     flags = text.str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Float64)
     return numbers.fill_null(flags)
+
+
+def numbers_alone(cells: pl.Series) -> pl.Series | None:
+    """The numbers of a column that has some, and nothing else but blanks; None of others."""
+    if cells.dtype.is_nested():
+        return None
+    for some in (cells.head(LOOKED_AT), cells):
+        numbers = numbers_of(some)
+        if not numbers.null_count() == texts_of(some).null_count() < len(some):
+            return None
+    return numbers
 
 
 def are_flags(cells: pl.Series) -> bool:

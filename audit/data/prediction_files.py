@@ -13,23 +13,26 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from audit.base.errors import InputError, SchemaError
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import once
 from audit.base.readings import Reading
 from audit.base.remote import local
+from audit.base.stored_tables import arrays_in
 from audit.base.streams import bare_suffix, text_blocks
 from audit.base.table import Table
 from audit.base.tables import open_table
+from audit.data.class_lists import columns_named, distinct
 from audit.data.columns import Columns
 from audit.data.layouts import layout_of
 from audit.data.prediction_cells import LOOKED_AT, Labelled, numbers_of, with_names
-from audit.data.prediction_tables import NEARLY_ALL, ids_beside, in_frame, in_rows
+from audit.data.prediction_tables import NEARLY_ALL, PredictionTable, in_frame
 from audit.data.published.lines import lines_of
 from audit.data.published.wanted import Wanted
-from audit.data.raw_predictions import RawPredictions, in_arrays, matrix
+from audit.data.raw_predictions import AnyArray, RawPredictions, dense, texts_in
 
-_JSON = (".json", ".jsonl", ".ndjson")
 _FASTTEXT = "__label__"
+_SCORES = ("scores", "logits", "probabilities", "probs", "predictions", "preds", "y_pred")
+_IDS, _CLASSES = ("instances", "ids", "id"), ("classes",)
 
 
 def read_predictions(data: object, known: Labelled) -> RawPredictions:
@@ -38,38 +41,105 @@ def read_predictions(data: object, known: Labelled) -> RawPredictions:
     Raises:
         InputError: If it cannot be read; else as `in_frame`.
     """
+    return _read(data, known).with_names(known.names)
+
+
+def _read(data: object, known: Labelled) -> RawPredictions:
     if isinstance(data, np.ndarray):
-        return matrix(data, known.names, "array")
-    if isinstance(data, list) and data and isinstance(data[0], (list, dict)):
-        inner = data[0][:1] if isinstance(data[0], list) else [data[0]]
+        return _matrix(data, known, "array")
+    if isinstance(data, list):
+        nested = [one for one in data[:1] if isinstance(one, list)]
+        inner = nested[0][:1] if nested else data[:1]
         if any(isinstance(one, dict) for one in inner):
-            return in_entries(data, known, "list")
-        if any(isinstance(one, float) for one in inner):
-            return matrix(np.asarray(data), known.names, "list")
+            return _in_entries(data, known, "list")
+        if nested and any(isinstance(one, float) for one in inner):
+            return _matrix(np.asarray(data), known, "list")
     if not isinstance(data, (str, Path)):
         return _in_table(open_table(data), known)
     path = local(data)
-    if bare_suffix(path) in (".pt", ".pth", ".safetensors", ".pkl", ".pickle"):
+    suffix = bare_suffix(path)
+    if suffix in (".pt", ".pth", ".safetensors", ".pkl", ".pickle"):
         required = "predictions are read from arrays of NumPy, tables and JSON"
         hint = 'np.save("scores.npy", scores) writes an array of NumPy'
-        raise InputError(required, found=bare_suffix(path), where=path, hint=hint)
-    if bare_suffix(path) in (".npy", ".npz"):
-        return in_arrays(path, known.names)
-    if bare_suffix(path) in _JSON:
-        entries = entries_of("".join(text_blocks(path)), path, known.ids)
-        return replace(in_entries(entries, known, path), sources=(path,))
+        raise InputError(required, found=suffix, where=path, hint=hint)
+    if suffix in (".npy", ".npz"):
+        return replace(_in_arrays(path, known), sources=(path,))
+    if suffix in (".json", ".jsonl", ".ndjson"):
+        entries = _entries_of("".join(text_blocks(path)), path, known.ids)
+        return replace(_in_entries(entries, known, path), sources=(path,))
     table = lines_of(path, Wanted(Columns(), known.nodes)) or open_table(path)
     return replace(_in_table(table, known), sources=table.files)
+
+
+def _in_arrays(path: Path, known: Labelled) -> RawPredictions:
+    """Predictions of a file of NumPy; ``.npz`` holds scores and, if any, classes and instances.
+
+    The scores are the array of one of the usual names, else the only one of two dimensions.
+    """
+    arrays = arrays_in(path, str(path))
+    beside = [name for name in arrays if name not in (*_CLASSES, *_IDS)]
+    two = [name for name in beside if arrays[name].ndim == 2]
+    chosen = [name for name in _SCORES if name in arrays][:1] or two or beside
+    if len(chosen) != 1:
+        found = first_cases(f"{name} of shape {one.shape}" for name, one in arrays.items())
+        required = "exactly one array of scores is required"
+        raise SchemaError(required, found=found or "none", where=path, hint="call it scores")
+    scores = arrays[chosen[0]]
+    ids, told = _beside(arrays, _IDS, scores.shape, 0)
+    classes, also = (None, ()) if known.names else _beside(arrays, _CLASSES, scores.shape, 1)
+    raw = _matrix(scores, known, path, classes)
+    return replace(raw if ids is None else raw.with_ids(ids), readings=(*told, *also))
+
+
+def _beside(
+    arrays: Mapping[str, AnyArray], names: Sequence[str], shape: tuple[int, ...], axis: int
+) -> tuple[AnyArray | None, tuple[Reading, ...]]:
+    """The array of one of some names; else, which is told, the only text as long as scores have
+    rows, or columns, but not both."""
+    for name in names:
+        if name in arrays:
+            return arrays[name], ()
+    size = shape[axis] if len(shape) == 2 and shape[0] != shape[1] else -1
+    found = [name for name, one in arrays.items() if one.shape == (size,) and one.dtype.kind == "U"]
+    if len(found) != 1:
+        return None, ()
+    unit, option = ("instances", "columns")[axis], f"call the array that does {names[0]!r}"
+    decision = f"{found[0]!r} names the {unit} of the scores"
+    told = Reading(decision, "it alone has a text for each", size, option, unit)
+    return arrays[found[0]], (told,)
+
+
+def _matrix(
+    scores: AnyArray, known: Labelled, where: object, classes: AnyArray | None = None
+) -> RawPredictions:
+    """Predictions of a matrix, shape (n_instances, n_classes); whole numbers 0 and 1 are sets.
+
+    An array of one dimension holds the answer of each instance, by number or name.
+    """
+    scores = np.asarray(scores.tolist()) if scores.dtype == object else scores
+    if scores.ndim == 1 and len(scores) and scores.dtype.kind in "iuU":
+        answers = pl.DataFrame({"prediction": texts_in(scores, where)})
+        return PredictionTable(answers, known, where, ids=False).long(None)
+    if scores.ndim != 2 or scores.dtype.kind not in "biuf" or not scores.size:
+        raise SchemaError(
+            "scores must be a matrix of numbers, with a row per instance and a column per class",
+            found=f"{scores.dtype} of shape {scores.shape}",
+            where=where,
+        )
+    flags = scores.dtype.kind in "biu" and bool(((scores == 0) | (scores == 1)).all())
+    given = known.names if classes is None else texts_in(classes, where)
+    names = columns_named(distinct(given, "class", where), scores.shape[1], where)
+    return dense(scores, names, where, flags=flags, named=classes is None)
 
 
 def _in_table(table: Table, known: Labelled) -> RawPredictions:
     frame = table.frame()
     if any(isinstance(getattr(one, "inner", one), pl.Struct) for one in frame.dtypes):
-        return in_entries(frame.to_dicts(), known, table)
-    if table.first_lines and table.first_lines[0].startswith(_FASTTEXT) and frame.width == 1:
+        return _in_entries(frame.to_dicts(), known, table)
+    if table.text.first and table.text.first[0].startswith(_FASTTEXT) and frame.width == 1:
         return _in_fasttext(frame.to_series().fill_null("").to_list(), known, table)
     told: tuple[Reading, ...] = ()
-    if table.header and table.separator and _is_record(frame, known):
+    if table.text.header and table.text.separator and _is_record(frame, known):
         columns = [f"column_{n}" for n in range(1, frame.width + 1)]
         first, frame.columns = pl.DataFrame([frame.columns], columns, orient="row"), columns
         frame = pl.concat([first, frame])
@@ -90,10 +160,12 @@ def _is_record(frame: pl.DataFrame, known: Labelled) -> bool:
     first = frame.head(LOOKED_AT)
     numbers = ((numbers_of(pl.Series([name])), numbers_of(first[name])) for name in frame.columns)
     alike = all(above.has_nulls() == below.has_nulls() for above, below in numbers)
-    if not alike or known.id in frame.columns:
-        return False
     nodes = (name for name in frame.columns if known.is_node(name.strip()))
-    return any(known.share(frame[name], known.is_node) >= NEARLY_ALL for name in nodes)
+    return (
+        alike
+        and known.id not in frame.columns
+        and any(known.share(frame[name], known.is_node) >= NEARLY_ALL for name in nodes)
+    )
 
 
 def _in_fasttext(lines: Sequence[str], known: Labelled, where: object) -> RawPredictions:
@@ -108,13 +180,13 @@ def _in_fasttext(lines: Sequence[str], known: Labelled, where: object) -> RawPre
         [{"node": node, "score": float(score)} if scored else node for node, score in line]
         for line in found
     ]
-    return in_entries(entries, known, where)
+    return _in_entries(entries, known, where)
 
 
 Fields: TypeAlias = dict[str, Any]
 
 
-def entries_of(text: str, where: object, ids: Set[str]) -> list[Any]:
+def _entries_of(text: str, where: object, ids: Set[str]) -> list[Any]:
     """The entries of JSON lines, of an array, of an object of entries by id, or of an array below
     the only key; ``ids`` are those of the labels."""
     read = partial(json.loads, object_pairs_hook=once)
@@ -129,13 +201,14 @@ def entries_of(text: str, where: object, ids: Set[str]) -> list[Any]:
         raise InputError("JSON is required", found=str(error), where=where) from None
     if isinstance(held, dict) and len(held) == 1 and isinstance(next(iter(held.values())), list):
         held = next(iter(held.values()))
-    nested = isinstance(held, dict) and all(isinstance(n, (dict, list)) for n in held.values())
-    if nested or (isinstance(held, dict) and held.keys() & ids):
+    if isinstance(held, dict) and (
+        held.keys() & ids or all(isinstance(one, (dict, list)) for one in held.values())
+    ):
         held = [{"id": id_, "scores": one} for id_, one in held.items()]
     return held if isinstance(held, list) else [held]
 
 
-def in_entries(entries: Sequence[Any], known: Labelled, where: object) -> RawPredictions:
+def _in_entries(entries: Sequence[Any], known: Labelled, where: object) -> RawPredictions:
     """Predictions of entries of JSON.
 
     An entry holds scores by label; a list of objects, each with a label and its score, as pipelines
@@ -148,16 +221,18 @@ def in_entries(entries: Sequence[Any], known: Labelled, where: object) -> RawPre
         required, found = "every entry must be an object, or a list", repr(entries[0])[:60]
         raise SchemaError(required, found=found, where=where)
     parts = [_parts(e if isinstance(e, dict) else {"labels": e}, where) for e in entries]
-    lists = [rows for _, rows in parts]
     head = _frame([fields for fields, _ in parts], where)
-    if not any(rows is not None for rows in lists):
+    if all(rows is None for _, rows in parts):
         return in_frame(head, known, where, absent=0.0)
-    own, told = ids_beside(head, known, where)
-    ids = [*map(str, range(len(parts)))] if own is None else own
-    each = [row | {_OWN: id_} for id_, rows in zip(ids, lists, strict=True) for row in rows or ()]
-    rows = _frame(each, where)
-    raw = in_rows(rows.drop(_OWN), rows[_OWN], known, where, ids)
-    return replace(raw, numbered=own is None, readings=(*told, *raw.readings))
+    table = PredictionTable(head, known, where)
+    table.find_id(())
+    ids, told = table.ids() or [*map(str, range(len(parts)))], table.unread(())
+    rows = [
+        row | {_OWN: id_} for id_, (_, own) in zip(ids, parts, strict=True) for row in own or ()
+    ]
+    frame = _frame(rows, where)
+    raw = PredictionTable(frame.drop(_OWN), known, where, ids=False).long(frame[_OWN], ids)
+    return replace(raw, numbered=table.id is None, readings=(*told, *raw.readings))
 
 
 def _frame(rows: Sequence[Fields], where: object) -> pl.DataFrame:

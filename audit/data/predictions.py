@@ -30,7 +30,7 @@ from audit.data.placing import Placed, place, placed
 from audit.data.prediction_cells import Labelled, code_set
 from audit.data.prediction_files import read_predictions
 from audit.data.raw_predictions import GivenIds, RawPredictions
-from audit.data.scores import answered, as_scores, have_score, placed_scores
+from audit.data.scores import answered, as_scores, placed_scores
 from audit.data.weighted_dag import WeightedDag
 from audit.engine.scores.cuts import decide
 from audit.hierarchies.hierarchy import Hierarchy
@@ -244,13 +244,12 @@ def map_predictions(
     instances = tuple(dataset.instances["instance"].gather(rows).to_list())
     if policy.unmatched_instances == "refuse":
         _refuse_unmatched(raw, dataset, instances)
+    matched, unknown = raw.matched(own), np.flatnonzero(nodes < 0)
     if single_label:
-        _require_answers(raw, own, instances)
-    unknown = np.flatnonzero(nodes < 0)
+        _require_answers(matched)
     scored = answered(
-        raw,
-        own,
-        placed_scores(raw.scores, own, nodes, len(at.hierarchy)),
+        matched,
+        placed_scores(matched.scores, nodes, len(at.hierarchy)),
         unknown,
         single=single_label,
         alone=bool((np.diff(dataset.direct.indptr)[rows] == 1).all()),
@@ -262,7 +261,7 @@ def map_predictions(
         scores=scored.scores,
         set_valued=raw.set_valued,
         single_label=scored.single,
-        left_out=rows[have_score(raw.scores, own, unknown)],
+        left_out=rows[matched.scores[:, unknown].sum(axis=1) > 0],
         ledger=PredictionLedger(
             classes_read=len(raw.classes),
             classes_mapped=len(raw.classes) - len(unknown),
@@ -349,10 +348,10 @@ def _refuse_unmatched(raw: RawPredictions, dataset: LabelDataset, matched: Seque
     )
 
 
-def _require_answers(raw: RawPredictions, own: IntArray, instances: Sequence[str]) -> None:
-    without = np.flatnonzero(np.asarray(raw.scores.sum(axis=1)).ravel()[own] == 0).tolist()
+def _require_answers(raw: RawPredictions) -> None:
+    without = np.flatnonzero(raw.scores.sum(axis=1) == 0).tolist()
     if raw.set_valued or without:
-        none = f"none: {first_cases(instances[i] for i in without)}"
+        none = f"none: {first_cases(raw.instances[i] for i in without)}"
         found = "predicted sets" if raw.set_valued else none
         required = "--single-label needs a score above 0 of every instance, the highest of which is"
         raise SchemaError(f"{required} the answer", found=found, where=raw.name)

@@ -87,8 +87,8 @@ class Request:
     def resolved(self) -> Columns:
         """The columns; raises AskedError with options that were tried on the data."""
         try:
-            if self.table.titles and not any(map(self.table.column, self.stated.label)):
-                self._ask_below(self.table.titles, "other fields than below")
+            if self.table.text.titles and not any(map(self.table.column, self.stated.label)):
+                self._ask_below(self.table.text.titles, "other fields than below")
             return self._checked(self._columns())
         except AskedError as error:
             error.where, (error.options, error.reads) = str(self.table), self._tried(error.options)
@@ -109,8 +109,8 @@ class Request:
         if "header" in rest:
             others["table"] = without_header(self.table)
             del rest["header"]
-        if self.table.below and "skip_rows" in rest:
-            others["table"] = self.table.below(rest.pop("skip_rows"))
+        if self.table.text.below and "skip_rows" in rest:
+            others["table"] = self.table.text.below(rest.pop("skip_rows"))
         if name := rest.pop("hierarchy", ""):
             both = {one.name: one for one in (ICD9CM, ICD10CM)}
             others |= {"hierarchy": both[name].load(), "other": True}
@@ -120,10 +120,12 @@ class Request:
     def _columns(self) -> Columns:
         """Columns of ids and labels, by what is certain first."""
         stated, layout = as_written(self.table, self.stated), layout_of(self.table)
-        if layout is not None and layout.name != "plain":
+        if self.table.split_files and not stated.split:
+            stated = replace(stated, split="split")
+        if layout is not None:
             columns = taking(self.table, layout.columns(self.table, stated))
             if columns.id and all(columns.id) and columns.label:
-                return replace(columns, split=columns.split or "split" * self.table.split_files)
+                return columns
         columns = self._matched(taking(self.table, stated))
         label = columns.label or self._flags(columns)
         if columns.flags or (label and not columns.label):
@@ -190,8 +192,7 @@ class Request:
         id_, label = columns.id or ids[:1], columns.label or labels[:1]
         if not (id_ and label) or (not columns.id and self._numbers_rows(id_[0], label)):
             return columns
-        split = columns.split or "split" * table.split_files
-        return replace(columns, id=id_, label=label, split=split)
+        return replace(columns, id=id_, label=label)
 
     def _numbers_rows(self, id_: str, label: tuple[str, ...]) -> bool:
         """Whether another column holds the ids, whose rows are only numbered."""
@@ -204,7 +205,7 @@ class Request:
     def _only(self, columns: Columns) -> Columns:
         """With the only column of nine in ten nodes, and the one other column; else it is asked."""
         seen, told, label, id_ = self.seen, list[Reading](), columns.label, columns.id
-        if self.table.header and not label and id_ in ((), (ROW,)) and is_record(seen):
+        if self.table.text.header and not label and id_ in ((), (ROW,)) and is_record(seen):
             headless = replace(self, table=without_header(self.table))
             offered = proposed(headless.seen, columns).options
             raise AskedError(
@@ -240,14 +241,14 @@ class Request:
         for name in filter(self.seen.is_good, self.seen.frame.columns):
             if NAMELESS.fullmatch(name.strip()):
                 found = f"no name above {first_cases(self.seen.first(name))}"
-                self._ask_below(self.table.before, found, always=True)
+                self._ask_below(self.table.text.before, found, always=True)
 
     def _ask_below(self, lines: int, found: str, *, always: bool = False) -> None:
         """Raise AskedError that passes over first lines, unless a record stands below these."""
-        below = self.table.below and self.with_options({"skip_rows": lines})
+        below = self.table.text.below and self.with_options({"skip_rows": lines})
         offered = bool(below and not is_record(below.seen))
         if offered or always:
-            line = f": {self.table.first_lines[0]!r}, above line {lines + 1}" if offered else ""
+            line = f": {self.table.text.first[0]!r}, above line {lines + 1}" if offered else ""
             raise AskedError(
                 "a first line that names the columns is required",
                 found=found + line,
@@ -288,7 +289,7 @@ class Request:
     def _checked(self, columns: Columns) -> Columns:
         """Columns whose rows are labels of one kind, with the code sets of these."""
         seen = self.seen
-        published = columns.layout not in ("", "plain") and not self.stated.label
+        published = bool(columns.layout) and not self.stated.label
         stated_set(columns, self.hierarchy)
         columns = columns if published or columns.flags else self._multi_hot(columns)
         rows = self._rows(columns).filter(pl.col("refused").is_null()).drop_nulls("label")

@@ -157,20 +157,20 @@ def _rows(session: SparkSession, table: Table, path: Path) -> DataFrame:
     kind = _READERS.get(bare_suffix(table.files[0]) if table.files else "")
     whole = session.read.option("mode", "FAILFAST")
     if kind == "csv":
-        if not (table.header and _begins(table)):
+        if not (table.text.header and _begins(table)):
             raise InputError(
                 "a table that begins with its header is required where Spark counts",
                 found="other lines before it",
                 where=table,
                 hint="--memory 2GB counts it in batches",
             )
-        return whole.csv(str(path), header=True, sep=table.separator, quote='"', escape='"')
+        return whole.csv(str(path), header=True, sep=table.text.separator, quote='"', escape='"')
     return whole.json(str(path)) if kind == "json" else session.read.parquet(str(path))
 
 
 def _begins(table: Table) -> bool:
     """Whether the first line of a text names its columns."""
-    names = next(csv.reader(table.first_lines[:1], delimiter=table.separator), [])
+    names = next(csv.reader(table.text.first[:1], delimiter=table.text.separator), [])
     return [*map(str.strip, names)] == [*map(str.strip, table.schema)]
 
 

@@ -40,7 +40,6 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import ICD9CM, ICD10CM
 
 FORMATS: tuple[HierarchyFormat, ...] = (
-    published.MEDS,
     obo.FORMAT,
     obo.GRAPHS,
     rdf.FORMAT,

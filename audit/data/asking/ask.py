@@ -188,7 +188,7 @@ def _together(
     families, units = {*map(family, good)}, dict[str, list[str]]()
     for one in (one for one in ways if family(one) in families):
         share = inner.share_of(inner.labels(one, columns))
-        few = seen.table.header and one not in good and share.n < FEW
+        few = seen.table.text.header and one not in good and share.n < FEW
         if share.of_complete >= HALF or few:
             units.setdefault(family(one), []).append(one)
     held = {unit: _held(inner, names, columns) for unit, names in units.items()}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from audit.base.table import Table
+from audit.base.table import Table, TextLines
 from audit.data.asking.seen import HALF, Seen
 
 
@@ -32,4 +32,4 @@ def without_header(table: Table) -> Table:
             yield frame.rename(dict(zip(frame.columns, columns, strict=True)))
 
     schema = dict.fromkeys(names, pl.String())
-    return replace(table, schema=schema, scan=scan, header=False)
+    return replace(table, schema=schema, scan=scan, text=TextLines(header=False))

@@ -17,16 +17,17 @@ from audit.base.limits import unpacking
 from audit.base.machine import require_package
 from audit.base.readings import Reading, asked
 from audit.base.streams import bare_suffix
-from audit.hierarchies.building import IS_A, refuse_unused
-from audit.hierarchies.coding import CONSIDER, REPLACED_BY
+from audit.hierarchies.building import refuse_unused
+from audit.hierarchies.coding import CONSIDER, REPLACED_BY, Entry
 from audit.hierarchies.formats.format import (
     EdgeRow,
     HierarchyFormat,
     Shape,
     head_text,
+    hierarchy_of,
     titles_of,
 )
-from audit.hierarchies.formats.obo import ALTERNATIVE, OIO, Term, hierarchy_of_terms, short
+from audit.hierarchies.formats.obo import OIO, short
 from audit.hierarchies.hierarchy import Hierarchy
 
 _W3 = "http://www.w3.org/"
@@ -49,11 +50,12 @@ _TYPES = {
     "owl": {f"{_SPACES['owl']}Class", f"{_SPACES['rdfs']}Class"},
 }
 _CALLED = {"skos": "concepts of SKOS", "owl": "classes of OWL"}
-_LINKS = {
+_FIELDS = {
     REPLACED_BY: "obo:IAO_0100001|dc:isReplacedBy",
     CONSIDER: "oio:consider",
-    ALTERNATIVE: "oio:hasAlternativeId",
+    "merged": "oio:hasAlternativeId",
 }
+"""Where the fields of an `Entry` are."""
 _LABELS = ("skos:prefLabel", "xl:prefLabel/xl:literalForm", "rdfs:label")
 """Where titles are, those to be preferred first."""
 
@@ -117,33 +119,35 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
     gone = {a for a, b in graph.said("owl:deprecated") if b.value in ("true", "1")}
     same = _equivalent(graph, {*every} - gone) if kind == "owl" else {}
     ids, said = _ids(every, graph.said("skos:notation"), shape.child)
-    titles, spoken = _titles(graph, {*every} - gone - {*same})
-    terms = {
-        iri: Term(ids[iri], [title] if (title := titles.get(iri)) else [], iri in gone)
-        for iri in every
-        if iri not in same
-    }
-    if gone.issuperset(terms):
+    if gone.issuperset(own := [iri for iri in every if iri not in same]):
         raise SchemaError(f"{_CALLED[kind]} are required", found="none that are in use")
-    for name, way in _LINKS.items():
-        for a, b in graph.said(way):
-            if term := terms.get(same.get(a, a)):
-                term.links.setdefault(name, []).append(ids.get(b.value) or short(b.value))
+    titles, spoken = _titles(graph, {*own} - gone)
     node = {iri: ids[same.get(iri, iri)] for iri in every}
-    links = dict.fromkeys((node[a], IS_A, node[b]) for a, b in edges if a not in gone)
-    one_node = Reading(
-        "equivalent classes are one node", "the file says so of classes by name",
-        len(same), "remove owl:equivalentClass", "classes",
-    )  # fmt: skip
-    built = hierarchy_of_terms(
+    entries = {
+        iri: Entry(ids[iri], titles.get(iri), assignable=True, obsolete=iri in gone or None)
+        for iri in own
+    }
+    for field, way in _FIELDS.items():
+        for a, b in graph.said(way):
+            if entry := entries.get(same.get(a, a)):
+                known = getattr(entry, field)
+                setattr(entry, field, [*known, ids.get(b.value) or short(b.value)])
+    if same:
+        said.append(Reading(
+            "equivalent classes are one node", "the file says so of classes by name",
+            len(same), "remove owl:equivalentClass", "classes",
+        ))  # fmt: skip
+    built = hierarchy_of(
         path,
-        [*terms.values()],
-        [one for one in links if one[0] != one[2] or kind == "skos"],
-        {IS_A},
+        [*entries.values()],
+        dict.fromkeys((node[a], node[b]) for a, b in edges if a not in gone),
+        declared="once",
         same=_aliases(graph, node),
-        readings=[*told, *said, *spoken, *([one_node] if same else [])],
+        readings=[*told, *said, *spoken],
     )
-    return replace(built, faults=_faults(graph, node)) if kind == "skos" else built
+    return (
+        replace(built, faults={**built.faults, **_faults(graph, node)}) if kind == "skos" else built
+    )
 
 
 def _kind(graph: _Graph) -> tuple[str, list[Reading]]:

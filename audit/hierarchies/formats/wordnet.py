@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.base.errors import AuditError, InputError, SchemaError, refuse_unknown
+from audit.hierarchies.coding import Entry
 from audit.hierarchies.formats.format import (
     EdgeRow,
     HierarchyFormat,
@@ -59,9 +60,12 @@ class WordNet:
             HierarchyError: On a cycle, naming a shortest one. WordNet 3.0 has none.
         """
         refuse_unknown(relation, RELATIONS, "a relation of WordNet", "relations")
-        nodes = [(synset, ", ".join(lemmas), True) for synset, lemmas in self.lemmas.items()]
+        nodes = [
+            Entry(synset, ", ".join(lemmas), assignable=True)
+            for synset, lemmas in self.lemmas.items()
+        ]
         with reading_of(self.path):
-            return hierarchy_of(self.path, self.edges[relation], nodes)
+            return hierarchy_of(self.path, nodes, self.edges[relation], declared="once")
 
 
 def matches(path: Path, head: bytes = b"") -> bool:

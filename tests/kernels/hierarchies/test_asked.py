@@ -24,16 +24,8 @@ ASKED = {
     "down.txt": ("animal dog\nanimal cat\ndog poodle\n", DOGS),
     "down.tsv": ("animal\tdog\nanimal\tcat\ndog\tpoodle\n", DOGS),
     "down.csv": ("animal,dog\nanimal,cat\ndog,poodle\n", DOGS),
-    "below.txt": ("animal\tcat\tdog\ndog\tpoodle\n", DOGS),
     "chain.csv": ("a,b\nb,c\n", {("a", "b"), ("b", "c")}),
-    "pairs.json": ('[["animal", "dog"], ["animal", "cat"], ["dog", "poodle"]]', DOGS),
     "lists.json": ('{"mood": ["anger", "joy"], "joy": ["love"]}', MEMBERS),
-    "graph.json": (
-        '{"nodes": [], "links": [{"source": "animal", "target": "dog"}, {"source": "animal", '
-        '"target": "cat"}, {"source": "dog", "target": "poodle"}]}',
-        DOGS,
-    ),
-    "ends.json": ('{"nodes": [], "edges": [{"is": "b", "of": "a"}]}', {("b", "a")}),
     "below.json": (
         '{"id": "animal", "kinds": [{"id": "cat"}, {"id": "dog", "kinds": [{"id": "poodle"}]}]}',
         DOGS,
