@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -76,21 +75,3 @@ def writing_workbook(file: Path) -> Iterator[Any]:
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
         yield book
     file.write_bytes(stream.getvalue())
-
-
-def sheet_names(names: Iterable[str]) -> list[str]:
-    """Names of sheets that differ, as short and plain as a workbook requires.
-
-    >>> sheet_names(["a:b", "a/b", "x" * 40])
-    ['a b', 'a b 2', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx']
-    """
-    found, taken = list[str](), set[str]()
-    for name in names:
-        plain = re.sub(r"[\[\]:*?/\\']", " ", name)[:_LONGEST_NAME].strip() or "sheet"
-        number, own = 2, plain
-        while own.lower() in taken:
-            own = f"{plain[: _LONGEST_NAME - len(str(number)) - 1]} {number}"
-            number += 1
-        taken.add(own.lower())
-        found.append(own)
-    return found
