@@ -64,20 +64,6 @@ def written_whole(path: Path) -> Iterator[Path]:
             begun.unlink(missing_ok=True)
 
 
-def flush(path: Path) -> None:
-    """Flush a file, or the entries of a folder, to the disk, so that a power failure loses nothing.
-
-    Systems that cannot flush a folder keep its entries safe themselves.
-    """
-    if os.name == "nt" and path.is_dir():
-        return
-    held = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
-    try:
-        os.fsync(held)
-    finally:
-        os.close(held)
-
-
 @contextmanager
 def working_beside(out: Path) -> Iterator[Path]:
     """A new folder beside ``out``, deleted at the end of the block; ``out`` is locked meanwhile.

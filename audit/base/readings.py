@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import Any
 
@@ -36,15 +36,9 @@ class Reading:
     def __str__(self) -> str:
         return read_as(self.as_dict())
 
-    def as_dict(self) -> dict[str, str | int]:
+    def as_dict(self) -> dict[str, Any]:
         """Its entry in the record of a run."""
-        return {
-            "decision": self.decision,
-            "evidence": self.evidence,
-            "rows": self.rows,
-            "unit": self.unit,
-            "option": self.option,
-        }
+        return asdict(self)
 
 
 def read_as(reading: Mapping[str, str | int | None]) -> str:

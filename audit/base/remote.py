@@ -9,7 +9,6 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import timedelta
 from netrc import NetrcParseError, netrc
 from pathlib import Path
@@ -39,15 +38,8 @@ _DIGESTS: dict[Path, str] = {}
 """Digest of each file that was copied."""
 
 
-@dataclass(frozen=True)
-class _Session:
-    """Where copies lie as long as they are needed, by address."""
-
-    folder: Path
-    copies: dict[str, Path]
-
-
-_SESSION: ContextVar[_Session | None] = ContextVar("remote", default=None)
+_SESSION: ContextVar[tuple[Path, dict[str, Path]] | None] = ContextVar("remote", default=None)
+"""Where copies lie as long as they are needed, and these by address."""
 
 
 def address_of(given: object) -> str:
@@ -71,7 +63,7 @@ def allowing(allowed: bool) -> Iterator[None]:
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="audit-remote-") as folder:
-        before = _SESSION.set(_Session(Path(folder), {}))
+        before = _SESSION.set((Path(folder), {}))
         try:
             yield
         finally:
@@ -93,9 +85,10 @@ def local(given: str | Path) -> Path:
             hint="add --allow-network, or allow_network=True in Python; the file is copied once",
         )
     require_package("obstore", "to read files at addresses")
-    if address not in session.copies:
-        session.copies[address] = _copied(address, session.folder / str(len(session.copies)))
-    return session.copies[address]
+    folder, copies = session
+    if address not in copies:
+        copies[address] = _copied(address, folder / str(len(copies)))
+    return copies[address]
 
 
 def digest_of_copy(path: Path) -> tuple[str, str] | None:
