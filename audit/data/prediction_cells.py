@@ -120,7 +120,7 @@ def with_names(cells: pl.Series, names: Sequence[str]) -> pl.Series:
 
 def families(names: Sequence[str], is_class: Callable[[str], bool]) -> list[dict[str, str]]:
     """The names that mean classes, each with its class; or, where more begin or end alike and the
-    rest of them does, all that do. Several that do so equally, unless their names have ``pred``."""
+    rest of them does, all that do. Several that do so equally."""
     plain = {name: name.strip() for name in names if is_class(name)}
     signs = [(name, at) for name in names for at, sign in enumerate(name) if sign in _SIGNS]
     ends = Counter(one for n, at in signs for one in ((n[: at + 1], ""), ("", n[at:])))
@@ -131,8 +131,7 @@ def families(names: Sequence[str], is_class: Callable[[str], bool]) -> list[dict
             found.append({n: n.removeprefix(start).removesuffix(end).strip() for n in alike})
     fits = [sum(map(is_class, one.values())) for one in found]
     best = [one for one, n in zip(found, fits, strict=True) if n == max(fits)]
-    predicted = [one for one in best if all("pred" in name.casefold() for name in one)]
-    return [plain] if plain in best else predicted or best
+    return [plain] if plain in best else best
 
 
 def filled(cells: pl.Series, what: str, where: object) -> pl.Series:

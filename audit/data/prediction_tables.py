@@ -46,10 +46,8 @@ def in_frame(
     Columns that are called as nodes hold a score each; or one column holds all scores of an
     instance, or flags, as a list. Else one holds answers, which are nodes or numbers of named
     classes, or lists of these; and the one column of numbers from 0 to 1, if any, their scores.
-    Columns that are not read are told.
-
-    Args:
-        absent: The score that is meant where a column of a class is blank; None: none may be.
+    Columns that are not read are told. A blank score of a column of a class is ``absent``, or
+    refused.
 
     Raises:
         AskedError: If several columns may be the ids, the answers or the scores.
@@ -314,13 +312,12 @@ class PredictionTable:
 
     def _answer(self, ids: pl.Series) -> str:
         """The one column of answers; those of the true labels are none."""
-        found = self.answers()
+        found, first = self.answers(), ids.head(LOOKED_AT)
         if not found:
             return self._only_text()
-        named = [n for n in found if n.casefold() in self.known.label]
-        plain = [n for n in named if not self.frame[n].dtype.is_nested()]
-        first = ids.head(LOOKED_AT)
-        true = [n for n in plain if self.known.are_labels(first, self.frame[n].head(LOOKED_AT))]
+        plain = [n for n in found if not self.frame[n].dtype.is_nested()]
+        named = [n for n in plain if n.casefold() in self.known.label]
+        true = [n for n in named if self.known.are_labels(first, self.frame[n].head(LOOKED_AT))]
         rest = [name for name in found if name not in true] or self._numbered()
         if not rest and (others := [n for n in self._texts() if n not in {*found, *self.numbers}]):
             columns = (
@@ -330,9 +327,20 @@ class PredictionTable:
         rest = rest or found
         rest = [name for name in rest if "pred" in name.casefold()] or rest
         if len(rest) > 1:
-            hint = "call it prediction; of several answers write a row each: id, label, score"
+            rows = self._unrolled(rest)
+            hint = f"call it prediction; of several answers write a row each: {rows}"
             self._ask("which column holds the answers", f"{first_cases(rest)} hold nodes", hint)
         return rest[0]
+
+    def _unrolled(self, answers: Sequence[str]) -> str:
+        """Rows of several answers; where each has its scores, how Polars makes them."""
+        scores = [n for n, one in self.numbers.items() if n not in answers and are_within(one)]
+        pairs = [*zip(answers, scores, strict=False)]
+        if len(scores) != len(answers) or any(one[-1:] != of[-1:] for one, of in pairs):
+            return "id, label, score"
+        own = self.id or "id"
+        rows = (f"df.select({own!r}, node={one!r}, score={of!r})" for one, of in pairs)
+        return f"pl.concat([{', '.join(rows)}])"
 
     def _only_text(self) -> str:
         """The only column that may hold answers, though most are no nodes; placing tells more."""
