@@ -59,7 +59,7 @@ def edges(hierarchy: Hierarchy) -> set[tuple[str, str]]:
 
 def first_option(error: AskedError) -> dict[str, Any]:
     """The arguments that the first option is."""
-    words = shlex.split(error.hint.partition(" if ")[0])
+    words = shlex.split(error.ways[0].option)
     stated = dict[str, Any]()
     for flag, value in zip(words[::2], words[1::2], strict=True):
         name = flag.removeprefix("--").removeprefix("hierarchy-")
