@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from audit.base.errors import AuditError
 from audit.base.files import read_lines
@@ -27,7 +27,7 @@ _NEARLY = 1.1
 """How many values there may be for each one, where nearly each has one."""
 
 
-_Offer: TypeAlias = tuple[str, dict[str, str]]
+_Offer: TypeAlias = tuple[str, dict[str, Any]]
 """A decision as a clause, and the fields of the shape that states it."""
 
 

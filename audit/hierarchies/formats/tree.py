@@ -75,8 +75,8 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
             required = "nothing but --hierarchy-format can be stated of pairs of names"
             raise InputError(required, found=first_cases(stated))
         alone = any(map(_is_id, tree.values()))
-        names, above = {*map(_id, tree)}, {parent for _, parent in pairs}
-        joined = len(above) < max(2, len(pairs)) or not names.isdisjoint(above)
+        names, parents = {*map(_id, tree)}, {parent for _, parent in pairs}
+        joined = len(parents) < max(2, len(pairs)) or not names.isdisjoint(parents)
         upward = "parents" if alone and joined else None
         return of_pairs(path, pairs, role or upward, names=names, lists=bool(pairs) and not alone)
     if isinstance(tree, list) and all(isinstance(one, Mapping) for one in tree):
@@ -88,10 +88,10 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
     _refuse_unknown(mentions, shape)
     entries, edges = list[Entry](), set[tuple[str, str | None]]()
     for node, above, record in mentions:
-        parents = [] if above is None or (node, above) in edges else [above]
+        up = [] if above is None or (node, above) in edges else [above]
         edges.add((node, above))
         said = retirement(node, {name.lower(): value for name, value in record.items()})
-        entries.append(Entry(node, _title(node, record, shape), parents, **said))
+        entries.append(Entry(node, _title(node, record, shape), up, **said))
     by_name = {
         node for node, _, one in mentions if not one or str(_own_key(one, shape)).lower() in TITLES
     }
