@@ -46,7 +46,7 @@ def joined(raw: RawPredictions, dataset: LabelDataset, by_order: bool) -> Joined
         return np.arange(len(labels)), np.argsort(dataset.order), () if by_order else (stated,)
     ids, labels, told = _bared(ids, labels)
     if alike and (len(lacking) == 1 or {_first(labels), _first(ids)} == {0, 1}):
-        sides = {"predictions": ids, "labels": labels}
+        sides = {"predictions": raw.instances, "labels": labels}
         each = (
             f"the {side} have {'no ids' if side in lacking else f'the ids {first_cases(own)}'}"
             for side, own in sides.items()
