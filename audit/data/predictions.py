@@ -316,34 +316,29 @@ def _placed(
     """Classes placed as labels are; the node of each, -1 of none; and those that were added, each
     with its node."""
     hierarchy, words, table = dataset.hierarchy, dataset.words, code_set(dataset)
-    numbers = all(class_number(name) is not None for name in raw.classes)
-    if numbers and not any(place(one, table, hierarchy, words).node for one in raw.classes):
+    known = {one: place(one, table, hierarchy, words).node for one in raw.classes}
+    if not any(known.values()) and all(class_number(one) is not None for one in known):
         raise SchemaError(
             f"at least one class must be a node of the hierarchy {hierarchy.name}",
-            found=f"none of {first_cases(raw.classes)}" if raw.classes else "no class",
+            found=f"none of {first_cases(known)}" if known else "no class",
             where=raw.name,
-            hint="--classes FILE names the numbers, a name a line" if raw.classes else "",
+            hint="--classes FILE names the numbers, a name a line" if known else "",
         )
-    sets = [
-        None if one in hierarchy and not place(one, table, hierarchy, words).node else table
-        for one in raw.classes
-    ]
-    columns = {"label": raw.classes, "table": sets, "rows": 1}
+    sets = [None if one in hierarchy and not node else table for one, node in known.items()]
+    columns = {"label": [*known], "table": sets, "rows": 1}
     counts = pl.DataFrame(columns, schema_overrides={"table": pl.String, "rows": pl.Int64})
     found = placed(
         counts, hierarchy, words, unlisted=unlisted, columns=Columns(), where=raw.name,
         unit="classes",
     )  # fmt: skip
-    node_of = dict(found.frame.select("label", "node").rows())
-    added = found.frame.filter("added")["label"].to_list()
-    nodes = [node_of[name] for name in raw.classes]
-    times = Counter(filter(None, nodes))
-    if shared := [name for name in raw.classes if times[node_of[name]] > 1]:
-        cases = (f"{name} is {node_of[name]}" for name in shared)
+    own = dict(found.frame.select("label", "node").rows())
+    times = Counter(filter(None, own.values()))
+    if shared := [name for name in raw.classes if times[own[name]] > 1]:
+        cases = (f"{name} is {own[name]}" for name in shared)
         raise SchemaError("every node may have one class", found=first_cases(cases), where=raw.name)
-    index = [-1 if node is None else found.hierarchy.index(node) for node in nodes]
-    hung = {name: node_of[name] for name in raw.classes if name in added}
-    return found, np.array(index, np.int64), hung
+    nodes = [-1 if (node := own[one]) is None else found.hierarchy.index(node) for one in known]
+    added = {*found.frame.filter("added")["label"]}
+    return found, np.array(nodes, np.int64), {one: own[one] for one in known if one in added}
 
 
 def _refuse_unmatched(raw: RawPredictions, dataset: LabelDataset, matched: Sequence[str]) -> None:
