@@ -308,14 +308,13 @@ def load_labels(
     shape = TextShape(encoding=encoding or "", skip_rows=skip_rows, header=header)
     tables = tables_of(data, wanted, query, table, shape)
     wanted.refuse_unused(tables[0])
-    if is_list(data, tables[0]):
-        stated = replace(stated, id=stated.id or (ROW,))
+    stated = replace(stated, id=stated.id or (ROW,)) if is_list(data, tables[0]) else stated
     every = [*read_tables(tables, stated, known, classes, names)]
     own, found = _titles([*map(Path, titles)], known, tables)
-    fields = _mapped(every, with_titles(known, [*own.values(), *found.values()]))
     named = file_of(classes) if any(one.named for one in every) else ()
-    files = (*fields["sources"], *named)
-    return LabelDataset(**fields | {"sources": files, "titles": (*own, *found)})
+    fields = _mapped(every, with_titles(known, [*own.values(), *found.values()]))
+    fields |= {"sources": (*fields["sources"], *named), "titles": (*own, *found)}
+    return LabelDataset(**fields)
 
 
 def _titles(

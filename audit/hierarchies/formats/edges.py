@@ -281,18 +281,19 @@ def _parents(
 def _whole(
     keys: dict[str, list[str]], above: list[list[str]]
 ) -> tuple[dict[str, list[str]], list[list[str]]]:
-    """Ids and parents without decimals, as pandas makes of numbers with gaps, if so more meet."""
-    said, whole = ({cut(one) for row in above for one in row} for cut in (str, _plain))
-    own = {
-        name: [*map(_plain, values)]
-        for name, values in keys.items()
-        if len(whole.intersection(map(_plain, values))) > len(said.intersection(values))
-    }
-    return (keys | own, [[*map(_plain, row)] for row in above]) if own else (keys, above)
+    """Ids and parents of which some became decimals, as pandas makes of numbers with gaps."""
+    said = [one for row in above for one in row]
+    own = {name: values for name, values in keys.items() if _plain(values)}
+    decimals = {one[-2:] == ".0" for values in (said, *own.values()) for one in values if one}
+    if decimals != {True, False} or not _plain(said):
+        return keys, above
+    return keys | {name: _plain(own[name]) for name in own}, [_plain(row) for row in above]
 
 
-def _plain(text: str) -> str:
-    return text[:-2] if re.fullmatch(r"\d+\.0", text) else text
+def _plain(values: Sequence[str]) -> list[str]:
+    """Whole numbers without the decimals; nothing of other values."""
+    plain = [one.removesuffix(".0") for one in values]
+    return plain if all(one.isdecimal() for one in plain if one) else []
 
 
 FORMAT = HierarchyFormat(
