@@ -48,12 +48,6 @@ def address_of(given: object) -> str:
     return f"{found[1]}://{found[2]}" if found else ""
 
 
-def stored_place(place: str | Path) -> str:
-    """A path as a manifest keeps it: absolute, or an address without user, password and query."""
-    address = address_of(place)
-    return without_secrets(address) if address else str(Path(place).absolute())
-
-
 @contextmanager
 def allowing(allowed: bool) -> Iterator[None]:
     """Read files at addresses within the block, if allowed, or if a block around it allows it."""
