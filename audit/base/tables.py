@@ -16,10 +16,9 @@ from audit.base.errors import COPIES, InputError, SchemaError, first_cases
 from audit.base.files import files_in, refuse_pickle
 from audit.base.frames import frame_table
 from audit.base.json_tables import json_tables
-from audit.base.reading import reading, see
 from audit.base.remote import local
 from audit.base.stored_tables import array_table, arrow_table, parquet_table, workbook_table
-from audit.base.streams import bare_suffix
+from audit.base.streams import bare_suffix, reading, see
 from audit.base.table import Table, gathered
 
 __all__ = ["TextShape", "open_table", "open_tables"]
@@ -111,13 +110,13 @@ def _refuse(table: str | None, text: TextShape, where: object) -> None:
 
 def _of_file(path: Path, name: str, table: str | None, text: TextShape) -> tuple[Table, ...]:
     suffix = bare_suffix(path)
-    is_text = suffix not in _STORED | _SEVERAL
     refuse_pickle(path, b"")
-    _refuse(None if suffix in _SEVERAL else table, UNSTATED if is_text else text, name)
+    if suffix in _SEVERAL:
+        _refuse(None, text, name)
+        return (_SEVERAL[suffix](path, name, table),)
+    _refuse(table, text if suffix in _STORED else UNSTATED, name)
     if suffix in _STORED:
         return (_STORED[suffix](path, name),)
-    if suffix in _SEVERAL:
-        return (_SEVERAL[suffix](path, name, table),)
     return json_tables(path, name, text) if suffix in _JSON else (text_table(path, name, text),)
 
 
@@ -189,12 +188,12 @@ def _together(name: str, parts: Sequence[tuple[str, Table]]) -> Table:
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
         return gathered(frames(columns, at_once), at_once)
 
-    return Table(
+    return replace(
+        first,
         name=name or first.name,
         schema=schema | ({"split": pl.String()} if named else {}),
         scan=scan,
-        files=tuple(file for table in tables for file in table.files),
         text=replace(first.text, before=0, titles=0, below=None),
-        class_names=first.class_names,
+        files=tuple(file for table in tables for file in table.files),
         split_files=named,
     )

@@ -14,10 +14,9 @@ import polars as pl
 from scipy.sparse import csr_array, eye_array
 
 from audit.base import dag
-from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse
+from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse, shortest_cycle
 from audit.base.errors import SchemaError
 from audit.base.limits import refuse_pairs
-from audit.base.paths import shortest_cycle
 from audit.base.plurals import counted, title_and_code
 from audit.base.readings import Reading
 from audit.base.settings import Unlisted

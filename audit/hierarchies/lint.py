@@ -13,10 +13,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 import polars as pl
 
-from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, edge_matrix
-from audit.base.paths import (
+from audit.base.dag import (
+    SYNTHETIC_ROOT,
+    BoolArray,
     CycleSearch,
+    IntArray,
     edge_ends,
+    edge_matrix,
     leads_to,
     on_cycle,
     shortcuts,

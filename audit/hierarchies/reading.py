@@ -13,9 +13,9 @@ from audit.base.databases import is_database
 from audit.base.errors import FormatError, InputError, first_cases
 from audit.base.files import first_bytes, refuse_pickle
 from audit.base.plugins import added, opening
-from audit.base.reading import see
 from audit.base.remote import local
 from audit.base.settings import Unlisted
+from audit.base.streams import see
 from audit.base.table import Table
 from audit.base.tables import open_table
 from audit.hierarchies.formats import (
