@@ -294,7 +294,7 @@ def load_labels(
         flags=flags,
         group=group or "",
         split=split or "",
-        strata=_several(strata),
+        strata=_distinct(_several(strata)),
         codes=_several(codes),
         where=_several(where),
         missing=_several(missing),
@@ -302,7 +302,6 @@ def load_labels(
         by_title=by_title,
         unlisted=unlisted,
     )
-    _refuse_taken(stated.strata)
     names = class_names(classes, Nodes(known).is_node)
     wanted = Wanted(stated, Nodes(known), system or "", vocabulary or "")
     shape = TextShape(encoding=encoding or "", skip_rows=skip_rows, header=header)
@@ -366,12 +365,12 @@ def _several(stated: str | Iterable[str] | None) -> tuple[str, ...]:
     return (stated,) if isinstance(stated, str) else tuple(stated or ())
 
 
-def _refuse_taken(strata: Sequence[str]) -> None:
+def _distinct(strata: tuple[str, ...]) -> tuple[str, ...]:
     taken = [*INSTANCES, *strata]
-    repeated = sorted({name for name in strata if taken.count(name) > 1})
-    if repeated:
+    if repeated := sorted({name for name in strata if taken.count(name) > 1}):
         raise SchemaError(
             f"strata must have different names, none of them {', '.join(INSTANCES)}",
             found=first_cases(repeated),
             hint="the group and the split are named with --group and --split",
         )
+    return strata

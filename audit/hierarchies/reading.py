@@ -191,7 +191,8 @@ def _of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
         "a column of parents, columns of levels, or paths are required",
         found=f"the columns {first_cases(table.schema)}",
         hint="--hierarchy-child COL --hierarchy-parent COL or --hierarchy-levels COL,COL names "
-        "them; the page of recipes in the documentation makes a table of edges of other files",
+        "them, --hierarchy-sep SIGN says what joins the names of paths; the page of recipes in the "
+        "documentation makes a table of edges of other files",
     )
 
 

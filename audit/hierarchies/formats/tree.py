@@ -95,7 +95,7 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
     by_name = {
         node for node, _, one in mentions if not one or str(_own_key(one, shape)).lower() in TITLES
     }
-    return hierarchy_of(path, entries, readings=several_told(entries, by_name))
+    return hierarchy_of(path, entries, readings=[several_told(entries, by_name)])
 
 
 def _pairs_of(tree: Any, shape: Shape) -> list[tuple[str, str]] | None:
