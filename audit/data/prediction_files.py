@@ -28,7 +28,7 @@ from audit.data.prediction_cells import LOOKED_AT, Labelled, numbers_of, with_na
 from audit.data.prediction_tables import NEARLY_ALL, PredictionTable, in_frame
 from audit.data.published.lines import lines_of
 from audit.data.published.wanted import Wanted
-from audit.data.raw_predictions import AnyArray, RawPredictions, dense, texts_in
+from audit.data.raw_predictions import AnyArray, RawPredictions, stored, texts_in
 
 _FASTTEXT = "__label__"
 _SCORES = ("scores", "logits", "probabilities", "probs", "predictions", "preds", "y_pred")
@@ -129,7 +129,10 @@ def _matrix(
     flags = scores.dtype.kind in "biu" and bool(((scores == 0) | (scores == 1)).all())
     given = known.names if classes is None else texts_in(classes, where)
     names = columns_named(distinct(given, "class", where), scores.shape[1], where)
-    return dense(scores, names, where, flags=flags, named=classes is None)
+    rows = tuple(map(str, range(len(scores))))
+    return RawPredictions(
+        rows, names, stored(scores), flags, (), str(where), numbered=True, named=classes is None
+    )
 
 
 def _in_table(table: Table, known: Labelled) -> RawPredictions:

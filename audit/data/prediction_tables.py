@@ -28,7 +28,7 @@ from audit.data.prediction_cells import (
     texts_of,
     vectors_in,
 )
-from audit.data.raw_predictions import RawPredictions, dense, listed
+from audit.data.raw_predictions import RawPredictions, listed, stored
 from audit.data.rows import BETWEEN
 
 HALF, NEARLY_ALL = 0.5, 0.9
@@ -216,8 +216,7 @@ class PredictionTable:
         names = columns_named(self.known.names, numbers.shape[1], where)
         self.find_id([name], alone=True)
         flags = bool(np.isin(numbers, (0, 1)).all())
-        raw = dense(numbers, names, self.where, self.ids(), flags=flags, named=True)
-        return replace(raw, readings=self.unread([name]))
+        return replace(self._matrix(numbers, names, [name], flags=flags), named=True)
 
     def wide(self, classes: dict[str, str], absent: float | None) -> RawPredictions:
         """A column a class; numbers 0 and 1 without a point, and true and false, are sets."""
@@ -226,15 +225,21 @@ class PredictionTable:
         numbers = np.column_stack([self._filled(column, absent) for column in columns])
         spare = [name for name in self.rest if name in self.numbers and name not in classes]
         further = self._further(numbers, spare)
-        raw = dense(
-            np.column_stack([numbers, *(self.numbers[name] for name in further)]),
-            distinct([*classes.values(), *further], "class", self.where),
-            self.where,
-            self.ids(),
-            flags=all(map(are_flags, columns)),
-            named=bool(spare) and {*classes.values()} <= {*self.known.names},
+        every = np.column_stack([numbers, *(self.numbers[name] for name in further)])
+        names = distinct([*classes.values(), *further], "class", self.where)
+        flags = all(map(are_flags, columns))
+        raw = self._matrix(every, names, [*classes, *further], flags=flags)
+        return replace(raw, named=bool(spare) and {*classes.values()} <= {*self.known.names})
+
+    def _matrix(
+        self, numbers: FloatArray, classes: tuple[str, ...], read: Sequence[str], *, flags: bool
+    ) -> RawPredictions:
+        """Predictions of a row an instance, of columns that are read."""
+        ids, told = self.ids(), self.unread(read)
+        own = tuple(map(str, range(len(numbers)))) if ids is None else tuple(ids)
+        return RawPredictions(
+            own, classes, stored(numbers), flags, (), str(self.where), told, numbered=ids is None
         )
-        return replace(raw, readings=self.unread([*classes, *further]))
 
     def _filled(self, column: pl.Series, absent: float | None) -> FloatArray:
         numbers = numbers_of(column if absent is None else column.fill_null(absent))
