@@ -21,6 +21,7 @@ from audit.base.stored_tables import arrays_in
 from audit.base.streams import CONVERTED, bare_suffix, text_blocks
 from audit.base.table import Table
 from audit.base.tables import open_table
+from audit.data.asking.headers import without_header
 from audit.data.class_lists import columns_named, distinct
 from audit.data.columns import Columns
 from audit.data.layouts import layout_of
@@ -143,9 +144,7 @@ def _in_table(table: Table, known: Labelled) -> RawPredictions:
         return _in_fasttext(frame.to_series().fill_null("").to_list(), known, table)
     told: tuple[Reading, ...] = ()
     if table.header and table.separator and _is_record(frame, known):
-        columns = [f"column_{n}" for n in range(1, frame.width + 1)]
-        first, frame.columns = pl.DataFrame([frame.columns], columns, orient="row"), columns
-        frame = pl.concat([first, frame])
+        frame = without_header(table).frame()
         why = "one of its cells is a node, as those below it"
         decision = "the first line of the predictions is a record, and names no columns"
         told = (Reading(decision, why, 1, "write names of the columns above it"),)
@@ -223,10 +222,10 @@ def _in_entries(entries: Sequence[Any], known: Labelled, where: object) -> RawPr
     except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
         required = "values of one kind under a key, in all entries, are required"
         raise SchemaError(required, found=str(error).split("\n")[0], where=where) from None
-    inside = {name: name.rpartition(_EACH) for name in frame.columns if _EACH in name}
+    inside = {name: name.split(_EACH) for name in frame.columns if _EACH in name}
     if not inside:
         return in_frame(frame, known, where, absent=0.0)
-    if len({above for above, _, _ in inside.values()}) > 1:
+    if len({parts[0] for parts in inside.values()}) > 1:
         raise SchemaError(
             "one list of labels with their scores is required in an entry",
             found=first_cases(inside),
@@ -235,11 +234,11 @@ def _in_entries(entries: Sequence[Any], known: Labelled, where: object) -> RawPr
         )
     table = PredictionTable(frame.drop(inside), known, where)
     table.find_id(())
-    ids = table.ids() or [*map(str, range(frame.height))]
+    ids = table.ids()
     rows = frame.select(pl.Series(_EACH, ids, pl.String), *inside).explode(*inside)
-    rows = rows.rename({name: parts[2] for name, parts in inside.items()})
     rows = rows.filter(pl.any_horizontal(pl.exclude(_EACH).is_not_null()))
-    raw = PredictionTable(rows.drop(_EACH), known, where, ids=False).long(rows[_EACH], ids)
+    own = rows.drop(_EACH).rename({name: parts[-1] for name, parts in inside.items()})
+    raw = PredictionTable(own, known, where, ids=False).long(rows[_EACH], ids)
     told = (*table.unread(()), *raw.readings)
     return replace(raw, numbered=table.id is None, readings=told)
 

@@ -177,12 +177,12 @@ class PredictionTable:
         numbers = self.numbers[name]
         return bool((numbers == numbers.round()).all()) and not are_within(numbers)
 
-    def ids(self) -> list[str] | None:
-        """The ids of rows that are an instance each; None without any."""
+    def ids(self) -> tuple[str, ...]:
+        """The ids of rows that are an instance each; numbers from 0 without any."""
         if self.id is None:
-            return None
+            return tuple(map(str, range(self.frame.height)))
         ids = filled(self.frame[self.id], "an id", self.where).to_list()
-        return [*distinct(ids, "instance", self.where)]
+        return distinct(ids, "instance", self.where)
 
     def unread(self, read: Iterable[str | None]) -> tuple[Reading, ...]:
         """What is told of columns that are not read."""
@@ -235,10 +235,9 @@ class PredictionTable:
         self, numbers: FloatArray, classes: tuple[str, ...], read: Sequence[str], *, flags: bool
     ) -> RawPredictions:
         """Predictions of a row an instance, of columns that are read."""
-        ids, told = self.ids(), self.unread(read)
-        own = tuple(map(str, range(len(numbers)))) if ids is None else tuple(ids)
+        ids, told, numbered = self.ids(), self.unread(read), self.id is None
         return RawPredictions(
-            own, classes, stored(numbers), flags, (), str(self.where), told, numbered=ids is None
+            ids, classes, stored(numbers), flags, (), str(self.where), told, numbered
         )
 
     def _filled(self, column: pl.Series, absent: float | None) -> FloatArray:
