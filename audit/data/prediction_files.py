@@ -138,7 +138,7 @@ def _matrix(
 
 def _in_table(table: Table, known: Labelled) -> RawPredictions:
     frame = table.frame()
-    if any(isinstance(getattr(one, "inner", one), pl.Struct) for one in frame.dtypes):
+    if any(isinstance(one, pl.Struct) or _holds_nested(one) for one in frame.dtypes):
         return _in_entries(frame.to_dicts(), known, table)
     if table.first_lines and table.first_lines[0].startswith(_FASTTEXT) and frame.width == 1:
         return _in_fasttext(frame.to_series().fill_null("").to_list(), known, table)
@@ -259,7 +259,8 @@ def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
             for name in dict.fromkeys(name for one in value for name in one):
                 found[f"{key}{_EACH}{name}"] = [_plain(one.get(name)) for one in value]
         else:
-            found[key] = value
+            deep = isinstance(value, list) and any(isinstance(one, (list, dict)) for one in value)
+            found[key] = _plain(value) if deep else value
     lists = {key: one for key, one in found.items() if isinstance(one, list) and _EACH not in key}
     texts = [key for key, one in lists.items() if one and all(isinstance(x, str) for x in one)]
     numbers = [key for key, one in lists.items() if one and all(map(_is_number, one))]
@@ -269,7 +270,11 @@ def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, (dict, list)) else value
+    return json.dumps(value, default=str) if isinstance(value, (dict, list)) else value
+
+
+def _holds_nested(kind: pl.DataType) -> bool:
+    return isinstance(kind, pl.List | pl.Array) and kind.inner.is_nested()
 
 
 def _is_number(value: Any) -> bool:

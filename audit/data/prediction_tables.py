@@ -128,13 +128,11 @@ class PredictionTable:
     def _known_id(self) -> str | None:
         """The only column of the most ids of labels; if none has some, or several have as many,
         the one that is called as theirs, or id."""
+        ids = (self.known.id, ""), ("id", "instance")
         ranks = {
-            name: (
-                self._shared(name),
-                _is_called(name, self.known.id),
-                _is_called(name, "id", "instance"),
-            )
-            for name in self.frame.columns
+            one.name: (self._shared(one.name), *(_is_called(one.name, *names) for names in ids))
+            for one in self.frame
+            if not one.dtype.is_nested()
         }
         best = max(ranks.values(), default=(0, False, False))
         found = [name for name, rank in ranks.items() if rank == best]
@@ -148,7 +146,7 @@ class PredictionTable:
         whole numbers, as ranks are, nearly all must be, and half as many as there are ids."""
         numbers, ids = self.numbers.get(name), self.known.ids
         broken = numbers is not None and not (numbers == numbers.round()).all()
-        if self.frame[name].dtype.is_nested() or not ids or broken:
+        if not ids or broken:
             return 0
         values = texts_of(self.frame[name].unique()).drop_nulls().unique().to_list()
         n = sum(not ids.isdisjoint(pair) for pair in zip(values, bare_ids(values), strict=True))
