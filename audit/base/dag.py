@@ -20,6 +20,8 @@ Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
 SYNTHETIC_ROOT = "(root)"
 """Id of the root that is added above the tops of a hierarchy if there are several."""
+_AT_ONCE = 65_536
+"""Pairs whose ancestors are compared at once."""
 
 
 def edge_matrix(child: IntArray, parent: IntArray, n: int) -> Sparse:
@@ -43,7 +45,8 @@ def rows(matrix: Sparse, indices: IntArray) -> IntArray:
 
 def _stretches(values: NDArray[Any], starts: NDArray[Any], widths: NDArray[Any]) -> NDArray[Any]:
     """Stretches of an array of values, one after the other."""
-    return values[np.repeat(starts, widths) + _position_in_row(widths)]
+    shifts = np.repeat(starts - np.cumsum(widths) + widths, widths)
+    return values[shifts + np.arange(len(shifts))]
 
 
 def topological_order(edges: Sparse) -> IntArray:
@@ -125,9 +128,8 @@ class CommonAncestors:
 
     def __init__(self, reach: Sparse, depth: IntArray, height: IntArray) -> None:
         self._by_preference = np.lexsort((np.arange(len(depth)), height, -depth))
-        rank = np.empty(len(depth), np.int64)
-        rank[self._by_preference] = np.arange(len(depth))
-        ranks = (reach.data, rank[reach.indices], reach.indptr)
+        rank = np.argsort(self._by_preference)
+        ranks = (reach.data.astype(np.int8), rank[reach.indices], reach.indptr)
         self._ranked = csr_array(ranks, shape=reach.shape)
         self._ranked.sort_indices()
 
@@ -135,39 +137,20 @@ class CommonAncestors:
         """Lowest common ancestor of each pair: the deepest node at or above both nodes.
 
         Ties go to the node of smaller height, then to the first in node order; -1 where a pair
-        shares no ancestor (several tops).
-
-        Both ancestor lists are walked together from the deepest on, so time grows with
-        n_pairs times the number of ancestors, not with n_nodes.
+        shares no ancestor (several tops). Time grows with n_pairs times the number of ancestors.
         """
-        shared = _first_shared(self._ranked, a, b)
-        return np.where(shared < 0, -1, self._by_preference[shared])
-
-
-def _first_shared(matrix: Sparse, a: IntArray, b: IntArray) -> IntArray:
-    """The first column that both rows of each pair store; -1 where they share none."""
-    start, end = matrix.indptr[:-1].astype(np.int64), matrix.indptr[1:].astype(np.int64)
-    found = np.full(len(a), -1, np.int64)
-    active = np.arange(len(a))
-    at_a, at_b = start[a], start[b]
-    while len(active):
-        of_a, of_b = matrix.indices[at_a], matrix.indices[at_b]
-        met = of_a == of_b
-        found[active[met]] = of_a[met]
-        at_a, at_b = at_a + (of_a < of_b), at_b + (of_b < of_a)
-        on = ~met & (at_a < end[a[active]]) & (at_b < end[b[active]])
-        active, at_a, at_b = active[on], at_a[on], at_b[on]
-    return found
+        found = np.full(len(a), -1, np.int64)
+        for start in range(0, len(a), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            shared = csr_array(self._ranked[a[part]].multiply(self._ranked[b[part]]))
+            some = np.flatnonzero(np.diff(shared.indptr))
+            found[start + some] = self._by_preference[shared.indices[shared.indptr[some]]]
+        return found
 
 
 def share_parent(edges: Sparse, a: IntArray, b: IntArray) -> BoolArray:
     """Whether the two nodes of each pair have a parent in common, shape (n_pairs,)."""
     return np.asarray(edges[a].multiply(edges[b]).sum(axis=1)).ravel() > 0
-
-
-def _position_in_row(counts: NDArray[Any]) -> IntArray:
-    starts = np.cumsum(counts) - counts
-    return np.asarray(np.arange(int(counts.sum())) - np.repeat(starts, counts))
 
 
 def sharing_descendant(edges: Sparse, reach: Sparse) -> IntArray:

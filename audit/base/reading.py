@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +14,6 @@ _SEEN: dict[Path, tuple[int, ...]] = {}
 """What files were when they were first seen, before anything of them was read."""
 _COMMANDS: list[bool] = []
 """One entry for each command that is running; elsewhere, reading a path begins anew."""
-_TICK = 0.02
-"""Seconds after which another change of a file gives it another time, on any local disk."""
 
 
 @contextmanager
@@ -49,9 +46,6 @@ def see(*paths: Path, opened: bool = False) -> None:
     new = [path.absolute() for path in paths]
     new = [path for path in new if path not in _SEEN] if _COMMANDS else new
     _SEEN.update((path, _identity(path)) for path in new)
-    age = time.time_ns() - max((_SEEN[path][-1] for path in new), default=0)
-    if 0 <= age < _TICK * 1e9:
-        time.sleep(_TICK)
 
 
 def _identity(path: Path) -> tuple[int, ...]:
@@ -75,39 +69,26 @@ def refuse_changed(*paths: Path) -> None:
             )
 
 
-class reading:  # noqa: N801 - reads as the statement it is: with reading(path)
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
     """Turn what the operating system and gzip raise into one InputError."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        if not self.path.exists():
-            if self.path.is_symlink() and "annex" in self.path.readlink().parts:
-                raise InputError(
-                    "a file is required",
-                    found="a link of git-annex to content that is not here",
-                    where=self.path,
-                    hint=f"git annex get {self.path} fetches it",
-                )
-            raise InputError("a file is required", found="nothing there", where=self.path)
-        if self.path.is_dir():
-            raise InputError("a file is required", found="a folder", where=self.path)
-        if not self.path.is_file():
-            raise InputError(
-                "a file is required",
-                found="a pipe or a device, which cannot be read twice",
-                where=self.path,
-                hint="write its output to a file first",
-            )
-        see(self.path, opened=True)
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, (gzip.BadGzipFile, EOFError, zlib.error)):
-            raise InputError(
-                "a whole gzip file is required", found=str(error), where=self.path
-            ) from None
-        if isinstance(error, OSError):
-            raise InputError(
-                "a readable file is required", found=error.strerror or str(error), where=self.path
-            ) from None
+    if not path.is_file():
+        found, hint = "nothing there", ""
+        if path.is_dir():
+            found = "a folder"
+        elif path.exists():
+            found = "a pipe or a device, which cannot be read twice"
+            hint = "write its output to a file first"
+        elif path.is_symlink() and "annex" in path.readlink().parts:
+            found = "a link of git-annex to content that is not here"
+            hint = f"git annex get {path} fetches it"
+        raise InputError("a file is required", found=found, where=path, hint=hint)
+    see(path, opened=True)
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        required = "a whole gzip file is required"
+        raise InputError(required, found=str(error), where=path) from None
+    except OSError as error:
+        found = error.strerror or str(error)
+        raise InputError("a readable file is required", found=found, where=path) from None

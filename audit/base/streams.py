@@ -5,15 +5,13 @@ from __future__ import annotations
 import codecs
 import io
 from collections.abc import Iterator
-from contextlib import suppress
-from contextvars import copy_context
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
 from audit.base.errors import InputError
-from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.limits import unpacking
 from audit.base.reading import reading
 
 AT_ONCE = 2**20
@@ -23,10 +21,6 @@ PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 SUFFIXES = (".gz", ".bz2", ".zst")
 """What the names of packed files end in."""
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-_WESTERN = "cp1252"
-STATED = "--encoding {0} (of other files than the labels: iconv -f {0} -t utf-8)"
-CONVERTED = "iconv -f {} -t utf-8"
-"""Ways to read a file of another encoding: by an option, or of files that none is for."""
 
 
 def bare_suffix(path: Path) -> str:
@@ -39,7 +33,6 @@ def bare_suffix(path: Path) -> str:
 
 def blocks_of(path: Path) -> Iterator[bytes]:
     """The bytes of a file in blocks, unpacked; InputError if it cannot be read or is cut."""
-    stated = copy_context()  # whatever thread reads on
     with reading(path), path.open("rb") as stream:
         start = stream.read(4)
         kind = next((name for begins, name in PACKED.items() if start.startswith(begins)), None)
@@ -49,12 +42,11 @@ def blocks_of(path: Path) -> Iterator[bytes]:
             return
         import pyarrow as pa
 
-        size, allowed = 0, EXPANSION * path.stat().st_size
-        refuse = partial(UNPACKED.refuse_beyond, where=path, allowed=allowed, whole=False)
+        size, refuse_beyond = 0, unpacking(path)
         with pa.CompressedInputStream(pa.PythonFile(stream), kind) as unpacked:
             while block := _unpacked(unpacked, path, kind):
                 size += len(block)
-                stated.run(refuse, size)
+                refuse_beyond(size)
                 yield block
 
 
@@ -66,11 +58,11 @@ def _unpacked(stream: Any, path: Path, kind: str) -> bytes:
         raise InputError(required, found=str(error), where=path) from None
 
 
-def text_blocks(path: Path, encoding: str = "", way: str = STATED) -> Iterator[str]:
+def text_blocks(path: Path, encoding: str = "") -> Iterator[str]:
     """The text of a file in blocks, without byte order mark, lines ended by a line feed.
 
     It is UTF-8 or, by its byte order mark, UTF-16, unless an ``encoding`` is stated; InputError
-    names the first line that is not, and the ``way`` to state cp1252 where that reads all of it.
+    names the first line that is not.
     """
     decoder, line = None, 1
     for block in chain(blocks_of(path), [b""]):
@@ -81,15 +73,17 @@ def text_blocks(path: Path, encoding: str = "", way: str = STATED) -> Iterator[s
             text = decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
             line += error.object.count(b"\n", 0, error.start)
-            raise _refused(path, line, encoding, way, error) from None
+            start = error.object.rfind(b"\n", 0, error.start) + 1
+            read = error.object[start:].partition(b"\n")[0].decode("cp1252", "replace").strip()
+            raise InputError(
+                f"text in {encoding or 'UTF-8'} is required",
+                found=f"the byte 0x{error.object[error.start]:02x}",
+                where=f"{path}:{line}",
+                hint="--encoding NAME states another (of other files than the labels: iconv -f "
+                f"NAME -t utf-8); cp1252 would read the line as {read[:60]!r}",
+            ) from None
         line += text.count("\n")
         yield text
-
-
-def text_stream(path: Path, encoding: str = "", way: str = STATED) -> TextIO:
-    """The same as a stream of text."""
-    blocks = (text.encode() for text in text_blocks(path, encoding, way))
-    return io.TextIOWrapper(as_stream(blocks), "utf-8", newline="\n")
 
 
 def _decoder(encoding: str) -> io.IncrementalNewlineDecoder:
@@ -100,22 +94,10 @@ def _decoder(encoding: str) -> io.IncrementalNewlineDecoder:
         raise InputError(required, found=repr(encoding), where="--encoding", hint=hint) from None
 
 
-def _refused(
-    path: Path, line: int, encoding: str, way: str, error: UnicodeDecodeError
-) -> InputError:
-    """What is said of a line that is not in its encoding, with the encoding that was tried."""
-    hint = f"{way.format('NAME')}, of the encoding that it was written in"
-    with suppress(UnicodeDecodeError):
-        decoder = _decoder(_WESTERN)
-        read = "".join(map(decoder.decode, blocks_of(path))).split("\n", line)[line - 1].strip()
-        if read.isprintable() and not encoding:
-            hint = f"{way.format(_WESTERN)} reads the line as {read[:60]!r}"
-    return InputError(
-        f"text in {encoding or 'UTF-8'} is required",
-        found=f"the byte 0x{error.object[error.start]:02x}",
-        where=f"{path}:{line}",
-        hint=hint,
-    )
+def text_stream(path: Path, encoding: str = "") -> TextIO:
+    """The same as a stream of text."""
+    blocks = (text.encode() for text in text_blocks(path, encoding))
+    return io.TextIOWrapper(as_stream(blocks), "utf-8", newline="\n")
 
 
 def as_stream(blocks: Iterator[bytes]) -> io.BufferedReader:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from audit.base.connections import is_database, scheme_of
 from audit.base.csv_tables import TextShape, text_table
+from audit.base.databases import is_database, scheme_of, sql_tables
 from audit.base.errors import COPIES, InputError, SchemaError, first_cases
 from audit.base.files import files_in, refuse_pickle
 from audit.base.frames import frame_table
 from audit.base.json_tables import json_tables
 from audit.base.reading import reading, see
 from audit.base.remote import local
-from audit.base.sql_tables import sql_tables
 from audit.base.stored_tables import array_table, arrow_table, parquet_table, workbook_table
 from audit.base.streams import bare_suffix
 from audit.base.table import Table, gathered
@@ -194,9 +194,7 @@ def _together(name: str, parts: Sequence[tuple[str, Table]]) -> Table:
         schema=schema | ({"split": pl.String()} if named else {}),
         scan=scan,
         files=tuple(file for table in tables for file in table.files),
-        first_lines=first.first_lines,
-        header=first.header,
-        separator=first.separator,
+        text=replace(first.text, before=0, titles=0, below=None),
         class_names=first.class_names,
         split_files=named,
     )

@@ -13,11 +13,10 @@ from audit.base.dag import FloatArray
 from audit.base.errors import SchemaError, first_cases
 from audit.data.cells import labels_in
 from audit.data.class_lists import GivenClasses, class_names, class_number
-from audit.data.columns import Columns
+from audit.data.columns import AS_WRITTEN, Columns
 from audit.data.dataset import LabelDataset
 from audit.data.nodes import Nodes
 from audit.data.placing import place
-from audit.data.words import AS_WRITTEN
 
 LOOKED_AT = 1_000
 """Number of first rows by which columns are known."""

@@ -18,10 +18,9 @@ from audit.base.files import once
 from audit.base.readings import Reading
 from audit.base.remote import local
 from audit.base.stored_tables import arrays_in
-from audit.base.streams import CONVERTED, bare_suffix, text_blocks
+from audit.base.streams import bare_suffix, text_blocks
 from audit.base.table import Table
 from audit.base.tables import open_table
-from audit.data.asking.headers import without_header
 from audit.data.class_lists import columns_named, distinct
 from audit.data.columns import Columns
 from audit.data.layouts import layout_of
@@ -66,7 +65,7 @@ def _read(data: object, known: Labelled) -> RawPredictions:
     if suffix in (".npy", ".npz"):
         return replace(_in_arrays(path, known), sources=(path,))
     if suffix in (".json", ".jsonl", ".ndjson"):
-        entries = _entries_of("".join(text_blocks(path, way=CONVERTED)), path, known.ids)
+        entries = _entries_of("".join(text_blocks(path)), path, known.ids)
         return replace(_in_entries(entries, known, path), sources=(path,))
     table = lines_of(path, Wanted(Columns(), known.nodes)) or open_table(path)
     return replace(_in_table(table, known), sources=table.files)
@@ -140,11 +139,13 @@ def _in_table(table: Table, known: Labelled) -> RawPredictions:
     frame = table.frame()
     if any(isinstance(one, pl.Struct) or _holds_nested(one) for one in frame.dtypes):
         return _in_entries(frame.to_dicts(), known, table)
-    if table.first_lines and table.first_lines[0].startswith(_FASTTEXT) and frame.width == 1:
+    if table.text.first and table.text.first[0].startswith(_FASTTEXT) and frame.width == 1:
         return _in_fasttext(frame.to_series().fill_null("").to_list(), known, table)
     told: tuple[Reading, ...] = ()
-    if table.header and table.separator and _is_record(frame, known):
-        frame = without_header(table).frame()
+    if table.text.header and table.text.separator and _is_record(frame, known):
+        columns = [f"column_{n}" for n in range(1, frame.width + 1)]
+        first, frame.columns = pl.DataFrame([frame.columns], columns, orient="row"), columns
+        frame = pl.concat([first, frame])
         why = "one of its cells is a node, as those below it"
         decision = "the first line of the predictions is a record, and names no columns"
         told = (Reading(decision, why, 1, "write names of the columns above it"),)

@@ -23,7 +23,6 @@ from audit.data.class_lists import (
     refuse_unused,
 )  # fmt: skip
 from audit.data.closing import Closed, closed_side, closed_upwards, lowest
-from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset
 from audit.data.joining import joined
 from audit.data.placing import Placed, place, placed
@@ -323,10 +322,7 @@ def _placed(
     sets = [None if one in hierarchy and not node else table for one, node in known.items()]
     columns = {"label": [*known], "table": sets, "rows": 1}
     counts = pl.DataFrame(columns, schema_overrides={"table": pl.String, "rows": pl.Int64})
-    found = placed(
-        counts, hierarchy, words, unlisted=unlisted, columns=Columns(), where=raw.name,
-        unit="classes",
-    )  # fmt: skip
+    found = placed(counts, hierarchy, replace(words, unlisted=unlisted), raw.name, "classes")
     own = dict(found.frame.select("label", "node").rows())
     times = Counter(filter(None, own.values()))
     if shared := [name for name in raw.classes if times[own[name]] > 1]:

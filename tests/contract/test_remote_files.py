@@ -166,10 +166,19 @@ BROKEN = {
     "forbidden": (("/rows.csv", 403), "does not allow it"),
     "asking": (("/rows.csv", 401), "wants to know who asks"),
     "failing": (("/rows.csv", 503), "an answer of the server: 503"),
-    "moved": (("/rows.csv", "/open/rows.csv?token=a"), r"a redirect to \S*/open/rows\.csv$"),
     "gone in a store": (("/bucket/rows.csv", 404), "nothing there"),
     "forbidden in a store": (("/bucket/rows.csv", 403), "does not allow it"),
 }
+
+
+def test_a_redirect_is_followed_to_what_is_encrypted(server: Served) -> None:
+    server.status["/rows.csv"] = "/open/rows.csv?token=a"
+    address = at(server, "https", "rows.csv")
+    labels = audit.load_labels(address, {"cat": "animal", "owl": "animal"}, allow_network=True)
+    assert audit.run_audit(labels).inputs[0]["path"] == address
+    server.status["/rows.csv"] = server.address("/open/rows.csv", "http")
+    with pytest.raises(InputError, match="no connection"):
+        audit.load_labels(address, {"cat": "animal"}, allow_network=True)
 
 
 def refused(server: Served, address: str, tmp_path: Path) -> str:

@@ -18,7 +18,7 @@ from audit.base.readings import Reading
 from audit.base.streams import bare_suffix
 from audit.base.table import Table
 from audit.base.tables import open_table
-from audit.hierarchies.coding import retired_ids
+from audit.hierarchies.coding import Entry
 from audit.hierarchies.formats.edges import is_parent, named, texts_of
 from audit.hierarchies.formats.format import (
     WITH_IDS,
@@ -159,17 +159,18 @@ def of_ways(
         "they have other names above them; those that are not the only leaf go by their paths",
         several, WITH_IDS, "names",
     )  # fmt: skip
-    return hierarchy_of(
-        path,
-        [(node_of[place], node_of[place[:-1]]) for place in places if len(place) > 1],
-        [
-            (node, titles.get(p) or (None if node == p[-1] and by_name else p[-1]),
-             p in listed or p not in inner)
-            for p, node in node_of.items()
-        ],
-        coding=retired_ids(nodes, [], same={way: n for way, n in same.items() if way not in nodes}),
-        readings=[*readings, *([told] if several else [])],
-    )  # fmt: skip
+    entries = [
+        Entry(
+            node,
+            titles.get(place) or (None if node == place[-1] and by_name else place[-1]),
+            [node_of[place[:-1]]] if len(place) > 1 else [],
+            assignable=place in listed or place not in inner,
+        )
+        for place, node in node_of.items()
+    ]
+    same = {way: node for way, node in same.items() if way not in nodes}
+    readings = [*readings, *([told] if several else [])]
+    return hierarchy_of(path, entries, declared="once", same=same, readings=readings)
 
 
 def matches(path: Path, head: bytes) -> bool:
