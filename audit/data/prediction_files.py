@@ -28,7 +28,7 @@ from audit.data.prediction_cells import LOOKED_AT, Labelled, numbers_of, with_na
 from audit.data.prediction_tables import NEARLY_ALL, PredictionTable, in_frame
 from audit.data.published.lines import lines_of
 from audit.data.published.wanted import Wanted
-from audit.data.raw_predictions import AnyArray, RawPredictions, dense, texts_in
+from audit.data.raw_predictions import AnyArray, RawPredictions, stored, texts_in
 
 _FASTTEXT = "__label__"
 _SCORES = ("scores", "logits", "probabilities", "probs", "predictions", "preds", "y_pred")
@@ -129,12 +129,15 @@ def _matrix(
     flags = scores.dtype.kind in "biu" and bool(((scores == 0) | (scores == 1)).all())
     given = known.names if classes is None else texts_in(classes, where)
     names = columns_named(distinct(given, "class", where), scores.shape[1], where)
-    return dense(scores, names, where, flags=flags, named=classes is None)
+    rows = tuple(map(str, range(len(scores))))
+    return RawPredictions(
+        rows, names, stored(scores), flags, (), str(where), numbered=True, named=classes is None
+    )
 
 
 def _in_table(table: Table, known: Labelled) -> RawPredictions:
     frame = table.frame()
-    if any(isinstance(getattr(one, "inner", one), pl.Struct) for one in frame.dtypes):
+    if any(isinstance(one, pl.Struct) or _holds_nested(one) for one in frame.dtypes):
         return _in_entries(frame.to_dicts(), known, table)
     if table.text.first and table.text.first[0].startswith(_FASTTEXT) and frame.width == 1:
         return _in_fasttext(frame.to_series().fill_null("").to_list(), known, table)
@@ -220,10 +223,10 @@ def _in_entries(entries: Sequence[Any], known: Labelled, where: object) -> RawPr
     except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
         required = "values of one kind under a key, in all entries, are required"
         raise SchemaError(required, found=str(error).split("\n")[0], where=where) from None
-    inside = {name: name.rpartition(_EACH) for name in frame.columns if _EACH in name}
+    inside = {name: name.split(_EACH) for name in frame.columns if _EACH in name}
     if not inside:
         return in_frame(frame, known, where, absent=0.0)
-    if len({above for above, _, _ in inside.values()}) > 1:
+    if len({parts[0] for parts in inside.values()}) > 1:
         raise SchemaError(
             "one list of labels with their scores is required in an entry",
             found=first_cases(inside),
@@ -232,11 +235,11 @@ def _in_entries(entries: Sequence[Any], known: Labelled, where: object) -> RawPr
         )
     table = PredictionTable(frame.drop(inside), known, where)
     table.find_id(())
-    ids = table.ids() or [*map(str, range(frame.height))]
+    ids = table.ids()
     rows = frame.select(pl.Series(_EACH, ids, pl.String), *inside).explode(*inside)
-    rows = rows.rename({name: parts[2] for name, parts in inside.items()})
     rows = rows.filter(pl.any_horizontal(pl.exclude(_EACH).is_not_null()))
-    raw = PredictionTable(rows.drop(_EACH), known, where, ids=False).long(rows[_EACH], ids)
+    own = rows.drop(_EACH).rename({name: parts[-1] for name, parts in inside.items()})
+    raw = PredictionTable(own, known, where, ids=False).long(rows[_EACH], ids)
     told = (*table.unread(()), *raw.readings)
     return replace(raw, numbered=table.id is None, readings=told)
 
@@ -257,7 +260,8 @@ def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
             for name in dict.fromkeys(name for one in value for name in one):
                 found[f"{key}{_EACH}{name}"] = [_plain(one.get(name)) for one in value]
         else:
-            found[key] = value
+            deep = isinstance(value, list) and any(isinstance(one, (list, dict)) for one in value)
+            found[key] = _plain(value) if deep else value
     lists = {key: one for key, one in found.items() if isinstance(one, list) and _EACH not in key}
     texts = [key for key, one in lists.items() if one and all(isinstance(x, str) for x in one)]
     numbers = [key for key, one in lists.items() if one and all(map(_is_number, one))]
@@ -267,7 +271,11 @@ def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, (dict, list)) else value
+    return json.dumps(value, default=str) if isinstance(value, (dict, list)) else value
+
+
+def _holds_nested(kind: pl.DataType) -> bool:
+    return isinstance(kind, pl.List | pl.Array) and kind.inner.is_nested()
 
 
 def _is_number(value: Any) -> bool:

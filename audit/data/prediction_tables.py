@@ -28,7 +28,7 @@ from audit.data.prediction_cells import (
     texts_of,
     vectors_in,
 )
-from audit.data.raw_predictions import RawPredictions, dense, listed
+from audit.data.raw_predictions import RawPredictions, listed, stored
 from audit.data.rows import BETWEEN
 
 HALF, NEARLY_ALL = 0.5, 0.9
@@ -128,13 +128,11 @@ class PredictionTable:
     def _known_id(self) -> str | None:
         """The only column of the most ids of labels; if none has some, or several have as many,
         the one that is called as theirs, or id."""
+        ids = (self.known.id, ""), ("id", "instance")
         ranks = {
-            name: (
-                self._shared(name),
-                _is_called(name, self.known.id),
-                _is_called(name, "id", "instance"),
-            )
-            for name in self.frame.columns
+            one.name: (self._shared(one.name), *(_is_called(one.name, *names) for names in ids))
+            for one in self.frame
+            if not one.dtype.is_nested()
         }
         best = max(ranks.values(), default=(0, False, False))
         found = [name for name, rank in ranks.items() if rank == best]
@@ -148,7 +146,7 @@ class PredictionTable:
         whole numbers, as ranks are, nearly all must be, and half as many as there are ids."""
         numbers, ids = self.numbers.get(name), self.known.ids
         broken = numbers is not None and not (numbers == numbers.round()).all()
-        if self.frame[name].dtype.is_nested() or not ids or broken:
+        if not ids or broken:
             return 0
         values = texts_of(self.frame[name].unique()).drop_nulls().unique().to_list()
         n = sum(not ids.isdisjoint(pair) for pair in zip(values, bare_ids(values), strict=True))
@@ -177,12 +175,12 @@ class PredictionTable:
         numbers = self.numbers[name]
         return bool((numbers == numbers.round()).all()) and not are_within(numbers)
 
-    def ids(self) -> list[str] | None:
-        """The ids of rows that are an instance each; None without any."""
+    def ids(self) -> tuple[str, ...]:
+        """The ids of rows that are an instance each; numbers from 0 without any."""
         if self.id is None:
-            return None
+            return tuple(map(str, range(self.frame.height)))
         ids = filled(self.frame[self.id], "an id", self.where).to_list()
-        return [*distinct(ids, "instance", self.where)]
+        return distinct(ids, "instance", self.where)
 
     def unread(self, read: Iterable[str | None]) -> tuple[Reading, ...]:
         """What is told of columns that are not read."""
@@ -216,8 +214,7 @@ class PredictionTable:
         names = columns_named(self.known.names, numbers.shape[1], where)
         self.find_id([name], alone=True)
         flags = bool(np.isin(numbers, (0, 1)).all())
-        raw = dense(numbers, names, self.where, self.ids(), flags=flags, named=True)
-        return replace(raw, readings=self.unread([name]))
+        return replace(self._matrix(numbers, names, [name], flags=flags), named=True)
 
     def wide(self, classes: dict[str, str], absent: float | None) -> RawPredictions:
         """A column a class; numbers 0 and 1 without a point, and true and false, are sets."""
@@ -226,15 +223,20 @@ class PredictionTable:
         numbers = np.column_stack([self._filled(column, absent) for column in columns])
         spare = [name for name in self.rest if name in self.numbers and name not in classes]
         further = self._further(numbers, spare)
-        raw = dense(
-            np.column_stack([numbers, *(self.numbers[name] for name in further)]),
-            distinct([*classes.values(), *further], "class", self.where),
-            self.where,
-            self.ids(),
-            flags=all(map(are_flags, columns)),
-            named=bool(spare) and {*classes.values()} <= {*self.known.names},
+        every = np.column_stack([numbers, *(self.numbers[name] for name in further)])
+        names = distinct([*classes.values(), *further], "class", self.where)
+        flags = all(map(are_flags, columns))
+        raw = self._matrix(every, names, [*classes, *further], flags=flags)
+        return replace(raw, named=bool(spare) and {*classes.values()} <= {*self.known.names})
+
+    def _matrix(
+        self, numbers: FloatArray, classes: tuple[str, ...], read: Sequence[str], *, flags: bool
+    ) -> RawPredictions:
+        """Predictions of a row an instance, of columns that are read."""
+        ids, told, numbered = self.ids(), self.unread(read), self.id is None
+        return RawPredictions(
+            ids, classes, stored(numbers), flags, (), str(self.where), told, numbered
         )
-        return replace(raw, readings=self.unread([*classes, *further]))
 
     def _filled(self, column: pl.Series, absent: float | None) -> FloatArray:
         numbers = numbers_of(column if absent is None else column.fill_null(absent))

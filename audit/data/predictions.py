@@ -247,20 +247,16 @@ def map_predictions(
     matched, unknown = raw.matched(own), np.flatnonzero(nodes < 0)
     if single_label:
         _require_answers(matched)
-    scored = answered(
-        matched,
-        placed_scores(matched.scores, nodes, len(at.hierarchy)),
-        unknown,
-        single=single_label,
-        alone=bool((np.diff(dataset.direct.indptr)[rows] == 1).all()),
-    )
+    placed_at = placed_scores(matched.scores, nodes, len(at.hierarchy))
+    alone = bool((np.diff(dataset.direct.indptr)[rows] == 1).all())
+    scores, single, told_too = answered(matched, placed_at, unknown, single_label, alone)
     made = Predictions(
         hierarchy=at.hierarchy,
         instances=instances,
         rows=rows,
-        scores=scored.scores,
+        scores=scores,
         set_valued=raw.set_valued,
-        single_label=scored.single,
+        single_label=single,
         left_out=rows[matched.scores[:, unknown].sum(axis=1) > 0],
         ledger=PredictionLedger(
             classes_read=len(raw.classes),
@@ -270,11 +266,11 @@ def map_predictions(
             instances_matched=len(rows),
             instances_without_labels=len(raw.instances) - len(rows),
             instances_without_predictions=len(dataset) - len(rows),
-            instances_without_scores=int((np.diff(scored.scores.indptr) == 0).sum()),
+            instances_without_scores=int((np.diff(scores.indptr) == 0).sum()),
             hung_classes=hung,
         ),
         sources=raw.sources,
-        readings=(*raw.readings, *at.readings, *told, *scored.readings),
+        readings=(*raw.readings, *at.readings, *told, *told_too),
     )
     return _alike(made, dataset, policy)
 

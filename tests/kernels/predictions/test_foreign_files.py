@@ -144,6 +144,8 @@ ASKED: dict[str, bytes] = {
     "blanks.csv": FRAME.assign(file=FILES, dog=None).to_csv(index=False).encode(),
     "shorter lists.jsonl": lines([{"id": n, "labels": [0, 1]} for n in ROWS]),
     "numbers from 1.csv": table(id=ROWS, prediction=NUMBERS + 1),
+    "lists of ids.jsonl": lines([{"id": ["a", "b"], "labels": ["dog"]} for _ in ROWS]),
+    "lists of lists.jsonl": lines([{"id": n, "labels": [["dog"], ["cat"]]} for n in ROWS]),
     "no answers.csv": table(file=FILES, comment=["fine"] * 6),
     "broken.json": b'{"id": 1, "scores"',
     "empty.npy": b"",
