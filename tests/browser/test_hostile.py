@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
 from audit._reports.words.words import printable
+
 from fixtures.results import HOSTILE_TITLES
 
 if TYPE_CHECKING:

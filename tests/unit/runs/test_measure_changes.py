@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from audit._reports.words.metric_words import by
 from audit.concepts import analysis as concepts
 from audit.entailment import analysis as entailment
 from audit.explanations.analysis import headlines
 from audit.results.parts import AnalysisPart
 from audit.runs.compare.comparison import compare_runs
 from fixtures import concept_results, entailment_results, explanation_results
+from reports.core import level
 
 TOLD = {
     "concepts": (concepts.HEADLINES, concept_results.measured),
@@ -26,7 +26,9 @@ TOLD = {
 def test_no_two_lines_of_a_comparison_read_the_same(name: str) -> None:
     stated, view = TOLD[name]
     part = AnalysisPart(name, {}, {}, {}, {}, {}, stated)
-    told = [(one["name"], one["scope"], by(one)) for one in part.metrics(view()[name])]
+    told = [
+        (one["name"], one["scope"], level(one["parameters"])) for one in part.metrics(view()[name])
+    ]
 
     assert {name for name, *_ in told} >= {one.name for one in stated if one.name}
     assert len(set(told)) == len(told)
