@@ -1,10 +1,12 @@
-"""Columns: where ids and labels stand in a table, as stated, published or found."""
+"""Columns: where ids and labels stand in a table and how they are read: stated or found."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from audit.base.readings import Reading
+from audit.base.settings import Unlisted
 
 ROW = "row"
 """What is named in place of a column of ids where each row is an instance, numbered from 0."""
@@ -12,7 +14,7 @@ ROW = "row"
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Where ids and labels stand in a table, and which rows count.
+    """Where ids and labels stand in a table, how labels are read, and which rows count.
 
     As stated by the user a field is empty where nothing is said; as resolved by
     `audit.data.resolving.resolved` ``id`` and ``label`` name columns of the table as written.
@@ -38,6 +40,11 @@ class Columns:
         both: Whether the layout has codes of both versions of ICD in one column.
         layout: Name of the published layout, if it is one.
         persons: Whether rows are records of persons.
+        missing: Words that stand for no code; like the next two, of labels that are no nodes as
+            they are written.
+        strip: Literal texts that are taken off at either end.
+        by_title: Whether titles of nodes are read as these.
+        unlisted: ``refuse`` where labels that are no nodes are refused without a question.
         readings: What was found and not stated or published.
     """
 
@@ -59,19 +66,24 @@ class Columns:
     both: bool = False
     layout: str = ""
     persons: bool = False
-    readings: tuple[Reading, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Words:
-    """How the texts of labels are read that are no nodes as they are written.
-
-    Args:
-        missing: Words that stand for no code.
-        strip: Literal texts that are taken off at either end.
-        by_title: Whether titles of nodes are read as these.
-    """
-
     missing: tuple[str, ...] = ()
     strip: tuple[str, ...] = ()
     by_title: bool = False
+    unlisted: Unlisted | None = None
+    readings: tuple[Reading, ...] = ()
+
+    @property
+    def taken(self) -> set[str]:
+        """The columns that are said to be no labels."""
+        conditions = (re.split("!?=", one)[0].strip() for one in self.where)
+        roles = (self.group, self.split, self.position, self.version)
+        return {*self.id, *roles, *self.strata, *conditions}
+
+    @property
+    def spelling(self) -> Columns:
+        """How the texts of labels are read, and nothing else."""
+        return Columns(missing=self.missing, strip=self.strip, by_title=self.by_title)
+
+
+AS_WRITTEN = Columns()
+"""Where nothing is stated."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
+from audit.base.errors import InputError, first_cases
+from audit.base.readings import as_typed
 from audit.base.table import Table
-from audit.data.columns import ROW, Columns, Words
+from audit.data.asking.seen import family
+from audit.data.columns import ROW, Columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,21 +100,21 @@ class Layout:
             column, rest = re.split("(?=!?=)", condition, maxsplit=1)
             return f"{there(column)}{rest}"
 
-        labels = {one: of for one, of in self.label.items() if matching(table, one)}
         named = {one.strip().lower() for one in stated.label}
+        labels = {one: of for one, of in self.label.items() if matching(table, one)}
         own = named <= {one.lower() for one in labels}
         labels = {one: of for one, of in labels.items() if not named or one.lower() in named}
+        cells = {"sep": self.sep, "take": self.take} if own else {}
+        if stated.sep or stated.take:
+            cells = {}
+        found = ("group", "split", "position", "version")
         return replace(
             stated,
             id=stated.id or tuple(one if one == ROW else there(one) for one in self.id),
             label=tuple(labels) if own else stated.label,
             sets=tuple(labels.values()) if own else (None,) * len(stated.label),
-            sep=stated.sep or (self.sep if own and not stated.take else ""),
-            take=stated.take or (self.take if own and not stated.sep else ""),
-            group=stated.group or there(self.group),
-            split=stated.split or there(self.split),
-            position=stated.position or there(self.position),
-            version=stated.version or there(self.version),
+            **cells,
+            **{role: getattr(stated, role) or there(getattr(self, role)) for role in found},
             table=there(self.table),
             refused=there(self.refused),
             where=(*map(written, self.where), *stated.where),
@@ -119,13 +123,44 @@ class Layout:
             persons=self.persons,
         )
 
-    def words(self, stated: Words) -> Words:
-        """Its words beside those that are stated."""
-        missing = (*stated.missing, *self.missing)
-        return replace(stated, missing=missing, strip=(*stated.strip, *self.strip))
-
 
 def matching(table: Table, pattern: str) -> list[str]:
     """The columns of a table that a pattern takes, in which ``#`` stands for digits."""
     wanted = re.compile(re.escape(pattern.strip()).replace(r"\#", "[0-9]+"), re.IGNORECASE)
     return [name for name in table.schema if wanted.fullmatch(name.strip())]
+
+
+def as_written(table: Table, stated: Columns) -> Columns:
+    """What is stated, with columns as the table writes them; patterns of labels stay."""
+    return replace(
+        stated,
+        id=tuple(_present(table, name, "--id") for name in stated.id),
+        group=stated.group and _present(table, stated.group, "--group"),
+        split=stated.split and _present(table, stated.split, "--split"),
+        strata=tuple(_present(table, name, "--strata") for name in stated.strata),
+    )
+
+
+def _present(table: Table, name: str, option: str) -> str:
+    """The column that a user names; InputError if there is none."""
+    if (column := table.column(name)) is not None:
+        return column
+    if name == ROW and option == "--id":
+        return ROW
+    hint = f"name another with {option}"
+    if "*" in name and option == "--label":
+        wanted = re.compile(re.escape(name).replace(r"\*", ".*"), re.IGNORECASE)
+        like = [one for one in table.schema if wanted.fullmatch(one.strip())]
+        hint = f"# stands for digits, * for nothing: it would take {first_cases(like)}; "
+        hint += as_typed({"label": tuple(dict.fromkeys(map(family, like)))})
+    found = f"the columns {first_cases(table.schema)}"
+    raise InputError(f"a column named {name!r} is required", found=found, where=table, hint=hint)
+
+
+def taking(table: Table, columns: Columns) -> Columns:
+    """Columns with those that patterns of labels take, in which ``#`` stands for digits."""
+    found = dict[str, str | None]()
+    for pattern, of in zip_longest(columns.label, columns.sets):
+        some = matching(table, pattern) if "#" in pattern else []
+        found |= dict.fromkeys(some or [_present(table, pattern, "--label")], of)
+    return replace(columns, label=tuple(found), sets=tuple(found.values()))

@@ -13,7 +13,7 @@ import polars as pl
 from audit.base.errors import InputError
 from audit.base.plugins import added
 from audit.base.table import Table
-from audit.data.columns import ROW
+from audit.data.columns import ROW, Columns
 from audit.data.layout import Layout
 
 __all__ = ["LAYOUTS", "Layout", "layout_of", "named", "version_of"]
@@ -35,6 +35,15 @@ def layout_of(table: Table) -> Layout | None:
     return replace(layout, label=dict.fromkeys(layout.label, said)) if said else layout
 
 
+def spelt(table: Table, stated: Columns) -> Columns:
+    """What is stated, with what the layout of a table and patterns of codes say of labels."""
+    begins = (one.removesuffix("*") for one in stated.codes if one.endswith("*"))
+    missing, strip = stated.missing, (*stated.strip, *begins)
+    if layout := layout_of(table):
+        missing, strip = (*missing, *layout.missing), (*strip, *layout.strip)
+    return replace(stated, missing=missing, strip=strip)
+
+
 def named(table: Table) -> Table:
     """A table whose publisher writes no header, with the names of its columns; others as they are.
 
@@ -44,31 +53,24 @@ def named(table: Table) -> Table:
     layout = None if table.text.header or table.layout else layout_of(table)
     if layout is None or not layout.names:
         return table
-    written = dict(zip(layout.names, table.schema, strict=False))
+    own = table.renamed(dict(zip(layout.names, table.schema, strict=False)))
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
         known = dict[str, str]()
         apart = layout.within and layout.id[0] in columns and layout.within not in columns
         ids = (layout.within, layout.id[0]) if apart else ()
-        every = [*dict.fromkeys((*columns, *ids))]
-        for frame in table.frames([written[one] for one in every], at_once):
-            frame.columns = every
+        for frame in own.frames([*dict.fromkeys((*columns, *ids))], at_once):
             for database, one in frame.select(ids).unique().drop_nulls().iter_rows():
-                if known.setdefault(one, database) != database:
-                    raise _shared(one, known[one], database, layout.within, table)
+                if (first := known.setdefault(one, database)) != database:
+                    raise InputError(
+                        "an id must be that of one database",
+                        found=f"{one!r} in {first!r} and in {database!r}",
+                        where=table,
+                        hint=f"--where {quote(f'{layout.within}={first}')} reads those of one",
+                    )
             yield frame.select(columns)
 
-    schema = {name: table.schema[column] for name, column in written.items()}
-    return replace(table, schema=schema, scan=scan)
-
-
-def _shared(id_: str, first: str, second: str, within: str, where: Table) -> InputError:
-    return InputError(
-        "an id must be that of one database",
-        found=f"{id_!r} in {first!r} and in {second!r}",
-        where=where,
-        hint=f"--where {quote(f'{within}={first}')} reads those of one",
-    )
+    return replace(own, scan=scan)
 
 
 def version_of(value: str) -> str | None:

@@ -17,14 +17,13 @@ from audit.base.table import Table
 from audit.base.tables import open_tables
 from audit.data.beside import labelled, with_columns_beside, with_deepest
 from audit.data.class_lists import GivenClasses, columns_named
-from audit.data.columns import ROW, Columns, Words
-from audit.data.layouts import layout_of
+from audit.data.columns import ROW, Columns
+from audit.data.layout import as_written
 from audit.data.published.events import events_of
 from audit.data.published.wanted import Wanted
 from audit.data.records import tidy
 from audit.data.resolving import resolved
 from audit.data.rows import ROWS, STRATUM, rows_of, used_classes
-from audit.data.stated import as_written
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import KEYS_OF_COLUMNS
 
@@ -100,19 +99,10 @@ def is_list(data: object, table: Table) -> bool:
     return ids.to_list() == [*map(str, range(len(ids)))]
 
 
-def words_for(words: Words, stated: Columns, table: Table) -> Words:
-    """The words that are stated, and those of a layout and of what labels begin with."""
-    begins = (one.removesuffix("*") for one in stated.codes if one.endswith("*"))
-    words = replace(words, strip=(*words.strip, *begins))
-    layout = layout_of(table)
-    return layout.words(words) if layout else words
-
-
 def read_tables(
     tables: Sequence[Table],
     stated: Columns,
     hierarchy: Hierarchy,
-    words: Words,
     given: GivenClasses,
     names: Sequence[str],
 ) -> Iterator[Read]:
@@ -131,7 +121,7 @@ def read_tables(
             table, columns = _array(table, stated, names)
         else:
             there = tuple(one for one in stated.strata if table.column(one))
-            columns = resolved(table, replace(stated, strata=there), hierarchy, words, classes)
+            columns = resolved(table, replace(stated, strata=there), hierarchy, classes)
         used = used_classes(table.head, columns, classes, table, given)
         empty = pl.DataFrame(schema=ROWS)
         rows = pl.concat([empty, *rows_of(table, columns, used)], how="diagonal")
@@ -168,11 +158,5 @@ def _array(table: Table, stated: Columns, names: Sequence[str]) -> tuple[Table, 
     if len(columns.label) == 1:
         return table, columns
     own = columns_named(names, len(columns.label), table)
-    as_read = dict(zip(own, columns.label, strict=True))
-
-    def scan(some: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
-        for frame in table.frames([as_read[one] for one in some], at_once):
-            yield frame.rename(dict(zip(frame.columns, some, strict=True)))
-
-    schema = dict(zip(own, table.schema.values(), strict=True))
-    return replace(table, schema=schema, scan=scan), replace(columns, label=own, flags=True)
+    renamed = table.renamed(dict(zip(own, columns.label, strict=True)))
+    return renamed, replace(columns, label=own, flags=True)

@@ -11,12 +11,10 @@ import polars as pl
 from audit.base.errors import SchemaError, first_cases
 from audit.base.limits import refuse_many_pairs
 from audit.base.schemas import schema
-from audit.base.settings import Unlisted
-from audit.data.columns import Columns, Words
+from audit.data.columns import Columns
 from audit.data.ledger import Ledger, refused_rows
 from audit.data.placing import placed
 from audit.data.rows import STRATUM
-from audit.data.words import AS_WRITTEN
 from audit.hierarchies.hierarchy import Hierarchy
 
 INSTANCES = schema(("instance group split", pl.String))
@@ -28,10 +26,8 @@ PLACES = schema(("instance split", pl.String), ("labels", pl.List(pl.String)))
 def mapped(
     rows: pl.DataFrame,
     hierarchy: Hierarchy,
-    words: Words = AS_WRITTEN,
-    *,
-    unlisted: Unlisted | None = None,
     columns: Columns | None = None,
+    *,
     records: Collection[int] = (),
     where: object = "",
 ) -> dict[str, Any]:
@@ -41,7 +37,7 @@ def mapped(
         rows: Columns `audit.data.rows.ROWS`, and ``group``, ``split`` and strata where there are
             such.
         hierarchy: The hierarchy.
-        words, unlisted, columns: As in `placed`.
+        columns: As in `placed`.
         records: Numbers of the rows that are one of an instance each, so that a further one of it
             is another place.
         where: The data, for messages.
@@ -54,7 +50,7 @@ def mapped(
     asserted = rows.filter("counted").select("instance", "label", "position", "table", "refused")
     free = asserted.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
     counts = free.group_by("label", "table").agg(pl.len().alias("rows"))
-    found = placed(counts, hierarchy, words, unlisted=unlisted, columns=columns, where=where)
+    found = placed(counts, hierarchy, columns, where)
     hierarchy = found.hierarchy
     nodes = pl.DataFrame({"node": hierarchy.nodes}).with_row_index("index")
     places = found.frame.join(nodes, on="node", how="left")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -84,6 +85,12 @@ class Nodes:
         }
         best = max(complete, key=lambda one: complete[one])
         return {**dict.fromkeys(values), **dict.fromkeys(others, best)}
+
+    @cached_property
+    def have_digits(self) -> bool:
+        """Whether nine in ten nodes have a digit, so that a word without one is hardly a node."""
+        nodes = self.hierarchy.nodes
+        return 10 * sum(any(map(str.isdigit, one)) for one in nodes) >= 9 * len(nodes)
 
     def _looked_up(self, text: str, table: str | None) -> tuple[str | None, bool]:
         if (text, table) not in self._known:

@@ -20,7 +20,7 @@ from audit.base.machine import require_package
 from audit.base.streams import bare_suffix
 from audit.base.table import AT_ONCE, Table, gathered
 from audit.base.tables import open_table
-from audit.data.columns import Columns, Words
+from audit.data.columns import Columns
 from audit.data.resolving import resolved
 from audit.data.rows import columns_read, is_numbered
 from audit.hierarchies.hierarchy import Hierarchy
@@ -54,7 +54,7 @@ class SparkRows:
 
 @contextmanager
 def reading(
-    dataset: str, master: str | None, stated: Columns, hierarchy: Hierarchy, words: Words
+    dataset: str, master: str | None, stated: Columns, hierarchy: Hierarchy
 ) -> Iterator[SparkRows]:
     """Read a dataset in the active Spark session, or in one that ends with the block.
 
@@ -89,7 +89,7 @@ def reading(
         else:
             rows = session.table(dataset)
             table = _named(dataset, rows)
-        columns = resolved(table, stated, hierarchy, words)
+        columns = resolved(table, stated, hierarchy)
         if table.class_names.keys() & set(columns.label):
             raise InputError(
                 "labels that are text are required where Spark counts",

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from audit.data.columns import Words
+from audit.data.columns import Columns
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import nodes_by_title, title_key
 
-AS_WRITTEN = Words()
-"""Where nothing is stated of how labels are read."""
-
 
 def read_as(
-    text: str, words: Words, hierarchy: Hierarchy, is_node: Callable[[str], bool]
+    text: str, words: Columns, hierarchy: Hierarchy, is_node: Callable[[str], bool]
 ) -> str | None:
     """What a text that is no node stands for; None if for no code.
 
     >>> import audit
     >>> tree = audit.load_hierarchy({"pet": {"cat": {}, "dog": {}}})
-    >>> words = Words(missing=("none",), strip=("my ",))
+    >>> words = Columns(missing=("none",), strip=("my ",))
     >>> [read_as(one, words, tree, tree.__contains__) for one in ("my cat", " NONE", "cow")]
     ['cat', None, 'cow']
     """

@@ -44,22 +44,9 @@ def relate_two(hierarchy: Hierarchy, a: int, b: int) -> tuple[str, int]:
     """Relation and lowest common ancestor of two different nodes, as `relate` gives them.
 
     The latter is the deepest node at or above both; ties by smaller height, then node order.
-    Only what is above and below the two is visited, where `relate` prepares the whole hierarchy.
     """
-    above = np.intersect1d(dag.row(hierarchy.closure, a), dag.row(hierarchy.closure, b))
-    preferred = np.lexsort((above, hierarchy.height[above], -hierarchy.depth[above]))
-    lca = int(above[preferred[0]])
-    if lca in (a, b):
-        return "ancestor", lca
-    if _meet(hierarchy.edges, a, b):
-        return "sibling", lca
-    if _meet(hierarchy.below, a, b):
-        return "overlap", lca
-    return ("cross_branch" if lca == hierarchy.root else "same_branch"), lca
-
-
-def _meet(matrix: Sparse, a: int, b: int) -> bool:
-    return bool(np.isin(dag.row(matrix, a), dag.row(matrix, b)).any())
+    relation, lca = _relate(hierarchy, np.array([a]), np.array([b]))
+    return RELATIONS[relation[0]], int(lca[0])
 
 
 def _relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:

@@ -21,7 +21,7 @@ _EACH_ROW = "No column is likely that of ids: each row is then an instance, with
 
 
 def ids_of(
-    seen: Seen, columns: Columns, taken: Iterable[str]
+    seen: Seen, columns: Columns, out: Iterable[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns of the id of an instance, and sentences on what instances are repeated in.
 
@@ -29,10 +29,10 @@ def ids_of(
 
     Args:
         seen: What is seen of the table.
-        columns: Its columns of labels, and how cells are read.
-        taken: Columns that are something else.
+        columns: Its columns of labels, and what else is stated.
+        out: Columns that are something else.
     """
-    labels, out = columns.label, {*columns.label, *taken, seen.index}
+    labels, out = columns.label, {*columns.label, *columns.taken, *out, seen.index}
     several = columns.flags or bool(columns.sep or columns.take) or len(labels) > 1
     several = several or any(map(seen.is_listed, labels))
     free = [one for one in seen.frame.columns if one not in out and seen.may_be_ids(one)]

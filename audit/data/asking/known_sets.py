@@ -12,7 +12,7 @@ from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, family
 from audit.data.columns import Columns
 from audit.hierarchies.hierarchy import Hierarchy
 
-AS_WRITTEN = "as-written"
+_EACH = "as-written"
 """What states that each label is of the code set that it can be of, diagnoses first."""
 _CLEARLY, _NEAR = 0.1, 0.02
 """Share that a code set must have more than another, and at most fewer than both together."""
@@ -23,13 +23,13 @@ def stated_set(columns: Columns, hierarchy: Hierarchy) -> str:
     integrity = hierarchy.integrity
     tables = {one.partition("-")[0]: one for one in (integrity.tables if integrity else ())}
     words = [one for one in columns.codes if not one.endswith("*")]
-    if wrong := [one for one in words if one not in (AS_WRITTEN, *tables)]:
+    if wrong := [one for one in words if one not in (_EACH, *tables)]:
         raise InputError(
-            f"--codes names a code set of the hierarchy {hierarchy.name}, or {AS_WRITTEN}",
+            f"--codes names a code set of the hierarchy {hierarchy.name}, or {_EACH}",
             found=first_cases(wrong),
             hint=f"it has {first_cases(tables)}" if tables else "it has none: leave it out",
         )
-    return tables.get(words[-1], AS_WRITTEN) if words else ""
+    return tables.get(words[-1], _EACH) if words else ""
 
 
 def sets_of(seen: Seen, columns: Columns) -> tuple[str | None, ...]:
@@ -42,7 +42,7 @@ def sets_of(seen: Seen, columns: Columns) -> tuple[str | None, ...]:
     """
     sets = columns.sets or (None,) * len(columns.label)
     if word := stated_set(columns, seen.nodes.hierarchy):
-        return (None if word == AS_WRITTEN else word,) * len(sets)
+        return (None if word == _EACH else word,) * len(sets)
     if len(seen.nodes.tables) < 2:
         return sets
     families = dict[str, Counter[str]]()
@@ -74,8 +74,8 @@ def _set_of(seen: Seen, values: Mapping[str, int], name: str) -> str | None:
     raise AskedError(
         f"whether the labels in {name!r} are {' or '.join(tables)} is not certain",
         found=f"complete codes: {said}, {percentage(total)} of either",
-        options={"codes": (AS_WRITTEN,)} if mixed else {},
-        hint=f"--codes {' or '.join((*tables, AS_WRITTEN))} states it; as written, a number that "
+        options={"codes": (_EACH,)} if mixed else {},
+        hint=f"--codes {' or '.join((*tables, _EACH))} states it; as written, a number that "
         f"is a code of both is one of {tables[0]}",
     )
 

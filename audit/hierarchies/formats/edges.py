@@ -92,7 +92,7 @@ def _found(values: Sequence[str], above: Sequence[Sequence[str]], named: set[str
     return 0 if 2 * own > sum(map(bool, above)) else len(named.intersection(values))
 
 
-def several_told(entries: Iterable[Entry], named: Collection[str]) -> list[Reading]:
+def several_told(entries: Iterable[Entry], named: Collection[str]) -> Reading:
     """What is told of nodes below several others of which only a name says what they are."""
     above = defaultdict[str, set[str]](set)
     for one in entries:
@@ -100,8 +100,7 @@ def several_told(entries: Iterable[Entry], named: Collection[str]) -> list[Readi
             above[one.node] |= {*one.parents} - {one.node}
     several = [node for node, parents in above.items() if len(parents) > 1]
     why = f"only its name says what it is, as of {min(several)!r}" if several else ""
-    told = Reading("a name below several others is one node", why, len(several), WITH_IDS, "names")
-    return [told] if several else []
+    return Reading("a name below several others is one node", why, len(several), WITH_IDS, "names")
 
 
 def directed(
@@ -205,8 +204,8 @@ def of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
     entries = [
         Entry(id, label, up, **retirement(id, stated)) for id, up, label, stated in rows if id
     ]
-    told += several_told(entries, keys[key] if key.lower() in TITLES else ())
-    return hierarchy_of(path, entries, readings=told)
+    several = several_told(entries, keys[key] if key.lower() in TITLES else ())
+    return hierarchy_of(path, entries, readings=[*told, several])
 
 
 def texts_of(frame: pl.DataFrame) -> dict[str, list[str]]:

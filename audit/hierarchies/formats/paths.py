@@ -88,10 +88,9 @@ def of_levels(path: Path, table: Table, shape: Shape) -> Hierarchy:
             )
         ways = [tuple(filter(None, row)) for row in cells]
         between = sum("" in row[: len(way)] for row, way in zip(cells, ways, strict=True))
-        told = [Reading(
-            "levels that are left blank between others are passed over",
-            "the rows have no name there", between, "--hierarchy-levels COL",
-        )] * (between > 0)  # fmt: skip
+        decision = "levels that are left blank between others are passed over"
+        why = "the rows have no name there"
+        told = [Reading(decision, why, between, "--hierarchy-levels COL")]
     ways = _to_ids(ways, ids, whole=len(levels) > 1)
     rows = [(way, id or None) for way, id in zip(ways, ids, strict=True) if way]
     titles = {way: label for way, label in zip(ways, labels, strict=True) if label}
@@ -157,8 +156,10 @@ def of_ways(
     told = Reading(
         "names at several places of the hierarchy are several nodes",
         "they have other names above them; those that are not the only leaf go by their paths",
-        several, WITH_IDS, "names",
-    )  # fmt: skip
+        several,
+        WITH_IDS,
+        "names",
+    )
     entries = [
         Entry(
             node,
@@ -169,8 +170,7 @@ def of_ways(
         for place, node in node_of.items()
     ]
     same = {way: node for way, node in same.items() if way not in nodes}
-    readings = [*readings, *([told] if several else [])]
-    return hierarchy_of(path, entries, declared="once", same=same, readings=readings)
+    return hierarchy_of(path, entries, declared="once", same=same, readings=[*readings, told])
 
 
 def matches(path: Path, head: bytes) -> bool:

@@ -82,7 +82,7 @@ def _read_open_images(path: Path, shape: Shape) -> Hierarchy:
         "--relations Part",
         "classes",
     )
-    return hierarchy_of(path, nodes, edges, readings=[told] if parts else [])
+    return hierarchy_of(path, nodes, edges, readings=[told])
 
 
 OPEN_IMAGES = HierarchyFormat(
