@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import parse_qs, quote, urlsplit
 
 import polars as pl
@@ -151,7 +151,7 @@ def one_snapshot() -> Iterator[None]:
         _SHARED.reset(before)
 
 
-def is_database(data: object) -> bool:
+def is_database(data: object) -> TypeGuard[str]:
     """Whether data are the address of a database."""
     return isinstance(data, str) and "://" in data and data.partition("://")[0] in _KINDS
 
