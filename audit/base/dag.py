@@ -51,11 +51,6 @@ def _stretches(values: NDArray[Any], starts: NDArray[Any], widths: NDArray[Any])
     return values[shifts + np.arange(len(shifts))]
 
 
-def topological_order(edges: Sparse) -> IntArray:
-    """Node indices, parents before children; shorter than n where there is a cycle."""
-    return np.concatenate([np.empty(0, np.int64), *levels(edges)])
-
-
 def levels(edges: Sparse) -> Iterator[IntArray]:
     """Nodes of each depth, from the tops on, ascending; a cycle and what is below are left out."""
     children, waiting = csr_array(edges.T), np.diff(edges.indptr)
@@ -103,11 +98,6 @@ def longest_from_top(edges: Sparse) -> IntArray:
     return distance
 
 
-def longest_to_leaf(edges: Sparse) -> IntArray:
-    """Height: edges on the longest path to a leaf, shape (n,); a leaf has 0."""
-    return longest_from_top(csr_array(edges.T))
-
-
 def shortest_to_leaf(edges: Sparse) -> IntArray:
     """The paper's level: nodes on the shortest path to a leaf, shape (n,); a leaf has 1."""
     level = np.zeros(edges.shape[0], np.int64)
@@ -148,11 +138,6 @@ class CommonAncestors:
             some = np.flatnonzero(np.diff(shared.indptr))
             found[start + some] = self._by_preference[shared.indices[shared.indptr[some]]]
         return found
-
-
-def share_parent(edges: Sparse, a: IntArray, b: IntArray) -> BoolArray:
-    """Whether the two nodes of each pair have a parent in common, shape (n_pairs,)."""
-    return np.asarray(edges[a].multiply(edges[b]).sum(axis=1)).ravel() > 0
 
 
 def sharing_descendant(edges: Sparse, reach: Sparse) -> IntArray:

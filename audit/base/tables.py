@@ -14,7 +14,7 @@ from audit.base.csv_tables import TextShape, text_table
 from audit.base.databases import is_database, scheme_of, sql_tables
 from audit.base.errors import COPIES, InputError, SchemaError, first_cases
 from audit.base.files import files_in, refuse_pickle
-from audit.base.frames import frame_table
+from audit.base.frames import frame_of, table_of
 from audit.base.json_tables import json_tables
 from audit.base.remote import local
 from audit.base.stored_tables import array_table, arrow_table, parquet_table, workbook_table
@@ -71,8 +71,8 @@ def open_tables(
     test data have a column ``split`` then. Else each of its files is a table.
 
     Args:
-        data: A path or an address of a file, or anything that `audit.base.frames.frame_table` or
-            `audit.base.databases` takes.
+        data: A path or an address of a file, the address of a database, or anything that
+            `audit.base.frames.frame_of` takes.
         query: The query of a database.
         table: The table of a database, the sheet of a workbook or the array of a ``.npz`` file.
         text: What is stated of text tables.
@@ -89,7 +89,7 @@ def open_tables(
     path = local(data) if isinstance(data, (str, Path)) else None
     if path is None or path.is_dir():
         _refuse(table, text if path is None else UNSTATED, where)
-        return (frame_table(data),) if path is None else _of_folder(path, text)
+        return (table_of(frame_of(data), "data frame"),) if path is None else _of_folder(path, text)
     with reading(path):
         see(path)
         scheme = scheme_of(path)
