@@ -128,7 +128,8 @@ def _read_column(stored: Mapping[str, Any]) -> Column:
 def _unusual(record: Any) -> dict[str, Any]:
     """The fields of a record that are not as usual, as JSON."""
     usual = {one.name: one.default for one in fields(record)}
-    return {name: value for name, value in asdict(record).items() if value != usual[name]}
+    told = {name: value for name, value in asdict(record).items() if value != usual[name]}
+    return {name: list(one) if isinstance(one, tuple) else one for name, one in told.items()}
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ class _Drawn:
 
     def stored(self) -> dict[str, Any]:
         """As JSON, which `read_figure` reads."""
-        return {"figure": type(self).__name__, **asdict(self)}
+        return {"figure": type(self).__name__, **asdict(self), "where": list(self.where)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, row
-from audit.base.declared import NONE, Columns, Mark, chance, count, difference, share, total
+from audit.base.declared import NONE, Columns, chance, count, difference, share, total
 from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.checks.shared.carriers import carrying
 from audit.engine.statistics.association import independence_p_value
@@ -389,10 +389,8 @@ CHECK = Check(
             "Difference",
             of="share elsewhere_share",
             ends="difference_low difference_high",
-            mark=Mark(),
         ),
-        count("instances", "Instances", among="of"),
-        count("elsewhere less_instances less_elsewhere"),
+        count("instances elsewhere less_instances less_elsewhere", "Instances", among="of"),
         count("of of_elsewhere", of=NONE),
         total("effective effective_elsewhere"),
         chance("points_share frequency p_value q_value family"),
