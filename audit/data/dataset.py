@@ -310,13 +310,11 @@ def load_labels(
     every = [*read_tables(tables, stated, known, classes, names)]
     own = {path: read_own_titles(path, known) for path in map(Path, titles)}
     found = {path: read_titles(path) for one in tables for path in titles_beside(one)}
-    fields = _mapped(every, with_titles(known, [*own.values(), *found.values()]))
-    named = file_of(classes) if any(one.named for one in every) else ()
-    fields |= {"sources": (*fields["sources"], *named), "titles": (*own, *found)}
-    return LabelDataset(**fields)
+    fields = _mapped(every, with_titles(known, [*own.values(), *found.values()]), classes)
+    return LabelDataset(**fields | {"titles": (*own, *found)})
 
 
-def _mapped(every: Sequence[Read], hierarchy: Hierarchy) -> dict[str, Any]:
+def _mapped(every: Sequence[Read], hierarchy: Hierarchy, classes: GivenClasses) -> dict[str, Any]:
     """The fields of a dataset of tables as read."""
     table, columns = every[0].table, every[0].columns
     fields = mapped(
@@ -328,11 +326,12 @@ def _mapped(every: Sequence[Read], hierarchy: Hierarchy) -> dict[str, Any]:
     )
     told = (reading for one in every for reading in one.told)
     numbered = is_numbered(columns, table.schema)
+    named = file_of(classes) if any(one.named for one in every) else ()
     return fields | {
         "readings": (*told, *fields["readings"]),
         "unnamed": unnamed_columns(every, fields["instances"]["instance"]),
         "format": columns.layout or "table",
-        "sources": tuple(dict.fromkeys(file for one in every for file in one.table.files)),
+        "sources": (*dict.fromkeys(file for one in every for file in one.table.files), *named),
         "digest": table.digest,
         "queried": table.queried,
         "persons": columns.persons or fields["persons"],
