@@ -31,9 +31,6 @@ providers._get_local_constants = providers.Constants
 # A program builds its commands once; typer builds them anew for each command that a test runs.
 testing._get_command = cache(testing._get_command)
 
-# What a test writes need outlast no loss of power; a run waits for its disk some twenty times.
-os.fsync = lambda held: None
-
 # A program loads a built-in hierarchy once; hundreds of tests name one.
 reading.BUILT_IN = tuple(replace(one, load=cache(one.load)) for one in reading.BUILT_IN)
 

@@ -18,7 +18,7 @@ from audit.base.errors import InputError, first_cases
 from audit.base.frames import array_frame, table_of
 from audit.base.limits import unpacking
 from audit.base.machine import require_package
-from audit.base.reading import reading
+from audit.base.streams import reading
 from audit.base.table import Table, gathered
 
 _ROWS = 8_192
@@ -117,26 +117,15 @@ def sheets_of(path: Path) -> dict[str, pl.DataFrame]:
     require_package("fastexcel", "to read a workbook")
     with reading(path), suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
         _refuse_large(path, archive)
-    with reading(path):
-        try:
-            sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
-        except Exception as error:  # of several libraries, without one class
-            found = str(error).split("\n")[0]
-            required = "a workbook that can be read is required"
-            raise InputError(required, found=found, where=path) from None
+    with reading(path), _told("a workbook that can be read is required", path):
+        sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
     return {name: rows.cast(pl.String) for name, rows in sheets.items() if rows.height}
 
 
 def workbook_table(path: Path, name: str, table: str | None) -> Table:
     """The only sheet with rows of a workbook, or the one of that name, every cell as text."""
-    require_package("fastexcel", "to read a workbook")
-    with reading(path), suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
-        _refuse_large(path, archive)
-    with _told("a workbook that can be read is required", name):
-        sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
-    filled = {sheet: rows for sheet, rows in sheets.items() if rows.height}
-    sheet = _named(filled, table, "a sheet with rows", name)
-    return table_of(filled[sheet].cast(pl.String), name, (path,))
+    sheets = sheets_of(path)
+    return table_of(sheets[_named(sheets, table, "a sheet with rows", name)], name, (path,))
 
 
 def array_table(path: Path, name: str, table: str | None) -> Table:
@@ -177,7 +166,7 @@ def _named(names: Collection[str], table: str | None, what: str, where: str) -> 
 
 
 @contextmanager
-def _told(required: str, where: str) -> Iterator[None]:
+def _told(required: str, where: object) -> Iterator[None]:
     """Turn whatever a library raises of a file that is not as it should be into one InputError."""
     try:
         yield

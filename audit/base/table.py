@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +19,32 @@ AT_ONCE = 1_000_000
 """Number of rows that are read at a time unless the caller says otherwise."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class TextLines:
+    """The lines of a text file that holds a table; the defaults are those of other tables.
+
+    Args:
+        first: The first lines, notes included; layouts without a header are known by them.
+        header: Whether the file names its columns; else they are ``column_1``, ``column_2`` ...
+        separator: What parts the fields.
+        before: Number of lines above its first row, the names of columns included.
+        titles: Number of its first lines down to the last one with another number of fields than
+            all those below it.
+        below: Function of the table without its first so many lines.
+    """
+
+    first: tuple[str, ...] = ()
+    header: bool = True
+    separator: str = ""
+    before: int = 0
+    titles: int = 0
+    below: Callable[[int], Table] | None = None
+
+
+NO_TEXT = TextLines()
+"""Of a table that no text file holds."""
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of named columns.
@@ -31,14 +57,7 @@ class Table:
         schema: Types of the columns by their names as written.
         scan: Frames of some columns, about so many rows at a time, in order.
         files: The files that hold it, in order; empty if none does.
-        first_lines: The first lines of a text file, notes included; layouts without a header are
-            known by them.
-        header: Whether the file names its columns; else they are ``column_1``, ``column_2`` ...
-        separator: What parts the fields of a text table; empty of others.
-        before: Number of lines of a text file above its first row, the names of columns included.
-        titles: Number of its first lines down to the last one with another number of fields than
-            all those below it.
-        below: Function of the table of a text file whose first so many lines are passed over.
+        text: How a text file holds it.
         class_names: Names of class numbers that the file itself says, by column.
         hashing: Function of the digest of what is in no file.
         queried: Of a query of a database, the address as it may be told, ``driver`` and ``query``.
@@ -52,12 +71,7 @@ class Table:
     schema: Mapping[str, pl.DataType]
     scan: Callable[[Sequence[str], int], Iterator[pl.DataFrame]]
     files: tuple[Path, ...] = ()
-    first_lines: tuple[str, ...] = ()
-    header: bool = True
-    separator: str = ""
-    before: int = 0
-    titles: int = 0
-    below: Callable[[int], Table] | None = None
+    text: TextLines = NO_TEXT
     class_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hashing: Callable[[], str] = str
     queried: Mapping[str, str] = field(default_factory=dict)
@@ -80,6 +94,16 @@ class Table:
         wanted = [*self.schema] if columns is None else [*columns]
         empty = pl.DataFrame(schema={name: self.schema[name] for name in wanted})
         return pl.concat([empty, *self.frames(wanted)], how="vertical_relaxed")
+
+    def renamed(self, written: Mapping[str, str]) -> Table:
+        """Some of its columns under new names: each new one with that as written."""
+
+        def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+            for frame in self.frames([written[one] for one in columns], at_once):
+                yield frame.rename(dict(zip(frame.columns, columns, strict=True)))
+
+        schema = {name: self.schema[column] for name, column in written.items()}
+        return replace(self, schema=schema, scan=scan)
 
     @cached_property
     def digest(self) -> str:

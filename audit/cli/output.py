@@ -22,7 +22,7 @@ from rich.text import Text
 from audit.base.disk import dated
 from audit.base.errors import AuditError, InputError, RenderError
 from audit.base.progress import Progress, logged
-from audit.base.reading import inputs_of_a_command
+from audit.base.streams import inputs_of_a_command
 from audit.cli.options import Severity
 
 if TYPE_CHECKING:

@@ -13,16 +13,14 @@ from audit.base.disk import PassingFolder
 from audit.base.errors import InputError
 from audit.base.machine import cores, give_back_freed_memory
 from audit.base.progress import Progress, silent
-from audit.base.settings import Unlisted
 from audit.base.table import Table
 from audit.base.tables import open_table
 from audit.counting.counts import PairCount
 from audit.counting.label_nodes import label_counts, summed_counts
 from audit.counting.passes import MEMORY, Counting, CountSettings, planned
-from audit.data.columns import Columns, Words
+from audit.data.columns import AS_WRITTEN, Columns
 from audit.data.resolving import resolved
 from audit.data.rows import is_numbered, rows_of
-from audit.data.words import AS_WRITTEN
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
@@ -33,16 +31,13 @@ ROWS_AT_ONCE = 1_000_000
 """Number of rows of a batch if memory allows."""
 LEAST_ROWS = 10_000
 """Number of rows of the smallest batch that is worth its overhead."""
-_STATED = Columns()
 
 
 def count_pairs(
     data: object,
     hierarchy: Hierarchy | str | Path,
-    columns: Columns = _STATED,
+    columns: Columns = AS_WRITTEN,
     *,
-    words: Words = AS_WRITTEN,
-    unlisted: Unlisted | None = None,
     batch: int | None = None,
     memory: int = MEMORY,
     policy: Policy | None = None,
@@ -57,9 +52,7 @@ def count_pairs(
         data: The table; the rows of an instance must be consecutive, over the parts of a folder by
             name, too. Rows of a database are brought together by it.
         hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
-        columns: What is stated of its columns and rows.
-        words: How labels are read that are no nodes as they are written.
-        unlisted: As in `audit.data.placing.placed`.
+        columns: What is stated of its columns, rows and labels.
         batch: Number of rows counted at a time; None: as memory allows.
         memory: Bytes that may be used beside the program itself, the result and 8 bytes per
             instance. Pairs of rare nodes beyond it are kept on the disk.
@@ -73,10 +66,10 @@ def count_pairs(
     """
     known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
     table = data if isinstance(data, Table) else open_table(data)
-    found = resolved(table, columns, known, words)
+    found = resolved(table, columns, known)
     reading = _Reading(table, found, _rows_at_once(batch, memory))
     counts, files = _count_labels(reading, progress), PassingFolder()
-    settings = CountSettings(known, policy, memory, words, unlisted, found)
+    settings = CountSettings(known, policy, memory, found)
     plan = planned(settings, counts, files.path, table)
     total, read = int(counts["rows"].sum()), 0
     with ThreadPoolExecutor(cores()) as threads:

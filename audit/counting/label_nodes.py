@@ -11,11 +11,9 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.base.readings import Reading
 from audit.base.schemas import schema
-from audit.base.settings import Unlisted
-from audit.data.columns import Columns, Words
+from audit.data.columns import Columns
 from audit.data.ledger import REASONS, Ledger, refused_rows
 from audit.data.placing import placed
-from audit.data.words import AS_WRITTEN
 from audit.hierarchies.hierarchy import Hierarchy
 
 KEYS = ("label", "table", "refused", "homeless")
@@ -133,16 +131,13 @@ class LabelNodes:
 def label_nodes(
     counts: pl.DataFrame,
     hierarchy: Hierarchy,
-    words: Words = AS_WRITTEN,
-    *,
-    unlisted: Unlisted | None = None,
     columns: Columns | None = None,
     where: object = "",
 ) -> LabelNodes:
     """Map each distinct label of some label counts to its node, or refuse it; as `placed`."""
     homeless, missing = pl.col("homeless"), pl.col("label").is_null()
     asked = counts.filter(~homeless & ~missing & pl.col("refused").is_null())
-    found = placed(asked, hierarchy, words, unlisted=unlisted, columns=columns, where=where)
+    found = placed(asked, hierarchy, columns, where)
     places = found.frame.with_columns(refused=pl.lit(None, pl.String))
     keys = ("label", "table", "refused")
     by_label = counts.join(places, on=keys, how="left", nulls_equal=True)

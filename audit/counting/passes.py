@@ -18,13 +18,11 @@ from audit.base.dag import IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.limits import MANY, refuse_many_pairs
 from audit.base.machine import cores
-from audit.base.settings import Unlisted
 from audit.counting.counts import PairCount
 from audit.counting.label_nodes import LabelNodes, label_nodes
 from audit.counting.residual_nodes import residual_kinds, residual_nodes
 from audit.counting.storage import SpilledTail
-from audit.data.columns import Columns, Words
-from audit.data.words import AS_WRITTEN
+from audit.data.columns import Columns
 from audit.engine.pairs.margins import counted_branches
 from audit.engine.pairs.record_counts import Mapped, RecordCounts, RecordRows, count_records
 from audit.engine.pairs.tally import Batch, PairTally, count_batch
@@ -43,8 +41,6 @@ class CountSettings:
     hierarchy: Hierarchy
     policy: Policy | None
     memory: int
-    words: Words = AS_WRITTEN
-    unlisted: Unlisted | None = None
     columns: Columns | None = None
 
 
@@ -87,14 +83,7 @@ class Plan:
 
 def planned(settings: CountSettings, counts: pl.DataFrame, folder: Path, where: object) -> Plan:
     """Plan a count from its settings and the counts of its labels."""
-    labels = label_nodes(
-        counts,
-        settings.hierarchy,
-        settings.words,
-        unlisted=settings.unlisted,
-        columns=settings.columns,
-        where=where,
-    )
+    labels = label_nodes(counts, settings.hierarchy, settings.columns, where)
     policy = policy_for(labels.hierarchy, settings.policy)
     refuse_unknown_nodes(policy, set(labels.hierarchy.nodes), labels.hierarchy.name)
     hierarchy = labels.hierarchy

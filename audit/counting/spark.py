@@ -20,16 +20,14 @@ import pyarrow as pa
 from audit.base.dag import IntArray
 from audit.base.limits import limits, stated_limits
 from audit.base.progress import Progress, silent
-from audit.base.settings import Unlisted
 from audit.base.table import gathered
 from audit.counting.counts import PairCount
 from audit.counting.label_nodes import KEYS, LabelNodes, label_counts, summed_counts
 from audit.counting.passes import MEMORY, Counting, CountSettings, Plan, carried_about, planned
 from audit.counting.storage import LAST, packed_sums, unpacked_sums
-from audit.data.columns import Columns, Words
+from audit.data.columns import Columns
 from audit.data.rows import rows_in
 from audit.data.spark import SparkRows
-from audit.data.words import AS_WRITTEN
 from audit.engine.pairs.record_counts import KINDS, RecordCounts
 from audit.engine.pairs.sums import SortedTail, Sums, counts_by_place, summed
 from audit.engine.pairs.tally import Batch, PairTally
@@ -58,8 +56,6 @@ def count_pairs(
     read: SparkRows,
     hierarchy: Hierarchy,
     *,
-    words: Words = AS_WRITTEN,
-    unlisted: Unlisted | None = None,
     policy: Policy | None = None,
     progress: Progress = silent,
 ) -> PairCount:
@@ -71,7 +67,7 @@ def count_pairs(
     Args:
         read: The rows, in any order, and where ids and labels stand.
         hierarchy: The hierarchy.
-        words, unlisted, policy: As in `audit.counting.file.count_pairs`.
+        policy: As in `audit.counting.file.count_pairs`.
 
     Returns:
         The same counts as on one machine, exactly; confusion equal to rounding.
@@ -81,7 +77,7 @@ def count_pairs(
     task = partial(counted_labels, columns)
     found = _mapped(rows, task, LABELS).groupBy(*KEYS).sum("rows").coalesce(_cores(rows))
     labels = summed_counts([_collected(found, LABELS)])
-    settings = CountSettings(hierarchy, policy, MEMORY, words, unlisted, columns)
+    settings = CountSettings(hierarchy, policy, MEMORY, columns)
     plan = planned(settings, labels, Path(), read.table)
     readings = (*columns.readings, *plan.labels.readings)
     plan = replace(plan, where=str(read.table), labels=replace(plan.labels, readings=readings))

@@ -1,10 +1,15 @@
-"""Columns: where ids and labels stand in a table, as stated, published or found."""
+"""Columns: where ids and labels stand in a table and how they are read: stated or found."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from audit.base.readings import Reading
+from audit.base.settings import Unlisted
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.titles import nodes_by_title, title_key
 
 ROW = "row"
 """What is named in place of a column of ids where each row is an instance, numbered from 0."""
@@ -12,7 +17,7 @@ ROW = "row"
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Where ids and labels stand in a table, and which rows count.
+    """Where ids and labels stand in a table, how labels are read, and which rows count.
 
     As stated by the user a field is empty where nothing is said; as resolved by
     `audit.data.resolving.resolved` ``id`` and ``label`` name columns of the table as written.
@@ -38,6 +43,11 @@ class Columns:
         both: Whether the layout has codes of both versions of ICD in one column.
         layout: Name of the published layout, if it is one.
         persons: Whether rows are records of persons.
+        missing: Words that stand for no code; like the next two, of labels that are no nodes as
+            they are written.
+        strip: Literal texts that are taken off at either end.
+        by_title: Whether titles of nodes are read as these.
+        unlisted: ``refuse`` where labels that are no nodes are refused without a question.
         readings: What was found and not stated or published.
     """
 
@@ -59,19 +69,67 @@ class Columns:
     both: bool = False
     layout: str = ""
     persons: bool = False
-    readings: tuple[Reading, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Words:
-    """How the texts of labels are read that are no nodes as they are written.
-
-    Args:
-        missing: Words that stand for no code.
-        strip: Literal texts that are taken off at either end.
-        by_title: Whether titles of nodes are read as these.
-    """
-
     missing: tuple[str, ...] = ()
     strip: tuple[str, ...] = ()
     by_title: bool = False
+    unlisted: Unlisted | None = None
+    readings: tuple[Reading, ...] = ()
+
+    @property
+    def taken(self) -> set[str]:
+        """The columns that are said to be no labels."""
+        conditions = (re.split("!?=", one)[0].strip() for one in self.where)
+        roles = (self.group, self.split, self.position, self.version)
+        return {*self.id, *roles, *self.strata, *conditions}
+
+    @property
+    def spelling(self) -> Columns:
+        """How the texts of labels are read, and nothing else."""
+        return Columns(missing=self.missing, strip=self.strip, by_title=self.by_title)
+
+
+AS_WRITTEN = Columns()
+"""Where nothing is stated."""
+
+
+def read_as(
+    text: str, words: Columns, hierarchy: Hierarchy, is_node: Callable[[str], bool]
+) -> str | None:
+    """What a text that is no node stands for; None if for no code.
+
+    >>> import audit
+    >>> tree = audit.load_hierarchy({"pet": {"cat": {}, "dog": {}}})
+    >>> words = Columns(missing=("none",), strip=("my ",))
+    >>> [read_as(one, words, tree, tree.__contains__) for one in ("my cat", " NONE", "cow")]
+    ['cat', None, 'cow']
+    """
+    bare = stripped(text, words.strip)
+    nothing = {word.strip().casefold() for word in words.missing}
+    if not nothing.isdisjoint((text.strip().casefold(), bare.casefold())):
+        return None
+    titles = nodes_by_title(hierarchy) if words.by_title and not is_node(bare) else {}
+    return titles.get(title_key(bare)) or bare
+
+
+def stripped(label: str, texts: Sequence[str]) -> str:
+    """A label without texts at its beginning and its end, none of which parts a word or a number.
+
+    What would leave nothing stays.
+
+    >>> stripped("ICD9CM:401.9 (V)", ["ICD9CM:", "(V)"]), stripped("I10X", ["X"])
+    ('401.9', 'I10')
+    >>> stripped("401.9 A", ["9 A"]), stripped("401.9", ["401.9"])
+    ('401.9 A', '401.9')
+    """
+    for one in filter(None, texts):
+        rest = label.removeprefix(one)
+        if rest != label and _may_part(one[-1] + rest[:1]):
+            label = rest.strip() or label
+        rest = label.removesuffix(one)
+        if rest != label and _may_part(rest.rstrip(".")[-1:] + one[0]):
+            label = rest.strip() or label
+    return label
+
+
+def _may_part(signs: str) -> bool:
+    return not (signs.isalpha() or signs.isdigit())

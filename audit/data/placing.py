@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import polars as pl
@@ -14,9 +13,8 @@ from audit.base.settings import Unlisted
 from audit.data.asking.repairs import best_way
 from audit.data.asking.seen import read
 from audit.data.cells import labels_in
-from audit.data.columns import Columns, Words
+from audit.data.columns import AS_WRITTEN, Columns, read_as
 from audit.data.nodes import Nodes
-from audit.data.words import AS_WRITTEN, read_as
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
@@ -49,9 +47,6 @@ class Placed:
 def placed(
     counts: pl.DataFrame,
     hierarchy: Hierarchy,
-    words: Words = AS_WRITTEN,
-    *,
-    unlisted: Unlisted | None = None,
     columns: Columns | None = None,
     where: object = "",
     unit: Literal["rows", "classes"] = "rows",
@@ -61,11 +56,7 @@ def placed(
     Args:
         counts: ``label, table, rows``: each label as written, and how many rows have it.
         hierarchy: The hierarchy.
-        words: How labels are read that are no nodes as written.
-        unlisted: ``refuse`` where the user states that labels which are no nodes are refused, so
-            that nothing is asked.
-        columns: How cells are read, and whether a layout has both versions of ICD in them; None:
-            nothing is asked.
+        columns: How cells and labels are read; None: as they are written, and nothing is asked.
         where: The data, for messages.
         unit: What ``rows`` counts: rows of labels, or the classes of predictions, each once.
 
@@ -73,58 +64,43 @@ def placed(
         AskedError: If more than one row in ten is refused, and one reading makes nodes of half of
             these, or they are of the other built-in classification, or half of all rows are left.
     """
-    frame = _frame(counts, hierarchy, words, unlisted)
-    if columns is not None and columns.both and hierarchy.name in _OTHER:
+    labels = counts.select("label", "table", "rows").sort("label", "table")
+    words = columns or AS_WRITTEN
+    found = [place(label, table, hierarchy, words) for label, table, _ in labels.iter_rows()]
+    parts = {part: [getattr(one, part) for one in found] for part in ("node", "parent", "reason")}
+    frame = labels.hstack(pl.DataFrame(parts, schema=dict.fromkeys(parts, pl.String)))
+    if words.both and hierarchy.name in _OTHER:
         nodes = Nodes(load_hierarchy(_OTHER[hierarchy.name]))
         other = pl.Series([nodes.is_complete(one) for one in frame["label"]], dtype=pl.Boolean)
         version = pl.when(pl.col("reason").is_in(_ODD) & other).then(pl.lit("other_version"))
         frame = frame.with_columns(reason=version.otherwise("reason"))
-    readings: tuple[Reading, ...] = ()
-    if columns is not None and unlisted != "refuse":
-        readings = _asked(frame, hierarchy, words, columns, where, unit)
-    added = frame.with_columns(added=pl.col("parent").is_not_null())
-    told = added.select("label", "table", "node", "added", "reason")
-    return Placed(grown(hierarchy, frame), told, readings)
-
-
-def _frame(
-    counts: pl.DataFrame, hierarchy: Hierarchy, words: Words, unlisted: Unlisted | None
-) -> pl.DataFrame:
-    """``label, table, rows, node, parent, reason``, sorted."""
-    labels = counts.select("label", "table", "rows").sort("label", "table")
-    placing = partial(place, hierarchy=hierarchy, words=words, unlisted=unlisted)
-    places = [placing(label, table) for label, table, _ in labels.iter_rows()]
-    return labels.with_columns(
-        pl.Series("node", [one.node for one in places], pl.String),
-        pl.Series("parent", [one.parent for one in places], pl.String),
-        pl.Series("reason", [one.reason for one in places], pl.String),
-    )
+    asked = columns is not None and columns.unlisted != "refuse"
+    readings = _asked(frame, hierarchy, words, where, unit) if asked else ()
+    told = frame.with_columns(added=pl.col("parent").is_not_null())
+    told = told.select("label", "table", "node", "added", "reason")
+    return Placed(_grown(hierarchy, frame), told, readings)
 
 
 def place(
-    label: str,
-    table: str | None,
-    hierarchy: Hierarchy,
-    words: Words = AS_WRITTEN,
-    unlisted: Unlisted | None = None,
+    label: str, table: str | None, hierarchy: Hierarchy, words: Columns = AS_WRITTEN
 ) -> Placement:
     """The placement of a label as written, or else as ``words`` read it.
 
     A code that no edition of the classification has is refused as malformed, wherever its digits
     would place it; with ``refuse`` one that the hierarchy lacks as unknown.
     """
-    found = _placed(label, table, hierarchy, unlisted)
+    found = _placed(label, table, hierarchy, words.unlisted)
     odd = found.reason in (*_ODD, "other_version")  # which a code of the WHO is, with an X behind
-    if found.node is not None or not odd or words == AS_WRITTEN:
+    if found.node is not None or not odd:
         return found
 
     def is_node(text: str) -> bool:
-        return _placed(text, table, hierarchy, unlisted).node is not None
+        return _placed(text, table, hierarchy, words.unlisted).node is not None
 
     text = read_as(label, words, hierarchy, is_node)
     if text is None:
         return Placement(reason="missing_code")
-    return _placed(text, table, hierarchy, unlisted)
+    return _placed(text, table, hierarchy, words.unlisted)
 
 
 def _placed(
@@ -139,25 +115,18 @@ def _placed(
     return found
 
 
-def grown(hierarchy: Hierarchy, places: pl.DataFrame) -> Hierarchy:
+def _grown(hierarchy: Hierarchy, places: pl.DataFrame) -> Hierarchy:
     """The hierarchy with a node added for each placement, ``node, parent``, that has a parent."""
     new = places.drop_nulls("parent").unique("node").sort("node")
     if new.is_empty():
         return hierarchy
     titles = [hierarchy.further_titles.get(node) for node in new["node"]]
-    nodes = new.select(
-        "node", pl.Series("title", titles, pl.String), pl.lit(True).alias("assignable")
-    )
-    return hierarchy.extend(new.select(pl.col("node").alias("child"), "parent"), nodes)
+    nodes = new.select("node", title=pl.Series(titles, dtype=pl.String), assignable=pl.lit(True))
+    return hierarchy.extend(new.select("parent", child="node"), nodes)
 
 
 def _asked(
-    frame: pl.DataFrame,
-    hierarchy: Hierarchy,
-    words: Words,
-    columns: Columns,
-    where: object,
-    unit: str,
+    frame: pl.DataFrame, hierarchy: Hierarchy, columns: Columns, where: object, unit: str
 ) -> tuple[Reading, ...]:
     """What is told of refused labels; raises AskedError where it must be stated how to read."""
     refused = pl.col("reason").is_in(_ODD)
@@ -169,10 +138,10 @@ def _asked(
     _ask_version(may, odd, hierarchy, where, unit)
     cases = first_cases(odd["label"])
     found = f"{rows:,} of {every:,} {unit} with labels that are none, such as {cases}"
-    cells = may.group_by("label", maintain_order=True).agg(pl.col("rows").sum())
-    way = best_way(cells.rename({"label": "cell"}), Nodes(hierarchy), columns, words)
-    apart = unit == "rows" or all(hasattr(words, one) for one in way.options)
-    read = _read_by(odd, way.applied(columns, words), hierarchy) if apart else 0
+    cells = may.group_by(cell="label", maintain_order=True).agg(pl.col("rows").sum())
+    way = best_way(cells, Nodes(hierarchy), columns)
+    apart = unit == "rows" or {"sep", "take"}.isdisjoint(way.options)
+    read = _read_by(odd, replace(columns, **way.options), hierarchy) if apart else 0
     if 2 * read >= rows:
         raise AskedError(
             f"how labels are read that are no nodes of {hierarchy.name} is not certain",
@@ -193,18 +162,14 @@ def _asked(
     return (Reading(decision, why, rows, "--strip TEXT", unit),)
 
 
-def _read_by(odd: pl.DataFrame, way: tuple[Columns, Words], hierarchy: Hierarchy) -> int:
+def _read_by(odd: pl.DataFrame, columns: Columns, hierarchy: Hierarchy) -> int:
     """Number of rows of refused labels that are labels, or words for none, in another way."""
-    columns, words = way
-    cells = odd.with_columns(part=labels_in(odd["label"], columns))
-    nodes = Nodes(hierarchy)
-    return sum(
-        rows
-        for parts, table, rows in cells.select("part", "table", "rows").iter_rows()
-        if all(
-            nodes.is_complete(text, table) for text in read(dict.fromkeys(parts, 1), nodes, words)
-        )
-    )
+    nodes, total = Nodes(hierarchy), 0
+    parts = labels_in(odd["label"], columns)
+    for own, table, rows in zip(parts, odd["table"], odd["rows"], strict=True):
+        texts = read(dict.fromkeys(own, 1), nodes, columns)
+        total += rows * all(nodes.is_complete(text, table) for text in texts)
+    return total
 
 
 def _ask_version(
@@ -220,7 +185,7 @@ def _ask_version(
     )
     if 10 * refused.nodes < 9 * refused.n or 2 * refused.complete < refused.n:
         return
-    cases = first_cases(odd.sort("rows", descending=True)["label"])
+    cases = first_cases(odd["label"])
     if 10 * known.nodes >= 9 * known.n:
         raise AskedError(
             f"labels that are codes of {hierarchy.name} are required",

@@ -13,11 +13,10 @@ from audit.base.dag import FloatArray
 from audit.base.errors import SchemaError, first_cases
 from audit.data.cells import labels_in
 from audit.data.class_lists import GivenClasses, class_names, class_number
-from audit.data.columns import Columns
+from audit.data.columns import AS_WRITTEN, Columns
 from audit.data.dataset import LabelDataset
 from audit.data.nodes import Nodes
 from audit.data.placing import place
-from audit.data.words import AS_WRITTEN
 
 LOOKED_AT = 1_000
 """Number of first rows by which columns are known."""
@@ -120,7 +119,7 @@ def with_names(cells: pl.Series, names: Sequence[str]) -> pl.Series:
 
 def families(names: Sequence[str], is_class: Callable[[str], bool]) -> list[dict[str, str]]:
     """The names that mean classes, each with its class; or, where more begin or end alike and the
-    rest of them does, all that do. Several that do so equally, unless their names have ``pred``."""
+    rest of them does, all that do. Several that do so equally."""
     plain = {name: name.strip() for name in names if is_class(name)}
     signs = [(name, at) for name in names for at, sign in enumerate(name) if sign in _SIGNS]
     ends = Counter(one for n, at in signs for one in ((n[: at + 1], ""), ("", n[at:])))
@@ -131,8 +130,7 @@ def families(names: Sequence[str], is_class: Callable[[str], bool]) -> list[dict
             found.append({n: n.removeprefix(start).removesuffix(end).strip() for n in alike})
     fits = [sum(map(is_class, one.values())) for one in found]
     best = [one for one, n in zip(found, fits, strict=True) if n == max(fits)]
-    predicted = [one for one in best if all("pred" in name.casefold() for name in one)]
-    return [plain] if plain in best else predicted or best
+    return [plain] if plain in best else best
 
 
 def filled(cells: pl.Series, what: str, where: object) -> pl.Series:

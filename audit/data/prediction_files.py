@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,7 @@ from audit.data.prediction_cells import LOOKED_AT, Labelled, numbers_of, with_na
 from audit.data.prediction_tables import NEARLY_ALL, PredictionTable, in_frame
 from audit.data.published.lines import lines_of
 from audit.data.published.wanted import Wanted
-from audit.data.raw_predictions import AnyArray, RawPredictions, dense, texts_in
+from audit.data.raw_predictions import AnyArray, RawPredictions, stored, texts_in
 
 _FASTTEXT = "__label__"
 _SCORES = ("scores", "logits", "probabilities", "probs", "predictions", "preds", "y_pred")
@@ -129,17 +129,20 @@ def _matrix(
     flags = scores.dtype.kind in "biu" and bool(((scores == 0) | (scores == 1)).all())
     given = known.names if classes is None else texts_in(classes, where)
     names = columns_named(distinct(given, "class", where), scores.shape[1], where)
-    return dense(scores, names, where, flags=flags, named=classes is None)
+    rows = tuple(map(str, range(len(scores))))
+    return RawPredictions(
+        rows, names, stored(scores), flags, (), str(where), numbered=True, named=classes is None
+    )
 
 
 def _in_table(table: Table, known: Labelled) -> RawPredictions:
     frame = table.frame()
-    if any(isinstance(getattr(one, "inner", one), pl.Struct) for one in frame.dtypes):
+    if any(isinstance(one, pl.Struct) or _holds_nested(one) for one in frame.dtypes):
         return _in_entries(frame.to_dicts(), known, table)
-    if table.first_lines and table.first_lines[0].startswith(_FASTTEXT) and frame.width == 1:
+    if table.text.first and table.text.first[0].startswith(_FASTTEXT) and frame.width == 1:
         return _in_fasttext(frame.to_series().fill_null("").to_list(), known, table)
     told: tuple[Reading, ...] = ()
-    if table.header and table.separator and _is_record(frame, known):
+    if table.text.header and table.text.separator and _is_record(frame, known):
         columns = [f"column_{n}" for n in range(1, frame.width + 1)]
         first, frame.columns = pl.DataFrame([frame.columns], columns, orient="row"), columns
         frame = pl.concat([first, frame])
@@ -183,9 +186,6 @@ def _in_fasttext(lines: Sequence[str], known: Labelled, where: object) -> RawPre
     return _in_entries(entries, known, where)
 
 
-Fields: TypeAlias = dict[str, Any]
-
-
 def _entries_of(text: str, where: object, ids: Set[str]) -> list[Any]:
     """The entries of JSON lines, of an array, of an object of entries by id, or of an array below
     the only key; ``ids`` are those of the labels."""
@@ -199,12 +199,11 @@ def _entries_of(text: str, where: object, ids: Set[str]) -> list[Any]:
         held = held if len(held) > 1 else read(text)
     except (ValueError, RecursionError) as error:
         raise InputError("JSON is required", found=str(error), where=where) from None
-    if isinstance(held, dict) and len(held) == 1 and isinstance(next(iter(held.values())), list):
-        held = next(iter(held.values()))
-    if isinstance(held, dict) and (
-        held.keys() & ids or all(isinstance(one, (dict, list)) for one in held.values())
-    ):
-        held = [{"id": id_, "scores": one} for id_, one in held.items()]
+    values = [*held.values()] if isinstance(held, dict) else []
+    if len(values) == 1 and isinstance(values[0], list):
+        return values[0]
+    if values and (held.keys() & ids or all(isinstance(one, (dict, list)) for one in values)):
+        return [{"id": id_, "scores": one} for id_, one in held.items()]
     return held if isinstance(held, list) else [held]
 
 
@@ -214,71 +213,69 @@ def _in_entries(entries: Sequence[Any], known: Labelled, where: object) -> RawPr
     An entry holds scores by label; a list of objects, each with a label and its score, as pipelines
     give them; labels in a list and their scores in another; or a list of labels alone. These stand
     in the entry or below any of its keys.
-
-    Raises as `in_frame` does.
     """
     if not all(isinstance(entry, (dict, list)) for entry in entries):
         required, found = "every entry must be an object, or a list", repr(entries[0])[:60]
         raise SchemaError(required, found=found, where=where)
-    parts = [_parts(e if isinstance(e, dict) else {"labels": e}, where) for e in entries]
-    head = _frame([fields for fields, _ in parts], where)
-    if all(rows is None for _, rows in parts):
-        return in_frame(head, known, where, absent=0.0)
-    table = PredictionTable(head, known, where)
-    table.find_id(())
-    ids, told = table.ids() or [*map(str, range(len(parts)))], table.unread(())
-    rows = [
-        row | {_OWN: id_} for id_, (_, own) in zip(ids, parts, strict=True) for row in own or ()
-    ]
-    frame = _frame(rows, where)
-    raw = PredictionTable(frame.drop(_OWN), known, where, ids=False).long(frame[_OWN], ids)
-    return replace(raw, numbered=table.id is None, readings=(*told, *raw.readings))
-
-
-def _frame(rows: Sequence[Fields], where: object) -> pl.DataFrame:
+    flat = [_flat(one if isinstance(one, dict) else {"labels": one}) for one in entries]
     try:
-        return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+        frame = pl.DataFrame(flat, infer_schema_length=None, strict=False)
     except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
         required = "values of one kind under a key, in all entries, are required"
         raise SchemaError(required, found=str(error).split("\n")[0], where=where) from None
-
-
-_OWN = "\0instance"
-_Rows: TypeAlias = list[Fields]
-
-
-def _parts(entry: Mapping[str, Any], where: object) -> tuple[Fields, _Rows | None]:
-    """The plain values and lists of an entry, and the rows of a label and its score in it."""
-    fields, found = dict[str, Any](), list[_Rows]()
-    for key, value in entry.items():
-        if isinstance(value, dict) and value and all(map(_is_number, value.values())):
-            found.append([{"node": node, "score": score} for node, score in value.items()])
-        elif isinstance(value, dict):
-            inner, rows = _parts(value, where)
-            fields |= {f"{key}.{name}": one for name, one in inner.items()}
-            found += [] if rows is None else [rows]
-        elif isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
-            found.append([{name: _plain(one) for name, one in row.items()} for row in value])
-        else:
-            fields[key] = value
-    lists = {key: one for key, one in fields.items() if isinstance(one, list) and one}
-    texts = [key for key, one in lists.items() if all(isinstance(text, str) for text in one)]
-    numbers = [key for key, one in lists.items() if all(map(_is_number, one))]
-    if len(texts) == len(numbers) == 1 and len(lists[texts[0]]) == len(lists[numbers[0]]):
-        pairs = zip(fields.pop(texts[0]), fields.pop(numbers[0]), strict=True)
-        found.append([{"node": node, "score": score} for node, score in pairs])
-    if len(found) > 1:
+    inside = {name: name.split(_EACH) for name in frame.columns if _EACH in name}
+    if not inside:
+        return in_frame(frame, known, where, absent=0.0)
+    if len({parts[0] for parts in inside.values()}) > 1:
         raise SchemaError(
             "one list of labels with their scores is required in an entry",
-            found=f"{len(found)} in {json.dumps(entry)[:80]}",
+            found=first_cases(inside),
             where=where,
             hint='{"id": "7", "scores": {"NAME": 0.9}} is one',
         )
-    return fields, found[0] if found else None
+    table = PredictionTable(frame.drop(inside), known, where)
+    table.find_id(())
+    ids = table.ids()
+    rows = frame.select(pl.Series(_EACH, ids, pl.String), *inside).explode(*inside)
+    rows = rows.filter(pl.any_horizontal(pl.exclude(_EACH).is_not_null()))
+    own = rows.drop(_EACH).rename({name: parts[-1] for name, parts in inside.items()})
+    raw = PredictionTable(own, known, where, ids=False).long(rows[_EACH], ids)
+    told = (*table.unread(()), *raw.readings)
+    return replace(raw, numbered=table.id is None, readings=told)
+
+
+_EACH = "[]."
+"""What stands between the key of a list of objects and their keys."""
+
+
+def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of an entry by dotted keys; of lists of labels and scores those below `_EACH`."""
+    found = dict[str, Any]()
+    for key, value in entry.items():
+        if isinstance(value, dict) and value and all(map(_is_number, value.values())):
+            found |= {f"{key}{_EACH}node": [*value], f"{key}{_EACH}score": [*value.values()]}
+        elif isinstance(value, dict):
+            found |= {f"{key}.{name}": one for name, one in _flat(value).items()}
+        elif isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+            for name in dict.fromkeys(name for one in value for name in one):
+                found[f"{key}{_EACH}{name}"] = [_plain(one.get(name)) for one in value]
+        else:
+            deep = isinstance(value, list) and any(isinstance(one, (list, dict)) for one in value)
+            found[key] = _plain(value) if deep else value
+    lists = {key: one for key, one in found.items() if isinstance(one, list) and _EACH not in key}
+    texts = [key for key, one in lists.items() if one and all(isinstance(x, str) for x in one)]
+    numbers = [key for key, one in lists.items() if one and all(map(_is_number, one))]
+    if len(texts) == len(numbers) == 1 and len(lists[texts[0]]) == len(lists[numbers[0]]):
+        found |= {f"{_EACH}node": found.pop(texts[0]), f"{_EACH}score": found.pop(numbers[0])}
+    return found
 
 
 def _plain(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, (dict, list)) else value
+    return json.dumps(value, default=str) if isinstance(value, (dict, list)) else value
+
+
+def _holds_nested(kind: pl.DataType) -> bool:
+    return isinstance(kind, pl.List | pl.Array) and kind.inner.is_nested()
 
 
 def _is_number(value: Any) -> bool:

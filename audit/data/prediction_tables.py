@@ -28,7 +28,7 @@ from audit.data.prediction_cells import (
     texts_of,
     vectors_in,
 )
-from audit.data.raw_predictions import RawPredictions, dense, listed
+from audit.data.raw_predictions import RawPredictions, listed, stored
 from audit.data.rows import BETWEEN
 
 HALF, NEARLY_ALL = 0.5, 0.9
@@ -46,10 +46,8 @@ def in_frame(
     Columns that are called as nodes hold a score each; or one column holds all scores of an
     instance, or flags, as a list. Else one holds answers, which are nodes or numbers of named
     classes, or lists of these; and the one column of numbers from 0 to 1, if any, their scores.
-    Columns that are not read are told.
-
-    Args:
-        absent: The score that is meant where a column of a class is blank; None: none may be.
+    Columns that are not read are told. A blank score of a column of a class is ``absent``, or
+    refused.
 
     Raises:
         AskedError: If several columns may be the ids, the answers or the scores.
@@ -130,13 +128,11 @@ class PredictionTable:
     def _known_id(self) -> str | None:
         """The only column of the most ids of labels; if none has some, or several have as many,
         the one that is called as theirs, or id."""
+        ids = (self.known.id, ""), ("id", "instance")
         ranks = {
-            name: (
-                self._shared(name),
-                _is_called(name, self.known.id),
-                _is_called(name, "id", "instance"),
-            )
-            for name in self.frame.columns
+            one.name: (self._shared(one.name), *(_is_called(one.name, *names) for names in ids))
+            for one in self.frame
+            if not one.dtype.is_nested()
         }
         best = max(ranks.values(), default=(0, False, False))
         found = [name for name, rank in ranks.items() if rank == best]
@@ -150,7 +146,7 @@ class PredictionTable:
         whole numbers, as ranks are, nearly all must be, and half as many as there are ids."""
         numbers, ids = self.numbers.get(name), self.known.ids
         broken = numbers is not None and not (numbers == numbers.round()).all()
-        if self.frame[name].dtype.is_nested() or not ids or broken:
+        if not ids or broken:
             return 0
         values = texts_of(self.frame[name].unique()).drop_nulls().unique().to_list()
         n = sum(not ids.isdisjoint(pair) for pair in zip(values, bare_ids(values), strict=True))
@@ -179,12 +175,12 @@ class PredictionTable:
         numbers = self.numbers[name]
         return bool((numbers == numbers.round()).all()) and not are_within(numbers)
 
-    def ids(self) -> list[str] | None:
-        """The ids of rows that are an instance each; None without any."""
+    def ids(self) -> tuple[str, ...]:
+        """The ids of rows that are an instance each; numbers from 0 without any."""
         if self.id is None:
-            return None
+            return tuple(map(str, range(self.frame.height)))
         ids = filled(self.frame[self.id], "an id", self.where).to_list()
-        return [*distinct(ids, "instance", self.where)]
+        return distinct(ids, "instance", self.where)
 
     def unread(self, read: Iterable[str | None]) -> tuple[Reading, ...]:
         """What is told of columns that are not read."""
@@ -218,8 +214,7 @@ class PredictionTable:
         names = columns_named(self.known.names, numbers.shape[1], where)
         self.find_id([name], alone=True)
         flags = bool(np.isin(numbers, (0, 1)).all())
-        raw = dense(numbers, names, self.where, self.ids(), flags=flags, named=True)
-        return replace(raw, readings=self.unread([name]))
+        return replace(self._matrix(numbers, names, [name], flags=flags), named=True)
 
     def wide(self, classes: dict[str, str], absent: float | None) -> RawPredictions:
         """A column a class; numbers 0 and 1 without a point, and true and false, are sets."""
@@ -228,15 +223,20 @@ class PredictionTable:
         numbers = np.column_stack([self._filled(column, absent) for column in columns])
         spare = [name for name in self.rest if name in self.numbers and name not in classes]
         further = self._further(numbers, spare)
-        raw = dense(
-            np.column_stack([numbers, *(self.numbers[name] for name in further)]),
-            distinct([*classes.values(), *further], "class", self.where),
-            self.where,
-            self.ids(),
-            flags=all(map(are_flags, columns)),
-            named=bool(spare) and {*classes.values()} <= {*self.known.names},
+        every = np.column_stack([numbers, *(self.numbers[name] for name in further)])
+        names = distinct([*classes.values(), *further], "class", self.where)
+        flags = all(map(are_flags, columns))
+        raw = self._matrix(every, names, [*classes, *further], flags=flags)
+        return replace(raw, named=bool(spare) and {*classes.values()} <= {*self.known.names})
+
+    def _matrix(
+        self, numbers: FloatArray, classes: tuple[str, ...], read: Sequence[str], *, flags: bool
+    ) -> RawPredictions:
+        """Predictions of a row an instance, of columns that are read."""
+        ids, told, numbered = self.ids(), self.unread(read), self.id is None
+        return RawPredictions(
+            ids, classes, stored(numbers), flags, (), str(self.where), told, numbered
         )
-        return replace(raw, readings=self.unread([*classes, *further]))
 
     def _filled(self, column: pl.Series, absent: float | None) -> FloatArray:
         numbers = numbers_of(column if absent is None else column.fill_null(absent))
@@ -314,13 +314,12 @@ class PredictionTable:
 
     def _answer(self, ids: pl.Series) -> str:
         """The one column of answers; those of the true labels are none."""
-        found = self.answers()
+        found, first = self.answers(), ids.head(LOOKED_AT)
         if not found:
             return self._only_text()
-        named = [n for n in found if n.casefold() in self.known.label]
-        plain = [n for n in named if not self.frame[n].dtype.is_nested()]
-        first = ids.head(LOOKED_AT)
-        true = [n for n in plain if self.known.are_labels(first, self.frame[n].head(LOOKED_AT))]
+        plain = [n for n in found if not self.frame[n].dtype.is_nested()]
+        named = [n for n in plain if n.casefold() in self.known.label]
+        true = [n for n in named if self.known.are_labels(first, self.frame[n].head(LOOKED_AT))]
         rest = [name for name in found if name not in true] or self._numbered()
         if not rest and (others := [n for n in self._texts() if n not in {*found, *self.numbers}]):
             columns = (
@@ -330,9 +329,20 @@ class PredictionTable:
         rest = rest or found
         rest = [name for name in rest if "pred" in name.casefold()] or rest
         if len(rest) > 1:
-            hint = "call it prediction; of several answers write a row each: id, label, score"
+            rows = self._unrolled(rest)
+            hint = f"call it prediction; of several answers write a row each: {rows}"
             self._ask("which column holds the answers", f"{first_cases(rest)} hold nodes", hint)
         return rest[0]
+
+    def _unrolled(self, answers: Sequence[str]) -> str:
+        """Rows of several answers; where each has its scores, how Polars makes them."""
+        scores = [n for n, one in self.numbers.items() if n not in answers and are_within(one)]
+        pairs = [*zip(answers, scores, strict=False)]
+        if len(scores) != len(answers) or any(one[-1:] != of[-1:] for one, of in pairs):
+            return "id, label, score"
+        own = self.id or "id"
+        rows = (f"df.select({own!r}, node={one!r}, score={of!r})" for one, of in pairs)
+        return f"pl.concat([{', '.join(rows)}])"
 
     def _only_text(self) -> str:
         """The only column that may hold answers, though most are no nodes; placing tells more."""

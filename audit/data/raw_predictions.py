@@ -108,62 +108,27 @@ def stored(numbers: AnyArray) -> Sparse:
     return csr_array((held, places, np.arange(rows + 1) * columns), shape=numbers.shape)
 
 
-def dense(
-    numbers: AnyArray,
-    classes: tuple[str, ...],
-    where: object,
-    ids: Sequence[str] | None = None,
-    *,
-    flags: bool,
-    named: bool = False,
-) -> RawPredictions:
-    """Predictions of a number for each instance and class.
-
-    Args:
-        numbers: Shape (n_instances, n_classes).
-        classes: Names of the columns.
-        where: What they were read from.
-        ids: Ids of the rows; None: they are numbered from 0.
-        flags: Whether numbers are 0 and 1, and say which classes were predicted.
-        named: Whether classes are those of a class list.
-    """
-    rows = map(str, range(len(numbers))) if ids is None else ids
-    return RawPredictions(
-        tuple(rows),
-        classes,
-        stored(numbers),
-        flags,
-        name=str(where),
-        numbered=ids is None,
-        named=named,
-    )
-
-
 def listed(
-    scores: pl.DataFrame, instances: Sequence[str], where: object, *, set_valued: bool = False
+    scores: pl.DataFrame, instances: Sequence[str], where: object, *, set_valued: bool
 ) -> RawPredictions:
-    """Predictions of a list of scores; a node that is not listed has score 0.
+    """Predictions of a list of scores, ``instance, node, score`` without nulls, of some instances,
+    some of which may have none; a node that is not listed has score 0.
 
-    Args:
-        scores: ``instance, node, score``, without nulls.
-        instances: Every instance once, in file order, including those without scores.
-        where: What they were read from.
-        set_valued: Whether scores only say that a node was predicted.
+    Raises SchemaError where an instance has several scores for a node.
     """
-    nodes = scores["node"].unique(maintain_order=True).to_list()
-    row, column = (
-        scores[name].cast(pl.Enum(known)).to_physical().cast(pl.Int64).to_numpy()
-        for name, known in (("instance", [*instances]), ("node", nodes))
-    )
-    shape = (len(instances), len(nodes))
-    held = csr_array((scores["score"].to_numpy(), (row, column)), shape=shape)
-    if held.nnz < scores.height:
-        pairs = scores.select("instance", "node")
-        repeated = pairs.filter(pairs.is_duplicated()).unique(maintain_order=True)
+    pairs = scores.select("instance", "node")
+    repeated = pairs.filter(pairs.is_duplicated()).unique(maintain_order=True)
+    if repeated.height:
         cases = [f"{node} of {instance}" for instance, node in repeated.head(5).iter_rows()]
         raise SchemaError(
             "an instance may have one score for a node",
             found=f"several: {first_cases(cases, repeated.height)}",
             where=where,
         )
+    nodes = scores["node"].unique(maintain_order=True).to_list()
+    places = [
+        scores[name].cast(pl.Enum(known)).to_physical().cast(pl.Int64).to_numpy()
+        for name, known in (("instance", [*instances]), ("node", nodes))
+    ]
+    held = csr_array((scores["score"].to_numpy(), places), shape=(len(instances), len(nodes)))
     return RawPredictions(tuple(instances), tuple(nodes), held, set_valued, name=str(where))

@@ -12,16 +12,15 @@ import polars as pl
 from audit.base.errors import InputError, first_cases
 from audit.base.plurals import counted
 from audit.base.readings import AskedError, Reading, as_typed
-from audit.base.table import Table
-from audit.data.asking.ask import kinds_of, patterns, proposed, screen, taken, way_of
-from audit.data.asking.headers import is_record, without_header
+from audit.base.table import Table, TextLines
+from audit.data.asking.ask import kinds_of, patterns, proposed, screen, way_of
 from audit.data.asking.ids import ids_of
 from audit.data.asking.known_sets import refuse_headings, sets_of, stated_set
-from audit.data.asking.repairs import Way
-from audit.data.asking.seen import FLAGS, HALF, NAMELESS, NEARLY_ALL, Seen, family, read
+from audit.data.asking.seen import FLAGS, HALF, NAMELESS, NEARLY_ALL, Seen, family, is_record, read
 from audit.data.cells import labels_in
-from audit.data.columns import ROW, Columns, Words
-from audit.data.layouts import layout_of
+from audit.data.columns import ROW, Columns
+from audit.data.layout import as_written, taking
+from audit.data.layouts import layout_of, spelt
 from audit.data.nodes import Nodes
 from audit.data.rows import (
     SCIENTIFIC,
@@ -31,7 +30,6 @@ from audit.data.rows import (
     rows_in,
     used_classes,
 )
-from audit.data.stated import as_written, taking
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import ICD9CM, ICD10CM
 
@@ -44,11 +42,7 @@ of labels from which on a column of a pattern is judged."""
 
 
 def resolved(
-    table: Table,
-    stated: Columns,
-    hierarchy: Hierarchy,
-    words: Words,
-    classes: ClassNames | None = None,
+    table: Table, stated: Columns, hierarchy: Hierarchy, classes: ClassNames | None = None
 ) -> Columns:
     """Which columns of a table are ids and labels, how cells are read, and which rows count.
 
@@ -60,14 +54,13 @@ def resolved(
         table: The table.
         stated: What the user states, with patterns of label columns.
         hierarchy: The hierarchy whose nodes labels are.
-        words: How texts are read that are no nodes.
         classes: Names of class numbers, by these.
 
     Raises:
         AskedError: If it is not certain; with the options that read the table, where some do.
         InputError: If a column is stated that there is not, or no label has a value.
     """
-    return Request(table, stated, hierarchy, words, classes).resolved()
+    return Request(table, spelt(table, stated), hierarchy, classes).resolved()
 
 
 @dataclass(frozen=True)
@@ -80,15 +73,15 @@ class Request:
     table: Table
     stated: Columns
     hierarchy: Hierarchy
-    words: Words
     classes: ClassNames | None = None
     other: bool = False
 
     def resolved(self) -> Columns:
         """The columns; raises AskedError with options that were tried on the data."""
         try:
-            if self.table.titles and not any(map(self.table.column, self.stated.label)):
-                self._ask_below(self.table.titles, "other fields than below")
+            titles = self.table.text.titles
+            if titles and not any(map(self.table.column, self.stated.label)):
+                self._ask_below(titles, "other fields than below")
             return self._checked(self._columns())
         except AskedError as error:
             error.where, (error.options, error.reads) = str(self.table), self._tried(error.options)
@@ -99,41 +92,39 @@ class Request:
     @cached_property
     def seen(self) -> Seen:
         """What is seen of the table."""
-        begins = tuple(one[:-1] for one in self.stated.codes if one.endswith("*"))
-        words = replace(self.words, strip=(*self.words.strip, *begins))
-        return Seen.of(self.table, Nodes(self.hierarchy), words, self.classes)
+        return Seen.of(self.table, Nodes(self.hierarchy), self.stated, self.classes)
 
     def with_options(self, options: Mapping[str, Any]) -> Request:
         """The same with what is offered in place of what was stated."""
-        others, rest = dict[str, Any](), dict(options)
-        if "header" in rest:
-            others["table"] = without_header(self.table)
-            del rest["header"]
-        if self.table.below and "skip_rows" in rest:
-            others["table"] = self.table.below(rest.pop("skip_rows"))
+        stated, own, rest = self.stated, dict[str, Any](), dict(options)
+        if not rest.pop("header", True):
+            own["table"] = _without_header(self.table)
+        if self.table.text.below and "skip_rows" in rest:
+            own["table"] = self.table.text.below(rest.pop("skip_rows"))
         if name := rest.pop("hierarchy", ""):
             both = {one.name: one for one in (ICD9CM, ICD10CM)}
-            others |= {"hierarchy": both[name].load(), "other": True}
-        stated, words = Way(rest).applied(self.stated, self.words)
-        return replace(self, stated=stated, words=words, **others)
+            own |= {"hierarchy": both[name].load(), "other": True}
+        return replace(self, stated=replace(stated, **rest), **own)
 
     def _columns(self) -> Columns:
         """Columns of ids and labels, by what is certain first."""
         stated, layout = as_written(self.table, self.stated), layout_of(self.table)
-        if layout is not None and layout.name != "plain":
+        if self.table.split_files and not stated.split:
+            stated = replace(stated, split="split")
+        if layout is not None:
             columns = taking(self.table, layout.columns(self.table, stated))
             if columns.id and all(columns.id) and columns.label:
-                return replace(columns, split=columns.split or "split" * self.table.split_files)
-        columns = self._matched(taking(self.table, stated))
+                return columns
+        columns = taking(self.table, stated)
         label = columns.label or self._flags(columns)
-        if columns.flags or (label and not columns.label):
-            return self._flagged(columns, label)
-        columns = self._named(columns)
+        if columns.flags or label != columns.label:
+            return self._flagged(replace(columns, label=label))
+        columns = self._named(self._matched(columns))
         return columns if columns.id and columns.label else self._only(columns)
 
     def _matched(self, columns: Columns) -> Columns:
         """Columns of patterns, each of which holds labels or nothing."""
-        if columns.flags or all(map(self.table.column, self.stated.label)):
+        if all(map(self.table.column, self.stated.label)):
             return columns
         shares = {one: self.seen.share_of(self.seen.labels(one, columns)) for one in columns.label}
         best = max(shares.values(), key=lambda share: share.of_complete)
@@ -150,13 +141,14 @@ class Request:
 
     def _flags(self, columns: Columns) -> tuple[str, ...]:
         """Columns that are named as nodes and hold 0 and 1, if they are two or more."""
-        free = [one for one in self.table.schema if one not in taken(columns)]
+        free = [one for one in self.table.schema if one not in columns.taken]
         named = [one for one in free if self.seen.nodes.is_node(one.strip())]
         found = tuple(filter(self.seen.is_flag, named))
         return found if len(found) > 1 else ()
 
-    def _flagged(self, columns: Columns, label: tuple[str, ...]) -> Columns:
+    def _flagged(self, columns: Columns) -> Columns:
         """Columns of 0 and 1 as labels."""
+        label = columns.label
         if not label:
             raise InputError(
                 "--flags requires columns that are named as nodes and hold 0 and 1",
@@ -165,54 +157,49 @@ class Request:
             )
         id_ = columns.id or tuple(filter(None, map(self.table.column, IDS)))[:1]
         if not (columns.flags and id_):
-            ids = (
-                id_
-                or ids_of(self.seen, replace(columns, label=label, flags=True), taken(columns))[0]
-            )
+            ids = id_ or ids_of(self.seen, replace(columns, flags=True))[0]
             raise AskedError(
                 "whether columns of 0 and 1 are labels, and which holds the ids, is not certain",
                 found=f"columns named as nodes: {first_cases(label)}",
                 options={"flags": True, "id": ids},
             )
-        out = {*label, *id_, *taken(columns)}
+        out = {*label, *id_, *columns.taken}
         others = [one for one in self.table.schema if one not in out and self.seen.is_flag(one)]
         told = self._unread(others, "they hold 0 and 1 and are named as no node")
-        return replace(columns, id=id_, label=label, readings=tuple(told))
+        return replace(columns, id=id_, readings=tuple(told))
 
     def _named(self, columns: Columns) -> Columns:
         """With the columns that are named as ids and labels are."""
-        table, shares = self.table, dict[str, float]()
-        ids, labels = (tuple(filter(None, map(table.column, some))) for some in (IDS, LABELS))
+        seen = self.seen
+        ids, labels = (tuple(filter(None, map(self.table.column, own))) for own in (IDS, LABELS))
         if len(labels) > 1 and not columns.label:
-            shares = {one: self.seen.share(one).of_complete for one in labels}
-            halves = tuple(one for one in labels if shares[one] >= HALF)
-            labels = halves if len(halves) == 1 and shares[halves[0]] >= NEARLY_ALL else ()
-        id_, label = columns.id or ids[:1], columns.label or labels[:1]
-        if not (id_ and label) or (not columns.id and self._numbers_rows(id_[0], label)):
+            labels = tuple(one for one in labels if seen.share(one).of_complete >= HALF)
+            sure = len(labels) == 1 and seen.share(labels[0]).of_complete >= NEARLY_ALL
+            labels = labels if sure else ()
+        found = replace(columns, id=columns.id or ids[:1], label=columns.label or labels[:1])
+        if not (found.id and found.label) or (not columns.id and self._numbers_rows(found)):
             return columns
-        split = columns.split or "split" * table.split_files
-        return replace(columns, id=id_, label=label, split=split)
+        return found
 
-    def _numbers_rows(self, id_: str, label: tuple[str, ...]) -> bool:
+    def _numbers_rows(self, columns: Columns) -> bool:
         """Whether another column holds the ids, whose rows are only numbered."""
         seen, n = self.seen, self.seen.frame.height
-        if len(self.table.schema) < 3 or seen.n_values(id_) < n:
+        if len(self.table.schema) < 3 or seen.n_values(columns.id[0]) < n:
             return False
-        other = ids_of(seen, replace(self.stated, label=label), taken(self.stated))[0][0]
+        other = ids_of(seen, replace(columns, id=()))[0][0]
         return other != ROW and seen.n_values(other) < n
 
     def _only(self, columns: Columns) -> Columns:
         """With the only column of nine in ten nodes, and the one other column; else it is asked."""
         seen, told, label, id_ = self.seen, list[Reading](), columns.label, columns.id
-        if self.table.header and not label and id_ in ((), (ROW,)) and is_record(seen):
-            headless = replace(self, table=without_header(self.table))
-            offered = proposed(headless.seen, columns).options
+        if self.table.text.header and not label and id_ in ((), (ROW,)) and is_record(seen):
+            headless = replace(self, table=_without_header(self.table), stated=columns)
             raise AskedError(
                 "a first line that names the columns is required",
                 found=f"a record: {first_cases(self.table.schema)}",
-                options={"header": False, **offered},
+                options={"header": False, **proposed(headless.seen).options},
             )
-        rows, out = seen.frame.height, {*label, *taken(columns), seen.index}
+        rows, out = seen.frame.height, {*label, *columns.taken, seen.index}
         free = [one for one in seen.frame.columns if one not in out]
         if not label:
             good = [*filter(seen.is_good, free)]
@@ -239,22 +226,22 @@ class Request:
         """Raise AskedError where a column of labels has no name, as under a title."""
         for name in filter(self.seen.is_good, self.seen.frame.columns):
             if NAMELESS.fullmatch(name.strip()):
-                found = f"no name above {first_cases(self.seen.first(name))}"
-                self._ask_below(self.table.before, found, always=True)
+                found = f"no name above {first_cases(self.seen.cells(name)['cell'].head(3))}"
+                self._ask_below(self.table.text.before, found, always=True)
 
     def _ask_below(self, lines: int, found: str, *, always: bool = False) -> None:
         """Raise AskedError that passes over first lines, unless a record stands below these."""
-        below = self.table.below and self.with_options({"skip_rows": lines})
-        offered = bool(below and not is_record(below.seen))
+        text = self.table.text
+        options = {"skip_rows": lines}
+        offered = bool(text.below) and not is_record(self.with_options(options).seen)
+        hint = "--skip-rows N passes over lines of text; take out rows of a workbook"
         if offered or always:
-            line = f": {self.table.first_lines[0]!r}, above line {lines + 1}" if offered else ""
+            line = f": {text.first[0]!r}, above line {lines + 1}" if offered else ""
             raise AskedError(
                 "a first line that names the columns is required",
                 found=found + line,
-                hint=""
-                if offered
-                else "--skip-rows N passes over lines of text; take out rows of a workbook",
-                options={"skip_rows": lines} if offered else {},
+                hint="" if offered else hint,
+                options=options if offered else {},
             )
 
     def _may_hold(self, name: str, good: str) -> bool:
@@ -264,9 +251,10 @@ class Request:
             return False
         if family(name) == family(good) and self.seen.n_values(name):
             return True
-        way = way_of(self.seen, name, self.stated)
-        holds = way is not None and way.share.of_complete >= HALF
-        return holds and bool((way and way.options) or self.seen.may_be_labels(name))
+        way = way_of(self.seen, name)
+        if way is None or way.share.of_complete < HALF:
+            return False
+        return bool(way.options) or self.seen.may_be_labels(name)
 
     def _ask(self, columns: Columns) -> None:
         """Raise AskedError that shows the columns; ids that all are rounded are refused."""
@@ -276,38 +264,38 @@ class Request:
                 refuse_rounded(cells, name, self.table)
         others = [one for one in (ICD9CM, ICD10CM) if one.name != self.hierarchy.name]
         others = others if self.seen.nodes.coded and not self.other else []
-        proposal = proposed(self.seen, columns, (Nodes(one.load()) for one in others))
+        seen = replace(self.seen, stated=columns)
+        proposal = proposed(seen, (Nodes(one.load()) for one in others))
         roles = (("the ids", columns.id), ("the labels", columns.label))
         which = " and which ".join(what for what, known in roles if not known)
         raise AskedError(
             f"which column holds {which} is not certain",
             options=proposal.options,
-            screen=screen(self.seen, proposal),
+            screen=screen(seen, proposal),
         )
 
     def _checked(self, columns: Columns) -> Columns:
         """Columns whose rows are labels of one kind, with the code sets of these."""
         seen = self.seen
-        published = columns.layout not in ("", "plain") and not self.stated.label
+        published = bool(columns.layout) and not self.stated.label
         stated_set(columns, self.hierarchy)
         columns = columns if published or columns.flags else self._multi_hot(columns)
-        rows = self._rows(columns).filter(pl.col("refused").is_null()).drop_nulls("label")
+        rows = self._rows(columns).drop_nulls("label")
         if rows.is_empty() and seen.whole and not columns.flags:
             raise InputError(
                 "a column of labels with a value is required",
                 found=f"none in {first_cases(columns.label)}",
                 where=self.table,
             )
-        used = {*columns.label, *taken(columns), columns.table, seen.index or ""}
-        if not published:
-            if kinds := kinds_of(seen, rows.select("row", "label"), used):
-                options = {"id": columns.id, "label": columns.label}
-                options = {k: v for k, v in options.items() if not getattr(self.stated, k)}
-                options["where"] = (*self.stated.where, *kinds.where)
-                required = f"rows must be chosen by {kinds.column!r}"
-                raise AskedError(required, found=str(kinds), options=options)
-            if not columns.codes:
-                refuse_headings(seen, _times(rows))
+        used = {*columns.label, *columns.taken, columns.table, seen.index or ""}
+        if not published and (kinds := kinds_of(seen, rows.select("row", "label"), used)):
+            options = {"id": columns.id, "label": columns.label}
+            options = {k: v for k, v in options.items() if not getattr(self.stated, k)}
+            options["where"] = (*self.stated.where, *kinds.where)
+            required = f"rows must be chosen by {kinds.column!r}"
+            raise AskedError(required, found=kinds.said, options=options)
+        if not published and not columns.codes:
+            refuse_headings(seen, _times(rows))
         if columns.flags:
             return columns
         if not (columns.version or columns.table):
@@ -327,31 +315,29 @@ class Request:
         """Columns with ``flags`` where a column holds lists of one length of 0 and 1 alone."""
         name = columns.label[0]
         cells = self.seen.frame[name].drop_nulls()
-        written = cells.dtype == pl.String and cells.str.starts_with("[").all()
-        if len(columns.label) > 1 or not (cells.dtype.is_nested() or written):
+        if len(columns.label) > 1 or not self.seen.is_listed(name):
             return columns
         lists = labels_in(cells, columns)
-        lengths, values = lists.list.len().unique(), {*lists.explode().str.to_lowercase()}
-        n, classes = lengths.to_list(), self.classes or own_classes(self.table, columns)
-        if len(n) != 1 or n[0] < 2 or not values <= set().union(*FLAGS):
+        lengths, values = {*lists.list.len()}, {*lists.explode().str.to_lowercase()}
+        if len(lengths) != 1 or min(lengths) < 2 or not values <= set().union(*FLAGS):
             return columns
+        classes = self.classes or own_classes(self.table, columns)
         if not classes:
             raise AskedError(
                 "lists of 0 and 1 are labels by their place, which --classes must name",
-                found=f"lists of {n[0]} in {name!r}",
+                found=f"lists of {min(lengths)} in {name!r}",
                 hint="--classes FILE, a name a line, in the order of the lists",
             )
-        if [len(classes)] != n:
-            return columns
         said = f"{name!r} says of each class whether it is a label"
-        why = "its lists are as long as that of the classes, and hold 0 and 1 alone"
+        why = "its lists are of one length, and hold 0 and 1 alone"
         told = Reading(said, why, len(lists), "--label COLUMN")
         return replace(columns, flags=True, readings=(*columns.readings, told))
 
     def _rows(self, columns: Columns) -> pl.DataFrame:
+        """The rows that count."""
         frame, classes = self.seen.frame, self.classes or own_classes(self.table, columns)
         used = used_classes(frame, columns, classes, self.table)
-        return rows_in(frame, columns, used, 0, self.table)
+        return rows_in(frame, columns, used, 0, self.table).filter(pl.col("refused").is_null())
 
     def _tried(self, options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         """Options that read the data, those offered and what is asked then, and what they read;
@@ -371,10 +357,10 @@ class Request:
 
     def reads(self, columns: Columns) -> str:
         """What columns read, as a clause; empty if most labels are no nodes."""
-        rows, seen = self._rows(columns).filter(pl.col("refused").is_null()), self.seen
+        rows, seen = self._rows(columns), self.seen
         n = nodes = 0
         for (of,), own in rows.drop_nulls("label").group_by("table"):
-            texts = read(_times(own), seen.nodes, seen.words)
+            texts = read(_times(own), seen.nodes, seen.stated)
             n += sum(texts.values())
             nodes += sum(k for t, k in texts.items() if seen.nodes.is_node(t, of and str(of)))
         if nodes < HALF * n or not n:
@@ -383,6 +369,19 @@ class Request:
         none = "1 is no node" if n - nodes == 1 else f"{n - nodes:,} are no nodes"
         said = f"reads {instances} and {counted(n, 'labels')}, of which {none}"
         return said if seen.whole else f"{said}, in the first {seen.frame.height:,} rows"
+
+
+def _without_header(table: Table) -> Table:
+    """The table whose first line is a record, not the names of its columns."""
+    names = {f"column_{n}": name for n, name in enumerate(table.schema, start=1)}
+    below = table.renamed(names)
+
+    def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+        yield pl.DataFrame({one: [names[one]] for one in columns})
+        yield from below.frames(columns, at_once)
+
+    schema = dict.fromkeys(names, pl.String())
+    return replace(below, schema=schema, scan=scan, text=TextLines(header=False))
 
 
 def _times(rows: pl.DataFrame) -> Mapping[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import polars as pl
@@ -67,10 +68,8 @@ def rows_of(
 
 def completed(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with the columns of `ROWS` that they lack, null; then those that they have besides."""
-    lacking = [pl.lit(None, kind).alias(n) for n, kind in ROWS.items() if n not in rows.columns]
-    return rows.with_columns(lacking).select(
-        *(pl.col(name).cast(kind) for name, kind in ROWS.items()), pl.exclude([*ROWS])
-    )
+    both = pl.concat([pl.DataFrame(schema=ROWS), rows], how="diagonal_relaxed")
+    return both.with_columns(pl.col(name).cast(kind) for name, kind in ROWS.items())
 
 
 def own_classes(table: Table, columns: Columns) -> ClassNames | None:
@@ -120,57 +119,35 @@ def rows_in(
     where: object = "",
 ) -> pl.DataFrame:
     """The rows of labels of some rows of a table, of which the first has that number."""
-    about = _about(frame, columns, where).with_columns(
-        row=pl.int_range(first, first + frame.height, dtype=pl.Int64)
-    )
-    if is_numbered(columns, frame.columns):
-        about = about.with_columns(instance=pl.col("row").cast(pl.String))
+    about = _about(frame, columns, first, where)
     if columns.flags:
-        labels = [_flagged(frame, columns, classes, where)]
+        return _finished(_exploded(about, [_flagged(frame, columns, classes, where)]), columns)
+    cells = [_cells(frame, one, classes is not None, where) for one in columns.label]
+    single = len(cells) == 1 and not (columns.sep or columns.take or cells[0].dtype.is_nested())
+    if single and not cells[0].str.starts_with("[").any():
+        rows = about.with_columns(label=cells[0], which=0, counted=True)
     else:
-        labels = [_cells(frame, one, classes is not None, where) for one in columns.label]
-    plain = _may_be_blank(labels, columns) and not labels[0].str.starts_with("[").any()
-    if plain:
-        rows = about.with_columns(labels[0].alias("label"), which=0, counted=True)
-    else:
-        lists = [_listed(one, columns, blank=_may_be_blank(labels, columns)) for one in labels]
-        rows = _exploded(about, lists)
-    if classes is not None and not columns.flags:
+        rows = _exploded(about, [labels_in(one, columns) for one in cells])
+    if single:
+        blank = cells[0].is_null().gather(rows["row"] - first)
+        rows = rows.with_columns(counted=pl.col("counted") | blank)
+    if classes is not None:
         rows = rows.with_columns(_named(rows["label"], classes, where))
     return _finished(rows, columns)
-
-
-def _may_be_blank(labels: Sequence[pl.Series], columns: Columns) -> bool:
-    """Whether a blank cell is a label that is missing, rather than no label."""
-    one = len(labels) == 1 and not (columns.sep or columns.take)
-    return one and not labels[0].dtype.is_nested()
-
-
-def _listed(cells: pl.Series, columns: Columns, *, blank: bool) -> pl.Series:
-    """The labels of each cell; with ``blank`` null of a blank one."""
-    lists = labels_in(cells, columns)
-    if blank:
-        nothing = pl.Series([[None]], dtype=pl.List(pl.String))
-        return (
-            lists.to_frame("cell")
-            .select(pl.when(pl.lit(cells).is_null()).then(nothing).otherwise("cell"))
-            .to_series()
-        )
-    return lists
 
 
 def _exploded(about: pl.DataFrame, lists: Sequence[pl.Series]) -> pl.DataFrame:
     """A row for each label of a row, with the number of its column; without one a row that is no
     assertion unless its instance is not known."""
-    cells = [f"cell {n}" for n in range(len(lists))]
-    numbers = (pl.lit(n, pl.Int32).repeat_by(pl.col(one).list.len()) for n, one in enumerate(cells))
-    held = about.with_columns(one.alias(name) for one, name in zip(lists, cells, strict=True))
-    both = held.with_columns(label=pl.concat_list(cells), which=pl.concat_list(*numbers))
+    cells = {f"cell {n}": one for n, one in enumerate(lists)}
+    numbers = (pl.lit(n, pl.Int32).repeat_by(pl.col(c).list.len()) for n, c in enumerate(cells))
+    held = about.with_columns(**cells)
+    both = held.with_columns(label=pl.concat_list(*cells), which=pl.concat_list(*numbers))
     some = pl.col("label").list.len() > 0
     counted = both.with_columns(
         pl.when(some).then(pl.col("label", "which")), counted=some | pl.col("instance").is_null()
     )
-    return counted.drop(cells).explode("label", "which")
+    return counted.drop(*cells).explode("label", "which")
 
 
 def _conditions(
@@ -191,32 +168,28 @@ def _text(frame: pl.DataFrame, name: str, where: object) -> pl.Series:
     return tidy(frame.select(name), where).to_series()
 
 
-def _about(frame: pl.DataFrame, columns: Columns, where: object) -> pl.DataFrame:
+def _about(frame: pl.DataFrame, columns: Columns, first: int, where: object) -> pl.DataFrame:
     """What a row says besides its labels: instance, reason, and by role what else is there."""
+    text = partial(_text, frame, where=where)
     roles = {"group": columns.group, "split": columns.split, "own": columns.table}
+    roles |= {"at": columns.position, "version": columns.version, "reason": columns.refused}
     roles |= {STRATUM + one: one for one in columns.strata}
-    said = {role: _text(frame, one, where) for role, one in roles.items() if one}
+    said = {role: text(one) for role, one in roles.items() if one}
     if columns.group:
         said["group"] = as_ids(said["group"])
-    if columns.position:
-        said["at"] = _text(frame, columns.position, where).cast(pl.Float64, strict=False)
-    if is_numbered(columns, frame.columns):
-        about = pl.DataFrame({"instance": pl.repeat("", frame.height, eager=True), **said})
-    else:
-        about = pl.DataFrame({"instance": _ids(frame, columns.id, where), **said})
-    reasons: list[pl.Expr] = [pl.when(pl.col("instance").is_null()).then(pl.lit("bad_row"))]
-    if columns.where:
-        out = _left_out(frame, columns, where)
-        reasons.append(pl.when(out).then(pl.lit("left_out")))
-    if columns.refused:
-        reasons.append(pl.lit(_text(frame, columns.refused, where)))
-    about = about.with_columns(refused=pl.coalesce(reasons))
+    row = pl.int_range(first, first + frame.height, dtype=pl.Int64, eager=True)
+    numbered = is_numbered(columns, frame.columns)
+    ids = row.cast(pl.String) if numbered else _ids(frame, columns.id, where)
+    homeless, out = ids.is_null(), left_out(frame, columns, where)
+    about = pl.DataFrame({"instance": ids, "row": row, **said})
+    reasons = pl.when(homeless).then(pl.lit("bad_row")).when(out).then(pl.lit("left_out"))
+    published = ["reason"] if columns.refused else []
+    about = about.with_columns(refused=pl.coalesce(reasons, *published))
     if not columns.version:
         return about
-    version = _text(frame, columns.version, where)
-    told = _versions(version, about["refused"].is_null(), columns.version, where)
-    lost = pl.when(pl.col("version").is_null()).then(pl.lit("bad_row"))
-    return about.with_columns(version=told).with_columns(refused=pl.coalesce("refused", lost))
+    told = _versions(said["version"], about["refused"].is_null(), columns.version, where)
+    lost = pl.when(told.is_null()).then(pl.lit("bad_row"))
+    return about.with_columns(version=told, refused=pl.coalesce("refused", lost))
 
 
 def _ids(frame: pl.DataFrame, names: Sequence[str], where: object) -> pl.Series:
@@ -230,17 +203,15 @@ def _ids(frame: pl.DataFrame, names: Sequence[str], where: object) -> pl.Series:
                 where=where,
                 hint="read the file with this column as text",
             )
-        part = _text(frame, name, where)
-        if part.str.contains_any([".", "+"]).any():  # one look is cheaper than one for each
-            part = as_ids(part)
-            refuse_rounded(part, name, where)
-        parts.append(part)
-        if len(names) > 1 and parts[-1].str.contains(BETWEEN, literal=True).any():
+        part = as_ids(_text(frame, name, where))
+        refuse_rounded(part, name, where)
+        if len(names) > 1 and part.str.contains(BETWEEN, literal=True).any():
             raise InputError(
                 f"ids of several columns are joined by {BETWEEN}, which these must lack",
                 found=f"{BETWEEN} in {name!r}",
                 where=where,
             )
+        parts.append(part)
     if len(parts) == 1:
         return parts[0]
     return pl.DataFrame(parts).select(pl.concat_str(pl.all(), separator=BETWEEN)).to_series()
@@ -257,30 +228,26 @@ def refuse_rounded(ids: pl.Series, name: str, where: object) -> None:
         )
 
 
-def _left_out(frame: pl.DataFrame, columns: Columns, where: object) -> pl.Series:
+def left_out(frame: pl.DataFrame, columns: Columns, where: object) -> pl.Series:
     """Whether conditions leave a row out; of several values of a column any will do."""
     out = pl.repeat(False, frame.height, eager=True)
     for column, conditions in _conditions(columns, frame.columns, where).items():
-        values = _text(frame, column, where)
+        values = _text(frame, column, where).fill_null("")
         kept = [one for one in values.unique() if _is_kept(one, conditions)]
-        out |= ~values.is_in(kept, nulls_equal=True)
+        out |= ~values.is_in(kept)
     return out
 
 
-def _is_kept(value: str | None, conditions: Sequence[tuple[str, str]]) -> bool:
-    text = value or ""
-    texts = {text, text.removesuffix(".0")}
-    fits = {(sign, any(_is_like(one, like) for one in texts)) for sign, like in conditions}
+def _is_kept(text: str, conditions: Sequence[tuple[str, str]]) -> bool:
+    """Whether a text meets conditions, whatever its case; letters of a pattern are as they stand:
+    ``NOT*`` is not the beginning of ``notes``."""
+    fits = set[tuple[str, bool]]()
+    for sign, like in conditions:
+        wanted = re.escape(like).replace(r"\*", ".*")
+        flags = re.DOTALL if "*" in like else re.DOTALL | re.IGNORECASE
+        texts = {text, text.removesuffix(".0")}
+        fits.add((sign, any(re.fullmatch(wanted, one, flags) for one in texts)))
     return ("!=", True) not in fits and (("=", True) in fits or ("=", False) not in fits)
-
-
-def _is_like(text: str, like: str) -> bool:
-    """Whether a text is another, whatever its case, or fits a pattern, whose letters are as they
-    stand: ``NOT*`` is not the beginning of ``notes``."""
-    first, *rest = like.split("*")
-    if not rest:
-        return text.casefold() == like.casefold()
-    return re.fullmatch(".*".join(map(re.escape, (first, *rest))), text, re.DOTALL) is not None
 
 
 def _versions(values: pl.Series, counts: pl.Series, name: str, where: object) -> pl.Series:
@@ -322,6 +289,7 @@ def _flagged(
     if first.dtype == pl.String and first.str.starts_with("[").any():
         lists = labels_in(first, columns)
         first = lists.set(lists.list.len() == 0, None)
+    flags = frame.select(columns.label)
     if first.dtype.is_nested():
         names = [*(classes or {}).values()]
         if len(others := first.list.len().drop_nulls().filter(first.list.len() != len(names))):
@@ -331,23 +299,19 @@ def _flagged(
                 where=where,
             )
         flags = frame.select(first.list.get(n).alias(name) for n, name in enumerate(names))
-    else:
-        flags = frame.select(columns.label)
-    flags = tidy(flags, where).select(pl.all().str.to_lowercase())
     carried = [pl.DataFrame(schema={"row": pl.UInt32, "label": pl.String})]
-    for values in flags:
-        if len(wrong := values.drop_nulls().filter(~values.drop_nulls().is_in(_YES + _NO))):
+    for values in tidy(flags, where).select(pl.all().str.to_lowercase()):
+        if len(wrong := values.filter(~values.is_in(_YES + _NO))):
             raise SchemaError(
                 f"the column {values.name!r} must hold 0, 1, true, false or nothing",
                 found=first_cases(wrong.unique(maintain_order=True)),
                 where=where,
                 hint="a column that is not a node is named with --id, --group, --split or --strata",
             )
-        rows = values.is_in(_YES).fill_null(False).arg_true()
-        label = pl.repeat(values.name.strip(), len(rows), eager=True)
-        carried.append(pl.DataFrame({"row": rows, "label": label}))
+        rows = values.is_in(_YES).fill_null(False).arg_true().alias("row").to_frame()
+        carried.append(rows.with_columns(label=pl.lit(values.name.strip())))
     by_row = pl.concat(carried).group_by("row").agg("label")
-    every = pl.DataFrame({"row": range(frame.height)}, schema={"row": pl.UInt32})
+    every = pl.int_range(frame.height, dtype=pl.UInt32, eager=True).alias("row").to_frame()
     listed = every.join(by_row, on="row", how="left", maintain_order="left")
     return listed["label"].fill_null([])
 
@@ -376,7 +340,8 @@ def _finished(rows: pl.DataFrame, columns: Columns) -> pl.DataFrame:
         by_version = pl.when(pl.col("version") == "10").then(tenth)
         table = by_version.when(pl.col("version") == "9").then(ninth).otherwise(table)
     if columns.position:
-        place = pl.when(pl.col("at") == pl.col("at").floor()).then("at")
+        at = pl.col("at").cast(pl.Float64, strict=False)
+        place = pl.when(at == at.floor()).then(at)
     elif len(columns.label) > 1 and not columns.flags:
         place = pl.col("which") + 1
     if chosen := [one.removesuffix("*") for one in columns.codes if one.endswith("*")]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -40,7 +40,7 @@ def sum_to_one(scores: Sparse) -> bool:
 
 
 def _sums(scores: Sparse) -> FloatArray:
-    return np.asarray(scores.sum(axis=1)).ravel()
+    return np.asarray(scores.sum(axis=1), np.float64).ravel()
 
 
 def _apart(sums: FloatArray, total: float = 1) -> float:
@@ -119,40 +119,19 @@ def placed_scores(scores: Sparse, nodes: IntArray, n_nodes: int) -> Sparse:
     return placed
 
 
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """The scores of matched instances, and what they are.
-
-    Args:
-        scores: At nodes, shape (n_instances, n_nodes); none of an instance whose one answer is a
-            class that is no node.
-        single: Whether each instance has one answer.
-        readings: What is not certain.
-    """
-
-    scores: Sparse
-    single: bool = False
-    readings: tuple[Reading, ...] = ()
-
-
 def answered(
-    raw: RawPredictions,
-    placed: Sparse,
-    unknown: IntArray,
-    *,
-    single: bool | None,
-    alone: bool,
-) -> Scored:
-    """Decide whether scores are one answer of each instance.
+    raw: RawPredictions, placed: Sparse, unknown: IntArray, single: bool | None, alone: bool
+) -> tuple[Sparse, bool, tuple[Reading, ...]]:
+    """Scores at nodes, whether they are one answer of each instance, and what is not certain.
 
     They are if all rows sum to one within `MOST_TOLERANCE`, over all classes or those that are
-    nodes; if each instance lists one class of several; or if ``single`` says so.
+    nodes; if each instance lists one class of several; or if ``single``, what the user says, is
+    true. An instance whose one answer is a class that is no node keeps no score.
 
     Args:
         raw: The matched instances, with scores in [0, 1].
         placed: Their scores at nodes, shape (n_instances, n_nodes).
         unknown: Columns of the classes that are no nodes.
-        single: What the user says; None: nothing.
         alone: Whether each instance has one label.
 
     Raises:
@@ -160,7 +139,7 @@ def answered(
             and rows may be the highest of scores that do, or such scores that were rounded.
     """
     if raw.set_valued or single is False:
-        return Scored(placed)
+        return placed, False, ()
     whole, known = _sums(raw.scores), _sums(placed)
     sums = known if _apart(known) < _apart(whole) else whole
     said = () if single else _one_answer(raw, sums, alone)
@@ -168,19 +147,16 @@ def answered(
         wrong = int((np.abs(sums - 1) > SUM_TOLERANCE).sum())
         several = Reading(_ANY_ANSWERS, "rows do not sum to one", wrong, _ONE)
         is_open = (placed.data != 1).any() and (alone or whole.max() <= 1 + SUM_TOLERANCE)
-        return Scored(placed, False, (several,) if is_open else ())
+        return placed, False, (several,) if is_open else ()
     if sums is known or _apart(1 + whole - known) <= SUM_TOLERANCE:
-        return Scored(placed, True, said)
-    highest_of_others, highest = (
-        one.max(axis=1).toarray() for one in (raw.scores[:, unknown], placed)
-    )
-    beyond = highest_of_others > highest
+        return placed, True, said
+    beyond = raw.scores[:, unknown].max(axis=1).toarray() > placed.max(axis=1).toarray()
     scores = csr_array(placed.multiply(~beyond[:, np.newaxis]))
     scores.eliminate_zeros()
     named = first_cases(raw.classes[column] for column in unknown.tolist())
     why = "its scores are part of the sum of a row, and here it has the highest"
     decision, rows = f"an answer may be {named}, none of the nodes", int(beyond.sum())
-    return Scored(scores, True, (*said, Reading(decision, why, rows, _SEVERAL, "instances")))
+    return scores, True, (*said, Reading(decision, why, rows, _SEVERAL, "instances"))
 
 
 def _one_answer(raw: RawPredictions, sums: FloatArray, alone: bool) -> tuple[Reading, ...] | None:

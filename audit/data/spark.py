@@ -20,7 +20,7 @@ from audit.base.machine import require_package
 from audit.base.streams import bare_suffix
 from audit.base.table import AT_ONCE, Table, gathered
 from audit.base.tables import open_table
-from audit.data.columns import Columns, Words
+from audit.data.columns import Columns
 from audit.data.resolving import resolved
 from audit.data.rows import columns_read, is_numbered
 from audit.hierarchies.hierarchy import Hierarchy
@@ -54,7 +54,7 @@ class SparkRows:
 
 @contextmanager
 def reading(
-    dataset: str, master: str | None, stated: Columns, hierarchy: Hierarchy, words: Words
+    dataset: str, master: str | None, stated: Columns, hierarchy: Hierarchy
 ) -> Iterator[SparkRows]:
     """Read a dataset in the active Spark session, or in one that ends with the block.
 
@@ -89,7 +89,7 @@ def reading(
         else:
             rows = session.table(dataset)
             table = _named(dataset, rows)
-        columns = resolved(table, stated, hierarchy, words)
+        columns = resolved(table, stated, hierarchy)
         if table.class_names.keys() & set(columns.label):
             raise InputError(
                 "labels that are text are required where Spark counts",
@@ -157,20 +157,20 @@ def _rows(session: SparkSession, table: Table, path: Path) -> DataFrame:
     kind = _READERS.get(bare_suffix(table.files[0]) if table.files else "")
     whole = session.read.option("mode", "FAILFAST")
     if kind == "csv":
-        if not (table.header and _begins(table)):
+        if not (table.text.header and _begins(table)):
             raise InputError(
                 "a table that begins with its header is required where Spark counts",
                 found="other lines before it",
                 where=table,
                 hint="--memory 2GB counts it in batches",
             )
-        return whole.csv(str(path), header=True, sep=table.separator, quote='"', escape='"')
+        return whole.csv(str(path), header=True, sep=table.text.separator, quote='"', escape='"')
     return whole.json(str(path)) if kind == "json" else session.read.parquet(str(path))
 
 
 def _begins(table: Table) -> bool:
     """Whether the first line of a text names its columns."""
-    names = next(csv.reader(table.first_lines[:1], delimiter=table.separator), [])
+    names = next(csv.reader(table.text.first[:1], delimiter=table.text.separator), [])
     return [*map(str.strip, names)] == [*map(str.strip, table.schema)]
 
 

@@ -119,7 +119,7 @@ def records_in(path: Path, kind: Kind, columns: Mapping[str, str]) -> pl.DataFra
 
 def _has_header(table: Table, kind: Kind, columns: Mapping[str, str]) -> bool:
     """Whether the first row names columns; a file of tuples, or of types, always does so."""
-    if not kind.order or not table.separator:
+    if not kind.order or not table.text.separator:
         return True
     first = {name.strip().lower() for name in table.schema}
     return bool(first & {*kind.columns.values(), *map(str.lower, columns.values())})

@@ -157,9 +157,7 @@ class RetiredIds:
 
 
 def retired_ids(
-    nodes: Collection[str],
-    entries: Sequence[Entry],
-    same: Mapping[str, str] = MappingProxyType({}),
+    nodes: Collection[str], entries: Sequence[Entry], same: Mapping[str, str] = MappingProxyType({})
 ) -> RetiredIds | None:
     """The rules for labels that are retired ids; None if there are no such ids.
 

@@ -13,15 +13,15 @@ from audit.base.databases import one_snapshot
 from audit.base.errors import InputError, first_cases
 from audit.base.plugins import using
 from audit.base.progress import Progress, silent
-from audit.base.reading import refuse_changed
 from audit.base.remote import allowing
+from audit.base.streams import refuse_changed
 from audit.base.table import Table
 from audit.checks.analysis import FileAnalysis
 from audit.checks.limits import refuse_reference, refuse_unknown_checks
 from audit.counting.counts import PairCount
 from audit.counting.passes import MEMORY
 from audit.data.dataset import LabelDataset
-from audit.data.loading import tables_of, words_for
+from audit.data.loading import tables_of
 from audit.data.nodes import Nodes
 from audit.data.predictions import Predictions
 from audit.data.published.wanted import Wanted
@@ -183,12 +183,9 @@ def _count_on_spark(
 ) -> tuple[PairCount, Table]:
     from audit.data.spark import reading
 
-    stated, words = settings.columns, settings.words
-    with reading(settings.dataset, settings.master, stated, hierarchy, words) as read:
+    with reading(settings.dataset, settings.master, settings.columns, hierarchy) as read:
         from audit.counting.spark import count_pairs
 
-        words = words_for(words, stated, read.table)
-        options = {**options, "words": words, "unlisted": settings.unlisted}
         return count_pairs(read, hierarchy, **options), read.table
 
 
@@ -197,7 +194,6 @@ def _count_in_batches(
 ) -> tuple[PairCount, Table]:
     from audit.counting.file import count_pairs
 
-    words = settings.words
     code_system = settings.vocabulary or ""
     wanted = Wanted(settings.columns, Nodes(hierarchy), code_system, code_system)
     place = (settings.dataset, wanted, settings.sql, settings.table, settings.text)
@@ -206,9 +202,8 @@ def _count_in_batches(
         found = first_cases(one.name for one in (table, *others))
         required = "one table of labels is required where data are counted"
         raise InputError(required, found=found, where=settings.dataset, hint="name one of them")
-    words = words_for(words, settings.columns, table)
     memory = MEMORY if settings.memory is None else settings.memory
-    options = {**options, "memory": memory, "words": words, "unlisted": settings.unlisted}
+    options = {**options, "memory": memory}
     return count_pairs(table, hierarchy, settings.columns, **options), table
 
 

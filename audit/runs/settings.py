@@ -33,7 +33,7 @@ from audit.base.settings import (
 
 if TYPE_CHECKING:
     from audit.base.tables import TextShape
-    from audit.data.columns import Columns, Words
+    from audit.data.columns import Columns
 
 MANY_ROWS = 5_000_000
 """Number of rows, about, from which an audit counts in batches: loaded, they take some 3 GB."""
@@ -280,14 +280,14 @@ class Settings(HierarchyShape):
 
     @property
     def rows(self) -> int:
-        """As `audit.base.table_sizes.estimated_rows` says of the dataset."""
-        from audit.base.table_sizes import estimated_rows
+        """As `audit.base.files.estimated_rows` says of the dataset."""
+        from audit.base.files import estimated_rows
 
         return estimated_rows(self.dataset)
 
     @property
     def columns(self) -> Columns:
-        """What is stated of the columns and rows of the dataset."""
+        """What is stated of the columns, rows and labels of the dataset."""
         from audit.data.columns import Columns
 
         return Columns(
@@ -301,14 +301,11 @@ class Settings(HierarchyShape):
             strata=self.strata,
             codes=self.codes,
             where=self.where,
+            missing=self.missing,
+            strip=self.strip,
+            by_title=self.by_title,
+            unlisted=self.unlisted,
         )
-
-    @property
-    def words(self) -> Words:
-        """How labels are read that are no nodes as they are written."""
-        from audit.data.columns import Words
-
-        return Words(missing=self.missing, strip=self.strip, by_title=self.by_title)
 
     @property
     def text(self) -> TextShape:

@@ -24,7 +24,7 @@ PICTURES = Layout(
     source="https://example.org/pictures",
     needs=("picture", "animals"),
     id=("picture",),
-    label={"animals": None},
+    labels={"animals": None},
     sep="//",
 )
 

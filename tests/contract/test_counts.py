@@ -19,6 +19,7 @@ from polars.testing import assert_frame_equal
 from audit.counting.counts import Counts
 from audit.counting.file import count_pairs
 from audit.counting.pair_verdicts import CHANCES, TOLD
+from audit.data.columns import Columns
 from audit.data.dataset import load_labels
 from audit.engine.pairs.record_counts import KINDS
 from audit.hierarchies.hierarchy import Hierarchy
@@ -85,8 +86,8 @@ class Release:
         """The counts of the release in every way there is."""
         yield "memory", self.in_memory(folder).counts
         path = self._written(self.rows, folder)
-        told: dict[str, Any] = {"policy": self.policy, "batch": self.batch, "unlisted": "refuse"}
-        yield "batches", count_pairs(path, self.hierarchy, **told)
+        told: dict[str, Any] = {"policy": self.policy, "batch": self.batch}
+        yield "batches", count_pairs(path, self.hierarchy, Columns(unlisted="refuse"), **told)
         shuffled = self.rows.sample(fraction=1, shuffle=True, seed=1)
         yield "tasks of Spark", counted_by_tasks(shuffled, self.hierarchy, self.policy)
 

@@ -16,13 +16,10 @@ import pytest
 
 import audit
 from audit.base.readings import AskedError
-from audit.base.tables import open_table
 from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
 from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset
-from audit.data.loading import words_for
-from audit.data.words import AS_WRITTEN
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.coded import icd9cm
 
@@ -176,7 +173,7 @@ def test_every_way_of_storing_and_counting_gives_the_same_rows(
         data = kept(frame, tmp_path)
         ways[f"{name} in memory"] = found(loaded(data, hierarchy, layout.stated))
         if name in BATCHED:
-            count = count_pairs(data, hierarchy, layout.stated, unlisted="refuse", batch=5)
+            count = count_pairs(data, hierarchy, replace(layout.stated, unlisted="refuse"), batch=5)
             ways[f"{name} in batches"] = found(count)
     wanted = ways["polars in memory"]
     assert wanted[0] == layout.rows
@@ -260,9 +257,8 @@ def placed(counted: LabelDataset | PairCount) -> pl.DataFrame:
 def test_code_sets_of_columns_are_those_in_memory(name: str, tmp_path: Path) -> None:
     stated = coded(name, path := tmp_path / "rows.parquet")
     known = loaded(path, icd9cm(), stated)
-    words = words_for(AS_WRITTEN, stated, open_table(path))
-    told: dict[str, Any] = {"words": words, "unlisted": "refuse"}
-    count = count_pairs(path, icd9cm(), stated, memory=2**26, batch=10_000, **told)
+    refusing = replace(stated, unlisted="refuse")
+    count = count_pairs(path, icd9cm(), refusing, memory=2**26, batch=10_000)
     assert found(count) == found(known)
     assert placed(count).equals(placed(known))
 
@@ -283,9 +279,9 @@ def test_spark_gives_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     session = building.config("spark.sql.shuffle.partitions", "1").getOrCreate()
 
     def counted(path: Path, hierarchy: Hierarchy, stated: Columns) -> PairCount:
-        with reading(str(path), "local[1]", stated, hierarchy, AS_WRITTEN) as read:
-            words = words_for(AS_WRITTEN, stated, read.table)
-            return spark.count_pairs(read, hierarchy, words=words, unlisted="refuse")
+        refusing = replace(stated, unlisted="refuse")
+        with reading(str(path), "local[1]", refusing, hierarchy) as read:
+            return spark.count_pairs(read, hierarchy)
 
     hierarchy = audit.load_hierarchy(TREE)
     for name, layout in LAYOUTS.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,8 +12,8 @@ import polars as pl
 from audit.data.asking.ids import ids_of
 from audit.data.asking.repairs import Way, best_way
 from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, family, read
-from audit.data.columns import Columns
 from audit.data.nodes import Nodes, Share
+from audit.data.rows import left_out
 
 MOST_KINDS, LEAST_ROWS, FEW = 12, 0.1, 5
 """Number of values of a column that may say the kind of a row, share of the rows of another kind,
@@ -47,25 +47,16 @@ class Kinds:
 
     Args:
         column: The column.
-        shares: Shares of nodes by its values.
-        kept: The values with nine in ten nodes.
+        where: The conditions that choose the rows of nodes.
+        said: The sentence on it.
     """
 
     column: str
-    shares: Mapping[str, Share]
-    kept: tuple[str, ...]
-
-    @property
-    def where(self) -> tuple[str, ...]:
-        """The conditions that choose the rows of nodes."""
-        return tuple(f"{self.column}={value}" for value in self.kept)
-
-    def __str__(self) -> str:
-        shares = (f"{_percent(one.of_complete)} of {value}" for value, one in self.shares.items())
-        return f"{self.column!r} says of what kind a row is; nodes are {', '.join(shares)}."
+    where: tuple[str, ...]
+    said: str
 
 
-def kinds_of(seen: Seen, rows: pl.DataFrame, taken: Iterable[str]) -> Kinds | None:
+def kinds_of(seen: Seen, rows: pl.DataFrame, taken: Collection[str]) -> Kinds | None:
     """The column that says of what kind each row is; None if there is none.
 
     It has at most `MOST_KINDS` values, of which one has nine in ten nodes and another, a tenth of
@@ -78,60 +69,73 @@ def kinds_of(seen: Seen, rows: pl.DataFrame, taken: Iterable[str]) -> Kinds | No
     """
     some = rows.gather_every(max(1, rows.height // KNOWN_BY))
     complete = seen.complete(dict(some["label"].value_counts().iter_rows()))
-    some = some.with_columns(pl.col("label").replace_strict(complete, return_dtype=pl.Int64))
-    least, best, most = max(FEW, LEAST_ROWS * some.height), None, 0
+    some = some.with_columns(pl.col("label").replace_strict(complete, return_dtype=pl.Boolean))
+    least, best, most = max(FEW, LEAST_ROWS * some.height), None, FEW - 1
     for column in seen.frame.columns:
         if column in taken or seen.is_list(column) or not 2 <= seen.n_values(column) <= MOST_KINDS:
             continue
         values = seen.frame[column].cast(pl.String).str.strip_chars().gather(some["row"])
         kinds = some.select("label", kind=values).drop_nulls().group_by("kind")
-        every = kinds.agg(n=pl.len(), complete=pl.sum("label")).sort("kind").rows()
-        shares = {kind: Share(n, nodes, nodes) for kind, n, nodes in every}
-        kept = tuple(one for one, share in shares.items() if share.of_complete >= NEARLY_ALL)
-        n = sum(shares[one].complete for one in kept)
-        others = [one for one in shares.values() if one.n >= least and one.of_complete <= HALF]
-        if others and n > max(most, FEW - 1):
-            best, most = Kinds(column, shares, kept), n
+        share, nodes = pl.mean("label").alias("share"), pl.sum("label").alias("nodes")
+        every = kinds.agg(share, nodes, n=pl.len()).sort("kind")
+        good = every.filter(pl.col("share") >= NEARLY_ALL)
+        others = every.filter(pl.col("n") >= least, pl.col("share") <= HALF)
+        n = int(good["nodes"].sum())
+        if not others.is_empty() and n > most:
+            nodes_of = every.select("share", "kind").iter_rows()
+            shares = ", ".join(f"{_percent(share)} of {kind}" for share, kind in nodes_of)
+            said = f"{column!r} says of what kind a row is; nodes are {shares}."
+            where = tuple(f"{column}={kind}" for kind in good["kind"])
+            best, most = Kinds(column, where, said), n
     return best
 
 
-def proposed(seen: Seen, stated: Columns, others: Iterable[Nodes] = ()) -> Proposal:
+def proposed(seen: Seen, others: Iterable[Nodes] = ()) -> Proposal:
     """The options that most likely read a table, which state what is not stated yet.
 
     Args:
         seen: What is seen of it.
-        stated: What the user states.
         others: Nodes of the other built-in classifications, which are tried where nothing is read.
     """
-    if stated.label:
-        return _identified(seen, stated, Proposal(), stated.label)
-    ways = ways_in(seen, stated)
-    if found := _labels(seen, stated, ways) or _of_kind(seen, stated):
+    if seen.stated.label:
+        return _identified(seen, Proposal(), seen.stated.label)
+    ways = ways_in(seen)
+    if found := _labels(seen, ways) or _of_kind(seen):
         return found
     for nodes in others:
         beside = replace(seen, nodes=nodes)
-        if other := _labels(beside, stated, ways_in(beside, stated)):
+        if other := _labels(beside, ways_in(beside)):
             name = nodes.hierarchy.name
             said = (f"Its labels are codes of {name}.", *other.said)
             return replace(other, options={"hierarchy": name, **other.options}, said=said)
     best = max(ways, key=lambda one: ways[one].share.of_complete, default="")
     halves = [one for one in ways if ways[one].share.of_complete >= HALF]
-    if good := [one for one in halves if one == best or family(one) == family(best)]:
-        return _together(seen, stated, ways, good)
+    if good := [one for one in halves if family(one) == family(best)]:
+        return _together(seen, ways, good)
     text = f"No column holds enough nodes of {seen.nodes.hierarchy.name}."
     if any(map(seen.is_count, seen.frame.columns)):
         text += " Numbers of classes are named with --classes FILE."
     return Proposal(said=(text,))
 
 
-def ways_in(seen: Seen, stated: Columns) -> Mapping[str, Way]:
+def ways_in(seen: Seen) -> Mapping[str, Way]:
     """How the cells of each column that may hold labels are best read."""
-    free = [one for one in seen.frame.columns if one not in taken(stated) and one != seen.index]
-    found = {one: way_of(seen, one, stated) for one in free}
+    out = {*seen.stated.taken, seen.index}
+    found = {one: way_of(seen, one) for one in seen.frame.columns if one not in out}
     return {one: way for one, way in found.items() if way is not None}
 
 
-def _labels(seen: Seen, stated: Columns, ways: Mapping[str, Way]) -> Proposal | None:
+def way_of(seen: Seen, name: str) -> Way | None:
+    """How the cells of a column are best read; None of dates, of flags, and of nothing."""
+    if not seen.n_values(name) or seen.is_date(name) or seen.is_flag(name):
+        return None
+    plain = seen.share(name)
+    if plain.of_complete >= NEARLY_ALL or seen.is_number(name):
+        return Way(share=plain)
+    return best_way(seen.cells(name), seen.nodes, seen.stated)
+
+
+def _labels(seen: Seen, ways: Mapping[str, Way]) -> Proposal | None:
     """The columns of nine in ten nodes and how they are read; None if there are none."""
     good = [one for one, way in ways.items() if way.share.of_complete >= NEARLY_ALL]
     plain = [one for one in good if not ways[one].options]
@@ -140,58 +144,39 @@ def _labels(seen: Seen, stated: Columns, ways: Mapping[str, Way]) -> Proposal | 
         said += "audited has a row for each label of an instance."
         return Proposal(said=(said,))
     likely = [one for one in good if ways[one].options or seen.may_be_labels(one)]
-    return _together(seen, stated, ways, likely or good) if good else None
+    return _together(seen, ways, likely or good) if good else None
 
 
-def taken(stated: Columns) -> set[str]:
-    """The columns that are stated to be no labels."""
-    conditions = (re.split("!?=", one)[0].strip() for one in stated.where)
-    roles = (stated.group, stated.split, stated.position, stated.version)
-    return {*stated.id, *roles, *stated.strata, *conditions}
-
-
-def way_of(seen: Seen, name: str, stated: Columns) -> Way | None:
-    """How the cells of a column are best read; None of dates, of flags, and of nothing."""
-    if not seen.n_values(name) or seen.is_date(name) or seen.is_flag(name):
-        return None
-    plain = seen.share(name)
-    if plain.of_complete >= NEARLY_ALL or seen.is_number(name):
-        return Way(share=plain)
-    return best_way(seen.cells(name), seen.nodes, stated, seen.words)
-
-
-def _of_kind(seen: Seen, stated: Columns) -> Proposal | None:
+def _of_kind(seen: Seen) -> Proposal | None:
     """The columns of labels among the rows of one kind."""
-    out = taken(stated)
-    names = [one for one in seen.frame.columns if one not in out and seen.may_be_labels(one)]
-    shares = {one: share for one in names if (share := seen.share(one).of_complete)}
-    for name in sorted(shares, key=lambda one: -shares[one])[:3]:
-        if kinds := kinds_of(seen, seen.rows(name, stated), {name, *out}):
+    stated = seen.stated
+    free = [one for one in seen.frame.columns if one not in stated.taken]
+    shares = {one: seen.share(one).of_complete for one in free if seen.may_be_labels(one)}
+    for name in sorted(filter(shares.get, shares), key=lambda one: -shares[one])[:3]:
+        if kinds := kinds_of(seen, seen.rows(name), {name, *stated.taken}):
             own = replace(stated, where=(*stated.where, *kinds.where))
-            inside = seen.within(pl.col(kinds.column).cast(pl.String).is_in(kinds.kept))
-            if found := _labels(inside, own, ways_in(inside, own)):
+            rows = seen.frame.filter(~left_out(seen.frame, own, seen.table))
+            inside = replace(seen, frame=rows, stated=own)
+            if found := _labels(inside, ways_in(inside)):
                 options = {**found.options, "where": own.where}
-                return replace(found, options=options, said=(str(kinds), *found.said))
+                return replace(found, options=options, said=(kinds.said, *found.said))
     return None
 
 
-def _together(
-    seen: Seen, stated: Columns, ways: Mapping[str, Way], good: Sequence[str]
-) -> Proposal:
+def _together(seen: Seen, ways: Mapping[str, Way], good: Sequence[str]) -> Proposal:
     """Columns of labels that are read in one way, without those that say the same again."""
     options = dict(ways[max(good, key=lambda one: ways[one].share.complete)].options)
     for word in ("strip", "missing"):
         if every := dict.fromkeys(text for one in good for text in ways[one].options.get(word, ())):
             options[word] = tuple(every)
-    columns, words = Way(options).applied(stated, seen.words)
-    inner = replace(seen, words=words)
+    inner = replace(seen, stated=replace(seen.stated, **options))
     families, units = {*map(family, good)}, dict[str, list[str]]()
     for one in (one for one in ways if family(one) in families):
-        share = inner.share_of(inner.labels(one, columns))
-        few = seen.table.header and one not in good and share.n < FEW
+        share = inner.share_of(inner.labels(one, inner.stated))
+        few = seen.table.text.header and one not in good and share.n < FEW
         if share.of_complete >= HALF or few:
             units.setdefault(family(one), []).append(one)
-    held = {unit: _held(inner, names, columns) for unit, names in units.items()}
+    held = {unit: _held(inner, names) for unit, names in units.items()}
     kept, said = list[str](), list[str]()
     for unit in sorted(units, key=lambda one: -held[one].height):
         inside = {other: _inside(held[unit], held[other]) for other in kept}
@@ -202,9 +187,9 @@ def _together(
         else:
             kept.append(unit)
     members = [one for unit, names in units.items() if unit in kept for one in names]
-    notes = {one: note for one, way in ways.items() if (note := note_of(way))}
+    notes = {one: _note_of(way) for one, way in ways.items() if way.options}
     found = Proposal({"label": patterns(seen, members), **options}, notes, tuple(said))
-    return _identified(seen, columns, found, members, out=good)
+    return _identified(inner, found, members, out=good)
 
 
 def patterns(seen: Seen, names: Sequence[str]) -> tuple[str, ...]:
@@ -218,11 +203,11 @@ def patterns(seen: Seen, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _held(seen: Seen, names: Sequence[str], columns: Columns) -> pl.DataFrame:
+def _held(seen: Seen, names: Sequence[str]) -> pl.DataFrame:
     """``row, label`` of the different nodes in columns, as one spelling writes them."""
-    every = pl.concat([seen.rows(one, columns) for one in names])
-    texts, nodes = every["label"].unique(), seen.nodes
-    spelt = {t: next(map(nodes.node, read({t: 1}, nodes, seen.words)), None) for t in texts}
+    every, nodes = pl.concat(map(seen.rows, names)), seen.nodes
+    texts = every["label"].unique()
+    spelt = {t: next(map(nodes.node, read({t: 1}, nodes, seen.stated)), None) for t in texts}
     label = pl.col("label").replace_strict(spelt, return_dtype=pl.String)
     return every.with_columns(label).drop_nulls().unique()
 
@@ -233,11 +218,9 @@ def _inside(some: pl.DataFrame, others: pl.DataFrame) -> float:
     return same.height / some.height if some.height else 0.0
 
 
-def note_of(way: Way) -> str:
+def _note_of(way: Way) -> str:
     """What is seen of a column that is not read as it is written."""
     options = way.options
-    if not options:
-        return ""
     sep, take = options.get("sep"), options.get("take")
     of = f"its parts at {sep!r}" if sep else "what stands within it" if take else "its values"
     nodes = "titles of nodes" if options.get("by_title") else "nodes"
@@ -250,13 +233,13 @@ def note_of(way: Way) -> str:
 
 
 def _identified(
-    seen: Seen, columns: Columns, found: Proposal, label: Sequence[str], out: Sequence[str] = ()
+    seen: Seen, found: Proposal, label: Sequence[str], out: Sequence[str] = ()
 ) -> Proposal:
     """A proposal with the ids, and what is said of groups."""
-    if columns.id:
+    if seen.stated.id:
         return found
-    ids, said = ids_of(seen, replace(columns, label=tuple(label)), {*taken(columns), *out})
-    said = () if columns.group else said
+    ids, said = ids_of(seen, replace(seen.stated, label=tuple(label)), out)
+    said = () if seen.stated.group else said
     return replace(found, options={"id": ids, **found.options}, said=(*found.said, *said))
 
 
@@ -269,14 +252,16 @@ def screen(seen: Seen, proposal: Proposal) -> str:
     for name in seen.frame.columns:
         alike = [one for one in seen.frame.columns if family(one) == family(name)]
         families.setdefault(family(name) if len(alike) > 2 else name, []).append(name)
-    titles = [one if len(own) == 1 else f"{one} ({len(own)})" for one, own in families.items()]
+    titles = {
+        title if len(own) == 1 else f"{title} ({len(own)})": own for title, own in families.items()
+    }
     wide = min(max(map(len, ["column", *titles])), _WIDTH // 3)
     lines = [f"{'column':<{wide}}  values  nodes  first values"]
-    for title, names in [*zip(titles, families.values(), strict=True)][:_SHOWN]:
+    for title, names in [*titles.items()][:_SHOWN]:
         share = sum(map(seen.share, names), Share()).of_complete
-        first = [value for name in names for value in seen.first(name)][:3]
-        first = [re.sub(r"\s+", " ", value) for value in first]
-        shown = ", ".join(f'"{v}"' if re.search("[,; ]", v) else v for v in first)
+        first = [text for name in names for text in seen.cells(name)["cell"].head(3)][:3]
+        first = [re.sub(r"\s+", " ", text) for text in first]
+        shown = ", ".join(f'"{text}"' if re.search("[,; ]", text) else text for text in first)
         n = max(map(seen.n_values, names))
         lines.append(_cut(f"{_cut(title, wide):<{wide}}  {n:>6,}  {_percent(share):>5}  {shown}"))
         notes = (proposal.notes[one] for one in names if one in proposal.notes)

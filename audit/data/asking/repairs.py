@@ -6,17 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
 import polars as pl
 
-from audit.data.asking.seen import HALF, NEARLY_ALL, PLAIN, labels_of, read
-from audit.data.columns import Columns, Words
+from audit.data.asking.seen import HALF, NEARLY_ALL, labels_of, read
+from audit.data.columns import AS_WRITTEN, Columns
 from audit.data.nodes import Nodes, Share
-from audit.data.words import AS_WRITTEN
-from audit.hierarchies.hierarchy import Hierarchy
 
 TRIED = 1_000
 """Number of different cells on which a way is tried."""
@@ -42,16 +39,8 @@ class Way:
     options: Mapping[str, Any] = field(default_factory=dict)
     share: Share = field(default_factory=Share)
 
-    def applied(self, columns: Columns, words: Words) -> tuple[Columns, Words]:
-        """Columns and words with what it states."""
-        of_words = {k: v for k, v in self.options.items() if hasattr(words, k)}
-        of_columns = {k: v for k, v in self.options.items() if k not in of_words}
-        return replace(columns, **of_columns), replace(words, **of_words)
 
-
-def best_way(
-    cells: pl.DataFrame, nodes: Nodes, columns: Columns = PLAIN, words: Words = AS_WRITTEN
-) -> Way:
+def best_way(cells: pl.DataFrame, nodes: Nodes, stated: Columns = AS_WRITTEN) -> Way:
     """The way of most complete codes among those by which half of the labels are such.
 
     A way must give a twentieth more than one that states less, or leave fewer others; what finds
@@ -61,16 +50,15 @@ def best_way(
     Args:
         cells: ``cell, rows``, cells as text.
         nodes: The nodes that labels may be.
-        columns: What is stated of cells.
-        words: What is stated of labels.
+        stated: What is stated of cells and labels.
     """
     some = cells.gather_every(max(1, -(-cells.height // TRIED)))
-    best = _tried(Way(), some, nodes, columns, words)
+    best = _tried({}, some, nodes, stated)
     if best.share.of_complete >= NEARLY_ALL or some.is_empty():
         return best
     taking = None
-    for options in _ways(some, nodes, columns, words):
-        way = _tried(Way(options), some, nodes, columns, words)
+    for options in _ways(some, nodes, stated):
+        way = _tried(options, some, nodes, stated)
         own, held = way.share, best.share
         more = own.complete > 1.05 * held.complete + 0.5
         rest = own.complete >= held.complete and own.of_complete > held.of_complete + 0.05
@@ -78,33 +66,31 @@ def best_way(
             best = way
         if "take" in options and (own.complete >= held.complete or own.of_complete >= NEARLY_ALL):
             taking = way
-    found = _without_words(best, some, nodes, columns, words)
+    found = _without_words(best, some, nodes, stated)
     besides = {*found.options} & {"missing", "by_title"}
     return taking if taking and besides and "sep" in found.options else found
 
 
-def _tried(way: Way, cells: pl.DataFrame, nodes: Nodes, columns: Columns, words: Words) -> Way:
-    stated, further = way.applied(columns, words)
-    share = nodes.share(read(labels_of(cells, stated, TRIED), nodes, further))
-    least = cells.filter(~pl.col("cell").is_in(further.missing))["rows"].sum()
-    return replace(way, share=replace(share, n=max(share.n, int(least))))
+def _tried(options: Mapping[str, Any], cells: pl.DataFrame, nodes: Nodes, stated: Columns) -> Way:
+    columns = replace(stated, **options)
+    share = nodes.share(read(labels_of(cells, columns, TRIED), nodes, columns))
+    least = cells.filter(~pl.col("cell").is_in(columns.missing))["rows"].sum()
+    return Way(options, replace(share, n=max(share.n, int(least))))
 
 
-def _ways(
-    cells: pl.DataFrame, nodes: Nodes, columns: Columns, words: Words
-) -> Iterator[Mapping[str, Any]]:
+def _ways(cells: pl.DataFrame, nodes: Nodes, stated: Columns) -> Iterator[Mapping[str, Any]]:
     """Options to try, those that state least first."""
     texts = cells["cell"]
-    if not words.by_title:
+    if not stated.by_title:
         yield {"by_title": True}
     for off in _around(cells, nodes):
-        yield {"strip": (*words.strip, *off)}
-    if columns.sep or columns.take:
+        yield {"strip": (*stated.strip, *off)}
+    if stated.sep or stated.take:
         return
     for sign in _SIGNS:
         if texts.str.contains(sign, literal=True).any():
             yield {"sep": sign}
-            if not words.by_title and not nodes.coded:
+            if not stated.by_title and not nodes.coded:
                 yield {"sep": sign, "by_title": True}
     if not texts.str.contains(r"^-?[0-9]+(\.[0-9]+)?$").all() and (take := _taking(nodes)):
         yield {"take": take}
@@ -114,9 +100,8 @@ def _taking(nodes: Nodes) -> str:
     """What finds nodes in a text: codes of ICD, or ids of one shape, such as ``GO:[0-9]+``."""
     if nodes.coded:
         return nodes.hierarchy.name.removesuffix("cm")
-    shape, n = Counter(re.sub("[0-9]+", "#", one) for one in nodes.hierarchy.nodes).most_common(1)[
-        0
-    ]
+    shapes = Counter(re.sub("[0-9]+", "#", one) for one in nodes.hierarchy.nodes)
+    ((shape, n),) = shapes.most_common(1)
     if n < HALF * len(nodes.hierarchy) or not re.search(r"\w*[^\W\d]\W?#", shape):
         return ""
     ids = re.escape(shape).replace(r"\#", "[0-9]+")
@@ -137,25 +122,17 @@ def _around(cells: pl.DataFrame, nodes: Nodes) -> list[tuple[str, ...]]:
     return [*((one,) for one in first[:4]), *((o,) for o, _ in begins.most_common(4)), *pairs]
 
 
-def _without_words(
-    best: Way, cells: pl.DataFrame, nodes: Nodes, columns: Columns, words: Words
-) -> Way:
+def _without_words(best: Way, cells: pl.DataFrame, nodes: Nodes, stated: Columns) -> Way:
     """The way that takes words without a digit for no code, where nodes have digits and others are
     nearly all nodes."""
-    if best.share.of_complete >= NEARLY_ALL or not have_digits(nodes.hierarchy):
+    if best.share.of_complete >= NEARLY_ALL or not nodes.have_digits:
         return best
-    stated, words = best.applied(columns, words)
-    labels = labels_of(cells, stated, TRIED)
-    refused = [one for one in labels if not any(map(nodes.is_node, read({one: 1}, nodes, words)))]
-    nothing = [one for one in refused if not re.search(r"\d", one) and one not in words.missing]
+    columns = replace(stated, **best.options)
+    labels = labels_of(cells, columns, TRIED)
+    refused = [one for one in labels if not any(map(nodes.is_node, read({one: 1}, nodes, columns)))]
+    nothing = [one for one in refused if not re.search(r"\d", one) and one not in columns.missing]
     if not 0 < len(nothing) <= _SEVERAL:
         return best
-    options = {**best.options, "missing": (*words.missing, *nothing)}
-    way = _tried(replace(best, options=options), cells, nodes, columns, words)
+    options = {**best.options, "missing": (*columns.missing, *nothing)}
+    way = _tried(options, cells, nodes, stated)
     return way if way.share.of_complete > max(HALF, best.share.of_complete) else best
-
-
-@lru_cache(maxsize=4)
-def have_digits(hierarchy: Hierarchy) -> bool:
-    """Whether nine in ten nodes have a digit, so that a word without one is hardly a node."""
-    return sum(any(map(str.isdigit, one)) for one in hierarchy.nodes) >= NEARLY_ALL * len(hierarchy)

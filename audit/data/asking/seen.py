@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 import polars as pl
 
 from audit.base.table import Table
 from audit.data.cells import labels_in
-from audit.data.columns import Columns, Words
+from audit.data.columns import AS_WRITTEN, Columns, read_as
 from audit.data.nodes import Nodes, Share
 from audit.data.records import tidy
-from audit.data.words import AS_WRITTEN, read_as
 
 WHOLE, PART = 200_000, 50_000
 """Number of rows up to which a table is looked at as a whole, in some seconds if it is wide, and
@@ -24,7 +23,6 @@ AT_ONCE, MOST_BYTES = 10_000, 2**28
 VALUES = 5_000
 """Number of different values of a column that are looked up among the nodes, at some hundredths of
 a millisecond each; a share of nine in ten of them is known to a hundredth."""
-PLAIN = Columns()
 NEARLY_ALL, HALF = 0.9, 0.5
 """Shares of nodes by which a column is one of labels, and by which it may be one."""
 _DATE = r"^\d{4}-\d\d?-\d\d?(?:[ T].*)?$|^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?: .*)?$"
@@ -42,7 +40,7 @@ class Seen:
         frame: All its rows, or at most `PART` of a large one.
         whole: Whether these are all.
         nodes: The nodes that labels may be.
-        words: How labels are read that are none.
+        stated: What is stated of it; shares are of labels as its spelling reads them.
         classes: Names of class numbers, where the table names none.
     """
 
@@ -50,29 +48,25 @@ class Seen:
     frame: pl.DataFrame
     whole: bool
     nodes: Nodes
-    words: Words = AS_WRITTEN
+    stated: Columns = AS_WRITTEN
     classes: Mapping[str, str] | None = None
     _cells: dict[str, pl.DataFrame] = field(default_factory=dict, init=False)
     _shares: dict[str, Share] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(
-        cls, table: Table, nodes: Nodes, words: Words, classes: Mapping[str, str] | None = None
+        cls, table: Table, nodes: Nodes, stated: Columns, classes: Mapping[str, str] | None = None
     ) -> Seen:
         """What is seen of a table."""
-        frames, rows, size, whole = list[pl.DataFrame](), 0, 0, True
+        frames, rows, size = [pl.DataFrame(schema=dict(table.schema))], 0, 0
         for frame in table.frames(at_once=AT_ONCE):
             frames.append(frame)
             rows, size = rows + frame.height, size + int(frame.estimated_size())
             if rows > WHOLE or size > MOST_BYTES:
-                whole = False
                 break
-        every = pl.concat(frames, how="vertical_relaxed") if frames else table.frame()
-        return cls(table, every if whole else every.head(PART), whole, nodes, words, classes)
-
-    def within(self, rows: pl.Expr) -> Seen:
-        """The rows that fit alone."""
-        return replace(self, frame=self.frame.filter(rows))
+        whole = rows <= WHOLE and size <= MOST_BYTES
+        every = pl.concat(frames, how="vertical_relaxed")
+        return cls(table, every if whole else every.head(PART), whole, nodes, stated, classes)
 
     def cells(self, column: str) -> pl.DataFrame:
         """``cell, rows``: the different filled cells of a column in order, items of lists."""
@@ -92,24 +86,19 @@ class Seen:
         """Number of filled cells."""
         return int(self.cells(column)["rows"].sum())
 
-    def first(self, column: str, n: int = 3) -> list[str]:
-        """The first different values."""
-        return self.cells(column)["cell"].head(n).to_list()
-
-    def labels(self, column: str, columns: Columns = PLAIN) -> Mapping[str, int]:
+    def labels(self, column: str, columns: Columns = AS_WRITTEN) -> Mapping[str, int]:
         """Labels in a column with the number of times that each occurs; classes by their names."""
         names = self._class_names(column)
         found = labels_of(self.cells(column), columns, VALUES).items()
         return {names.get(text.removesuffix(".0"), text): n for text, n in found}
 
-    def rows(self, column: str, columns: Columns = PLAIN) -> pl.DataFrame:
-        """``row, label``: the labels in a column, row by row; classes by their names."""
-        lists = labels_in(self.frame[column], columns).alias("label")
+    def rows(self, column: str) -> pl.DataFrame:
+        """``row, label``: the labels in a column as stated, row by row; classes by their names."""
+        lists = labels_in(self.frame[column], self.stated).alias("label")
         rows = lists.to_frame().with_row_index("row").explode("label").drop_nulls()
-        if names := self._class_names(column):
-            bare = pl.col("label").str.strip_suffix(".0")
-            rows = rows.with_columns(label=bare.replace(names))
-        return rows
+        names = self._class_names(column)
+        bare = pl.col("label").str.strip_suffix(".0")
+        return rows.with_columns(label=bare.replace(names)) if names else rows
 
     def _class_names(self, column: str) -> Mapping[str, str]:
         own = self.table.class_names.get(column, ())
@@ -123,11 +112,11 @@ class Seen:
 
     def share_of(self, labels: Mapping[str, int], table: str | None = None) -> Share:
         """Share of nodes of labels as written."""
-        return self.nodes.share(read(labels, self.nodes, self.words), table)
+        return self.nodes.share(read(labels, self.nodes, self.stated), table)
 
     def complete(self, labels: Mapping[str, int]) -> Mapping[str, bool | None]:
         """Whether each label as written is a complete code; None of words for no code."""
-        as_read = {text: next(iter(read({text: 1}, self.nodes, self.words)), "") for text in labels}
+        as_read = {t: next(iter(read({t: 1}, self.nodes, self.stated)), "") for t in labels}
         sets = self.nodes.sets({as_read[text]: n for text, n in labels.items()})
         return {
             t: self.nodes.is_complete(own, sets[own]) if own else None for t, own in as_read.items()
@@ -139,19 +128,17 @@ class Seen:
 
     def may_be_labels(self, column: str) -> bool:
         """Whether a column has values that repeat, and is none of dates, flags or counts."""
-        return (
-            self.n_values(column) > 1
-            and self.repeats(column)
-            and not (self.is_date(column) or self.is_flag(column) or self.is_count(column))
-        )
+        varied = self.n_values(column) > 1 and self.repeats(column)
+        others = (self.is_date, self.is_flag, self.is_count)
+        return varied and not any(one(column) for one in others)
 
     def may_be_ids(self, column: str) -> bool:
         """Whether a column is filled, and with no dates, decimal numbers, lists or sentences."""
         if self.n_rows(column) < self.frame.height or self.n_values(column) < 2:
             return False
         words = self.cells(column)["cell"].head(VALUES).str.count_matches(r"\s+").mean()
-        others = self.is_listed(column) or self.is_date(column) or self.is_decimal(column)
-        return not others and isinstance(words, float) and words < 2
+        others = (self.is_listed, self.is_date, self.is_decimal)
+        return isinstance(words, float) and words < 2 and not any(one(column) for one in others)
 
     def repeats(self, column: str) -> bool:
         """Whether a value occurs twice; lists may always do so."""
@@ -167,12 +154,14 @@ class Seen:
 
     def is_date(self, column: str) -> bool:
         """Whether a column holds days or moments."""
-        return self.frame.schema[column].is_temporal() or self._all_are(column, _DATE)
+        cells = self.cells(column)["cell"].head(VALUES)
+        written = not cells.is_empty() and cells.str.contains(_DATE).all()
+        return written or self.frame.schema[column].is_temporal()
 
     def is_number(self, column: str) -> bool:
         """Whether a column holds numbers alone."""
         cells = self.cells(column)["cell"].head(VALUES).str.replace(",", ".", literal=True)
-        return bool(len(cells)) and not cells.cast(pl.Float64, strict=False).null_count()
+        return not cells.is_empty() and not cells.cast(pl.Float64, strict=False).null_count()
 
     def is_decimal(self, column: str) -> bool:
         """Whether a column holds numbers alone of which half are decimal."""
@@ -186,10 +175,8 @@ class Seen:
         if named or self.is_list(column) or not self.is_number(column):
             return False
         numbers = self.numbers(column)
-        if numbers.null_count() or not len(numbers):
-            return False
         low, high = numbers.to_frame("n").select(low=pl.min("n"), high=pl.max("n")).row(0)
-        return bool(numbers.n_unique() > HALF * (high - low + 1))
+        return not numbers.null_count() and bool(numbers.n_unique() > HALF * (high - low + 1))
 
     def numbers(self, column: str) -> pl.Series:
         """The values of a column as whole numbers; null where they are none."""
@@ -203,10 +190,6 @@ class Seen:
         values = {*self.cells(column)["cell"].str.to_lowercase()}
         return any(values <= flags for flags in FLAGS)
 
-    def _all_are(self, column: str, pattern: str) -> bool:
-        cells = self.cells(column)["cell"].head(VALUES)
-        return bool(len(cells)) and cells.str.contains(pattern).all()
-
     @cached_property
     def index(self) -> str | None:
         """The column without a name that runs 0, 1, 2 ...: an index that pandas wrote."""
@@ -216,6 +199,17 @@ class Seen:
             if named and runs and self.frame[name].cast(pl.String).to_list() == runs:
                 return name
         return None
+
+
+def is_record(seen: Seen) -> bool:
+    """Whether the names of columns are a record: one is a node, or a value of its own column."""
+    for name in seen.frame.columns:
+        text = name.strip()
+        if text and not seen.is_flag(name):
+            complete = seen.nodes.is_complete(text) and seen.share(name).of_complete >= HALF
+            if complete or text in {*seen.cells(name)["cell"]}:
+                return True
+    return False
 
 
 def labels_of(cells: pl.DataFrame, columns: Columns, most: int) -> Mapping[str, int]:
@@ -229,12 +223,12 @@ def labels_of(cells: pl.DataFrame, columns: Columns, most: int) -> Mapping[str, 
     return dict(each.group_by("label", maintain_order=True).agg(pl.col("rows").sum()).iter_rows())
 
 
-def read(labels: Mapping[str, int], nodes: Nodes, words: Words) -> Mapping[str, int]:
+def read(labels: Mapping[str, int], nodes: Nodes, words: Columns) -> Mapping[str, int]:
     """Labels as words read them that are no nodes; those that stand for no code are left out."""
     found = dict[str, int]()
     for text, n in labels.items():
-        plain = words == AS_WRITTEN or nodes.is_node(text)
-        own = text if plain else read_as(text, words, nodes.hierarchy, nodes.is_node)
+        is_node = nodes.is_node(text)
+        own = text if is_node else read_as(text, words, nodes.hierarchy, nodes.is_node)
         if own is not None:
             found[own] = found.get(own, 0) + n
     return found

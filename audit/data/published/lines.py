@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.files import first_bytes, refuse_pickle
 from audit.base.streams import bare_suffix, text_stream
-from audit.base.table import Table
+from audit.base.table import Table, TextLines
 from audit.data.nodes import Nodes
 from audit.data.published.wanted import Wanted
 
@@ -41,7 +41,8 @@ def lines_of(path: Path, wanted: Wanted, encoding: str = "") -> Table | None:
             while rows := [_parted(line, behind) for line in islice(some, at_once)]:
                 yield pl.DataFrame(rows, _SCHEMA, orient="row").select(columns)
 
-    return Table(str(path), _SCHEMA, scan, (path,), tuple(lines), header=False, layout="lines")
+    text = TextLines(first=tuple(lines), header=False)
+    return Table(str(path), _SCHEMA, scan, (path,), text, layout="lines")
 
 
 def _parted(line: str, behind: str) -> tuple[str | None, list[str]]:

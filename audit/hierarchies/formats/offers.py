@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from audit.base.errors import AuditError
-from audit.base.files import read_lines
 from audit.base.readings import AskedError, Reading, as_typed, asked
-from audit.base.streams import bare_suffix
 from audit.base.table import Table
 from audit.hierarchies.formats import edges, paths
 from audit.hierarchies.formats.format import Shape
 
-_SIGNS = (paths.SIGN, ">", " / ", "/", "::", "--", "|", ";", ".")
-"""What may join the names of a path, the plainest first."""
 _COLUMNS = 12
 """Number of columns that are tried, the first ones."""
 _PROSE = 60
@@ -27,86 +23,67 @@ _NEARLY = 1.1
 """How many values there may be for each one, where nearly each has one."""
 
 
+_Offer: TypeAlias = tuple[str, dict[str, Any]]
+"""A decision as a clause, and the fields of the shape that states it."""
+
+
 def offers(path: Path, table: Table) -> AskedError | None:
     """The question which of some readings makes the hierarchy, those of most nodes first."""
     every = edges.texts_of(table.frame()).items()
     names = [(name, own) for name, own in every if sum(map(len, own)) < _PROSE * len(own)]
     texts = dict(names[:_COLUMNS])
-    alone = len(texts) == 1 and bare_suffix(path) in ("", ".txt", ".paths")
-    headless = alone or any(name in own for name, own in texts.items())
-    if table.files and headless and paths.may_be(path, b""):
-        sign = _sign([line for _, line in read_lines(path) if not line.startswith("#")], _SIGNS)
-        shapes = [Shape(sep=sign)] if sign else []
-    else:
-        shapes = [*_of_columns(texts)]
+    if any(name in own for name, own in texts.items()):  # its first line is no header
+        return None
     found = list[tuple[Reading, dict[str, str]]]()
-    for shape in shapes:
-        read = paths.of_levels if shape.levels else edges.of_table
+    for decision, stated in _of_columns(texts):
+        levels = tuple(stated["levels"].split(",")) if "levels" in stated else ()
+        shape = Shape(**{**stated, "levels": levels})
         try:
-            made = (
-                paths.read(path, shape)
-                if shape.sep and not shape.levels
-                else read(path, table, shape)
-            )
+            made = (paths.of_levels if levels else edges.of_table)(path, table, shape)
         except AuditError:
             continue
-        stated = {"child": shape.child, "parent": shape.parent, "title": shape.title}
-        plain = {**stated, "levels": ",".join(shape.levels)}
-        options = {f"hierarchy_{name}": one.replace("'", "") for name, one in plain.items() if one}
-        options |= {"hierarchy_sep": shape.sep} if shape.sep else {}
+        options = {f"hierarchy_{name}": one for name, one in stated.items()}
         depth = f"depth {int(made.depth.max())}"
-        decision = f"{_decision(shape)}, {depth}"
-        found.append((Reading(decision, depth, len(made), as_typed(options), "nodes"), options))
+        typed = as_typed(options)
+        found.append((Reading(f"{decision}, {depth}", depth, len(made), typed, "nodes"), options))
     best = sorted(found, key=lambda one: -one[0].rows)[:_OFFERED]
     required = "it must be stated what makes the hierarchy"
     return asked(required, [one for one, _ in best], options=best[0][1]) if best else None
 
 
-def _decision(shape: Shape) -> str:
-    if shape.parent:
-        return f"{shape.parent!r} holds parents of {shape.child!r}"
-    if len(shape.levels) > 1:
-        return f"{', '.join(shape.levels)} are levels, from the top down"
-    if not shape.levels:
-        return f"{shape.sep!r} joins the names of paths"
-    return f"{shape.levels[0]!r} holds paths" + (
-        f" to what {shape.child!r} names" if shape.child else ""
-    )
-
-
-def _sign(cells: Sequence[str], signs: Sequence[str]) -> str | None:
-    """The plainest sign that joins names in half of the cells."""
-    for sign in signs:
-        joined = sum(sign in one.removeprefix(sign).removesuffix(sign) for one in cells)
-        if 2 * joined >= len(cells) > 0:
-            return sign
-    return None
-
-
-def _of_columns(texts: Mapping[str, list[str]]) -> Iterator[Shape]:
-    """Shapes in which a table may be a hierarchy: parents that are ids, else paths, else levels."""
+def _of_columns(texts: Mapping[str, list[str]]) -> Iterator[_Offer]:
+    """What a table may be a hierarchy by: parents that are ids, else paths, else levels."""
     values = {name: {*own} - {""} for name, own in texts.items()}
     n = max(map(len, texts.values()), default=0)
     ids = [name for name, own in texts.items() if "" not in own and 2 * len(values[name]) > n]
-    found = list[Shape]()
+    found = list[_Offer]()
     for child, parent in product(ids, texts):
         above = values[parent] - {"0", "-1"}
         same = sum(a == b for a, b in zip(texts[child], texts[parent], strict=True))
         known = len(above & values[child])
         if 2 * same < n and len(above) > 1 and 2 * known + (len(texts) == 2) > len(above):
+            stated = {"child": child, "parent": parent}
             rest = [one for one in texts if one not in (child, parent)]
-            title = rest[0] if len(rest) == 1 and len(values[rest[0]]) == n else None
-            found.append(Shape(child=child, parent=parent, title=title))
+            stated |= {"title": rest[0]} if len(rest) == 1 and len(values[rest[0]]) == n else {}
+            found.append((f"{parent!r} holds parents of {child!r}", stated))
     for name, cells in values.items():
-        sign = _sign([*cells], _SIGNS[:-1])
-        if sign and 2 * len({one.split(sign)[0] for one in cells}) <= len(cells):
-            shape = Shape(levels=(name,), sep=None if sign == paths.SIGN else sign)
-            ends = [one for one in ids if len(values[one]) == n and one != name]
-            found += [*(replace(shape, child=one) for one in ends), shape]
+        halves = (
+            one for one in (paths.SIGN, ">") if 2 * sum(one in c for c in cells) >= len(cells)
+        )
+        sign = next(halves, "")
+        if cells and sign and 2 * len({one.split(sign)[0] for one in cells}) <= len(cells):
+            stated = {"levels": name} | ({} if sign == paths.SIGN else {"sep": sign})
+            found += [
+                (f"{name!r} holds paths to what {one!r} names", {"child": one, **stated})
+                for one in ids
+                if len(values[one]) == n and one != name
+            ]
+            found.append((f"{name!r} holds paths", stated))
     named = [name for name, cells in values.items() if not all(map(str.isdecimal, cells))]
     levels = max((_nested(texts, order) for order in (named, named[::-1])), key=len)
     if len(levels) > 1 and not found:
-        found.append(Shape(levels=(*levels,)))
+        stated = {"levels": ",".join(one.strip(" '") for one in levels)}
+        found.append((f"{', '.join(levels)} are levels, from the top down", stated))
     yield from found
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.base.errors import FormatError, InputError, SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, once, read_json, read_lines, read_text
 from audit.base.readings import Reading, as_typed, asked
 from audit.base.streams import bare_suffix
@@ -59,7 +60,7 @@ def read(path: Path, shape: Shape, role: str | None = None) -> Hierarchy:
 def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> Hierarchy:
     """Read a tree; an id that occurs at two places is one node with two parents.
 
-    - ``[{"id": "dog", "parent": "animal"}]``, also by their ids: a table of edges.
+    - ``[{"id": "dog", "parent": "animal"}]``, a table of edges.
     - ``{"id": "dog", "title": "Dog", "children": [...]}``; ``name`` is the id if there is no
       ``id``, else the title.
     - ``{"animal": {"dog": {}, "cat": {}}}``
@@ -74,26 +75,27 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
             required = "nothing but --hierarchy-format can be stated of pairs of names"
             raise InputError(required, found=first_cases(stated))
         alone = any(map(_is_id, tree.values()))
-        names, above = {*map(_id, tree)}, {parent for _, parent in pairs}
-        joined = len(above) < max(2, len(pairs)) or not names.isdisjoint(above)
+        names, parents = {*map(_id, tree)}, {parent for _, parent in pairs}
+        joined = len(parents) < max(2, len(pairs)) or not names.isdisjoint(parents)
         upward = "parents" if alone and joined else None
-        return of_pairs(path, pairs, role or upward, names=names, lists=bool(pairs) and not alone)
-    if records := _records(tree, shape):
-        columns = dict.fromkeys(name for one in records for name in one)
-        frame = pl.DataFrame([_column(name, records) for name in columns])
-        return of_table(path, open_table(frame), shape)
+        return of_pairs(path, pairs, role or upward, names)
+    if isinstance(tree, list) and all(isinstance(one, Mapping) for one in tree):
+        columns = dict.fromkeys(name for one in tree for name in one)
+        if any(_is_parent(name, shape) for name in columns):
+            frame = pl.DataFrame([_column(name, tree) for name in columns])
+            return of_table(path, open_table(frame), shape)
     mentions = [*_mentions(tree, shape)]
     _refuse_unknown(mentions, shape)
     entries, edges = list[Entry](), set[tuple[str, str | None]]()
     for node, above, record in mentions:
-        parents = [] if above is None or (node, above) in edges else [above]
+        up = [] if above is None or (node, above) in edges else [above]
         edges.add((node, above))
         said = retirement(node, {name.lower(): value for name, value in record.items()})
-        entries.append(Entry(node, _title(node, record, shape), parents, **said))
+        entries.append(Entry(node, _title(node, record, shape), up, **said))
     by_name = {
         node for node, _, one in mentions if not one or str(_own_key(one, shape)).lower() in TITLES
     }
-    return hierarchy_of(path, entries, readings=several_told(entries, by_name))
+    return hierarchy_of(path, entries, readings=[several_told(entries, by_name)])
 
 
 def _pairs_of(tree: Any, shape: Shape) -> list[tuple[str, str]] | None:
@@ -104,35 +106,6 @@ def _pairs_of(tree: Any, shape: Shape) -> list[tuple[str, str]] | None:
     if not all(_is_id(one) for own in lists.values() for one in own):
         return None
     return [(_id(name), _id(one)) for name, own in lists.items() for one in own]
-
-
-def _records(tree: Any, shape: Shape) -> list[Mapping[str, Any]]:
-    """Records with parents: a list, the one that an object is around, or by their ids."""
-
-    def are(held: Any) -> bool:
-        whole = isinstance(held, list) and all(isinstance(one, Mapping) for one in held)
-        return whole and any(_is_parent(name, shape) for one in held for name in one)
-
-    if not isinstance(tree, Mapping):
-        return tree if are(tree) else []
-    if "nodes" in tree and {"links", "edges"} & tree.keys():
-        raise FormatError(
-            "a file of a kind that is read here is required",
-            found="nodes and links of a graph",
-            hint="audit.load_hierarchy takes what networkx.node_link_graph makes of it",
-        )
-    inside = [value for value in tree.values() if are(value)]
-    if len(inside) == 1:
-        return inside[0]
-    records = [{**one, "id": name} for name, one in tree.items() if isinstance(one, Mapping)]
-    named = {
-        up
-        for one in records
-        for name, value in one.items()
-        if _is_parent(name, shape)
-        for up in _ids(value)
-    }
-    return records if len(records) == len(tree) and named & {*map(_id, tree)} else []
 
 
 def _is_parent(name: str, shape: Shape) -> bool:
@@ -160,6 +133,8 @@ def _mentions(tree: Any, shape: Shape) -> Iterator[_Mention]:
             raise _no_node(value)
         elif key := _own_key(value, shape):
             node = _id(value[key])
+            if any(_is_parent(name, shape) for name in value):
+                raise _no_node(value)
             yield node, above, value
             waiting += [
                 (one, node) for name, one in value.items() if _is_children(name, one, shape)
@@ -167,7 +142,8 @@ def _mentions(tree: Any, shape: Shape) -> Iterator[_Mention]:
         else:
             for name, held in value.items():
                 yield _id(name), above, {}
-                if not isinstance(held, Mapping | list) and held not in (None, ""):
+                record = isinstance(held, Mapping) and _own_key(held, shape)
+                if record or not (held in (None, "") or isinstance(held, Mapping | list)):
                     raise _no_node(held)
                 waiting += [(held, _id(name))] if held else []
 
@@ -206,34 +182,30 @@ def _title(node: str, record: Mapping[str, Any], shape: Shape) -> str | None:
 def _refuse_unknown(mentions: Sequence[_Mention], shape: Shape) -> None:
     """Ask of further keys that hold nodes or their ids whether these are above or below."""
     ids = {node for node, *_ in mentions}
-    values: dict[str, list[bool]] = {}
+    refer = defaultdict[str, list[bool]](list)
     for node, _, record in mentions:
         own = _own_key(record, shape)
         for key, value in record.items():
-            known = key in (shape.title, own) or key.lower() in _KNOWN
+            known = key in (own, shape.title) or key.lower() in _KNOWN
             if not (known or _is_children(key, value, shape)) and value not in (None, "", [], {}):
-                values.setdefault(key, []).append(value != node and _refers(value, own, ids))
-    for key, refer in values.items():
-        if all(refer):
-            options = {
-                "children": as_typed({"hierarchy_children": key}),
-                "parents": as_typed({"hierarchy_parent": key}),
-                "something else": "take it out of the file",
-            }
-            ways = [
-                Reading(f"{key!r} holds {what}", "", len(refer), option, "nodes")
-                for what, option in options.items()
-            ]
-            raise asked(f"it must be stated what the key {key!r} holds", ways)
-
-
-def _refers(value: Any, key: str | None, ids: set[str]) -> bool:
-    """Whether a value names other nodes; a number does so only in a list."""
-    if not isinstance(value, list):
-        return isinstance(value, str) and value in ids
-    if all(isinstance(one, Mapping) for one in value):
-        return all(key in one for one in value)
-    return all(_is_id(one) and _id(one) in ids for one in value)
+                parts = _several(value) if isinstance(value, str | list) else [None]
+                refer[key].append(
+                    value != node
+                    and all(
+                        own in one if isinstance(one, Mapping) else _id(one) in ids for one in parts
+                    )
+                )
+    for key in (key for key, own in refer.items() if all(own)):
+        options = {
+            "children": as_typed({"hierarchy_children": key}),
+            "parents": as_typed({"hierarchy_parent": key}),
+            "something else": "take it out of the file",
+        }
+        ways = [
+            Reading(f"{key!r} holds {what}", "", len(refer[key]), option, "nodes")
+            for what, option in options.items()
+        ]
+        raise asked(f"it must be stated what the key {key!r} holds", ways)
 
 
 def _is_id(value: Any) -> bool:
@@ -243,14 +215,17 @@ def _is_id(value: Any) -> bool:
 
 
 def _id(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) else str(value).strip()
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value).strip()
 
 
 def _no_node(value: Any) -> SchemaError:
     return SchemaError(
-        "a tree is made of nodes with children, or of names within names",
+        "JSON of a hierarchy is a list of records with parents, nodes with children, or names "
+        "within names",
         found=f"{str(value)[:40]!r}",
-        hint='for example {"animal": {"dog": {}, "cat": {}}}',
+        hint='for example {"animal": {"dog": {}, "cat": {}}}; audit.load_hierarchy takes graphs of '
+        "networkx",
     )
 
 

@@ -88,15 +88,15 @@ def _opened(path: Path, part: Table, settings: Settings) -> tuple[pl.DataFrame, 
     if suffix in (".jsonl", ".ndjson"):
         frame = _lines(path)
         return None if frame is None else (frame, partial(write, pl.DataFrame.write_ndjson), _LINES)
-    lines = csv.reader(part.first_lines, delimiter=part.separator or ",")
+    lines = csv.reader(part.text.first, delimiter=part.text.separator or ",")
     header = next((n for n, cells in enumerate(lines) if cells == [*part.schema]), None)
-    if header is None or not (part.separator and part.header) or settings.skip_rows:
+    if header is None or not (part.text.separator and part.text.header) or settings.skip_rows:
         return None
     end = "\r\n" if b"\r\n" in read_bytes(path)[:65536] else "\n"
-    above = "".join(line + end for line in part.first_lines[:header])
+    above = "".join(line + end for line in part.text.first[:header])
 
     def text_of(rows: pl.DataFrame) -> str:
-        return above + rows.write_csv(separator=part.separator, line_terminator=end)
+        return above + rows.write_csv(separator=part.text.separator, line_terminator=end)
 
     return part.frame(), partial(write, text_of), _TEXT
 

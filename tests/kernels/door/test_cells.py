@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import audit
 from audit.data.asking.repairs import best_way
 from audit.data.cells import labels_in
-from audit.data.columns import Columns, Words
+from audit.data.columns import Columns
 from audit.data.nodes import Nodes, Share
 
 ICD10, ICD9 = (Nodes(audit.load_hierarchy(name)) for name in ("icd10cm", "icd9cm"))
@@ -107,6 +107,6 @@ def test_the_way_of_most_complete_codes(
 def test_a_way_adds_to_what_is_stated() -> None:
     counted = pl.DataFrame({"cell": ["(I10)", "?", "(E119)", "-"], "rows": [9, 1, 9, 3]})
 
-    found = best_way(counted, ICD10, Columns(), Words(missing=("?",), strip=("(",)))
+    found = best_way(counted, ICD10, Columns(missing=("?",), strip=("(",)))
     assert found.options == {"strip": ("(", ")"), "missing": ("?", "-")}
     assert found.share == Share(n=18, nodes=18, complete=18)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import audit
 from audit.base.readings import AskedError
-from audit.data.columns import Columns, Words
+from audit.data.columns import Columns, stripped
 from audit.data.placing import place, placed
-from audit.data.words import stripped
 from fixtures.coded import icd9cm, icd10cm
 
 CODES = ("401.9", "250.00", "428.0", "V58.67", "E885.9", "414.01", "584.9", "38.93")
@@ -28,7 +27,7 @@ def asked(labels: Mapping[str, int], hierarchy: audit.Hierarchy | None = None) -
     )
     with pytest.raises(AskedError) as caught:
         placed(counts, hierarchy or icd9cm(), columns=Columns())
-    placed(counts, hierarchy or icd9cm(), columns=Columns(), unlisted="refuse")
+    placed(counts, hierarchy or icd9cm(), columns=Columns(unlisted="refuse"))
     placed(counts, hierarchy or icd9cm())
     return caught.value
 
@@ -51,13 +50,13 @@ def test_a_text_is_taken_off_at_either_end_and_parts_no_word_and_no_number(
 
 @given(st.sampled_from(CODES), SIGNS)
 def test_a_label_that_is_a_node_is_read_as_written_whatever_is_stated(code: str, sign: str) -> None:
-    words = Words(strip=(sign, code[0]), missing=(code, sign), by_title=True)
+    words = Columns(strip=(sign, code[0]), missing=(code, sign), by_title=True)
     assert place(code, None, icd9cm(), words) == place(code, None, icd9cm())
 
 
 @pytest.mark.parametrize("label", ["N/A", " n/a ", "ICD:N/A", "N/A;"])
 def test_missing_words_are_compared_without_case_and_what_is_taken_off(label: str) -> None:
-    words = Words(missing=("n/a",), strip=("ICD:", ";"))
+    words = Columns(missing=("n/a",), strip=("ICD:", ";"))
     assert place(label, None, icd9cm(), words).reason == "missing_code"
     assert place("401.9", None, icd9cm(), words).node == "401.9"
 
@@ -65,7 +64,7 @@ def test_missing_words_are_compared_without_case_and_what_is_taken_off(label: st
 def test_titles_are_read_where_that_is_stated_and_one_node_has_them() -> None:
     title = "Intermediate coronary syndrome"
     assert place(title, None, icd9cm()).node is None
-    by_title = Words(by_title=True, strip=("Dx ",))
+    by_title = Columns(by_title=True, strip=("Dx ",))
     assert place(title.upper(), None, icd9cm(), by_title).node == "411.1"
     assert place(f"Dx {title}", None, icd9cm(), by_title).node == "411.1"
     assert place(title, "diagnoses-10", icd9cm(), by_title).reason == "other_version"

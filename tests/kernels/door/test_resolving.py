@@ -14,7 +14,7 @@ import audit
 from audit.base.frames import table_of
 from audit.base.readings import AskedError
 from audit.data.asking.seen import NEARLY_ALL, Seen
-from audit.data.columns import Columns, Words
+from audit.data.columns import Columns
 from audit.data.resolving import IDS, LABELS, Request, resolved
 
 TREE = audit.load_hierarchy({"animal": {"pet": {"cat": {}, "dog": {}}, "fox": {}}, "plant": {}})
@@ -25,7 +25,7 @@ CODES = ("I10", "E11.9", "E785", "N179", "J44.9", "K219", "D649", "R079")
 
 def request(data: Any, hierarchy: audit.Hierarchy = ICD10, **stated: Any) -> Request:
     columns: dict[str, Any] = {k: v if isinstance(v, bool) else (v,) for k, v in stated.items()}
-    return Request(table_of(pl.DataFrame(data), "t"), Columns(**columns), hierarchy, Words())
+    return Request(table_of(pl.DataFrame(data), "t"), Columns(**columns), hierarchy)
 
 
 def offered(data: Any, hierarchy: audit.Hierarchy = ICD10, **stated: Any) -> Any:
@@ -171,10 +171,11 @@ def test_lists_of_0_and_1_are_flags_of_as_many_classes() -> None:
     table = table_of(pl.DataFrame(data), "t")
 
     classes = {"0": "cat", "1": "dog", "2": "fox"}
-    assert resolved(table, Columns(), TREE, Words(), classes).flags
-    assert not resolved(table, Columns(), TREE, Words(), {"0": "cat", "1": "dog"}).flags
+    assert resolved(table, Columns(), TREE, classes).flags
+    with pytest.raises(audit.AuditError, match="must be as long as the 2 classes"):
+        resolved(table, Columns(), TREE, {"0": "cat", "1": "dog"})
     with pytest.raises(AskedError, match="--classes"):
-        resolved(table, Columns(), TREE, Words())
+        resolved(table, Columns(), TREE)
 
 
 def test_an_index_of_pandas_is_no_id() -> None:
@@ -212,4 +213,4 @@ def test_a_table_of_many_rows_is_known_by_its_first(monkeypatch: pytest.MonkeyPa
     assert (asking.seen.frame.height, asking.seen.whole) == (8, False)
     with pytest.raises(AskedError, match=r"in the first 8 rows"):
         asking.resolved()
-    assert Seen.of(asking.table, asking.seen.nodes, Words()).frame.height == 8
+    assert Seen.of(asking.table, asking.seen.nodes, Columns()).frame.height == 8

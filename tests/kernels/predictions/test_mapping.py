@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from audit.base.errors import InputError, SchemaError
 from audit.base.readings import AskedError
-from audit.data.columns import Words
+from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset, load_labels
 from audit.data.predictions import Predictions, load_predictions, map_predictions
 from audit.data.raw_predictions import RawPredictions, stored
@@ -127,7 +127,7 @@ def test_no_known_class_is_refused(dataset: LabelDataset, classes: tuple[str, st
 def test_classes_of_one_node_are_refused_by_the_names_that_were_given() -> None:
     titled = tree("dog cow < pet", titles={"dog": "Hound"})
     rows = pl.DataFrame({"instance": ["a"], "label": ["dog"]})
-    labels = replace(LabelDataset.from_rows(rows, titled), words=Words(by_title=True))
+    labels = replace(LabelDataset.from_rows(rows, titled), words=Columns(by_title=True))
     with pytest.raises(SchemaError, match="'dog is dog', 'Hound is dog'"):
         map_predictions(raw([[0.5, 0.5]], "a", ("dog", "Hound")), labels)
 

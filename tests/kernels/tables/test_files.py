@@ -95,7 +95,7 @@ def test_a_stated_encoding_and_shape_are_obeyed(tmp_path: Path) -> None:
 
     assert read.frame().rows() == [("17", "Grün"), ("18", None)]
     assert [*read.schema] == ["column_1", "column_2"]
-    assert not read.header
+    assert not read.text.header
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_texts_without_a_header_are_told_by_their_first_lines(
     table = open_table(file)
 
     assert table.frame().rows() == rows
-    assert not table.header
-    assert "\n".join(table.first_lines) == text.removesuffix("\n")
+    assert not table.text.header
+    assert "\n".join(table.text.first) == text.removesuffix("\n")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_quotes_are_letters_where_a_publisher_writes_none(header: str, tmp_path:
     file.write_text(f"{header}\n" + '1\t"open' + "\t" * (n - 1) + "\n2\tb" + "\t" * (n - 1))
     table = open_table(file)
     assert [row[:2] for row in table.frame().rows()] == [("1", '"open'), ("2", "b")]
-    assert table.header
+    assert table.text.header
 
 
 def test_fields_are_parted_by_what_parts_all_first_rows(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
 from audit.counting.passes import Seen
 from audit.counting.storage import SpilledTail
+from audit.data.columns import Columns
 from audit.data.dataset import load_labels
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.pair_counts import count_pairs as count_in_memory
@@ -67,7 +68,7 @@ def write(frame: pl.DataFrame, folder: Path, kind: str) -> Path:
 
 
 def assert_counts_the_file(found: PairCount, path: Path, hierarchy: Hierarchy) -> None:
-    dataset = load_labels(path, hierarchy, unlisted="refuse")
+    dataset = load_labels(path, hierarchy, Columns(unlisted="refuse"))
     aggregated = aggregate(dataset.direct, dataset.hierarchy.closure)
     expected, pairs = count_in_memory(aggregated), found.pairs
     closure = dataset.hierarchy.closure
@@ -94,7 +95,7 @@ def test_every_format_counts_as_in_memory(
 ) -> None:
     path = write(long_frame(found), tmp_path_factory.mktemp("stream"), kind)
 
-    counted = count_pairs(path, toy(), batch=batch, unlisted="refuse")
+    counted = count_pairs(path, toy(), Columns(unlisted="refuse"), batch=batch)
 
     assert_counts_the_file(counted, path, toy())
 
@@ -105,7 +106,7 @@ def test_codes_that_a_classification_lacks_get_a_place(tmp_path: Path) -> None:
     path.write_text("instance,label\n" + "".join(f"a,{c}\nb,{c}\n" for c in codes[:1]))
     path.write_text("instance,label\n" + "".join(f"{i},{c}\n" for i in "ab" for c in codes))
 
-    counted = count_pairs(path, hierarchy, unlisted="refuse")
+    counted = count_pairs(path, hierarchy, Columns(unlisted="refuse"))
     assert_counts_the_file(counted, path, hierarchy)
 
 

@@ -16,6 +16,7 @@ from audit.base.settings import Unlisted
 from audit.checks.rules.unknown_code import CHECK
 from audit.checks.shared.labels_as_written import integrity_of, read_again
 from audit.counting.file import count_pairs
+from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions, map_predictions
 from audit.data.raw_predictions import RawPredictions, stored
@@ -127,7 +128,7 @@ def test_counts_place_labels_as_memory_does(file: Path, tmp_path: Path, unlisted
     rows = tmp_path / "rows.csv"
     rows.write_text("instance,label\n" + "".join(f"{i},{label}\n" for i, label in ROWS))
     hierarchy = audit.load_hierarchy(file, unlisted=unlisted)
-    count = count_pairs(rows, hierarchy, unlisted=unlisted, memory=10**9)
+    count = count_pairs(rows, hierarchy, Columns(unlisted=unlisted), memory=10**9)
 
     assert count.hierarchy.sha256 == dataset_of(file, unlisted).hierarchy.sha256
 
