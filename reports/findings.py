@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from audit.base.declared import Columns, Table, node, text
-from audit.base.plurals import counted, roughly
+from audit.base.plurals import counted
 from audit.results.findings import OF_MODEL
 from audit.results.order import by_severity, first_findings
 from audit.results.printed import NOT_TOLD, Rounded
@@ -282,11 +282,3 @@ def _notes(check: Row, shown: int, joined: int) -> Iterator[str]:
         yield f"{more:,} more in the window."
     if check["not_told"]:
         yield NOT_TOLD
-
-
-def looked_at(check: Row, rounding: Rounded) -> str:
-    """What a check looked at, or why it did not."""
-    if check["reason"]:
-        return str(check["reason"])
-    n, unit = check["denominator"], check["denominator_unit"]
-    return str(unit) if n is None else roughly(n, unit)
