@@ -40,7 +40,7 @@ def sum_to_one(scores: Sparse) -> bool:
 
 
 def _sums(scores: Sparse) -> FloatArray:
-    return np.asarray(scores.sum(axis=1)).ravel()
+    return np.asarray(scores.sum(axis=1), np.float64).ravel()
 
 
 def _apart(sums: FloatArray, total: float = 1) -> float:

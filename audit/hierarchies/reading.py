@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from audit.base.databases import is_database
 from audit.base.errors import FormatError, InputError, first_cases
-from audit.base.files import first_bytes, refuse_pickle
+from audit.base.files import first_bytes, read_bytes, refuse_pickle
 from audit.base.plugins import added, opening
 from audit.base.remote import local
 from audit.base.settings import Unlisted
@@ -269,7 +269,8 @@ def holds_hierarchy(data: str) -> bool:
     path = Path(data)
     if is_database(data) or omop.is_omop(path):
         return True
-    return path.is_file() and published.has_supercategories(path, first_bytes(path))
+    of_coco = path.is_file() and published.COCO.matches(path, first_bytes(path))
+    return of_coco and b'"supercategory"' in read_bytes(path)
 
 
 def beside_data(hierarchy: object, vocabulary: str | None) -> dict[str, Any]:

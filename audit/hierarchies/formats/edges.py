@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -104,27 +103,32 @@ def several_told(entries: Iterable[Entry], named: Collection[str]) -> Reading:
 
 
 def directed(
-    pairs: Sequence[EdgeRow], role: str | None, *, lists: bool = False, documented: bool = False
-) -> tuple[list[EdgeRow], list[Reading]]:
-    """Pairs as edges ``child, parent``, and what is told of it.
+    pairs: Sequence[EdgeRow], role: str | None, *, documented: bool = False
+) -> Sequence[EdgeRow]:
+    """Pairs as edges ``child, parent``.
 
-    The first of each pair is the child, unless ``role`` says that ``children`` follow it. Where it
-    is not stated it is asked of ``lists``, and where more of the names have several parents in that
-    way than in the other, or nothing tells, unless the order is ``documented``.
+    ``role`` says whether ``parents`` or ``children`` stand behind a name. Where it is not stated it
+    is asked, of pairs whose order is ``documented``, the child first, only if more of the names
+    have several parents in that way than in the other.
     """
     flipped = [(second, first) for first, second in pairs]
     if role is not None or not pairs:
-        return (flipped if role == "children" else [*pairs]), []
+        return flipped if role == "children" else pairs
     up, down = _several(pairs), _several(flipped)
-    said = [
-        Reading(f"{way} stand behind a name", f"{share:.0%} of those below others have several "
-                "parents then", len(pairs), f"--hierarchy-format {way}", "pairs")
-        for way, share in (("parents", up), ("children", down))
-    ]  # fmt: skip
-    if lists or up > down or (up == down and not documented):
-        ways = said[::-1] if up > down else said
+    if up > down or not documented:
+        ways = [
+            Reading(
+                f"{way} stand behind a name",
+                f"{share:.0%} of those below others have several parents then",
+                len(pairs),
+                f"--hierarchy-format {way}",
+                "pairs",
+            )
+            for way, share in (("parents", up), ("children", down))
+        ]
+        ways = ways[::-1] if up > down else ways
         raise asked("it must be stated whether parents or children stand behind a name", ways)
-    return [*pairs], [] if documented else [replace(said[0], option=said[1].option)]
+    return pairs
 
 
 def _several(pairs: Iterable[EdgeRow]) -> float:
@@ -134,13 +138,11 @@ def _several(pairs: Iterable[EdgeRow]) -> float:
 
 
 def of_pairs(
-    path: Path, pairs: Sequence[EdgeRow], role: str | None, *, names: Iterable[str] = (),
-    lists: bool = False,
-) -> Hierarchy:  # fmt: skip
+    path: Path, pairs: Sequence[EdgeRow], role: str | None, names: Iterable[str] = ()
+) -> Hierarchy:
     """The hierarchy of pairs of names, as `directed` reads them, and of further names."""
-    edges, told = directed(pairs, role, lists=lists)
-    entries = [Entry(child, parents=[parent]) for child, parent in dict.fromkeys(edges)]
-    return hierarchy_of(path, [*entries, *map(Entry, names)], readings=told)
+    edges = dict.fromkeys(directed(pairs, role))
+    return hierarchy_of(path, [*map(Entry, names)], edges)
 
 
 def pairs_in(path: Path) -> list[EdgeRow] | None:

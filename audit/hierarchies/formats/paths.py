@@ -46,11 +46,6 @@ def levels_in(names: Iterable[str]) -> list[str]:
     return [found[number] for number in numbers] if there else []
 
 
-def read_levels(path: Path, shape: Shape) -> Hierarchy:
-    """Read a table of levels."""
-    return of_levels(path, open_table(path), shape)
-
-
 def of_levels(path: Path, table: Table, shape: Shape) -> Hierarchy:
     """The hierarchy of a table with a row a node and a column a level, from the top down.
 
@@ -224,9 +219,12 @@ def _split(cell: str, sign: str, where: str = "") -> Names:
 
 
 LEVELS = HierarchyFormat(
-    "levels", "a table with a row a node and a column a level, or one of paths",
-    lambda *_: False, read_levels, frozenset({"child", "title", "levels", "sep"}),
-)  # fmt: skip
+    "levels",
+    "a table with a row a node and a column a level, or one of paths",
+    lambda *_: False,
+    lambda path, shape: of_levels(path, open_table(path), shape),
+    frozenset({"child", "title", "levels", "sep"}),
+)
 FORMAT = HierarchyFormat(
     "paths", "paths, one per line: Animals > Dogs > Poodle", matches, read, frozenset({"sep"})
 )
