@@ -21,7 +21,7 @@ def table() -> str:
         cells = (
             f"[{parts[0][0]}]({layouts[0].source}): {'; '.join(rest for _, _, rest in parts)}",
             _once(_listed(one.id) for one in layouts),
-            _once(f"`{label}`" for one in layouts for label in one.label),
+            _once(f"`{label}`" for one in layouts for label in one.labels),
             _once(said for one in layouts for said in _beside(one)),
         )
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")

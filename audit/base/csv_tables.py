@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BufferedReader
 from itertools import islice, takewhile
@@ -46,15 +45,8 @@ class TextShape:
 
 @dataclass(frozen=True)
 class _Form:
-    """How a text is written; that of a publisher is known by how it ``begins``.
-
-    Args:
-        notes: What first lines begin with that are no rows.
-        separator: What parts its fields; empty: its lines are cells; None: it is found.
-        header: Whether its first row names the columns.
-        quotes: Whether quotes are around fields, behind blanks; else they are letters as others.
-        last: A last line that is no row.
-    """
+    """How a text is written, a publisher's known by how it ``begins``: what ``notes`` begin with,
+    its separator (None: it is found), quotes around fields behind blanks, a last line as no row."""
 
     begins: str = ""
     notes: str = "#"
@@ -120,18 +112,24 @@ def text_table(path: Path, name: str, shape: TextShape) -> Table:
 
 def _titles(lines: Sequence[str]) -> int:
     """Number of first lines, at most a quarter, down to the last of other fields than all below."""
-    rows = ["\n" if re.match(r"(?i)#|sep=.\s*$", line) else f"{line}\n" for line in lines]
+    rows = ["" if re.match(r"(?i)#|sep=.\s*$", line) else line for line in lines]
     found = list[int]()
-    for sign in SEPARATORS:
-        form = replace(_USUAL, separator=sign)
-        with suppress(csv.Error):
-            ends = [(n, len(row)) for n, row in _fields(rows, form) if row]
-            ends = ends[: LOOKED_AT // 2]  # the last of all may be cut
-            last, width = ends[-1] if ends else (0, 0)
-            above = max((n for n, fields in ends if fields != width), default=0)
-            if width > 1 and 4 * above <= last:
-                found.append(above)
+    for ends in (_widths(rows, sign) for sign in SEPARATORS):
+        last, width = ends[-1] if ends else (0, 0)
+        above = max((n for n, fields in ends if fields != width), default=0)
+        if width > 1 and 4 * above <= last:
+            found.append(above)
     return min(found, default=0)
+
+
+def _widths(lines: Sequence[str], sign: str) -> list[tuple[int, int]]:
+    """Ends of first rows and their numbers of fields; the last of all may be cut."""
+    form = replace(_USUAL, separator=sign)
+    try:
+        rows = [(n, len(row)) for n, row in _fields((f"{line}\n" for line in lines), form) if row]
+    except csv.Error:
+        rows = [(n, line.count(sign) + 1) for n, line in enumerate(lines, start=1)]
+    return rows[: LOOKED_AT // 2]
 
 
 def _layout(lines: Sequence[str], header: bool) -> _Layout:
@@ -156,19 +154,11 @@ def _layout(lines: Sequence[str], header: bool) -> _Layout:
 
 def _separator(rows: Sequence[str], header: bool) -> str:
     """The separator that parts all first rows alike, else the most frequent one of the first."""
-    widths = {sign: _widths(rows, sign) for sign in SEPARATORS if sign in rows[0]}
+    widths = {sign: [n for _, n in _widths(rows, sign)] for sign in SEPARATORS if sign in rows[0]}
     alike = [sign for sign, counts in widths.items() if len({*counts}) == 1]
     if not widths or (not header and not alike):
         return ""
     return max(alike or widths, key=lambda sign: widths[sign][0])
-
-
-def _widths(rows: Sequence[str], sign: str) -> list[int]:
-    try:
-        widths = [len(fields) for fields in csv.reader(rows, delimiter=sign) if fields]
-        return widths[: LOOKED_AT // 2]  # the last of all may be cut
-    except csv.Error:
-        return [row.count(sign) + 1 for row in rows]
 
 
 def _fields(lines: Iterable[str], form: _Form) -> Iterator[tuple[int, list[str]]]:

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import parse_qs, quote, urlsplit
 
 import polars as pl
@@ -29,8 +29,6 @@ _AT_ONCE = 65_536
 """Rows that a driver gives at once, where it can be told."""
 _FROM_DRIVER = re.compile(r"^.*?(?:ERROR|FATAL): +|^[A-Z_]+: |\[\w+\] ", re.DOTALL)
 """What a driver says before what the database says."""
-_WORDS = ("select", "with", "values", "table", "from")
-"""What a query that reads begins with."""
 _APART = re.compile(
     r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(\$\w*\$).*?\1|--[^\n]*|/\*.*?\*/", re.DOTALL
 )
@@ -153,7 +151,7 @@ def one_snapshot() -> Iterator[None]:
         _SHARED.reset(before)
 
 
-def is_database(data: object) -> bool:
+def is_database(data: object) -> TypeGuard[str]:
     """Whether data are the address of a database."""
     return isinstance(data, str) and "://" in data and data.partition("://")[0] in _KINDS
 
@@ -222,20 +220,19 @@ def _one_query(query: str, where: str) -> str:
     """The query without what ends it."""
     bare = _APART.sub(lambda found: ("x" if found[0][0] in "'\"$" else " ") * len(found[0]), query)
     whole = bare.rstrip("; \t\r\n\f")
-    (first,) = re.findall(r"^[\s(]*(\w*)", whole)
-    if ";" in whole or "\0" in query or first.lower() not in _WORDS:
-        found = "two statements" if ";" in whole else f"one that begins with {first!r}"
+    if ";" in whole or "\0" in query:
+        found = "two statements"
         raise InputError("one query that reads rows is required", found=found, where=where)
     return query[: len(whole)].strip()
 
 
 def _table(base: _Connection, name: str, query: str, order: Sequence[str] = ()) -> Table:
     rows = f"FROM (\n{query}\n) AS audit_rows"
-    if base.kind is not _POSTGRESQL:  # others rename what a query within a query repeats
-        with base.reader(query) as reader:
-            _refuse_repeated(reader.schema.names, base.name)
     with base.reader(f"SELECT * {rows} LIMIT {HEAD}") as reader:
-        _refuse_repeated(reader.schema.names, base.name)
+        names = reader.schema.names
+        if twice := [one for one in dict.fromkeys(names) if names.count(one) > 1]:
+            required, found = "columns of different names are required", first_cases(twice)
+            raise SchemaError(required, found=found, where=base.name, hint="name them by AS")
         empty = frame_of_batch(reader.schema.empty_table())
         head = pl.concat([empty, *map(frame_of_batch, reader)])
     lite = base.kind is _SQLITE  # whose cells may be of any type, whatever that of their column
@@ -266,12 +263,6 @@ def _table(base: _Connection, name: str, query: str, order: Sequence[str] = ()) 
         queried={"path": base.name, "driver": driver, "query": query},
         ordered=lambda by: _table(base, name, query, by),
     )
-
-
-def _refuse_repeated(names: list[str], where: str) -> None:
-    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-        required, found = "columns of different names are required", first_cases(twice)
-        raise SchemaError(required, found=found, where=where, hint="name them by AS")
 
 
 def _quoted(name: str) -> str:

@@ -98,35 +98,29 @@ def _alone_in(folder: Path) -> Iterator[None]:
     """Lock a folder, so that no other process works in it."""
     with ExitStack() as opened:
         with on_disk(folder):
-            while not _locked(folder, opened):
-                opened.close()
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.name != "nt":
+                held = os.open(folder, os.O_RDONLY)
+                opened.callback(os.close, held)
+                _lock(held, folder)
         yield
 
 
-def _locked(folder: Path, opened: ExitStack) -> bool:
-    """Lock a folder until ``opened`` closes; False if whoever held it has just removed it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if os.name == "nt":
-        return True
+def _lock(held: int, folder: Path) -> None:
     import fcntl
 
-    with suppress(FileNotFoundError):
-        held = os.open(folder, os.O_RDONLY)
-        opened.callback(os.close, held)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OutputError(
-                "a place that no other audit writes to is required",
-                found="another audit that is under way",
-                where=folder,
-                hint="wait for it, or choose another place with --out",
-            ) from None
-        except OSError as error:
-            if error.errno not in _UNKNOWN_LOCKS:
-                raise
-        return os.path.samestat(os.fstat(held), folder.stat())
-    return False
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OutputError(
+            "a place that no other audit writes to is required",
+            found="another audit that is under way",
+            where=folder,
+            hint="wait for it, or choose another place with --out",
+        ) from None
+    except OSError as error:
+        if error.errno not in _UNKNOWN_LOCKS:
+            raise
 
 
 def _clear(beside: Path, out: Path) -> None:

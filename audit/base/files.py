@@ -12,8 +12,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from audit.base.errors import AuditError, InputError, SchemaError, first_cases
-from audit.base.reading import reading, refuse_changed
-from audit.base.streams import SUFFIXES, bare_suffix, blocks_of, text_blocks
+from audit.base.streams import (
+    SUFFIXES,
+    bare_suffix,
+    blocks_of,
+    reading,
+    refuse_changed,
+    text_blocks,
+)
 from audit.base.table import REPEATED
 
 UNPICKLABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib")

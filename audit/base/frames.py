@@ -18,19 +18,6 @@ _HASHED = 1_000_000
 """Number of rows that are hashed at a time."""
 
 
-def frame_table(data: object) -> Table:
-    """The table of data in memory.
-
-    Args:
-        data: Anything that narwhals takes, a dictionary of lists, a list of labels or of lists of
-            labels of each instance, a series of these (its index is the id), or an array.
-
-    Raises:
-        InputError: If it is none of these, or its columns are not of one type each.
-    """
-    return table_of(frame_of(data), "data frame")
-
-
 def table_of(frame: pl.DataFrame, name: str, files: tuple[Path, ...] = ()) -> Table:
     """A frame as a table, whole in memory."""
 
@@ -42,7 +29,15 @@ def table_of(frame: pl.DataFrame, name: str, files: tuple[Path, ...] = ()) -> Ta
 
 
 def frame_of(data: Any) -> pl.DataFrame:
-    """Data in memory as a frame of Polars."""
+    """Data in memory as a frame of Polars.
+
+    Args:
+        data: Anything that narwhals takes, a dictionary of lists, a list of labels or of lists of
+            labels of each instance, a series of these (its index is the id), or an array.
+
+    Raises:
+        InputError: If it is none of these, or its columns are not of one type each.
+    """
     try:
         frame = _converted(data)
         if objects := [name for name, kind in frame.schema.items() if kind == pl.Object]:

@@ -101,15 +101,12 @@ def torch_device(name: str | None) -> torch.device:
     """The device of that name, a GPU where there is one if None; InputError if it is not there."""
     import torch
 
-    if name is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    named = name or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
+        return torch.empty(0, device=named).device
     except (RuntimeError, AssertionError) as error:
         raise InputError(
             "a device that torch can use is required",
-            found=f"{name!r}: {str(error).splitlines()[0]}",
+            found=f"{named!r}: {str(error).splitlines()[0]}",
             hint="device='cpu'",
         ) from None
-    return device

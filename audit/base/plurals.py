@@ -33,15 +33,6 @@ def counted(n: int | None, nouns: str) -> str:
     return f"{n:,} {of_one(nouns) if n == 1 else nouns}"
 
 
-def roughly(n: int, nouns: str) -> str:
-    """As `counted`, from a million on in millions.
-
-    >>> roughly(1_422_894, "pairs of labels"), roughly(1200, "rows")
-    ('1.4 million pairs of labels', '1,200 rows')
-    """
-    return f"{n / 1e6:,.1f} million {nouns}" if n >= 1_000_000 else counted(n, nouns)
-
-
 _ERROR = 1e-12
 """How far from 1 the mean of many ones may be."""
 

@@ -108,8 +108,8 @@ def as_typed(options: Mapping[str, Any]) -> str:
         if isinstance(value, bool):
             typed.append(option if value else f"--no-{option[2:]}")
             continue
-        values = [value] if isinstance(value, str | int) else [*value]
-        for one in map(str, [",".join(values)] if name == "id" else values):
+        values = [str(value)] if isinstance(value, str | int) else [*map(str, value)]
+        for one in [",".join(values)] if name == "id" else values:
             plain = re.fullmatch(r"[\w@%+=:,./-][\w@%+=:,./#-]*", one, re.ASCII)
             typed.append(f"{option}{'=' if one[:1] == '-' else ' '}{one if plain else quote(one)}")
     return " ".join(typed)

@@ -22,12 +22,6 @@ _ADDRESS = re.compile(r"(https?|s3|gs):/{1,2}(?!/)(\S.*)", re.DOTALL)
 _BLOCK = 2**20
 _SECONDS = 30
 """After which a server that says nothing is given up."""
-_ANSWERS = {
-    "401": "a server that wants to know who asks",
-    "403": "a server that does not allow it",
-    "404": "nothing there",
-    "410": "nothing there any more",
-}
 _RIGHTS = {
     "https": "~/.netrc, which nobody else may read, may hold the user and password of a server",
     "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION state the rights; "
@@ -46,12 +40,6 @@ def address_of(given: object) -> str:
     """The address that a text or path is, with both of its slashes; empty if it is none."""
     found = _ADDRESS.fullmatch(str(given)) if isinstance(given, str | Path) else None
     return f"{found[1]}://{found[2]}" if found else ""
-
-
-def stored_place(place: str | Path) -> str:
-    """A path as a manifest keeps it: absolute, or an address without user, password and query."""
-    address = address_of(place)
-    return without_secrets(address) if address else str(Path(place).absolute())
 
 
 @contextmanager
@@ -170,17 +158,11 @@ def _telling(address: str) -> Iterator[None]:
         yield
     except (BaseError, OSError) as error:
         text, required, hint = str(error), "a file that can be read is required", ""
-        answer = re.search(r"status code: (\d+) ?([\w ]*)", text)
-        if answer:
-            other = f"an answer of the server: {answer[1]} {answer[2]}"
-            found = _ANSWERS.get(answer[1], other)
+        said = text.split("\n")[0].rpartition(" - ")[2]
+        found = f"no connection, or one that was cut: {said}"
+        if answer := re.search(r"status code: (\d+)[\w ]*", text):
+            found = f"an answer of the server, {answer[0]}"
             hint = _RIGHTS[urlsplit(address).scheme] * (answer[1] in ("400", "401", "403"))
-        elif "Content-Length" in text:
-            required = "a server that says how long the file is, is required"
-            found = "a server that does not say it"
-        else:
-            said = text.split("\n")[0].rpartition(" - ")[2]
-            found = f"no connection, or one that was cut: {said}"
         if "certificate" in text.lower():
             required = "a certificate that this machine trusts is required"
             hint = "SSL_CERT_FILE names a file of further certificates"

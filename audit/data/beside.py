@@ -79,13 +79,10 @@ def with_deepest(table: Table, levels: Sequence[str], stated: Collection[str]) -
     way = SIGN.join(levels)
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
-        wanted = [*(name for name in columns if name != way), *(own if way in columns else ())]
-        for frame in table.frames(wanted, at_once):
-            ways = tidy(frame.select(one for one in own if one in wanted), table)
-            joined = pl.concat_str(pl.all(), separator=SIGN, ignore_nulls=True).replace("", None)
-            yield frame.with_columns(ways.select(joined.alias(way)) if way in columns else [])[
-                [*columns]
-            ]
+        joined = pl.concat_str(pl.all(), separator=SIGN, ignore_nulls=True).replace("", None)
+        for frame in table.frames([*(one for one in columns if one != way), *own], at_once):
+            ways = tidy(frame.select(own), table).select(joined.alias(way))
+            yield frame.hstack(ways).select(columns)
 
     schema = {name: kind for name, kind in table.schema.items() if name not in own}
     return replace(table, schema={**schema, way: pl.String()}, scan=scan)
@@ -94,8 +91,8 @@ def with_deepest(table: Table, levels: Sequence[str], stated: Collection[str]) -
 def _beginning(table: Table, names: Sequence[str]) -> Iterator[Path]:
     for folder in sorted({file.parent for file in table.files}):
         for path in files_in(folder):
-            begins = any(path.name.lower().partition(".")[0] == name for name in names)
-            if begins and path.is_file() and bare_suffix(path) in _SUFFIXES:
+            named = path.name.lower().partition(".")[0] in names
+            if named and path.is_file() and bare_suffix(path) in _SUFFIXES:
                 yield path
 
 
@@ -107,15 +104,12 @@ def _joined(table: Table, other: Table, by: str) -> Table:
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
         wanted = [name for name in further if name in columns]
-        if not wanted:
-            yield from table.frames(columns, at_once)
-            return
         values = other.frame([key, *wanted]).unique(maintain_order=True)
+        every = pl.exclude(key).cast(pl.String).drop_nulls().unique(maintain_order=True)
         if values[key].is_duplicated().any():
-            every = pl.exclude(key).cast(pl.String).drop_nulls().unique(maintain_order=True)
             by_key = values.group_by(key, maintain_order=True).agg(every.str.join(" or "))
             values = by_key.cast({name: other.schema[name] for name in wanted}, strict=False)
-        values = values.rename({key: own}).with_columns(pl.col(own).cast(table.schema[own]))
+        values = values.rename({key: own}).cast({own: table.schema[own]})
         here = [*dict.fromkeys([own, *(name for name in columns if name not in wanted)])]
         for frame in table.frames(here, at_once):
             yield frame.join(values, on=own, how="left", maintain_order="left").select(columns)

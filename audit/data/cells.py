@@ -39,23 +39,19 @@ def labels_in(cells: pl.Series, columns: Columns) -> pl.Series:
         InputError: If ``columns.take`` is no regular expression.
     """
     if isinstance(cells.dtype, pl.List | pl.Array):
-        items = pl.col("cell").cast(pl.List(cells.dtype.inner)).list.eval(_text(pl.element()))
-        return _told(cells, items.fill_null([]))
-    text = _text(pl.col("cell"))
-    listed = text.str.contains(_LIST)
-    found = (
-        pl.when(listed & text.str.contains(r"\\"))
-        .then(text.map_elements(_parsed, pl.List(pl.String), skip_nulls=True))
-        .when(listed)
-        .then(text.str.extract_all(_ITEM).list.eval(_unquoted(pl.element())))
-        .otherwise(_taken(text, columns))
-    )
-    return _told(cells, found.fill_null([]))
-
-
-def _told(cells: pl.Series, labels: pl.Expr) -> pl.Series:
-    kept = labels.list.drop_nulls()
-    return cells.to_frame("cell").select(kept.alias(cells.name)).to_series()
+        found = pl.col("cell").cast(pl.List(cells.dtype.inner)).list.eval(_text(pl.element()))
+    else:
+        text = _text(pl.col("cell"))
+        listed = text.str.contains(_LIST)
+        found = (
+            pl.when(listed & text.str.contains(r"\\"))
+            .then(text.map_elements(_parsed, pl.List(pl.String), skip_nulls=True))
+            .when(listed)
+            .then(text.str.extract_all(_ITEM).list.eval(_unquoted(pl.element())))
+            .otherwise(_taken(text, columns))
+        )
+    labels = found.fill_null([]).list.drop_nulls().alias(cells.name)
+    return cells.to_frame("cell").select(labels).to_series()
 
 
 def _text(cell: pl.Expr) -> pl.Expr:

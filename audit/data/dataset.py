@@ -21,7 +21,6 @@ from audit.base.plugins import opening
 from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.base.settings import Unlisted
-from audit.base.table import Table
 from audit.data.beside import titles_beside
 from audit.data.class_lists import GivenClasses, class_names, file_of
 from audit.data.columns import AS_WRITTEN, ROW, Columns
@@ -36,7 +35,7 @@ from audit.data.unnamed import unnamed_columns
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import HierarchyName, beside_data, load_hierarchy
-from audit.hierarchies.titles import TitleList, read_own_titles, read_titles, with_titles
+from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
 
 _OF_ROWS = ("position", "table", "group", "split")
 
@@ -294,7 +293,7 @@ def load_labels(
         flags=flags,
         group=group or "",
         split=split or "",
-        strata=_several(strata),
+        strata=_distinct(_several(strata)),
         codes=_several(codes),
         where=_several(where),
         missing=_several(missing),
@@ -302,32 +301,20 @@ def load_labels(
         by_title=by_title,
         unlisted=unlisted,
     )
-    _refuse_taken(stated.strata)
     names = class_names(classes, Nodes(known).is_node)
     wanted = Wanted(stated, Nodes(known), system or "", vocabulary or "")
     shape = TextShape(encoding=encoding or "", skip_rows=skip_rows, header=header)
     tables = tables_of(data, wanted, query, table, shape)
     wanted.refuse_unused(tables[0])
-    if is_list(data, tables[0]):
-        stated = replace(stated, id=stated.id or (ROW,))
+    stated = replace(stated, id=stated.id or (ROW,)) if is_list(data, tables[0]) else stated
     every = [*read_tables(tables, stated, known, classes, names)]
-    own, found = _titles([*map(Path, titles)], known, tables)
-    fields = _mapped(every, with_titles(known, [*own.values(), *found.values()]))
-    named = file_of(classes) if any(one.named for one in every) else ()
-    files = (*fields["sources"], *named)
-    return LabelDataset(**fields | {"sources": files, "titles": (*own, *found)})
+    own = {path: read_own_titles(path, known) for path in map(Path, titles)}
+    found = {path: read_titles(path) for one in tables for path in titles_beside(one)}
+    fields = _mapped(every, with_titles(known, [*own.values(), *found.values()]), classes)
+    return LabelDataset(**fields | {"titles": (*own, *found)})
 
 
-def _titles(
-    given: Sequence[Path], hierarchy: Hierarchy, tables: Sequence[Table]
-) -> tuple[dict[Path, TitleList], dict[Path, TitleList]]:
-    """Dictionaries of titles that the user gives, and that lie beside tables."""
-    beside = dict.fromkeys(path for one in tables for path in titles_beside(one))
-    own = {path: read_own_titles(path, hierarchy) for path in given}
-    return own, {path: read_titles(path) for path in beside}
-
-
-def _mapped(every: Sequence[Read], hierarchy: Hierarchy) -> dict[str, Any]:
+def _mapped(every: Sequence[Read], hierarchy: Hierarchy, classes: GivenClasses) -> dict[str, Any]:
     """The fields of a dataset of tables as read."""
     table, columns = every[0].table, every[0].columns
     fields = mapped(
@@ -339,11 +326,12 @@ def _mapped(every: Sequence[Read], hierarchy: Hierarchy) -> dict[str, Any]:
     )
     told = (reading for one in every for reading in one.told)
     numbered = is_numbered(columns, table.schema)
+    named = file_of(classes) if any(one.named for one in every) else ()
     return fields | {
         "readings": (*told, *fields["readings"]),
         "unnamed": unnamed_columns(every, fields["instances"]["instance"]),
         "format": columns.layout or "table",
-        "sources": tuple(dict.fromkeys(file for one in every for file in one.table.files)),
+        "sources": (*dict.fromkeys(file for one in every for file in one.table.files), *named),
         "digest": table.digest,
         "queried": table.queried,
         "persons": columns.persons or fields["persons"],
@@ -367,12 +355,12 @@ def _several(stated: str | Iterable[str] | None) -> tuple[str, ...]:
     return (stated,) if isinstance(stated, str) else tuple(stated or ())
 
 
-def _refuse_taken(strata: Sequence[str]) -> None:
+def _distinct(strata: tuple[str, ...]) -> tuple[str, ...]:
     taken = [*INSTANCES, *strata]
-    repeated = sorted({name for name in strata if taken.count(name) > 1})
-    if repeated:
+    if repeated := sorted({name for name in strata if taken.count(name) > 1}):
         raise SchemaError(
             f"strata must have different names, none of them {', '.join(INSTANCES)}",
             found=first_cases(repeated),
             hint="the group and the split are named with --group and --split",
         )
+    return strata

@@ -32,7 +32,7 @@ def layout_of(table: Table) -> Layout | None:
     layout = max(fitting, key=lambda one: len(one.needs))
     file = table.files[0].name.lower() if table.files else ""
     said = next((of for begins, of in layout.files.items() if file.startswith(begins)), None)
-    return replace(layout, label=dict.fromkeys(layout.label, said)) if said else layout
+    return replace(layout, labels=dict.fromkeys(layout.labels, said)) if said else layout
 
 
 def spelt(table: Table, stated: Columns) -> Columns:
@@ -100,7 +100,7 @@ _HOSPITAL: dict[str, Any] = {
 }
 _EVENTS: dict[str, Any] = {
     "id": ("instance",),
-    "label": {"label": None},
+    "labels": {"label": None},
     "group": "group",
     "split": "split",
     "table": "table",
@@ -120,45 +120,45 @@ LAYOUTS = (
     Layout(
         name="mimic3", title="MIMIC-III: DIAGNOSES_ICD, PROCEDURES_ICD",
         source="https://mimic.mit.edu/docs/iii/tables/diagnoses_icd/",
-        needs=("hadm_id", "icd9_code"), label={"icd9_code": None}, **_HOSPITAL,
+        needs=("hadm_id", "icd9_code"), labels={"icd9_code": None}, **_HOSPITAL,
     ),
     Layout(
         name="mimic4", title="MIMIC-IV: diagnoses_icd, procedures_icd",
         source="https://mimic.mit.edu/docs/iv/modules/hosp/diagnoses_icd/",
-        needs=("hadm_id", "icd_code", "icd_version"), label={"icd_code": None},
+        needs=("hadm_id", "icd_code", "icd_version"), labels={"icd_code": None},
         version="icd_version", **_HOSPITAL,
     ),
     Layout(
         name="mimic4ed", title="MIMIC-IV-ED: diagnosis",
         source="https://mimic.mit.edu/docs/iv/modules/ed/diagnosis/",
         needs=("stay_id", "icd_code", "icd_version", "icd_title"), id=("stay_id",),
-        label={"icd_code": "diagnoses"}, group="subject_id", position="seq_num",
+        labels={"icd_code": "diagnoses"}, group="subject_id", position="seq_num",
         version="icd_version", persons=True,
     ),
     Layout(
         name="mimic4ecg", title="MIMIC-IV-ECG-Ext-ICD: records_w_diag_icd10",
         source="https://physionet.org/content/mimic-iv-ecg-ext-icd-labels/",
-        needs=("study_id", "all_diag_all"), id=("study_id",), label={"all_diag_all": _TENTH},
+        needs=("study_id", "all_diag_all"), id=("study_id",), labels={"all_diag_all": _TENTH},
         group="subject_id", persons=True,
     ),
     Layout(
         name="caml", title="CAML: labels of the discharge summaries of MIMIC",
         source="https://github.com/jamesmullenbach/caml-mimic",
-        needs=("hadm_id", "labels"), id=("hadm_id",), label={"labels": None}, group="subject_id",
+        needs=("hadm_id", "labels"), id=("hadm_id",), labels={"labels": None}, group="subject_id",
         sep=";", persons=True,
     ),
     Layout(
         name="eicu", title="eICU: diagnosis",
         source="https://eicu-crd.mit.edu/eicutables/diagnosis/",
         needs=("diagnosisid", "patientunitstayid", "icd9code"), id=("patientunitstayid",),
-        label={"icd9code": None}, sep=",", both=True, persons=True,
+        labels={"icd9code": None}, sep=",", both=True, persons=True,
     ),
     *(
         Layout(
             name="omop", title=f"OMOP CDM 5.3, 5.4: {kind}_occurrence alone",
             source="https://ohdsi.github.io/CommonDataModel/cdm54.html",
             needs=(f"{kind}_occurrence_id", "person_id", f"{kind}_source_value"),
-            id=("visit_occurrence_id",), label={f"{kind}_source_value": None}, group="person_id",
+            id=("visit_occurrence_id",), labels={f"{kind}_source_value": None}, group="person_id",
             persons=True,
         )
         for kind in ("condition", "procedure")
@@ -179,7 +179,7 @@ LAYOUTS = (
         Layout(
             name="hcup", title=f"HCUP: {kind}, of ICD-{version}", source=_HCUP,
             needs=(*key, f"{prefix}dx1"), id=key[:1],
-            label={f"{prefix}dx#": f"diagnoses{tenth}", f"{prefix}pr#": f"procedures{tenth}"},
+            labels={f"{prefix}dx#": f"diagnoses{tenth}", f"{prefix}pr#": f"procedures{tenth}"},
             group="visitlink", missing=("invl", "incn"), persons=True,
         )
         for key, kind in (
@@ -190,23 +190,23 @@ LAYOUTS = (
     Layout(
         name="nhamcs", title="NHAMCS: a visit a row",
         source="https://ftp.cdc.gov/pub/Health_Statistics/NCHS/Dataset_Documentation/NHAMCS/",
-        needs=("hospcode", "patcode", "diag1"), id=("hospcode", "patcode"), label={"diag#": None},
+        needs=("hospcode", "patcode", "diag1"), id=("hospcode", "patcode"), labels={"diag#": None},
         missing=("-9",), strip=("--", "-"), persons=True,
     ),
     Layout(
         name="medpar", title="MedPAR: a stay a row",
         source="https://resdac.org/cms-data/files/medpar-rif/data-documentation",
         needs=("medpar_id", "dgns_1_cd"), id=("medpar_id",),
-        label={"dgns_#_cd": None, "srgcl_prcdr_#_cd": None}, group="bene_id", persons=True,
+        labels={"dgns_#_cd": None, "srgcl_prcdr_#_cd": None}, group="bene_id", persons=True,
     ),
     *(
         Layout(
             name="cclf", title=f"CCLF: {number}, {what}", source=_CCLF,
             needs=("cur_clm_uniq_id", first, "dgns_prcdr_icd_ind"), id=("cur_clm_uniq_id",),
-            label=label, group="bene_mbi_id", position=position, version="dgns_prcdr_icd_ind",
+            labels=labels, group="bene_mbi_id", position=position, version="dgns_prcdr_icd_ind",
             where=("dgns_prcdr_icd_ind!=U",), persons=True,
         )
-        for number, what, first, label, position in (
+        for number, what, first, labels, position in (
             (1, "claims, their main diagnosis", "prncpl_dgns_cd",
              {"prncpl_dgns_cd": "diagnoses"}, ""),
             (3, "procedures", "clm_prcdr_cd", {"clm_prcdr_cd": "procedures"}, "clm_val_sqnc_num"),
@@ -218,20 +218,20 @@ LAYOUTS = (
         name="synpuf", title="DE-SynPUF: claims",
         source="https://www.cms.gov/files/document/de-10-codebook.pdf-0",
         needs=("desynpuf_id", "clm_id", "icd9_dgns_cd_1"), id=("clm_id",),
-        label={"icd9_dgns_cd_#": "diagnoses", "icd9_prcdr_cd_#": "procedures"},
+        labels={"icd9_dgns_cd_#": "diagnoses", "icd9_prcdr_cd_#": "procedures"},
         group="desynpuf_id", persons=True,
     ),
     Layout(
         name="hesin", title="UK Biobank: hesin_diag",
         source="https://biobank.ndph.ox.ac.uk/ukb/refer.cgi?id=138483",
         needs=("eid", "ins_index", "diag_icd10"), id=("eid", "ins_index"),
-        label={"diag_icd10": _WHO, "diag_icd9": "diagnoses"}, group="eid", persons=True,
+        labels={"diag_icd10": _WHO, "diag_icd9": "diagnoses"}, group="eid", persons=True,
     ),
     *(
         Layout(
             name="ukb", title=f"UK Biobank: {first} ...", source=f"{_UKB}41270",
             needs=(key, first), id=(key,), sep=sep, persons=True,
-            label={form.format(41270): _WHO, form.format(41271): "diagnoses"},
+            labels={form.format(41270): _WHO, form.format(41271): "diagnoses"},
         )
         for key, form, first, sep in (
             ("eid", "{}-0.#", "41270-0.0", ""),
@@ -245,7 +245,7 @@ LAYOUTS = (
             name="hes", title=f"Hospital Episode Statistics: {first}_01 ...",
             source="https://digital.nhs.uk/data-and-information/data-tools-and-services/"
             "data-services/hospital-episode-statistics",
-            needs=("epikey", f"{first}_01", *more), id=("epikey",), label={f"{first}_#": _WHO},
+            needs=("epikey", f"{first}_01", *more), id=("epikey",), labels={f"{first}_#": _WHO},
             group="encrypted_hesid", strip=("X", "-"), persons=True,
         )
         for first, more in (("diag", ("diag_02",)), ("diag_4", ()))
@@ -254,12 +254,12 @@ LAYOUTS = (
         name="clif", title="CLIF: hospital_diagnosis",
         source="https://clif-icu.com/data-dictionary",
         needs=("hospitalization_id", "diagnosis_code", "diagnosis_code_format"),
-        id=("hospitalization_id",), label={"diagnosis_code": "diagnoses"},
+        id=("hospitalization_id",), labels={"diagnosis_code": "diagnoses"},
         version="diagnosis_code_format", persons=True,
     ),
     Layout(
         name="phewas", title="PheWAS: codes of persons", source="https://github.com/PheWAS/PheWAS",
-        needs=("id", "vocabulary_id", "code"), id=("id",), label={"code": "diagnoses"},
+        needs=("id", "vocabulary_id", "code"), id=("id",), labels={"code": "diagnoses"},
         version="vocabulary_id", where=("vocabulary_id=ICD*CM",),
         persons=True,
     ),
@@ -267,13 +267,13 @@ LAYOUTS = (
         name="synthea", title="Synthea: conditions, procedures",
         source="https://github.com/synthetichealth/synthea/wiki/CSV-File-Data-Dictionary",
         needs=("start", "stop", "patient", "encounter", "code", "description"),
-        id=("encounter",), label={"code": None}, group="patient", persons=True,
+        id=("encounter",), labels={"code": None}, group="patient", persons=True,
     ),
     # Genes, proteins and diseases
     Layout(
         name="gaf", title="GAF: 2.0 to 2.2",
         source=f"{_GO}go-annotation-file-gaf-format-2.2/",
-        begins=r"(?i)!\s*gaf-version:\s*2\.", label={"GO_ID": None}, **_GENES,
+        begins=r"(?i)!\s*gaf-version:\s*2\.", labels={"GO_ID": None}, **_GENES,
         needs=("DB_Object_ID", "GO_ID", "Qualifier"),
         names=(
             "DB", "DB_Object_ID", "DB_Object_Symbol", "Qualifier", "GO_ID", "DB:Reference",
@@ -284,7 +284,7 @@ LAYOUTS = (
     Layout(
         name="gpad", title="GPAD: 1.0 to 1.2",
         source=f"{_GO}gene-product-association-data-gpad-format/",
-        begins=r"(?i)!\s*gpad?-version:\s*1\.", label={"GO_ID": None}, **_GENES,
+        begins=r"(?i)!\s*gpad?-version:\s*1\.", labels={"GO_ID": None}, **_GENES,
         names=(
             "DB", "DB_Object_ID", "Qualifier", "GO_ID", "DB:Reference", "Evidence", "With",
             "Interacting_Taxon_ID", "Date", "Assigned_By", "Annotation_Extension",
@@ -295,7 +295,7 @@ LAYOUTS = (
         name="gpad", title="GPAD: 2.0",
         source=f"{_GO}gene-product-association-data-gpad-format-2.0/",
         begins=r"(?i)!\s*gpad?-version:\s*2\.", id=("DB_Object_ID",),
-        label={"Ontology_Class_ID": None}, where=("Negation!=NOT",),
+        labels={"Ontology_Class_ID": None}, where=("Negation!=NOT",),
         needs=("DB_Object_ID", "Ontology_Class_ID", "Negation"),
         names=(
             "DB_Object_ID", "Negation", "Relation", "Ontology_Class_ID", "Reference", "Evidence",
@@ -307,14 +307,14 @@ LAYOUTS = (
         name="gene2go", title="NCBI: gene2go",
         source="https://ftp.ncbi.nlm.nih.gov/gene/DATA/README",
         needs=("tax_id", "GeneID", "GO_ID", "Evidence", "Qualifier"), id=("GeneID",),
-        label={"GO_ID": None}, where=("Qualifier!=NOT", "Qualifier!=NOT *"),
+        labels={"GO_ID": None}, where=("Qualifier!=NOT", "Qualifier!=NOT *"),
     ),
     *(
         Layout(
             name="hpoa", title=f"phenotype.hpoa: by {id}",
             source="https://obophenotype.github.io/human-phenotype-ontology/annotations/"
             "phenotype_hpoa/",
-            needs=(id, "hpo_id", "qualifier", "frequency"), id=(id,), label={"hpo_id": None},
+            needs=(id, "hpo_id", "qualifier", "frequency"), id=(id,), labels={"hpo_id": None},
             where=_NOT_SO,
         )
         for id in ("database_id", "DatabaseID")
@@ -322,57 +322,57 @@ LAYOUTS = (
     Layout(
         name="cafa", title="CAFA: a submission", source="https://www.biofunctionprediction.org/cafa/",
         begins=r"AUTHOR\s[^\n]*\nMODEL\s", names=("target", "term", "score"), id=("target",),
-        label={"term": None},
+        labels={"term": None},
     ),
     Layout(
         name="cafa", title="CAFA: terms of proteins",
         source="https://www.kaggle.com/competitions/cafa-5-protein-function-prediction/data",
-        needs=("EntryID", "term"), id=("EntryID",), label={"term": None},
+        needs=("EntryID", "term"), id=("EntryID",), labels={"term": None},
     ),
     Layout(
         name="lines", title="Associations: lines `id<TAB>a;b;c` or `id|a|b|c`",
         source="https://geneontology.org/docs/download-go-annotations/", id=("instance",),
-        label={"labels": None},
+        labels={"labels": None},
     ),
     # Pictures, sounds and texts
     Layout(
         name="audioset", title="AudioSet: segments",
         source="https://research.google.com/audioset/download.html",
-        begins=r"(#[^\n]*\n){2}# YTID, ", id=("YTID",), label={"positive_labels": None}, sep=",",
+        begins=r"(#[^\n]*\n){2}# YTID, ", id=("YTID",), labels={"positive_labels": None}, sep=",",
         names=("YTID", "start_seconds", "end_seconds", "positive_labels"),
     ),
     Layout(
         name="fsd50k", title="FSD50K: dev.csv, eval.csv", source="https://zenodo.org/records/4060432",
-        needs=("fname", "labels", "mids"), id=("fname",), label={"mids": None}, split="split",
+        needs=("fname", "labels", "mids"), id=("fname",), labels={"mids": None}, split="split",
         sep=",",
     ),
     Layout(
         name="openimages", title="Open Images: labels of pictures",
         source="https://storage.googleapis.com/openimages/web/download_v7.html",
-        needs=("ImageID", "LabelName", "Confidence"), id=("ImageID",), label={"LabelName": None},
+        needs=("ImageID", "LabelName", "Confidence"), id=("ImageID",), labels={"LabelName": None},
         where=("Confidence!=0",),
     ),
     Layout(
         name="coco", title="COCO, Roboflow, iNaturalist: pictures, by names of categories",
-        source="https://cocodataset.org/#format-data", id=("id",), label={"labels": None},
+        source="https://cocodataset.org/#format-data", id=("id",), labels={"labels": None},
     ),
     Layout(
         name="lvis", title="LVIS: pictures, by synsets",
-        source="https://www.lvisdataset.org/dataset", id=("id",), label={"synsets": None},
+        source="https://www.lvisdataset.org/dataset", id=("id",), labels={"synsets": None},
     ),
     *(
         Layout(
             name="prodigy", title=f"Prodigy: {label} of accepted tasks",
             source="https://prodi.gy/docs/api-interfaces",
             needs=("_input_hash", "_task_hash", "answer", label), id=("_input_hash",),
-            label={label: None}, where=("answer=accept",),
+            labels={label: None}, where=("answer=accept",),
         )
         for label in ("label", "accept")
     ),
     Layout(
         name="fasttext", title="fastText: lines `__label__a __label__b text`",
         source="https://fasttext.cc/docs/en/supervised-tutorial.html",
-        begins="__label__", names=("text",), id=(ROW,), label={"text": None},
+        begins="__label__", names=("text",), id=(ROW,), labels={"text": None},
         take=r"__label__(\S+)",
     ),
 )

@@ -47,11 +47,10 @@ class Read:
     @property
     def records(self) -> pl.Series:
         """Numbers of its rows if each is an instance: several labels in one, and most ids once."""
-        numbers = self.rows["row"].unique()
-        label = self.columns.label
-        several = len(label) > 1 or self.columns.flags or len(numbers) < len(self.rows)
-        several |= bool(self.columns.sep or self.columns.take)
-        several |= self.table.schema[label[0]].is_nested()
+        numbers, columns = self.rows["row"].unique(), self.columns
+        several = len(columns.label) > 1 or columns.flags or len(numbers) < len(self.rows)
+        several |= bool(columns.sep or columns.take)
+        several |= self.table.schema[columns.label[0]].is_nested()
         ids = self.rows.unique("row")["instance"].drop_nulls().value_counts(name="rows")
         once = several and 2 * (ids["rows"] == 1).sum() >= len(ids)
         return numbers if once else numbers.clear()
@@ -59,11 +58,10 @@ class Read:
     @property
     def told(self) -> tuple[Reading, ...]:
         """What was found of the table, its columns, and the order of labels."""
-        told = (*self.table.readings, *self.columns.readings)
-        without = int(self.rows["position"].is_null().sum())
-        if not (self.columns.position and without):
+        told, name = (*self.table.readings, *self.columns.readings), self.columns.position
+        without = self.rows["position"].null_count()
+        if not (name and without):
             return told
-        name = self.columns.position
         why = f"{name!r} is no whole number"
         unknown = Reading("the order of labels is not known", why, without, f"numbers in {name!r}")
         return (*told, unknown)
@@ -87,7 +85,7 @@ def tables_of(
             return (event,)
     tables = labelled(open_tables(data, query=query, table=table, text=shape), data)
     own, levels = wanted.columns, wanted.nodes.hierarchy.levels
-    stated = {*own.id, *own.label, own.group, own.split, *own.strata}
+    stated = {*own.label, *own.taken}
     return tuple(with_deepest(with_columns_beside(one), levels, stated) for one in tables)
 
 
@@ -111,13 +109,22 @@ def read_tables(
     Raises:
         AskedError: If it is not certain what columns hold.
         InputError: If a table has no instance or no label, or ``given`` are not used.
+        SchemaError: If no table has the column of a stratum.
     """
     for name in stated.strata:
         if not any(table.column(name) for table in tables):
-            raise _lacking(name, tables)
+            known = first_cases(dict.fromkeys(one for table in tables for one in table.schema))
+            files = first_cases(file.name for table in tables for file in table.files)
+            raise SchemaError(
+                f"a column named {name!r} is required",
+                found=f"the columns {known} of {files}",
+                where=tables[0],
+                hint=f"--strata, and {KEYS_OF_COLUMNS} of the policy, name columns",
+            )
     classes = {str(number): name for number, name in enumerate(names) if name} or None
     for table in tables:
-        if _is_array(table):
+        unnamed = [f"column_{n}" for n in range(1, len(table.schema) + 1)]
+        if table.text.header and [*table.schema] == unnamed:
             table, columns = _array(table, stated, names)
         else:
             there = tuple(one for one in stated.strata if table.column(one))
@@ -130,26 +137,9 @@ def read_tables(
         if rows["instance"].count() == 0:
             raise InputError("a dataset with an instance is required", found="none", where=table)
         if rows["label"].count() == 0:
-            raise InputError(
-                f"labels are required in {first_cases(columns.label)}", found="none", where=table
-            )
+            what = f"labels are required in {first_cases(columns.label)}"
+            raise InputError(what, found="none", where=table)
         yield Read(table, columns, rows, bool(used))
-
-
-def _lacking(name: str, tables: Sequence[Table]) -> SchemaError:
-    return SchemaError(
-        f"a column named {name!r} is required",
-        found=f"the columns {first_cases(dict.fromkeys(n for one in tables for n in one.schema))}"
-        f" of {first_cases(file.name for one in tables for file in one.files)}",
-        where=tables[0],
-        hint=f"--strata, and {KEYS_OF_COLUMNS} of the policy, name columns",
-    )
-
-
-def _is_array(table: Table) -> bool:
-    """Whether columns are those of an array of NumPy, which have no names."""
-    names = [f"column_{n}" for n in range(1, len(table.schema) + 1)]
-    return table.text.header and [*table.schema] == names
 
 
 def _array(table: Table, stated: Columns, names: Sequence[str]) -> tuple[Table, Columns]:

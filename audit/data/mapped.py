@@ -48,24 +48,32 @@ def mapped(
     """
     instances, order = _instances(rows, where)
     asserted = rows.filter("counted").select("instance", "label", "position", "table", "refused")
-    free = asserted.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
-    counts = free.group_by("label", "table").agg(pl.len().alias("rows"))
+    missing = pl.col("label").is_null()
+    free = asserted.filter(~missing & pl.col("refused").is_null())
+    counts = free.group_by("label", "table").agg(rows=pl.len())
     found = placed(counts, hierarchy, columns, where)
     hierarchy = found.hierarchy
     nodes = pl.DataFrame({"node": hierarchy.nodes}).with_row_index("index")
     places = found.frame.join(nodes, on="node", how="left")
-    missing = pl.when(pl.col("label").is_null()).then(pl.lit("missing_code"))
     numbered = _numbered(asserted, instances, "left").join(
         places, on=["label", "table"], how="left", nulls_equal=True
     )
-    numbered = numbered.with_columns(reason=pl.coalesce("refused", missing, "reason"))
-    kept = numbered.filter(pl.col("reason").is_null())
-    assertions = kept.select("instance", pl.col("index").alias("node"), "position").sort(
-        "instance", "position", "node", nulls_last=True
+    lacking = pl.when(missing).then(pl.lit("missing_code"))
+    numbered = numbered.with_columns(reason=pl.coalesce("refused", lacking, "reason"))
+    is_kept = pl.col("reason").is_null()
+    kept = numbered.filter(is_kept).select("instance", pl.col("index").alias("node"), "position")
+    assertions = kept.sort("instance", "position", "node", nulls_last=True)
+    of_instance = assertions.group_by("instance").agg(pl.col("node").n_unique())
+    refuse_many_pairs(of_instance["node"], len(hierarchy), where)
+    lines = numbered.group_by("reason", "label", "table").agg(
+        pl.first("node", "added"),
+        rows=pl.len(),
+        instances=pl.col("instance").drop_nulls().n_unique(),
     )
-    labels = assertions.group_by("instance").agg(pl.col("node").n_unique())
-    refuse_many_pairs(labels["node"], len(hierarchy), where)
-    mappings, refusals = _mappings(kept), _refusals(numbered)
+    lines = lines.sort("reason", "label", "table", nulls_last=True)
+    mappings = lines.filter(is_kept).drop("reason")
+    refusals = lines.filter(~is_kept).drop("node", "added")
+    groups = instances["group"].drop_nulls()
     return {
         "hierarchy": hierarchy,
         "instances": instances,
@@ -74,7 +82,14 @@ def mapped(
         "mappings": mappings,
         "written": _written(numbered, mappings, refusals),
         "places": _numbered(_places(rows, records), instances),
-        "ledger": _ledger(len(asserted), refusals, instances, assertions),
+        "ledger": Ledger(
+            rows_read=len(asserted),
+            rows_mapped=len(assertions),
+            refused=refused_rows(refusals),
+            instances=len(instances),
+            instances_without_labels=len(instances) - assertions["instance"].n_unique(),
+            groups=groups.n_unique() if len(groups) else None,
+        ),
         "order": order,
         "unnamed": instances.select(),
         "readings": found.readings,
@@ -122,21 +137,6 @@ def _numbered(
     return joined.with_columns(instance="index").drop("index")
 
 
-def _refusals(rows: pl.DataFrame) -> pl.DataFrame:
-    refused = rows.filter(pl.col("reason").is_not_null()).group_by("reason", "label", "table")
-    counts = (
-        pl.len().alias("rows"),
-        pl.col("instance").drop_nulls().n_unique().alias("instances"),
-    )
-    return refused.agg(*counts).sort("reason", "label", "table", nulls_last=True)
-
-
-def _mappings(kept: pl.DataFrame) -> pl.DataFrame:
-    counts = {"rows": pl.len(), "instances": pl.col("instance").n_unique()}
-    each = kept.group_by("label", "table").agg(pl.first("node", "added"), **counts)
-    return each.sort("label", "table", nulls_last=True)
-
-
 def _written(rows: pl.DataFrame, mappings: pl.DataFrame, refusals: pl.DataFrame) -> pl.DataFrame:
     as_written = ("reason", "label", "table")
     kept = mappings.with_columns(reason=pl.lit(None, pl.String))
@@ -164,17 +164,3 @@ def _places(rows: pl.DataFrame, records: Collection[int]) -> pl.DataFrame:
     labels = pl.col("label").drop_nulls().sort().alias("labels")
     found = met.group_by("instance", pl.col(place).alias("place")).agg(split.alias("split"), labels)
     return found.select(*PLACES).sort("instance", "split", pl.col("labels").list.join("\0"))
-
-
-def _ledger(
-    read: int, refusals: pl.DataFrame, instances: pl.DataFrame, assertions: pl.DataFrame
-) -> Ledger:
-    groups = instances["group"].drop_nulls()
-    return Ledger(
-        rows_read=read,
-        rows_mapped=len(assertions),
-        refused=refused_rows(refusals),
-        instances=len(instances),
-        instances_without_labels=len(instances) - assertions["instance"].n_unique(),
-        groups=groups.n_unique() if len(groups) else None,
-    )

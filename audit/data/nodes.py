@@ -76,14 +76,14 @@ class Nodes:
     def sets(self, values: Mapping[str, int]) -> Mapping[str, str | None]:
         """The code set in which each value counts: None, which is any, of those with dots; of
         others the one of which most are."""
-        others = [text for text in values if "." not in text.rstrip(".")]
         if len(self.tables) < 2:
             return dict.fromkeys(values)
-        complete = {
-            one: sum(values[text] for text in others if self.is_complete(text, one))
-            for one in self.tables
-        }
-        best = max(complete, key=lambda one: complete[one])
+        others = [text for text in values if "." not in text.rstrip(".")]
+
+        def n_complete(table: str) -> int:
+            return sum(values[text] for text in others if self.is_complete(text, table))
+
+        best = max(self.tables, key=n_complete)
         return {**dict.fromkeys(values), **dict.fromkeys(others, best)}
 
     @cached_property
@@ -93,20 +93,16 @@ class Nodes:
         return 10 * sum(any(map(str.isdigit, one)) for one in nodes) >= 9 * len(nodes)
 
     def _looked_up(self, text: str, table: str | None) -> tuple[str | None, bool]:
+        """The node that a text is, and whether it is a complete code."""
         if (text, table) not in self._known:
-            self._known[text, table] = self._node(text, table), self._complete(text, table)
+            own, integrity = self.hierarchy, self.hierarchy.integrity
+            bare = text.rstrip(".") if self.coded else text
+            placed = own.place(bare, table)
+            node = placed.node if placed.listed else None
+            codes = integrity.readings(bare, table) if integrity else ()
+            years = (integrity.years if integrity else None) or {}
+            complete = node is not None and not self.coded
+            for one in codes:
+                complete |= one in years or (one in own and bool(own.assignable[own.index(one)]))
+            self._known[text, table] = node, complete
         return self._known[text, table]
-
-    def _node(self, text: str, table: str | None) -> str | None:
-        placed = self.hierarchy.place(text.rstrip(".") if self.coded else text, table)
-        return placed.node if placed.listed else None
-
-    def _complete(self, text: str, table: str | None) -> bool:
-        own, integrity = self.hierarchy, self.hierarchy.integrity
-        if integrity is None:
-            return self._node(text, table) is not None
-        years = integrity.years or {}
-        return any(
-            code in years or (code in own and bool(own.assignable[own.index(code)]))
-            for code in integrity.readings(text.rstrip("."), table)
-        )

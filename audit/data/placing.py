@@ -13,9 +13,8 @@ from audit.base.settings import Unlisted
 from audit.data.asking.repairs import best_way
 from audit.data.asking.seen import read
 from audit.data.cells import labels_in
-from audit.data.columns import AS_WRITTEN, Columns
+from audit.data.columns import AS_WRITTEN, Columns, read_as
 from audit.data.nodes import Nodes
-from audit.data.words import read_as
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy

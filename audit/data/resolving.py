@@ -293,7 +293,7 @@ class Request:
             options = {k: v for k, v in options.items() if not getattr(self.stated, k)}
             options["where"] = (*self.stated.where, *kinds.where)
             required = f"rows must be chosen by {kinds.column!r}"
-            raise AskedError(required, found=str(kinds), options=options)
+            raise AskedError(required, found=kinds.said, options=options)
         if not published and not columns.codes:
             refuse_headings(seen, _times(rows))
         if columns.flags:
@@ -328,10 +328,8 @@ class Request:
                 found=f"lists of {min(lengths)} in {name!r}",
                 hint="--classes FILE, a name a line, in the order of the lists",
             )
-        if {len(classes)} != lengths:
-            return columns
         said = f"{name!r} says of each class whether it is a label"
-        why = "its lists are as long as that of the classes, and hold 0 and 1 alone"
+        why = "its lists are of one length, and hold 0 and 1 alone"
         told = Reading(said, why, len(lists), "--label COLUMN")
         return replace(columns, flags=True, readings=(*columns.readings, told))
 

@@ -69,7 +69,7 @@ def rows_of(
 def completed(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with the columns of `ROWS` that they lack, null; then those that they have besides."""
     both = pl.concat([pl.DataFrame(schema=ROWS), rows], how="diagonal_relaxed")
-    return both.cast(dict(ROWS))
+    return both.with_columns(pl.col(name).cast(kind) for name, kind in ROWS.items())
 
 
 def own_classes(table: Table, columns: Columns) -> ClassNames | None:
@@ -180,11 +180,11 @@ def _about(frame: pl.DataFrame, columns: Columns, first: int, where: object) -> 
     row = pl.int_range(first, first + frame.height, dtype=pl.Int64, eager=True)
     numbered = is_numbered(columns, frame.columns)
     ids = row.cast(pl.String) if numbered else _ids(frame, columns.id, where)
-    homeless, out = ids.is_null(), _left_out(frame, columns, where)
+    homeless, out = ids.is_null(), left_out(frame, columns, where)
     about = pl.DataFrame({"instance": ids, "row": row, **said})
-    reasons = [pl.when(homeless).then(pl.lit("bad_row")), pl.when(out).then(pl.lit("left_out"))]
-    reasons += [pl.col("reason")] if columns.refused else []
-    about = about.with_columns(refused=pl.coalesce(reasons))
+    reasons = pl.when(homeless).then(pl.lit("bad_row")).when(out).then(pl.lit("left_out"))
+    published = ["reason"] if columns.refused else []
+    about = about.with_columns(refused=pl.coalesce(reasons, *published))
     if not columns.version:
         return about
     told = _versions(said["version"], about["refused"].is_null(), columns.version, where)
@@ -228,7 +228,7 @@ def refuse_rounded(ids: pl.Series, name: str, where: object) -> None:
         )
 
 
-def _left_out(frame: pl.DataFrame, columns: Columns, where: object) -> pl.Series:
+def left_out(frame: pl.DataFrame, columns: Columns, where: object) -> pl.Series:
     """Whether conditions leave a row out; of several values of a column any will do."""
     out = pl.repeat(False, frame.height, eager=True)
     for column, conditions in _conditions(columns, frame.columns, where).items():
@@ -327,12 +327,11 @@ def _named(labels: pl.Series, classes: ClassNames, where: object) -> pl.Series:
 def _finished(rows: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     """Rows in the columns of `ROWS`, with the code sets of their labels."""
     table, place, refused = pl.lit(None, pl.String), pl.lit(None, pl.Int64), pl.col("refused")
-    if any(columns.sets) and not columns.flags:
-        sets, only = (
-            dict(enumerate(columns.sets)),
-            columns.sets[0] if len(columns.sets) == 1 else None,
-        )
-        table = pl.col("which").replace_strict(sets, default=only, return_dtype=pl.String)
+    if len(columns.label) == 1 and columns.sets:
+        table = pl.lit(columns.sets[0], pl.String)
+    elif any(columns.sets) and not columns.flags:
+        sets = dict(enumerate(columns.sets))
+        table = pl.col("which").replace_strict(sets, default=None, return_dtype=pl.String)
     table = pl.coalesce("own", table) if columns.table else table
     if columns.version:
         base = table.str.strip_suffix("-10")

@@ -28,15 +28,20 @@ def unnamed_columns(every: Sequence[Read], instances: pl.Series) -> pl.DataFrame
     """
     found = pl.DataFrame({"instance": instances})
     for one in every:
-        taken = columns_read(one.columns, one.table.schema)
-        names = _candidates(one.table, taken, groups=not one.columns.group)
-        if names:
-            found = _with_parting(found, one.by_instance(names))
+        taken = {*columns_read(one.columns, one.table.schema), *found.columns, "group", "split"}
+        if names := _candidates(one.table, taken, groups=not one.columns.group):
+            by_instance = one.by_instance(names).group_by("instance")
+            first, last = (
+                found.select("instance").join(part, "instance", "left", maintain_order="left")
+                for part in (by_instance.min(), by_instance.max())
+            )
+            alike = (name for name in names if first[name].equals(last[name]))
+            found = found.hstack(first.select(one for one in alike if _may_part(first[one])))
     return found.drop("instance")
 
 
 def _candidates(table: Table, taken: Collection[str], *, groups: bool) -> list[str]:
-    others = {name.lower() for name in (*taken, "instance", "group", "split")}
+    others = {name.lower() for name in taken}
     return [
         name
         for name, dtype in table.schema.items()
@@ -48,33 +53,14 @@ def _candidates(table: Table, taken: Collection[str], *, groups: bool) -> list[s
 
 
 def _is_text(values: pl.Series) -> bool:
-    if values.dtype != pl.String:
-        return False
-    length = values.str.len_chars().mean()
+    length = values.str.len_chars().mean() if values.dtype == pl.String else None
     return isinstance(length, float) and length > _LONGEST
 
 
-def _with_parting(found: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
-    """The columns with those of values that part the instances."""
-    taken, by_instance = {name.lower() for name in found.columns}, values.group_by("instance")
-    first, last = (
-        found.select("instance").join(one, on="instance", how="left", maintain_order="left")
-        for one in (by_instance.min(), by_instance.max())
-    )
-    parting = [
-        name
-        for name in values.columns
-        if name.lower() not in taken
-        and first[name].equals(last[name])
-        and (_is_shared(first[name].drop_nulls()) or may_be_groups(first[name]))
-    ]
-    return found.hstack(first.select(parting))
-
-
-def _is_shared(values: pl.Series) -> bool:
-    different = values.unique()
-    few = 1 < len(different) <= min(len(values) / 2, MOST_VALUES)
-    return few and not different.str.contains(_DAY).all()
+def _may_part(values: pl.Series) -> bool:
+    different, known = values.drop_nulls().unique(), len(values) - values.null_count()
+    few = 1 < len(different) <= min(known / 2, MOST_VALUES)
+    return (few and not different.str.contains(_DAY).all()) or may_be_groups(values)
 
 
 def may_be_groups(values: pl.Series) -> bool:

@@ -14,10 +14,9 @@ import polars as pl
 from scipy.sparse import csr_array, eye_array
 
 from audit.base import dag
-from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse
+from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse, shortest_cycle
 from audit.base.errors import SchemaError
 from audit.base.limits import refuse_pairs
-from audit.base.paths import shortest_cycle
 from audit.base.plurals import counted, title_and_code
 from audit.base.readings import Reading
 from audit.base.settings import Unlisted
@@ -114,8 +113,7 @@ class Hierarchy:
         ids = declared["node"].to_list()
         child, parent = end_indices(unique, ids)
         matrix = dag.edge_matrix(child, parent, len(ids))
-        if len(dag.topological_order(matrix)) < len(ids):
-            cycle = [ids[index] for index in shortest_cycle(matrix)]
+        if cycle := [ids[index] for index in shortest_cycle(matrix)]:
             raise CyclicError(cycle, name=name, edges=unique, nodes=declared)
         leaf = np.bincount(parent, minlength=len(ids)) == 0
         return cls(
@@ -264,7 +262,7 @@ class Hierarchy:
     @cached_property
     def height(self) -> IntArray:
         """Longest path to a leaf, shape (n,); a leaf has 0."""
-        return dag.longest_to_leaf(self.edges)
+        return dag.longest_from_top(csr_array(self.edges.T))
 
     @cached_property
     def level(self) -> IntArray:

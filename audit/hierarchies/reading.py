@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 
 from audit.base.databases import is_database
 from audit.base.errors import FormatError, InputError, first_cases
-from audit.base.files import first_bytes, refuse_pickle
+from audit.base.files import first_bytes, read_bytes, refuse_pickle
 from audit.base.plugins import added, opening
-from audit.base.reading import see
 from audit.base.remote import local
 from audit.base.settings import Unlisted
+from audit.base.streams import see
 from audit.base.table import Table
 from audit.base.tables import open_table
 from audit.hierarchies.formats import (
@@ -191,7 +191,8 @@ def _of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
         "a column of parents, columns of levels, or paths are required",
         found=f"the columns {first_cases(table.schema)}",
         hint="--hierarchy-child COL --hierarchy-parent COL or --hierarchy-levels COL,COL names "
-        "them; the page of recipes in the documentation makes a table of edges of other files",
+        "them, --hierarchy-sep SIGN says what joins the names of paths; the page of recipes in the "
+        "documentation makes a table of edges of other files",
     )
 
 
@@ -268,7 +269,8 @@ def holds_hierarchy(data: str) -> bool:
     path = Path(data)
     if is_database(data) or omop.is_omop(path):
         return True
-    return path.is_file() and published.has_supercategories(path, first_bytes(path))
+    of_coco = path.is_file() and published.COCO.matches(path, first_bytes(path))
+    return of_coco and b'"supercategory"' in read_bytes(path)
 
 
 def beside_data(hierarchy: object, vocabulary: str | None) -> dict[str, Any]:

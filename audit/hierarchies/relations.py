@@ -54,7 +54,8 @@ def _relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, I
     lca = ancestors.lowest(a, b)
     relation = np.where(lca == hierarchy.root, 4, 3)
     relation[dag.among(overlapping, a * np.int64(len(hierarchy)) + b)] = 2
-    relation[dag.share_parent(hierarchy.edges, a, b)] = 1
+    shared_parents = hierarchy.edges[a].multiply(hierarchy.edges[b]).sum(axis=1)
+    relation[np.asarray(shared_parents).ravel() > 0] = 1
     relation[(lca == a) | (lca == b)] = 0
     return relation, lca
 

@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 def with_columns(layout: Layout) -> Table:
     """A table without rows in the columns that a publisher's table has."""
     beside = (layout.group, layout.split, layout.position, layout.version)
-    labels = (one.replace("#", "1") for one in layout.label)
+    labels = (one.replace("#", "1") for one in layout.labels)
     names = dict.fromkeys(filter(None, (*layout.needs, *layout.id, *labels, *beside)))
     written = {name.lower(): name for name in names}
     return Table("t", dict.fromkeys(written.values()), lambda *_: iter(()))  # type: ignore[arg-type]

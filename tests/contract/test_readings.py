@@ -393,8 +393,6 @@ TOLD = [
     Told("hierarchies.formats.edges.keyed", "without a row", "give each a row",
          of_either(lambda row: of_hierarchy("h.csv", f"id,parent\na,\nb,a\nc,x\n{row}"),
                    "", "x,a\n"), {"otherwise": True}),
-    Told("hierarchies.formats.edges.directed", "parents stand", "--hierarchy-format children",
-         of_hierarchy("h.csv", "b,a\nc,a\nd,b\n"), {"format": "children"}),
     Told("hierarchies.formats.paths.of_levels", "between others", "--hierarchy-levels COL",
          of_hierarchy("h.csv", "l1,l2,l3\na,a1,x\na,,y\n"), {"levels": ("l3",)}),
     Told("hierarchies.formats.published._read_open_images", "parts of a class",

@@ -13,6 +13,7 @@ from audit.data.asking.ids import ids_of
 from audit.data.asking.repairs import Way, best_way
 from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, family, read
 from audit.data.nodes import Nodes, Share
+from audit.data.rows import left_out
 
 MOST_KINDS, LEAST_ROWS, FEW = 12, 0.1, 5
 """Number of values of a column that may say the kind of a row, share of the rows of another kind,
@@ -46,22 +47,13 @@ class Kinds:
 
     Args:
         column: The column.
-        shares: Shares of nodes by its values.
-        kept: The values with nine in ten nodes.
+        where: The conditions that choose the rows of nodes.
+        said: The sentence on it.
     """
 
     column: str
-    shares: Mapping[str, float]
-    kept: tuple[str, ...]
-
-    @property
-    def where(self) -> tuple[str, ...]:
-        """The conditions that choose the rows of nodes."""
-        return tuple(f"{self.column}={value}" for value in self.kept)
-
-    def __str__(self) -> str:
-        shares = (f"{_percent(share)} of {value}" for value, share in self.shares.items())
-        return f"{self.column!r} says of what kind a row is; nodes are {', '.join(shares)}."
+    where: tuple[str, ...]
+    said: str
 
 
 def kinds_of(seen: Seen, rows: pl.DataFrame, taken: Collection[str]) -> Kinds | None:
@@ -88,9 +80,13 @@ def kinds_of(seen: Seen, rows: pl.DataFrame, taken: Collection[str]) -> Kinds | 
         every = kinds.agg(share, nodes, n=pl.len()).sort("kind")
         good = every.filter(pl.col("share") >= NEARLY_ALL)
         others = every.filter(pl.col("n") >= least, pl.col("share") <= HALF)
-        if not others.is_empty() and good["nodes"].sum() > most:
-            shares = dict(every.select("kind", "share").iter_rows())
-            best, most = Kinds(column, shares, tuple(good["kind"])), good["nodes"].sum()
+        n = int(good["nodes"].sum())
+        if not others.is_empty() and n > most:
+            nodes_of = every.select("share", "kind").iter_rows()
+            shares = ", ".join(f"{_percent(share)} of {kind}" for share, kind in nodes_of)
+            said = f"{column!r} says of what kind a row is; nodes are {shares}."
+            where = tuple(f"{column}={kind}" for kind in good["kind"])
+            best, most = Kinds(column, where, said), n
     return best
 
 
@@ -159,11 +155,11 @@ def _of_kind(seen: Seen) -> Proposal | None:
     for name in sorted(filter(shares.get, shares), key=lambda one: -shares[one])[:3]:
         if kinds := kinds_of(seen, seen.rows(name), {name, *stated.taken}):
             own = replace(stated, where=(*stated.where, *kinds.where))
-            rows = seen.frame.filter(pl.col(kinds.column).cast(pl.String).is_in(kinds.kept))
+            rows = seen.frame.filter(~left_out(seen.frame, own, seen.table))
             inside = replace(seen, frame=rows, stated=own)
             if found := _labels(inside, ways_in(inside)):
                 options = {**found.options, "where": own.where}
-                return replace(found, options=options, said=(str(kinds), *found.said))
+                return replace(found, options=options, said=(kinds.said, *found.said))
     return None
 
 

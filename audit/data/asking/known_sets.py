@@ -55,26 +55,26 @@ def sets_of(seen: Seen, columns: Columns) -> tuple[str | None, ...]:
 
 def _set_of(seen: Seen, values: Mapping[str, int], name: str) -> str | None:
     """The code set of labels: said by their dots, else the one of which clearly most are."""
-    nodes, tables = seen.nodes, seen.nodes.tables
-    if not any(all(nodes.is_complete(text, one) for one in tables) for text in values):
+    tables = seen.nodes.tables
+    may_be = {text: [t for t in tables if seen.nodes.is_complete(text, t)] for text in values}
+    if not any(len(of) == len(tables) for of in may_be.values()):
         return None
     dotted = {text: n for text, n in values.items() if "." in text.rstrip(".")}
     is_dotted = 2 * sum(dotted.values()) > sum(values.values())
     values = dotted if is_dotted else values
     shares = {one: seen.share_of(values, one).of_complete for one in tables}
-    either = sum(n for text, n in values.items() if any(nodes.is_complete(text, t) for t in tables))
-    total = either / sum(values.values())
+    total = sum(n for text, n in values.items() if may_be[text]) / sum(values.values())
     second, first = sorted(tables, key=lambda one: shares[one])[-2:]
-    if shares[first] >= shares[second] + _CLEARLY and shares[first] >= total - _NEAR:
+    near = shares[first] >= total - _NEAR
+    if shares[first] >= shares[second] + _CLEARLY and near:
         return first
     if is_dotted:
         return None
-    mixed = total >= NEARLY_ALL and shares[first] < total - _NEAR
     said = ", ".join(f"{percentage(share)} {one}" for one, share in shares.items())
     raise AskedError(
         f"whether the labels in {name!r} are {' or '.join(tables)} is not certain",
         found=f"complete codes: {said}, {percentage(total)} of either",
-        options={"codes": (_EACH,)} if mixed else {},
+        options={"codes": (_EACH,)} if total >= NEARLY_ALL and not near else {},
         hint=f"--codes {' or '.join((*tables, _EACH))} states it; as written, a number that "
         f"is a code of both is one of {tables[0]}",
     )
@@ -82,10 +82,9 @@ def _set_of(seen: Seen, values: Mapping[str, int], name: str) -> str | None:
 
 def refuse_headings(seen: Seen, values: Mapping[str, int]) -> None:
     """Raise AskedError where most labels are headings, as numbers of other kinds are."""
-    shares = {one: seen.share_of(values, one) for one in seen.nodes.tables}
-    headings = max((share.of_headings for share in shares.values()), default=0.0)
-    complete = max((share.of_complete for share in shares.values()), default=1.0)
-    if complete < NEARLY_ALL and headings > HALF:
+    shares = [seen.share_of(values, one) for one in seen.nodes.tables]
+    headings = max((share.of_headings for share in shares), default=0.0)
+    if headings > HALF and max(share.of_complete for share in shares) < NEARLY_ALL:
         words = " or ".join(one.partition("-")[0] for one in seen.nodes.tables)
         raise AskedError(
             f"labels must be codes of {seen.nodes.hierarchy.name}",

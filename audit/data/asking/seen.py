@@ -11,10 +11,9 @@ import polars as pl
 
 from audit.base.table import Table
 from audit.data.cells import labels_in
-from audit.data.columns import AS_WRITTEN, Columns
+from audit.data.columns import AS_WRITTEN, Columns, read_as
 from audit.data.nodes import Nodes, Share
 from audit.data.records import tidy
-from audit.data.words import read_as
 
 WHOLE, PART = 200_000, 50_000
 """Number of rows up to which a table is looked at as a whole, in some seconds if it is wide, and

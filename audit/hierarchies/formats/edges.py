@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -92,7 +91,7 @@ def _found(values: Sequence[str], above: Sequence[Sequence[str]], named: set[str
     return 0 if 2 * own > sum(map(bool, above)) else len(named.intersection(values))
 
 
-def several_told(entries: Iterable[Entry], named: Collection[str]) -> list[Reading]:
+def several_told(entries: Iterable[Entry], named: Collection[str]) -> Reading:
     """What is told of nodes below several others of which only a name says what they are."""
     above = defaultdict[str, set[str]](set)
     for one in entries:
@@ -100,32 +99,36 @@ def several_told(entries: Iterable[Entry], named: Collection[str]) -> list[Readi
             above[one.node] |= {*one.parents} - {one.node}
     several = [node for node, parents in above.items() if len(parents) > 1]
     why = f"only its name says what it is, as of {min(several)!r}" if several else ""
-    told = Reading("a name below several others is one node", why, len(several), WITH_IDS, "names")
-    return [told] if several else []
+    return Reading("a name below several others is one node", why, len(several), WITH_IDS, "names")
 
 
 def directed(
-    pairs: Sequence[EdgeRow], role: str | None, *, lists: bool = False, documented: bool = False
-) -> tuple[list[EdgeRow], list[Reading]]:
-    """Pairs as edges ``child, parent``, and what is told of it.
+    pairs: Sequence[EdgeRow], role: str | None, *, documented: bool = False
+) -> Sequence[EdgeRow]:
+    """Pairs as edges ``child, parent``.
 
-    The first of each pair is the child, unless ``role`` says that ``children`` follow it. Where it
-    is not stated it is asked of ``lists``, and where more of the names have several parents in that
-    way than in the other, or nothing tells, unless the order is ``documented``.
+    ``role`` says whether ``parents`` or ``children`` stand behind a name. Where it is not stated it
+    is asked, of pairs whose order is ``documented``, the child first, only if more of the names
+    have several parents in that way than in the other.
     """
     flipped = [(second, first) for first, second in pairs]
     if role is not None or not pairs:
-        return (flipped if role == "children" else [*pairs]), []
+        return flipped if role == "children" else pairs
     up, down = _several(pairs), _several(flipped)
-    said = [
-        Reading(f"{way} stand behind a name", f"{share:.0%} of those below others have several "
-                "parents then", len(pairs), f"--hierarchy-format {way}", "pairs")
-        for way, share in (("parents", up), ("children", down))
-    ]  # fmt: skip
-    if lists or up > down or (up == down and not documented):
-        ways = said[::-1] if up > down else said
+    if up > down or not documented:
+        ways = [
+            Reading(
+                f"{way} stand behind a name",
+                f"{share:.0%} of those below others have several parents then",
+                len(pairs),
+                f"--hierarchy-format {way}",
+                "pairs",
+            )
+            for way, share in (("parents", up), ("children", down))
+        ]
+        ways = ways[::-1] if up > down else ways
         raise asked("it must be stated whether parents or children stand behind a name", ways)
-    return [*pairs], [] if documented else [replace(said[0], option=said[1].option)]
+    return pairs
 
 
 def _several(pairs: Iterable[EdgeRow]) -> float:
@@ -135,13 +138,11 @@ def _several(pairs: Iterable[EdgeRow]) -> float:
 
 
 def of_pairs(
-    path: Path, pairs: Sequence[EdgeRow], role: str | None, *, names: Iterable[str] = (),
-    lists: bool = False,
-) -> Hierarchy:  # fmt: skip
+    path: Path, pairs: Sequence[EdgeRow], role: str | None, names: Iterable[str] = ()
+) -> Hierarchy:
     """The hierarchy of pairs of names, as `directed` reads them, and of further names."""
-    edges, told = directed(pairs, role, lists=lists)
-    entries = [Entry(child, parents=[parent]) for child, parent in dict.fromkeys(edges)]
-    return hierarchy_of(path, [*entries, *map(Entry, names)], readings=told)
+    edges = dict.fromkeys(directed(pairs, role))
+    return hierarchy_of(path, [*map(Entry, names)], edges)
 
 
 def pairs_in(path: Path) -> list[EdgeRow] | None:
@@ -205,8 +206,8 @@ def of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
     entries = [
         Entry(id, label, up, **retirement(id, stated)) for id, up, label, stated in rows if id
     ]
-    told += several_told(entries, keys[key] if key.lower() in TITLES else ())
-    return hierarchy_of(path, entries, readings=told)
+    several = several_told(entries, keys[key] if key.lower() in TITLES else ())
+    return hierarchy_of(path, entries, readings=[*told, several])
 
 
 def texts_of(frame: pl.DataFrame) -> dict[str, list[str]]:
@@ -281,18 +282,19 @@ def _parents(
 def _whole(
     keys: dict[str, list[str]], above: list[list[str]]
 ) -> tuple[dict[str, list[str]], list[list[str]]]:
-    """Ids and parents without decimals, as pandas makes of numbers with gaps, if so more meet."""
-    said, whole = ({cut(one) for row in above for one in row} for cut in (str, _plain))
-    own = {
-        name: [*map(_plain, values)]
-        for name, values in keys.items()
-        if len(whole.intersection(map(_plain, values))) > len(said.intersection(values))
-    }
-    return (keys | own, [[*map(_plain, row)] for row in above]) if own else (keys, above)
+    """Ids and parents of which some became decimals, as pandas makes of numbers with gaps."""
+    said = [one for row in above for one in row]
+    own = {name: values for name, values in keys.items() if _plain(values)}
+    decimals = {one[-2:] == ".0" for values in (said, *own.values()) for one in values if one}
+    if decimals != {True, False} or not _plain(said):
+        return keys, above
+    return keys | {name: _plain(own[name]) for name in own}, [_plain(row) for row in above]
 
 
-def _plain(text: str) -> str:
-    return text[:-2] if re.fullmatch(r"\d+\.0", text) else text
+def _plain(values: Sequence[str]) -> list[str]:
+    """Whole numbers without the decimals; nothing of other values."""
+    plain = [one.removesuffix(".0") for one in values]
+    return plain if all(one.isdecimal() for one in plain if one) else []
 
 
 FORMAT = HierarchyFormat(

@@ -161,7 +161,7 @@ def hierarchy_of(
         declared: Whether both ends of an edge must have an entry, one or any number; None: they are
             nodes by being named.
         same: As in `RetiredIds`.
-        readings: What the file was taken to mean.
+        readings: What the file was taken to mean, where it touches any rows.
         related: Pairs of ids that it relates otherwise; those of nodes are kept.
 
     Raises what `Hierarchy.build` raises, and SchemaError on a node with two titles, one that is
@@ -183,10 +183,14 @@ def hierarchy_of(
     groups = sorted({child for child, parent in every if child == parent})
     may = {one.node: one.assignable for one in kept if one.assignable is not None}
     may |= dict.fromkeys(groups, True)
-    told = [Reading(
+    own = repr(groups[0]) if groups else ""
+    told = Reading(
         "a class that has the name of its group is one node with it",
-        f"the file puts {groups[0]!r} below {groups[0]!r}", len(groups), WITH_IDS, "edges",
-    )] if groups else []  # fmt: skip
+        f"the file puts {own} below {own}",
+        len(groups),
+        WITH_IDS,
+        "edges",
+    )
     nodes = [(node, title or None, may.get(node)) for node, title in titles.items()]
     apart = [edge for edge in every if edge[0] != edge[1]]
     file = Path(path.name.removesuffix(".gz"))
@@ -200,7 +204,7 @@ def hierarchy_of(
     )
     return replace(
         built,
-        readings=(*readings, *told),
+        readings=tuple(one for one in (*readings, told) if one.rows),
         related=tuple(sorted({pair for pair in related if pair[0] in built and pair[1] in built})),
         faults={"member_named_alike": tuple((one,) for one in groups)} if groups else {},
     )

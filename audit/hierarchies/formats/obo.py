@@ -27,8 +27,8 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 Link: TypeAlias = tuple[str, str, str]
 """Child, relation and parent."""
-_ID_TAGS = ("id", "alt_id", REPLACED_BY, CONSIDER)
-"""Clauses that name one id."""
+_TAGS = {REPLACED_BY: REPLACED_BY, CONSIDER: CONSIDER, "alt_id": "merged"}
+"""Fields of an `Entry` by clauses that name an id."""
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -49,7 +49,7 @@ def read(path: Path, shape: Shape) -> Hierarchy:
         for where, tag, value in clauses:
             if tag in ("name", "is_obsolete"):
                 said[tag].append(_text(value))
-            elif tag in _ID_TAGS:
+            elif tag == "id" or tag in _TAGS:
                 said[tag] += _words(tag, value, 1, where)
             if tag in (IS_A, "relationship"):
                 *kind, parent = _words(tag, value, 1 + (tag != IS_A), where)
@@ -59,9 +59,8 @@ def read(path: Path, shape: Shape) -> Hierarchy:
         id = said["id"][0]
         lines |= {where: (id, relation, parent) for where, relation, parent in above}
         titles = titles_of((id, name) for name in said["name"])
-        gone, merged = "true" in said["is_obsolete"] or None, said["alt_id"]
-        later = said[REPLACED_BY], said[CONSIDER]
-        entries.append(Entry(id, titles.get(id), (), True, gone, *later, merged))
+        gone, other = "true" in said["is_obsolete"], {_TAGS[tag]: said[tag] for tag in _TAGS}
+        entries.append(Entry(id, titles.get(id), assignable=True, obsolete=gone or None, **other))
     links = lines.values()
     found = {relation for _, relation, _ in links} - {IS_A}
     refuse_unused(shape.relations, found, "terms")
@@ -207,7 +206,8 @@ def _entry(stated: Mapping[str, Any]) -> Entry:
         if name in _FIELDS:
             links[_FIELDS[name]].append(value)
     node = short(text(stated["id"]))
-    return Entry(node, text(title) if title else None, (), True, gone or None, **links)
+    own = text(title) if title else None
+    return Entry(node, own, assignable=True, obsolete=gone or None, **links)
 
 
 def _link(stated: Any) -> Link:

@@ -8,15 +8,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from audit.base.errors import AuditError
-from audit.base.files import read_lines
 from audit.base.readings import AskedError, Reading, as_typed, asked
-from audit.base.streams import bare_suffix
 from audit.base.table import Table
 from audit.hierarchies.formats import edges, paths
 from audit.hierarchies.formats.format import Shape
 
-_SIGNS = (paths.SIGN, ">", " / ", "/", "::", "--", "|", ";", ".")
-"""What may join the names of a path, the plainest first."""
 _COLUMNS = 12
 """Number of columns that are tried, the first ones."""
 _PROSE = 60
@@ -36,16 +32,14 @@ def offers(path: Path, table: Table) -> AskedError | None:
     every = edges.texts_of(table.frame()).items()
     names = [(name, own) for name, own in every if sum(map(len, own)) < _PROSE * len(own)]
     texts = dict(names[:_COLUMNS])
-    alone = len(texts) == 1 and bare_suffix(path) in ("", ".txt", ".paths")
-    headless = alone or any(name in own for name, own in texts.items())
-    lines = table.files and headless and paths.may_be(path, b"")
+    if any(name in own for name, own in texts.items()):  # its first line is no header
+        return None
     found = list[tuple[Reading, dict[str, str]]]()
-    for decision, stated in _of_lines(path) if lines else _of_columns(texts):
-        levels = tuple(stated.get("levels", "").split(",")) if "levels" in stated else ()
+    for decision, stated in _of_columns(texts):
+        levels = tuple(stated["levels"].split(",")) if "levels" in stated else ()
         shape = Shape(**{**stated, "levels": levels})
-        read = paths.of_levels if levels else edges.of_table
         try:
-            made = paths.read(path, shape) if lines else read(path, table, shape)
+            made = (paths.of_levels if levels else edges.of_table)(path, table, shape)
         except AuditError:
             continue
         options = {f"hierarchy_{name}": one for name, one in stated.items()}
@@ -55,21 +49,6 @@ def offers(path: Path, table: Table) -> AskedError | None:
     best = sorted(found, key=lambda one: -one[0].rows)[:_OFFERED]
     required = "it must be stated what makes the hierarchy"
     return asked(required, [one for one, _ in best], options=best[0][1]) if best else None
-
-
-def _of_lines(path: Path) -> Iterator[_Offer]:
-    """The sign that may join the names in the lines of a text."""
-    if sign := _sign([line for _, line in read_lines(path) if not line.startswith("#")], _SIGNS):
-        yield f"{sign!r} joins the names of paths", {"sep": sign}
-
-
-def _sign(cells: Sequence[str], signs: Sequence[str]) -> str | None:
-    """The plainest sign that joins names in half of the cells."""
-    for sign in signs:
-        joined = sum(sign in one.removeprefix(sign).removesuffix(sign) for one in cells)
-        if 2 * joined >= len(cells) > 0:
-            return sign
-    return None
 
 
 def _of_columns(texts: Mapping[str, list[str]]) -> Iterator[_Offer]:
@@ -88,8 +67,11 @@ def _of_columns(texts: Mapping[str, list[str]]) -> Iterator[_Offer]:
             stated |= {"title": rest[0]} if len(rest) == 1 and len(values[rest[0]]) == n else {}
             found.append((f"{parent!r} holds parents of {child!r}", stated))
     for name, cells in values.items():
-        sign = _sign([*cells], _SIGNS[:-1])
-        if sign and 2 * len({one.split(sign)[0] for one in cells}) <= len(cells):
+        halves = (
+            one for one in (paths.SIGN, ">") if 2 * sum(one in c for c in cells) >= len(cells)
+        )
+        sign = next(halves, "")
+        if cells and sign and 2 * len({one.split(sign)[0] for one in cells}) <= len(cells):
             stated = {"levels": name} | ({} if sign == paths.SIGN else {"sep": sign})
             found += [
                 (f"{name!r} holds paths to what {one!r} names", {"child": one, **stated})

@@ -9,7 +9,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import files_in
-from audit.base.readings import Reading, asked
+from audit.base.readings import Reading, as_typed, asked
 from audit.base.tables import open_table
 from audit.hierarchies.coding import Entry
 from audit.hierarchies.formats.format import HierarchyFormat, Shape, hierarchy_of
@@ -88,7 +88,7 @@ def read(place: str | Path, shape: Shape) -> Hierarchy:
         entries,
         edges.filter(known).unique(maintain_order=True).iter_rows(),
         declared="anywhere",
-        readings=[told] if others else [],
+        readings=[told],
     )
 
 
@@ -132,8 +132,9 @@ def _vocabulary(links: pl.DataFrame, stated: str | None) -> str:
             hint="name another hierarchy, such as --hierarchy icd9cm",
         )
     if not stated and len(counts) > 1:
+        unit = "relationships"
         offers = [
-            Reading(f"{name} is the hierarchy", "", n, f"--vocabulary {name}", "relationships")
+            Reading(f"{name} is the hierarchy", "", n, as_typed({"vocabulary": name}), unit)
             for name, n in [*counts.items()][:4]
         ]
         raise asked("it must be stated which vocabulary is meant", offers)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from audit.base.errors import FormatError, SchemaError
-from audit.base.files import read_bytes, read_json
+from audit.base.files import read_json
 from audit.base.readings import Reading
 from audit.hierarchies.coding import Entry
 from audit.hierarchies.formats.format import (
@@ -82,18 +82,13 @@ def _read_open_images(path: Path, shape: Shape) -> Hierarchy:
         "--relations Part",
         "classes",
     )
-    return hierarchy_of(path, nodes, edges, readings=[told] if parts else [])
+    return hierarchy_of(path, nodes, edges, readings=[told])
 
 
 OPEN_IMAGES = HierarchyFormat(
     "openimages", "the JSON of classes of Open Images: LabelName and Subcategory",
     _begins(r'\{\s*"LabelName"'), _read_open_images, frozenset({"relations"}),
 )  # fmt: skip
-
-
-def has_supercategories(path: Path, head: bytes) -> bool:
-    """Whether pictures are labelled with categories that say what is above them."""
-    return COCO.matches(path, head) and b'"supercategory"' in read_bytes(path)
 
 
 def _read_coco(path: Path, _: Shape) -> Hierarchy:

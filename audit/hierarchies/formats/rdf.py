@@ -133,18 +133,20 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
             if entry := entries.get(same.get(a, a)):
                 known = getattr(entry, field)
                 setattr(entry, field, [*known, ids.get(b.value) or short(b.value)])
-    if same:
-        said.append(Reading(
-            "equivalent classes are one node", "the file says so of classes by name",
-            len(same), "remove owl:equivalentClass", "classes",
-        ))  # fmt: skip
+    one_node = Reading(
+        "equivalent classes are one node",
+        "the file says so of classes by name",
+        len(same),
+        "remove owl:equivalentClass",
+        "classes",
+    )
     built = hierarchy_of(
         path,
         [*entries.values()],
         dict.fromkeys((node[a], node[b]) for a, b in edges if a not in gone),
         declared="once",
         same=_aliases(graph, node),
-        readings=[*told, *said, *spoken],
+        readings=[*told, *said, *spoken, one_node],
     )
     faults = _faults(graph, node) if kind == "skos" else {}
     return replace(built, faults={**built.faults, **faults})

@@ -78,7 +78,7 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
         names, parents = {*map(_id, tree)}, {parent for _, parent in pairs}
         joined = len(parents) < max(2, len(pairs)) or not names.isdisjoint(parents)
         upward = "parents" if alone and joined else None
-        return of_pairs(path, pairs, role or upward, names=names, lists=bool(pairs) and not alone)
+        return of_pairs(path, pairs, role or upward, names)
     if isinstance(tree, list) and all(isinstance(one, Mapping) for one in tree):
         columns = dict.fromkeys(name for one in tree for name in one)
         if any(_is_parent(name, shape) for name in columns):
@@ -95,7 +95,7 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
     by_name = {
         node for node, _, one in mentions if not one or str(_own_key(one, shape)).lower() in TITLES
     }
-    return hierarchy_of(path, entries, readings=several_told(entries, by_name))
+    return hierarchy_of(path, entries, readings=[several_told(entries, by_name)])
 
 
 def _pairs_of(tree: Any, shape: Shape) -> list[tuple[str, str]] | None:

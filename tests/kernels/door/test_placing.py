@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import audit
 from audit.base.readings import AskedError
-from audit.data.columns import Columns
+from audit.data.columns import Columns, stripped
 from audit.data.placing import place, placed
-from audit.data.words import stripped
 from fixtures.coded import icd9cm, icd10cm
 
 CODES = ("401.9", "250.00", "428.0", "V58.67", "E885.9", "414.01", "584.9", "38.93")

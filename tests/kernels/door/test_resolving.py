@@ -172,7 +172,8 @@ def test_lists_of_0_and_1_are_flags_of_as_many_classes() -> None:
 
     classes = {"0": "cat", "1": "dog", "2": "fox"}
     assert resolved(table, Columns(), TREE, classes).flags
-    assert not resolved(table, Columns(), TREE, {"0": "cat", "1": "dog"}).flags
+    with pytest.raises(audit.AuditError, match="must be as long as the 2 classes"):
+        resolved(table, Columns(), TREE, {"0": "cat", "1": "dog"})
     with pytest.raises(AskedError, match="--classes"):
         resolved(table, Columns(), TREE)
 

@@ -17,7 +17,6 @@ from audit.base.dag import SYNTHETIC_ROOT
 from audit.base.readings import AskedError
 
 DOGS = {("cat", "animal"), ("dog", "animal"), ("poodle", "dog")}
-PLACES = {("a/b", "a"), ("a/b/d", "a/b"), ("a/c", "a")}
 NUMBERS = {("2", "1"), ("3", "1"), ("4", "2")}
 MEMBERS = {("anger", "mood"), ("joy", "mood"), ("love", "joy")}
 ASKED = {
@@ -30,8 +29,6 @@ ASKED = {
         '{"id": "animal", "kinds": [{"id": "cat"}, {"id": "dog", "kinds": [{"id": "poodle"}]}]}',
         DOGS,
     ),
-    "slashes.txt": ("/a/b/d\n/a/c\n", PLACES),
-    "dots.txt": ("a.b\na.c\n", {("a.b", "a"), ("a.c", "a")}),
     "column.csv": ("id,path\n1,a\n2,a > b\n3,a > c\n4,a > b > d\n", NUMBERS),
     "others.csv": ("kode,oben\n1,\n2,1\n3,1\n4,2\n", NUMBERS),
     "own.csv": ("tax,parent_tax\n1,1\n2,1\n3,1\n4,2\n", NUMBERS),

@@ -102,15 +102,14 @@ def test_connections_end_with_their_tables(postgres: str) -> None:
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("DELETE FROM tag", "one query that reads"),
+        ("DELETE FROM tag", "(?i)syntax|parser"),
         ("WITH gone AS (DELETE FROM tag RETURNING *) SELECT * FROM gone", "tag|DELETE|modifying"),
         ("SELECT visit, word INTO other FROM tag", "(?i)into"),
         ("SELECT 1; SELECT 2", "two statements"),
         ("SELECT ';' AS word, visit FROM tag) AS t; DROP TABLE tag; --", "two statements"),
-        ("", "one query that reads"),
+        ("", "(?i)syntax|parser"),
         ("SELECT visit, word FROM nowhere", "nowhere"),
         ("SELECT visit, word FROM tag WHERE", "(?i)incomplete|syntax"),
-        ("SELECT visit, visit FROM tag", "different names"),
     ],
 )
 def test_broken_queries_are_told_in_one_sentence(base: str, query: str, told: str) -> None:
@@ -155,6 +154,8 @@ def test_no_secret_is_kept(postgres: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_types_of_postgresql_are_plain(postgres: str) -> None:
+    with pytest.raises(InputError, match="different names"):
+        open_table(postgres, query="SELECT visit, visit FROM tag")
     query = "SELECT 1.50::numeric AS n, '{a,b}'::text[] AS l, NULL::text AS nothing"
     assert open_table(postgres, query=query).frame().rows() == [("1.50", ["a", "b"], None)]
 

@@ -19,10 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.alignment.preference.questions import objects
-from audit.base.dag import edge_matrix
+from audit.base.dag import edge_matrix, shortest_cycle
 from audit.base.errors import AuditError, HierarchyError, InputError
 from audit.base.limits import limits, refuse_pairs, stated_limits
-from audit.base.paths import shortest_cycle
 from audit.base.tables import open_table
 from audit.counting.file import count_pairs
 from audit.data.dataset import load_labels
