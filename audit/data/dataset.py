@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, get_index_dtype
 from audit.base.connections import one_snapshot
 from audit.base.csv_tables import TextShape
 from audit.base.dag import BoolArray, IntArray, Sparse
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import SchemaError
 from audit.base.files import name_among
 from audit.base.plugins import opening
 from audit.base.plurals import counted
@@ -301,26 +301,24 @@ def load_labels(
         by_title=by_title,
         unlisted=unlisted,
     )
-    _refuse_taken(stated.strata)
     names = class_names(classes, Nodes(known).is_node)
     wanted = Wanted(stated, Nodes(known), system or "", vocabulary or "")
     shape = TextShape(encoding=encoding or "", skip_rows=skip_rows, header=header)
     tables = tables_of(data, wanted, query, table, shape)
-    wanted.refuse_unused(tables[0])
     if is_list(data, tables[0]):
         stated = replace(stated, id=stated.id or (ROW,))
     every = [*read_tables(tables, stated, known, classes, names)]
     own = {path: read_own_titles(path, known) for path in map(Path, titles)}
     found = {path: read_titles(path) for one in tables for path in titles_beside(one)}
-    fields = _mapped(every, with_titles(known, [*own.values(), *found.values()]))
-    named = file_of(classes) if any(one.named for one in every) else ()
-    files = (*fields["sources"], *named)
-    return LabelDataset(**fields | {"sources": files, "titles": (*own, *found)})
+    fields = _mapped(every, with_titles(known, [*own.values(), *found.values()]), classes)
+    return LabelDataset(**fields, titles=(*own, *found))
 
 
-def _mapped(every: Sequence[Read], hierarchy: Hierarchy) -> dict[str, Any]:
+def _mapped(every: Sequence[Read], hierarchy: Hierarchy, classes: GivenClasses) -> dict[str, Any]:
     """The fields of a dataset of tables as read."""
     table, columns = every[0].table, every[0].columns
+    files = dict.fromkeys(file for one in every for file in one.table.files)
+    named = file_of(classes) if any(one.named for one in every) else ()
     fields = mapped(
         pl.concat([one.rows for one in every], how="diagonal"),
         hierarchy,
@@ -334,7 +332,7 @@ def _mapped(every: Sequence[Read], hierarchy: Hierarchy) -> dict[str, Any]:
         "readings": (*told, *fields["readings"]),
         "unnamed": unnamed_columns(every, fields["instances"]["instance"]),
         "format": columns.layout or "table",
-        "sources": tuple(dict.fromkeys(file for one in every for file in one.table.files)),
+        "sources": (*files, *named),
         "digest": table.digest,
         "queried": table.queried,
         "persons": columns.persons or fields["persons"],
@@ -356,14 +354,3 @@ def _loaded(
 
 def _several(stated: str | Iterable[str] | None) -> tuple[str, ...]:
     return (stated,) if isinstance(stated, str) else tuple(stated or ())
-
-
-def _refuse_taken(strata: Sequence[str]) -> None:
-    taken = [*INSTANCES, *strata]
-    repeated = sorted({name for name in strata if taken.count(name) > 1})
-    if repeated:
-        raise SchemaError(
-            f"strata must have different names, none of them {', '.join(INSTANCES)}",
-            found=first_cases(repeated),
-            hint="the group and the split are named with --group and --split",
-        )
