@@ -17,16 +17,22 @@ _ALLOCATORS = {"_RJEM_MALLOC_CONF": "muzzy_decay_ms:0", "ARROW_DEFAULT_MEMORY_PO
 """Have Polars and Arrow give freed memory back at once; they read it when they are imported."""
 
 
+_FIRST = {"audit": b"", "reports": b"Reports of an audit"}
+"""Our packages, and what the first line of each holds: another may have overwritten it."""
+
+
 def main() -> None:
-    """Run the command line; exit with 2 where another module took the name ``audit``."""
-    ours, found = Path(__file__).with_name("audit"), _origin("audit")
-    if found is None or not found.samefile(ours / "__init__.py"):
-        sys.stderr.write(
-            f"Error: {found} took the name of the package audit, which lies in {ours.parent}\n"
-            "Hint: rename that file, or take its folder out of PYTHONPATH\n"
-        )
-        sys.exit(2)
-    sys.stderr.write(note_on_reports())
+    """Run the command line; exit with 2 where something else took the name of a package of ours."""
+    for name, first in _FIRST.items():
+        ours, found = Path(__file__).with_name(name) / "__init__.py", _origin(name)
+        if found is None or not found.samefile(ours) or first not in found.read_bytes():
+            sys.stderr.write(
+                f"Error: {found} took the name of the package {name}, which lies in {ours.parent}\n"
+                "Hint: rename that file or take its folder out of PYTHONPATH; where another package"
+                " was installed over ours: python -m pip install --force-reinstall --no-deps"
+                " hierarchy-audit\n"
+            )
+            sys.exit(2)
     for name, value in _ALLOCATORS.items():
         os.environ.setdefault(name, value)
     gc.set_threshold(50_000, 20, 50)  # most of what a command makes stays until it ends
@@ -50,21 +56,6 @@ def _end(status: list[int]) -> None:
     sys.stderr.flush()
     if status:
         os._exit(*status)
-
-
-def note_on_reports() -> str:
-    """Which file Python imports as ``reports`` where it is not ours, and how to get that back.
-
-    No command needs the name: what it gives to Python lies in `audit._reports`.
-    """
-    found = _origin("reports")
-    if found and found.is_file() and b"audit._reports" in found.read_bytes():
-        return ""
-    return (
-        f"Note: `import reports` gives {found or 'nothing'}, not the reports of hierarchy-audit, "
-        "which this command has anyway; `python -m pip install --force-reinstall --no-deps "
-        "hierarchy-audit` brings them back\n"
-    )
 
 
 def _origin(name: str) -> Path | None:

@@ -6,7 +6,7 @@ import gc
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from typer import testing
 
-from audit._reports.charts import svg
 from audit.hierarchies import reading
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.once import filled_once
@@ -32,14 +31,8 @@ providers._get_local_constants = providers.Constants
 # A program builds its commands once; typer builds them anew for each command that a test runs.
 testing._get_command = cache(testing._get_command)
 
-# What a test writes need outlast no loss of power; a run waits for its disk some twenty times.
-os.fsync = lambda held: None
-
 # A program loads a built-in hierarchy once; hundreds of tests name one.
 reading.BUILT_IN = tuple(replace(one, load=cache(one.load)) for one in reading.BUILT_IN)
-
-# A report has some dozens of charts, which hundreds of tests draw again.
-svg._drawn = lru_cache(2048)(svg._drawn.__wrapped__)
 
 # Everybody draws the same examples, `make test` the first few of them; `make explore` draws others,
 # by a seed that it prints.

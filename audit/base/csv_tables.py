@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from io import BufferedReader
 from itertools import islice, takewhile
@@ -46,19 +45,12 @@ class TextShape:
 
 @dataclass(frozen=True)
 class _Form:
-    """How a publisher writes a text, which is known by how it ``begins``.
+    """How a text is written, a publisher's known by how it ``begins``: what ``notes`` begin with,
+    its separator (None: it is found), quotes around fields behind blanks, a last line as no row."""
 
-    Args:
-        notes: What first lines begin with that are no rows.
-        separator: What parts its fields; empty: its lines are cells.
-        header: Whether its first row names the columns.
-        quotes: Whether quotes are around fields, behind blanks; else they are letters as others.
-        last: A last line that is no row.
-    """
-
-    begins: str
+    begins: str = ""
     notes: str = "#"
-    separator: str = "\t"
+    separator: str | None = "\t"
     header: bool = False
     quotes: bool = False
     last: str = ""
@@ -73,17 +65,16 @@ _FORMS = (
     _Form(r"[^\t\n]+\t[A-Z][A-Za-z]*:\d{4,}[\t;\n]"),  # ids beside terms
     _Form(r"__label__\S", separator=""),  # fastText
 )
+_USUAL = _Form(separator=None, header=True, quotes=True)
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """How a text is read: lines before its rows, names of its columns, separator and quotes."""
+    """How a text is read: lines before its rows, names of its columns, its form."""
 
     before: int
     names: tuple[str, ...]
-    separator: str
-    quotes: bool = True
-    form: _Form | None = None
+    form: _Form
 
 
 def text_table(path: Path, name: str, shape: TextShape) -> Table:
@@ -97,7 +88,7 @@ def text_table(path: Path, name: str, shape: TextShape) -> Table:
         hint = "--encoding utf-16-le or utf-16-be reads such text without a byte order mark"
         raise InputError("a table of text is required", found="null bytes", where=name, hint=hint)
     layout = _layout(lines, shape.header)
-    titles = 0 if layout.form or not shape.header else _titles(lines)
+    titles = 0 if layout.form.begins or not shape.header else _titles(lines)
     layout = replace(layout, before=layout.before + shape.skip_rows)
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
@@ -110,8 +101,8 @@ def text_table(path: Path, name: str, shape: TextShape) -> Table:
         files=(path,),
         text=TextLines(
             first=tuple(lines),
-            header=shape.header and (layout.form is None or layout.form.header),
-            separator=layout.separator,
+            header=shape.header and layout.form.header,
+            separator=layout.form.separator or "",
             before=layout.before,
             titles=titles and titles + shape.skip_rows,
             below=lambda n: text_table(path, name, replace(shape, skip_rows=n)),
@@ -121,66 +112,62 @@ def text_table(path: Path, name: str, shape: TextShape) -> Table:
 
 def _titles(lines: Sequence[str]) -> int:
     """Number of first lines, at most a quarter, down to the last of other fields than all below."""
-    rows = ["\n" if re.match(r"(?i)#|sep=.\s*$", line) else f"{line}\n" for line in lines]
+    rows = ["" if re.match(r"(?i)#|sep=.\s*$", line) else line for line in lines]
     found = list[int]()
-    for sign in SEPARATORS:
-        with suppress(csv.Error):
-            ends = [(n, len(row)) for n, row in _fields(rows, _Layout(0, (), sign)) if row]
-            ends = ends[: LOOKED_AT // 2]  # the last of all may be cut
-            last, width = ends[-1] if ends else (0, 0)
-            above = max((n for n, fields in ends if fields != width), default=0)
-            if width > 1 and 4 * above <= last:
-                found.append(above)
+    for ends in (_widths(rows, sign) for sign in SEPARATORS):
+        last, width = ends[-1] if ends else (0, 0)
+        above = max((n for n, fields in ends if fields != width), default=0)
+        if width > 1 and 4 * above <= last:
+            found.append(above)
     return min(found, default=0)
+
+
+def _widths(lines: Sequence[str], sign: str) -> list[tuple[int, int]]:
+    """Ends of first rows and their numbers of fields; the last of all may be cut."""
+    form = replace(_USUAL, separator=sign)
+    try:
+        rows = [(n, len(row)) for n, row in _fields((f"{line}\n" for line in lines), form) if row]
+    except csv.Error:
+        rows = [(n, line.count(sign) + 1) for n, line in enumerate(lines, start=1)]
+    return rows[: LOOKED_AT // 2]
 
 
 def _layout(lines: Sequence[str], header: bool) -> _Layout:
     text = "\n".join(lines)
-    form = next((form for form in _FORMS if re.match(form.begins, text)), None)
+    form = next((form for form in _FORMS if re.match(form.begins, text)), _USUAL)
     said = re.match(r"sep=(.)\s*$", lines[0], re.IGNORECASE)
-    notes = re.compile(rf"\s*$|{form.notes if form else '#'}")
+    notes = re.compile(rf"\s*$|{form.notes}")
     above = [*takewhile(notes.match, lines[bool(said) :])]
     before = bool(said) + len(above)
     rows = [line for line in lines[before:] if line.strip()] or above[-1:]
-    separator = said[1] if said else form.separator if form else _separator(rows, header)
-    if above and header and not form and _names(above[-1], rows[0]):
-        return _Layout(before, _once(above[-1].removeprefix("#").split("\t")), "\t")
-    layout = _Layout(before, (), separator, form is None or form.quotes, form)
-    used, first = next(_fields((f"{line}\n" for line in lines[before:]), layout), (0, [""]))
-    if not header or (form and not form.header):
-        return replace(layout, names=tuple(f"column_{n}" for n in range(1, len(first) + 1)))
-    return replace(layout, before=before + used, names=_once(first))
-
-
-def _names(note: str, row: str) -> bool:
-    """Whether a note names the columns of a row, as files of genes have it: ``#tax_id<tab>...``."""
-    return bool(re.match(r"#\S", note)) and 0 < note.count("\t") == row.count("\t")
+    if form is _USUAL:
+        form = replace(form, separator=said[1] if said else _separator(rows, header))
+        note = above[-1] if above and header else ""  # may name columns: #tax_id<tab>...
+        if re.match(r"#\S", note) and 0 < note.count("\t") == rows[0].count("\t"):
+            names = _once(note.removeprefix("#").split("\t"))
+            return _Layout(before, names, replace(form, separator="\t"))
+    used, first = next(_fields((f"{line}\n" for line in lines[before:]), form), (0, [""]))
+    if not (header and form.header):
+        return _Layout(before, tuple(f"column_{n}" for n in range(1, len(first) + 1)), form)
+    return _Layout(before + used, _once(first), form)
 
 
 def _separator(rows: Sequence[str], header: bool) -> str:
     """The separator that parts all first rows alike, else the most frequent one of the first."""
-    widths = {sign: _widths(rows, sign) for sign in SEPARATORS if sign in rows[0]}
+    widths = {sign: [n for _, n in _widths(rows, sign)] for sign in SEPARATORS if sign in rows[0]}
     alike = [sign for sign, counts in widths.items() if len({*counts}) == 1]
     if not widths or (not header and not alike):
         return ""
     return max(alike or widths, key=lambda sign: widths[sign][0])
 
 
-def _widths(rows: Sequence[str], sign: str) -> list[int]:
-    try:
-        widths = [len(fields) for fields in csv.reader(rows, delimiter=sign) if fields]
-        return widths[: LOOKED_AT // 2]  # the last of all may be cut
-    except csv.Error:
-        return [row.count(sign) + 1 for row in rows]
-
-
-def _fields(lines: Iterable[str], layout: _Layout) -> Iterator[tuple[int, list[str]]]:
+def _fields(lines: Iterable[str], form: _Form) -> Iterator[tuple[int, list[str]]]:
     """The rows of lines that end in line feeds, each with the number of the line it ends in."""
     reader = csv.reader(
         lines,
-        delimiter=layout.separator or _NONE,
-        quoting=csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE,
-        skipinitialspace=layout.form is not None,
+        delimiter=form.separator or _NONE,
+        quoting=csv.QUOTE_MINIMAL if form.quotes else csv.QUOTE_NONE,
+        skipinitialspace=bool(form.begins),
     )
     csv.field_size_limit(2**31 - 1)  # the module's limit, one for the process, is 131,072
     for fields in reader:
@@ -205,7 +192,7 @@ def _batches(
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    quotes = 0
+    form, quotes = layout.form, 0
 
     def blocks() -> Iterator[bytes]:
         nonlocal quotes
@@ -216,13 +203,13 @@ def _batches(
     stream = as_stream(blocks())
     for _ in range(layout.before):
         stream.readline()
-    if layout.form:
-        stream = as_stream(_plain(stream, layout.form))
+    if form.begins:
+        stream = as_stream(_plain(stream, form))
     read = arrow.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=layout.names)
     parse = arrow.ParseOptions(
-        delimiter=layout.separator or _NONE,
-        quote_char='"' if layout.quotes else False,
-        newlines_in_values=layout.quotes,
+        delimiter=form.separator or _NONE,
+        quote_char='"' if form.quotes else False,
+        newlines_in_values=form.quotes,
         ignore_empty_lines=len(layout.names) > 1,
     )
     convert = arrow.ConvertOptions(
@@ -241,11 +228,11 @@ def _batches(
                 frame.columns = [*columns]  # Polars gives a column without a name one
                 yield frame
     except pa.ArrowInvalid as error:
-        raise _fault(path, encoding, layout) or SchemaError(
-            "a table of separated values is required", found=str(error), where=path
-        ) from None
-    if quotes % 2 and layout.quotes and (fault := _fault(path, encoding, layout)):
-        raise fault
+        _refuse_fault(path, encoding, layout)
+        required = "a table of separated values is required"
+        raise SchemaError(required, found=str(error), where=path) from None
+    if quotes % 2 and form.quotes:
+        _refuse_fault(path, encoding, layout)
 
 
 def _plain(stream: BufferedReader, form: _Form) -> Iterator[bytes]:
@@ -256,23 +243,22 @@ def _plain(stream: BufferedReader, form: _Form) -> Iterator[bytes]:
         yield b"".join(line for line in lines if line.decode().strip() != form.last)
 
 
-def _fault(path: Path, encoding: str, layout: _Layout) -> SchemaError | None:
-    """What is said of the first row of another length than the first, or of an open quote."""
+def _refuse_fault(path: Path, encoding: str, layout: _Layout) -> None:
+    """Refuse the first row of another length than the first, or a quote that is not closed."""
     width, begins, ends = len(layout.names), 0, 0
     with text_stream(path, encoding) as stream:
         for _ in range(layout.before):
             stream.readline()
-        for line, fields in _fields(stream, layout):
+        for line, fields in _fields(stream, layout.form):
             begins, ends = ends + 1, line
-            if len(fields) not in (0, width) and not (layout.form and fields == [layout.form.last]):
-                return SchemaError(
+            if len(fields) not in (0, width) and fields != [layout.form.last]:
+                raise SchemaError(
                     f"every row must have the {width} fields of the first one",
                     found=f"{len(fields)} fields",
                     where=f"{path}:{layout.before + line}",
                     hint="a field that holds the separator must be in double quotes; a row with "
                     "fewer fields was cut",
                 )
-    if begins == ends:
-        return None
-    required, where = "a closing quote is required", f"{path}:{layout.before + begins}"
-    return SchemaError(required, found="none up to the end of the file", where=where)
+    if begins < ends:
+        required, where = "a closing quote is required", f"{path}:{layout.before + begins}"
+        raise SchemaError(required, found="none up to the end of the file", where=where)

@@ -1,11 +1,11 @@
-"""Algorithms on directed acyclic graphs as arrays: order, closure, distances, common ancestors.
+"""Directed graphs as arrays: order, closure, distances, common ancestors, cycles, shortcuts.
 
 A graph is its edge matrix: ``edges[child, parent] = 1``, shape (n, n), canonical CSR.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +20,10 @@ Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
 SYNTHETIC_ROOT = "(root)"
 """Id of the root that is added above the tops of a hierarchy if there are several."""
+MOST_STEPS = 300_000
+"""Nodes that `CycleSearch` visits in search of a shorter cycle after it has found one."""
+_AT_ONCE = 16_384
+"""Pairs, or edges, whose ancestors are compared at once."""
 
 
 def edge_matrix(child: IntArray, parent: IntArray, n: int) -> Sparse:
@@ -43,12 +47,8 @@ def rows(matrix: Sparse, indices: IntArray) -> IntArray:
 
 def _stretches(values: NDArray[Any], starts: NDArray[Any], widths: NDArray[Any]) -> NDArray[Any]:
     """Stretches of an array of values, one after the other."""
-    return values[np.repeat(starts, widths) + _position_in_row(widths)]
-
-
-def topological_order(edges: Sparse) -> IntArray:
-    """Node indices, parents before children; shorter than n where there is a cycle."""
-    return np.concatenate([np.empty(0, np.int64), *levels(edges)])
+    shifts = np.repeat(starts - np.cumsum(widths) + widths, widths)
+    return values[shifts + np.arange(len(shifts))]
 
 
 def levels(edges: Sparse) -> Iterator[IntArray]:
@@ -98,11 +98,6 @@ def longest_from_top(edges: Sparse) -> IntArray:
     return distance
 
 
-def longest_to_leaf(edges: Sparse) -> IntArray:
-    """Height: edges on the longest path to a leaf, shape (n,); a leaf has 0."""
-    return longest_from_top(csr_array(edges.T))
-
-
 def shortest_to_leaf(edges: Sparse) -> IntArray:
     """The paper's level: nodes on the shortest path to a leaf, shape (n,); a leaf has 1."""
     level = np.zeros(edges.shape[0], np.int64)
@@ -125,9 +120,8 @@ class CommonAncestors:
 
     def __init__(self, reach: Sparse, depth: IntArray, height: IntArray) -> None:
         self._by_preference = np.lexsort((np.arange(len(depth)), height, -depth))
-        rank = np.empty(len(depth), np.int64)
-        rank[self._by_preference] = np.arange(len(depth))
-        ranks = (reach.data, rank[reach.indices], reach.indptr)
+        rank = np.argsort(self._by_preference)
+        ranks = (reach.data.astype(np.int8), rank[reach.indices], reach.indptr)
         self._ranked = csr_array(ranks, shape=reach.shape)
         self._ranked.sort_indices()
 
@@ -135,39 +129,15 @@ class CommonAncestors:
         """Lowest common ancestor of each pair: the deepest node at or above both nodes.
 
         Ties go to the node of smaller height, then to the first in node order; -1 where a pair
-        shares no ancestor (several tops).
-
-        Both ancestor lists are walked together from the deepest on, so time grows with
-        n_pairs times the number of ancestors, not with n_nodes.
+        shares no ancestor (several tops). Time grows with n_pairs times the number of ancestors.
         """
-        shared = _first_shared(self._ranked, a, b)
-        return np.where(shared < 0, -1, self._by_preference[shared])
-
-
-def _first_shared(matrix: Sparse, a: IntArray, b: IntArray) -> IntArray:
-    """The first column that both rows of each pair store; -1 where they share none."""
-    start, end = matrix.indptr[:-1].astype(np.int64), matrix.indptr[1:].astype(np.int64)
-    found = np.full(len(a), -1, np.int64)
-    active = np.arange(len(a))
-    at_a, at_b = start[a], start[b]
-    while len(active):
-        of_a, of_b = matrix.indices[at_a], matrix.indices[at_b]
-        met = of_a == of_b
-        found[active[met]] = of_a[met]
-        at_a, at_b = at_a + (of_a < of_b), at_b + (of_b < of_a)
-        on = ~met & (at_a < end[a[active]]) & (at_b < end[b[active]])
-        active, at_a, at_b = active[on], at_a[on], at_b[on]
-    return found
-
-
-def share_parent(edges: Sparse, a: IntArray, b: IntArray) -> BoolArray:
-    """Whether the two nodes of each pair have a parent in common, shape (n_pairs,)."""
-    return np.asarray(edges[a].multiply(edges[b]).sum(axis=1)).ravel() > 0
-
-
-def _position_in_row(counts: NDArray[Any]) -> IntArray:
-    starts = np.cumsum(counts) - counts
-    return np.asarray(np.arange(int(counts.sum())) - np.repeat(starts, counts))
+        found = np.full(len(a), -1, np.int64)
+        for start in range(0, len(a), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            shared = csr_array(self._ranked[a[part]].multiply(self._ranked[b[part]]))
+            some = np.flatnonzero(np.diff(shared.indptr))
+            found[start + some] = self._by_preference[shared.indices[shared.indptr[some]]]
+        return found
 
 
 def sharing_descendant(edges: Sparse, reach: Sparse) -> IntArray:
@@ -187,3 +157,132 @@ def among(keys: IntArray, wanted: IntArray) -> BoolArray:
         return np.zeros(len(wanted), np.bool_)
     place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
     return np.asarray(keys[place] == wanted)
+
+
+def edge_ends(edges: Sparse) -> tuple[IntArray, IntArray]:
+    """Child and parent of each stored edge, in the order in which they are stored."""
+    child = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
+    return child, edges.indices.astype(np.int64)
+
+
+def strong_components(edges: Sparse) -> IntArray:
+    """Number of the strongly connected component of each node, shape (n,).
+
+    Components are numbered from 0 in the order of their first nodes.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    _, found = connected_components(edges, directed=True, connection="strong")
+    _, first, component = np.unique(found, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[component])
+
+
+def condensed(edges: Sparse, component: IntArray) -> Sparse:
+    """Edges between components, shape (n_components, n_components); acyclic, each edge once."""
+    child, parent = (component[ends] for ends in edge_ends(edges))
+    across = child != parent
+    return edge_matrix(child[across], parent[across], int(component.max(initial=-1)) + 1)
+
+
+def on_cycle(edges: Sparse, component: IntArray) -> BoolArray:
+    """Whether a cycle leads through each node, a cycle of one included, shape (n,)."""
+    several = np.bincount(component, minlength=edges.shape[0])[component] > 1
+    return np.asarray(several | (edges.diagonal() != 0))
+
+
+def one_way(edges: Sparse) -> Sparse:
+    """The edges whose reverse is not an edge."""
+    child, parent = edge_ends(edges)
+    n = np.int64(edges.shape[0])
+    alone = ~np.isin(parent * n + child, child * n + parent)
+    return edge_matrix(child[alone], parent[alone], edges.shape[0])
+
+
+def shortest_cycle(edges: Sparse) -> list[int]:
+    """A shortest cycle as child -> parent -> ... -> child; empty where there is none."""
+    suspects = np.flatnonzero(on_cycle(edges, strong_components(edges)))
+    return CycleSearch(edges).shortest(suspects.tolist())
+
+
+class CycleSearch:
+    """Looks for shortest cycles among given nodes of one graph, breadth-first from each node.
+
+    Once a cycle is known the search ends after `MOST_STEPS`, with the shortest that was met.
+
+    Args:
+        through: Edges of which a cycle must have at least one, the last; None: any cycle.
+    """
+
+    def __init__(self, edges: Sparse, through: Sparse | None = None) -> None:
+        self._edges, self._last = edges, csr_array((edges if through is None else through).T)
+        self._any = through is None
+
+    def shortest(self, among: Sequence[int]) -> list[int]:
+        """A shortest cycle among ascending nodes, child -> ... -> child; empty if there is none."""
+        suspects, best, steps = {*among}, list[int](), 0
+        for start in among:
+            closing = {*row(self._last, start).tolist()}
+            came_from = {start: start}
+            cycle = self._from(start, suspects, closing, came_from, len(best) - 2)
+            if self._any:
+                suspects.discard(start)  # every cycle through it has been considered
+            best, steps = cycle or best, steps + len(came_from)
+            if best and steps > MOST_STEPS:
+                break
+        return best
+
+    def _from(
+        self, start: int, within: set[int], closing: set[int], came_from: dict[int, int], most: int
+    ) -> list[int]:
+        """A shortest cycle from a node, of at most ``most`` edges unless that is negative."""
+        frontier = [start] if closing else []
+        while frontier and most != 0:
+            following = []
+            for node in frontier:
+                if node in closing:
+                    path = [node]
+                    while path[-1] != start:
+                        path.append(came_from[path[-1]])
+                    return [*path[::-1], start]
+                for parent in row(self._edges, node).tolist():
+                    if parent in within and parent not in came_from:
+                        came_from[parent] = node
+                        following.append(parent)
+            frontier, most = following, most - 1
+        return []
+
+
+def leads_to(edges: Sparse, low: IntArray, high: IntArray) -> BoolArray:
+    """Whether the second node of each pair is the first one or is above it, shape (n_pairs,)."""
+    return _stored(closure(edges), low, high)
+
+
+def shortcuts(edges: Sparse) -> IntArray:
+    """For each stored edge the first other parent of its child that is below its parent.
+
+    An edge (child, parent) is a shortcut if a longer path leads from the child to the parent. That
+    path starts with another parent of the child, which is below this one. What is left without
+    shortcuts is the transitive reduction.
+
+    Args:
+        edges: Edge matrix of a directed acyclic graph, shape (n, n), canonical CSR.
+
+    Returns:
+        Shape (n_edges,), in the order in which edges are stored; -1 for others.
+    """
+    child, parent = edge_ends(edges)
+    reach, n_parents = closure(edges), np.diff(edges.indptr)
+    through = np.full(len(child), -1, np.int64)
+    possible = np.flatnonzero(n_parents[child] > 1)
+    for some in np.array_split(possible, len(possible) // _AT_ONCE + 1):
+        others = rows(edges, child[some])
+        edge = np.repeat(some, n_parents[child[some]])
+        below = (others != parent[edge]) & _stored(reach, others, parent[edge])
+        met, first = np.unique(edge[below], return_index=True)
+        through[met] = others[below][first]
+    return through
+
+
+def _stored(matrix: Sparse, row: IntArray, column: IntArray) -> BoolArray:
+    """Whether each entry is stored."""
+    return np.asarray(matrix[row, column]) != 0 if len(row) else np.zeros(0, np.bool_)

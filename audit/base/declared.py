@@ -1,24 +1,43 @@
-"""What the columns of a table, and the numbers of a finding, are: declared once, by their kinds."""
+"""What a table, its columns, and the numbers of a finding are: declared once, by their kinds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, Self, TypeAlias
+
+from audit.base.figures import Figure, read_figure
 
 Kind: TypeAlias = Literal[
     "text", "whole", "setting", "exact", "count", "sum", "mean", "factor", "estimate",
-    "share", "ratio", "difference", "end", "chance",
+    "share", "ratio", "difference", "end", "chance", "metric",
 ]  # fmt: skip
 """What a column holds. Told as they are: ``text`` (ids, titles, flags, days), ``whole`` numbers of
 a hierarchy or a file, ``setting`` and, with a reason, ``exact``. Told in bins: ``count`` and
 ``sum``. In steps: ``mean``. In two digits: ``factor`` and ``estimate``. Computed from told ones:
 ``share``, ``ratio``, ``difference``, and ``end``, an end of the interval of one of these. For the
-window alone: ``chance``, whatever follows from a test."""
+window alone: ``chance``, whatever follows from a test. ``metric``: of the metric that the row
+names, which says how it is told and written."""
 
 NONE = "none"
 """Total of what has none, such as labels and exchanges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What is drawn in the cell of a number: a dot, and its interval where the column has ends.
+
+    A share is drawn from 0 to 1, a ratio on a logarithmic scale with a line at 1, a difference
+    around 0, any other from 0 to the largest number shown.
+
+    Args:
+        limit: Column with the limit that the number is held against; empty for none.
+        reference: Column with what stands beside it, such as what chance would give.
+    """
+
+    limit: str = ""
+    reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +58,15 @@ class Column:
         high: Greatest value of a mean.
         side: -1 for a lower end, 1 for an upper one.
         reason: Why it may be told as it is.
+        heading: What stands above it in reports; a column without one is in exports and in the
+            window alone.
+        title: Of a column of nodes, the column with their titles.
+        ends: Columns with the ends of its interval, the lower one first; empty without one.
+        type: ``string, boolean`` or ``array`` where its kind does not say it.
+        words: Whether its texts are of a fixed list and not of a file: ``_`` is written as a blank.
+        among: The count that a cell names behind this one: "935 of 1,345".
+        unit: ``%`` of a number that is written in per cent though it is no share.
+        mark: What is drawn in its cells; None for nothing.
     """
 
     name: str
@@ -50,6 +78,14 @@ class Column:
     high: float = 1.0
     side: int = 0
     reason: str = ""
+    heading: str = ""
+    title: str = ""
+    ends: tuple[str, ...] = ()
+    type: str = ""
+    words: bool = False
+    among: str = ""
+    unit: str = ""
+    mark: Mark | None = None
 
 
 class Columns(dict[str, Column]):
@@ -64,9 +100,7 @@ class Columns(dict[str, Column]):
 
     def stored(self) -> list[dict[str, Any]]:
         """The columns as JSON, each without what is as usual."""
-        usual = {one.name: one.default for one in fields(Column)}
-        every = ({name: getattr(one, name) for name in usual} for one in self.values())
-        return [{k: v for k, v in one.items() if v != usual[k]} for one in every]
+        return [_unusual(one) for one in self.values()]
 
     @classmethod
     def read(cls, stored: Iterable[Mapping[str, Any]]) -> Self:
@@ -76,90 +110,260 @@ class Columns(dict[str, Column]):
         >>> Columns.read(kept.stored()) == kept
         True
         """
-        return cls(Column(**{**one, "of": tuple(one.get("of", ()))}) for one in stored)
+        return cls(_read_column(one) for one in stored)
 
 
-def text(names: str) -> tuple[Column, ...]:
-    """Ids, titles, words, flags and days of a file, a policy or a hierarchy."""
-    return _each(names, "text")
+def _read_column(stored: Mapping[str, Any]) -> Column:
+    mark = stored.get("mark")
+    return Column(
+        **{
+            **stored,
+            "of": tuple(stored.get("of", ())),
+            "ends": tuple(stored.get("ends", ())),
+            "mark": None if mark is None else Mark(**mark),
+        }
+    )
 
 
-def whole(names: str) -> tuple[Column, ...]:
+def _unusual(record: Any) -> dict[str, Any]:
+    """The fields of a record that are not as usual, as JSON."""
+    usual = {one.name: one.default for one in fields(record)}
+    told = {name: value for name, value in asdict(record).items() if value != usual[name]}
+    return {name: list(one) if isinstance(one, tuple) else one for name, one in told.items()}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: what its rows and columns are, what is shared of it, and how it is shown.
+
+    Args:
+        columns: What each of them holds, in the order in which they are shared.
+        title: What stands above it; a table without one is in exports and in the window alone.
+        row: What a row is, such as "a parent"; for the window and the documentation.
+        most: Number of rows that are shared, the first ones; None for all.
+        each: The column of whose values so many rows are shared each; empty for the whole table.
+        records: Whether rows are single records, or chosen by exact numbers: they are shared only
+            where every count is told as it is.
+        order: The column that rows are listed by, the largest counts or the least of other numbers
+            first. Where counts are told in bins they are listed by what is told, then by texts.
+        listed: The count that rows are there for: where it is in the first class they are left out;
+            ``instances`` in a table of nodes.
+        first: Number of rows that a report shows.
+        fold: Whether a report shows it folded.
+        across: The column whose values become columns of the report, each with the numbers of its
+            rows; empty for none.
+        figures: What is drawn of it.
+        headline: The column that comparisons follow; empty for none.
+    """
+
+    columns: Columns
+    title: str = ""
+    row: str = ""
+    most: int | None = None
+    each: str = ""
+    records: bool = False
+    order: str = ""
+    listed: str = ""
+    first: int = 10
+    fold: bool = False
+    across: str = ""
+    figures: tuple[Figure, ...] = ()
+    headline: str = ""
+
+    def __post_init__(self) -> None:
+        """Nodes are there for their instances."""
+        if {"node", "instances"} <= self.columns.keys():
+            object.__setattr__(self, "listed", "instances")
+
+    def stored(self) -> dict[str, Any]:
+        """As JSON, which `read` reads, without what is as usual.
+
+        >>> kept = Table(Columns(text("node"), count("n")), title="Nodes", first=5)
+        >>> Table.read(kept.stored()) == kept
+        True
+        """
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "columns"}
+        usual = {one.name: one.default for one in fields(self)}
+        kept = {name: value for name, value in own.items() if value != usual[name]}
+        if self.figures:
+            kept["figures"] = [one.stored() for one in self.figures]
+        return {"columns": self.columns.stored(), **kept}
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Self:
+        """The table that was `stored`."""
+        figures = tuple(map(read_figure, stored.get("figures", ())))
+        return cls(**{**stored, "columns": Columns.read(stored["columns"]), "figures": figures})
+
+
+def text(names: str, heading: str = "") -> tuple[Column, ...]:
+    """Ids, titles, words, flags and days of a file, a policy or a hierarchy.
+
+    Here as below, ``names`` are divided by spaces, and their headings by ``|``; what stands without
+    a heading is not shown in reports.
+
+    >>> [(one.name, one.heading) for one in text("a b", "Node|With")]
+    [('a', 'Node'), ('b', 'With')]
+    """
+    return _each(names, "text", heading)
+
+
+def key(names: str, heading: str = "") -> tuple[Column, ...]:
+    """Words of a fixed list, such as the names of tests."""
+    return _each(names, "text", heading, words=True)
+
+
+def flag(names: str, heading: str = "") -> tuple[Column, ...]:
+    """Whether something holds, of a file or a hierarchy and not of a test."""
+    return _each(names, "text", heading, type="boolean")
+
+
+def texts(names: str, heading: str = "") -> tuple[Column, ...]:
+    """Several ids or words in a cell."""
+    return _each(names, "text", heading, type="array")
+
+
+def node(names: str, heading: str = "", *, title: str) -> tuple[Column, ...]:
+    """Ids of nodes, each with the column of its title, which is no column of its own in reports."""
+    titles = title.split()
+    named = zip(_each(names, "text", heading), titles, strict=True)
+    return (*(replace(one, title=beside) for one, beside in named), *text(title))
+
+
+def whole(names: str, heading: str = "") -> tuple[Column, ...]:
     """Numbers that count no persons: depths, nodes of a hierarchy, tuples."""
-    return _each(names, "whole")
+    return _each(names, "whole", heading)
 
 
-def setting(names: str) -> tuple[Column, ...]:
+def setting(names: str, heading: str = "") -> tuple[Column, ...]:
     """Numbers that a policy, a file or a hierarchy states, such as limits."""
-    return _each(names, "setting")
+    return _each(names, "setting", heading)
 
 
-def exact(names: str, *, reason: str, of: str = "") -> tuple[Column, ...]:
+def exact(names: str, heading: str = "", *, reason: str, of: str = "") -> tuple[Column, ...]:
     """Counts of persons that may be told as they are: the totals of sharing.
 
     ``of`` names a total that is told in its class where it would give a small count away.
     """
-    return tuple(Column(name, "exact", total=of, reason=reason) for name in names.split())
+    return _each(names, "exact", heading, total=of, reason=reason)
 
 
-def count(names: str, *, of: str = "instances", under: str = "") -> tuple[Column, ...]:
+def count(
+    names: str, heading: str = "", *, of: str = "instances", under: str = "", among: str = ""
+) -> tuple[Column, ...]:
     """Counts, parts of a total; each is told no higher than the one that it is ``under``."""
-    beside = tuple(under.split())
-    return tuple(Column(name, "count", beside, total=of) for name in names.split())
+    return _each(names, "count", heading, of=tuple(under.split()), total=of, among=among)
 
 
-def total(names: str, *, under: str = "") -> tuple[Column, ...]:
+def total(names: str, heading: str = "", *, under: str = "") -> tuple[Column, ...]:
     """Sums of weights or of counts, part of no total; each told no higher than what it is under."""
-    beside = tuple(under.split())
-    return tuple(Column(name, "sum", beside, total=NONE) for name in names.split())
+    return _each(names, "sum", heading, of=tuple(under.split()), total=NONE)
 
 
 def mean(
-    names: str, *, n: str, low: float = 0.0, high: float = 1.0, ends: str = ""
+    names: str,
+    heading: str = "",
+    *,
+    n: str,
+    low: float = 0.0,
+    high: float = 1.0,
+    ends: str = "",
+    unit: str = "",
+    mark: Mark | None = None,
 ) -> tuple[Column, ...]:
     """Means over n instances of values from ``low`` to ``high``, with the ends of its interval."""
-    own = (Column(name, "mean", (n,), low=low, high=high) for name in names.split())
-    return (*own, *_ends(names, ends))
+    kept: dict[str, Any] = {"of": (n,), "low": low, "high": high, "unit": unit, "mark": mark}
+    return _with_ends(_each(names, "mean", heading, **kept), ends)
 
 
-def factor(name: str, *, of: str) -> tuple[Column, ...]:
+def factor(name: str, heading: str = "", *, of: str) -> tuple[Column, ...]:
     """The expectation of a pair with two supports."""
-    return (Column(name, "factor", tuple(of.split())),)
+    return _each(name, "factor", heading, of=tuple(of.split()))
 
 
-def estimate(names: str, *, n: str = "", reason: str) -> tuple[Column, ...]:
-    """Numbers that no count follows from, told in two digits where each n is large enough."""
-    of = tuple(n.split())
-    return tuple(Column(name, "estimate", of, reason=reason) for name in names.split())
+def estimate(
+    names: str,
+    heading: str = "",
+    *,
+    n: str = "",
+    reason: str,
+    ends: str = "",
+    unit: str = "",
+    mark: Mark | None = None,
+) -> tuple[Column, ...]:
+    """Numbers that no count follows from, told in two digits where each n is large enough.
+
+    ``ends`` names the ends of the interval of a single one, which are told as it is.
+    """
+    kept: dict[str, Any] = {"of": tuple(n.split()), "reason": reason, "unit": unit}
+    own = _each(names, "estimate", heading, ends=tuple(ends.split()), mark=mark, **kept)
+    return (*own, *_each(ends, "estimate", **kept))
 
 
-def share(name: str, *, of: str, ends: str = "", effective: str = "") -> tuple[Column, ...]:
+def share(
+    name: str,
+    heading: str = "",
+    *,
+    of: str,
+    ends: str = "",
+    effective: str = "",
+    mark: Mark | None = None,
+) -> tuple[Column, ...]:
     """The first of two counts as a share of the second, with the ends of its interval."""
-    return (Column(name, "share", tuple(of.split()), effective=effective), *_ends(name, ends))
+    own = _each(name, "share", heading, of=tuple(of.split()), effective=effective, mark=mark)
+    return _with_ends(own, ends)
 
 
-def ratio(name: str, *, of: str, ends: str = "", effective: str = "") -> tuple[Column, ...]:
+def ratio(
+    name: str,
+    heading: str = "",
+    *,
+    of: str,
+    ends: str = "",
+    effective: str = "",
+    mark: Mark | None = None,
+) -> tuple[Column, ...]:
     """A count over an expectation or another count, with the ends of its interval."""
-    return (Column(name, "ratio", tuple(of.split()), effective=effective), *_ends(name, ends))
+    own = _each(name, "ratio", heading, of=tuple(of.split()), effective=effective, mark=mark)
+    return _with_ends(own, ends)
 
 
-def difference(name: str, *, of: str, ends: str = "") -> tuple[Column, ...]:
+def difference(
+    name: str, heading: str = "", *, of: str, ends: str = "", mark: Mark | None = None
+) -> tuple[Column, ...]:
     """The first of two shares less the second, with the ends of its interval."""
-    return (Column(name, "difference", tuple(of.split())), *_ends(name, ends))
+    return _with_ends(_each(name, "difference", heading, of=tuple(of.split()), mark=mark), ends)
 
 
-def chance(names: str) -> tuple[Column, ...]:
-    """P and q values, ranks, sizes of families, and other numbers of tests."""
-    return _each(names, "chance")
+def metric(
+    name: str, heading: str = "", *, by: str, n: str, ends: str = "", mark: Mark | None = None
+) -> tuple[Column, ...]:
+    """The value of the metric that the column ``by`` names, over ``n``, and its interval's ends."""
+    return _with_ends(_each(name, "metric", heading, of=(by, n), mark=mark), ends)
 
 
-def _each(names: str, kind: Kind) -> tuple[Column, ...]:
-    return tuple(Column(name, kind) for name in names.split())
+def chance(
+    names: str, heading: str = "", *, ends: str = "", type: str = "", mark: Mark | None = None
+) -> tuple[Column, ...]:
+    """P and q values, verdicts, and other numbers of tests, a single one with its interval."""
+    kept: dict[str, Any] = {"ends": tuple(ends.split()), "type": type, "mark": mark}
+    own = _each(names, "chance", heading, words=True, **kept)
+    return (*own, *_each(ends, "chance"))
 
 
-def _ends(name: str, ends: str) -> tuple[Column, ...]:
-    sides = zip(ends.split(), (-1, 1), strict=False)
-    return tuple(Column(end, "end", (name,), side=side) for end, side in sides)
+def _each(names: str, kind: Kind, heading: str = "", **own: Any) -> tuple[Column, ...]:
+    headings = [*heading.split("|"), *[""] * len(names.split())]
+    named = zip(names.split(), headings, strict=False)
+    return tuple(Column(name, kind, heading=above, **own) for name, above in named)
+
+
+def _with_ends(columns: tuple[Column, ...], ends: str) -> tuple[Column, ...]:
+    """Columns, of which the last has an interval, and the ends of it."""
+    named = tuple(ends.split())
+    *others, last = columns
+    sides = zip(named, (-1, 1), strict=False)
+    between = (Column(end, "end", (last.name,), side=side) for end, side in sides)
+    return (*others, replace(last, ends=named), *between)
 
 
 def undeclared(names: Iterable[str], columns: Mapping[str, Column]) -> list[str]:

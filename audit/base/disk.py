@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import shutil
-import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -66,54 +64,49 @@ def written_whole(path: Path) -> Iterator[Path]:
             begun.unlink(missing_ok=True)
 
 
-def flush(path: Path) -> None:
-    """Flush a file, or the entries of a folder, to the disk, so that a power failure loses nothing.
+@contextmanager
+def working_beside(out: Path) -> Iterator[Path]:
+    """A new folder beside ``out``, deleted at the end of the block; ``out`` is locked meanwhile.
 
-    Systems that cannot flush a folder keep its entries safe themselves.
+    What a killed process left beside ``out`` is removed first, and an earlier ``out`` that it was
+    replacing put back. Folders above ``out`` that were created for it go if they stay empty.
+    Windows and some network disks know no locks.
+
+    Raises:
+        OutputError: If another process works on ``out``, or the folder cannot be created.
     """
-    if os.name == "nt" and path.is_dir():
-        return
-    held = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    beside = out.with_name(f".{out.name}.work")
+    made = [folder for folder in out.parents if not folder.exists()]
     try:
-        os.fsync(held)
+        with _alone_in(beside):
+            with on_disk(out.parent):
+                _clear(beside, out)
+                folder = Path(tempfile.mkdtemp(dir=beside))
+                folder.chmod(0o755)
+            yield folder
     finally:
-        os.close(held)
+        with suppress(OSError, OutputError), _alone_in(beside):
+            _clear(beside, out)
+            beside.rmdir()
+        with suppress(OSError):  # what others put there stays
+            for above in made:
+                above.rmdir()
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[bool]:
-    """Lock a folder, so that no other process works in it.
-
-    Yields:
-        Whether the lock holds: False on Windows and on network disks without such locks.
-
-    Raises:
-        OutputError: If another process works in it, or it cannot be created.
-    """
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Lock a folder, so that no other process works in it."""
     with ExitStack() as opened:
         with on_disk(folder):
-            locked = _locks(folder, opened)
-        yield locked
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.name != "nt":
+                held = os.open(folder, os.O_RDONLY)
+                opened.callback(os.close, held)
+                _lock(held, folder)
+        yield
 
 
-def _locks(folder: Path, opened: ExitStack) -> bool:
-    """Whether the folder, made where it is not there, is locked while ``opened`` stays open."""
-    while True:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.name == "nt":
-            return False
-        with suppress(FileNotFoundError):
-            held = os.open(folder, os.O_RDONLY)
-            opened.callback(os.close, held)
-            if not _takes_lock(held, folder):
-                return False
-            if os.path.samestat(os.fstat(held), folder.stat()):
-                return True
-        opened.close()  # the process that held the lock has just removed the folder
-
-
-def _takes_lock(held: int, folder: Path) -> bool:
-    """Whether the disk knows locks; an OutputError where another process has this one."""
+def _lock(held: int, folder: Path) -> None:
     import fcntl
 
     try:
@@ -126,81 +119,25 @@ def _takes_lock(held: int, folder: Path) -> bool:
             hint="wait for it, or choose another place with --out",
         ) from None
     except OSError as error:
-        if error.errno in _UNKNOWN_LOCKS:
-            return False
-        raise
-    return True
-
-
-@contextmanager
-def working_beside(out: Path) -> Iterator[Path]:
-    """A new folder beside ``out``, deleted at the end of the block; ``out`` is locked meanwhile.
-
-    What a killed process left beside ``out`` is removed first. If the block fails, folders above
-    ``out`` that were created for it are removed again.
-
-    Raises:
-        OutputError: If another process works on ``out``, or the folder cannot be created.
-    """
-    beside = out.with_name(f".{out.name}.work")
-    made = [folder for folder in out.parents if not folder.exists()]
-    try:
-        with alone_in(beside) as alone, ExitStack() as left:
-            left.callback(_if_possible, beside.rmdir)  # others work there where there are no locks
-            with on_disk(out.parent):
-                if alone:
-                    _clear(beside, out)
-                own = Path(tempfile.mkdtemp(dir=beside))
-                left.callback(_if_possible, lambda: _remove(own, out))
-                folder = own / "new"
-                folder.mkdir()
-                folder.chmod(0o755)
-            yield folder
-    except BaseException:
-        _if_possible(lambda: _sweep(beside, out))
-        for above in made:  # what others put there stays
-            _if_possible(above.rmdir)
-        raise
-
-
-def _if_possible(done: Callable[[], object]) -> None:
-    with suppress(OSError, OutputError):
-        done()
-
-
-def _sweep(beside: Path, out: Path) -> None:
-    """Remove what an interrupt left that came between two steps; what others work in stays."""
-    if beside.exists():
-        with alone_in(beside) as alone:
-            if alone:
-                _clear(beside, out)
-                beside.rmdir()
+        if error.errno not in _UNKNOWN_LOCKS:
+            raise
 
 
 def _clear(beside: Path, out: Path) -> None:
-    """Remove what killed processes left."""
+    """Remove what is left beside ``out``, once a folder that was being replaced is back."""
+    earlier = beside / _EARLIER
+    if earlier.exists() and not out.exists():
+        earlier.rename(out)
     for left in beside.iterdir():
-        _remove(left, out)
-
-
-def _remove(own: Path, out: Path) -> None:
-    """Remove what a process worked on, once a folder that it was replacing is back."""
-    if (own / _EARLIER).exists() and not out.exists():
-        (own / _EARLIER).rename(out)
-    shutil.rmtree(own)
+        shutil.rmtree(left)
 
 
 def exchange(folder: Path, out: Path) -> None:
-    """Swap two folders: atomically where the system can, so that both exist at all times.
-
-    Elsewhere ``out`` is renamed twice, and `working_beside` restores it if the process was killed
-    between the two.
+    """Swap ``out`` and the folder that is made beside it, by renaming.
 
     Raises:
         OSError: If they cannot be swapped; both are where they were.
     """
-    if _exchanged_at_once(folder, out):
-        return
     earlier = folder.with_name(_EARLIER)
     out.rename(earlier)
     try:
@@ -209,27 +146,6 @@ def exchange(folder: Path, out: Path) -> None:
         earlier.rename(out)
         raise
     earlier.rename(folder)
-
-
-def _exchanged_at_once(folder: Path, out: Path) -> bool:
-    """Whether both have changed places by one call of the system; False where it has none."""
-    if os.name == "nt":
-        return False
-    here, there = os.fsencode(folder), os.fsencode(out)
-    library = ctypes.CDLL(None, use_errno=True)
-    if sys.platform == "linux" and hasattr(library, "renameat2"):
-        at = -100  # AT_FDCWD
-        status = library.renameat2(at, here, at, there, ctypes.c_uint(2))  # RENAME_EXCHANGE
-    elif sys.platform == "darwin" and hasattr(library, "renamex_np"):
-        status = library.renamex_np(here, there, ctypes.c_uint(2))  # RENAME_SWAP
-    else:
-        return False
-    if status == 0:
-        return True
-    code = ctypes.get_errno()
-    if code in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
-        return False
-    raise OSError(code, os.strerror(code), str(out))
 
 
 @contextmanager
@@ -244,19 +160,6 @@ def on_disk(folder: Path) -> Iterator[None]:
             found=error.strerror or str(error),
             where=folder,
             hint="free some, or name another folder; earlier files are kept",
-        ) from None
-
-
-@contextmanager
-def writing_file(path: Path) -> Iterator[None]:
-    """Raise OutputError where a file cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            "a file that can be written is required",
-            found=error.strerror or str(error),
-            where=path,
         ) from None
 
 

@@ -67,13 +67,8 @@ class AuditError(Exception):
             lines = lines.replace(copy, name)
         return printable(without_secrets(lines) if ":/" in lines else lines)
 
-    @property
-    def head(self) -> str:
-        """What is required, and where."""
-        return f"{self.where}: {self.required}" if self.where else self.required
-
     def _lines(self) -> str:
-        lines = [self.head]
+        lines = [f"{self.where}: {self.required}" if self.where else self.required]
         if self.found:
             lines.append(f"Found: {self.found}")
         if self.hint:

@@ -1,4 +1,4 @@
-"""Tables of JSON: lines of records, an array of them, an object around lists of them."""
+"""JSON: tables of lines of records, an array of them, or an object around lists of them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ import polars as pl
 from audit.base.csv_tables import TextShape
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import once, parsed_json, whole_characters
-from audit.base.frames import table_of
 from audit.base.streams import bare_suffix, text_blocks, text_stream
 from audit.base.table import Table
 
-Cells: TypeAlias = dict[str, str | list[str | None] | None]
+_Cells: TypeAlias = dict[str, str | list[str | None] | None]
 """Values of a record by dotted keys, as text."""
+Line: TypeAlias = tuple[str, dict[str, Any]]
+"""Where a line is, for messages, and its object."""
 
+_AT_ONCE = 16_384
+"""Number of lines whose objects are held at a time."""
 _LINES = (".jsonl", ".ndjson")
 _parse = json.JSONDecoder(object_pairs_hook=once, parse_float=str, parse_int=str).decode
 
@@ -37,21 +40,20 @@ def json_tables(path: Path, name: str, shape: TextShape) -> tuple[Table, ...]:
     if not first:
         raise InputError("a file of JSON with records is required", found="nothing", where=name)
     if bare_suffix(path) in _LINES or (len(first) == 2 and _is_record(first)):
-        return (_streamed(path, name, partial(_lines, path, name, shape.encoding)),)
+        return (_table(path, name, partial(_lines, path, name, shape.encoding)),)
     document = parsed_json("".join(text_blocks(path, shape.encoding)), path, _parse)
-    if _are_records(document):
-        return (table_of(_frame([*map(_cells, document)], name), name, (path,)),)
-    lists = document if isinstance(document, dict) else {}
-    lists = {key: records for key, records in lists.items() if _are_records(records)}
-    if not lists:
+    lists = {"": document} if isinstance(document, list) else document
+    lists = lists.items() if isinstance(lists, dict) else ()
+    found = {key: [*map(_cells, records)] for key, records in lists if _are_records(records)}
+    if not found:
         raise SchemaError(
             "lines of JSON objects, an array of them, or an object around one is required",
             found=f"an object of {first_cases(document)}" if document else "no record",
             where=name,
         )
-    called = (name if len(lists) == 1 else f"{name}: {key}" for key in lists)
-    frames = (_frame([*map(_cells, records)], name) for records in lists.values())
-    return tuple(table_of(frame, own, (path,)) for own, frame in zip(called, frames, strict=True))
+    called = (name if len(found) == 1 else f"{name}: {key}" for key in found)
+    reads = (cells.__iter__ for cells in found.values())
+    return tuple(_table(path, own, read) for own, read in zip(called, reads, strict=True))
 
 
 def _is_record(lines: Sequence[str]) -> bool:
@@ -68,34 +70,32 @@ def _are_records(document: Any) -> bool:
 
 def _is_one(record: Any) -> bool:
     """Whether a value is a record: an object, or a list of objects, as of classes and scores."""
-    return isinstance(record, dict) or (
-        isinstance(record, list) and all(isinstance(one, dict) for one in record)
-    )
+    listed = record if isinstance(record, list) else [record]
+    return all(isinstance(one, dict) for one in listed)
 
 
-def _lines(path: Path, name: str, encoding: str) -> Iterator[Cells]:
-    with text_stream(path, encoding) as stream:
-        for number, line in enumerate(stream, start=1):
-            if line.strip():
-                record = parsed_json(line, f"{name}:{number}", _parse)
-                if not _is_one(record):
-                    required, where = "an object a line is required", f"{name}:{number}"
-                    raise SchemaError(required, found=line.strip()[:60], where=where)
-                yield _cells(record)
+def _lines(path: Path, name: str, encoding: str) -> Iterator[_Cells]:
+    for where, line in lines_of(path, encoding, name):
+        record = parsed_json(line, where, _parse)
+        if not _is_one(record):
+            found = excerpt(record)
+            raise SchemaError("an object a line is required", found=found, where=where)
+        yield _cells(record)
 
 
-def _streamed(path: Path, name: str, read: Callable[[], Iterator[Cells]]) -> Table:
+def _table(path: Path, name: str, read: Callable[[], Iterator[_Cells]]) -> Table:
     schema = _schema_of(read, name)
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
         records = read()
         while some := [*islice(records, at_once)]:
-            yield _frame(some, name, {one: schema[one] for one in columns})
+            with whole_characters(name):
+                yield _frame(some, {one: schema[one] for one in columns})
 
     return Table(name=name, schema=schema, scan=scan, files=(path,))
 
 
-def _schema_of(read: Callable[[], Iterable[Cells]], where: str) -> dict[str, pl.DataType]:
+def _schema_of(read: Callable[[], Iterable[_Cells]], where: str) -> dict[str, pl.DataType]:
     """Types of the keys of records; SchemaError if one holds an object in some, a value in others.
 
     A key that stands beside keys that begin with it and a dot was written with that dot.
@@ -105,8 +105,8 @@ def _schema_of(read: Callable[[], Iterable[Cells]], where: str) -> dict[str, pl.
         for key, value in cells.items():
             if isinstance(value, list):
                 schema[key] = pl.List(pl.String())
-            elif key not in schema:
-                schema[key] = pl.String()
+            else:
+                schema.setdefault(key, pl.String())
     above = {key[: at.start()] for key in schema for at in re.finditer(r"\.", key)}
     for key in above & {*schema}:
         own = {(cells.get(key) not in (None, []), any(one.startswith(f"{key}.") for one in cells))
@@ -120,38 +120,33 @@ def _schema_of(read: Callable[[], Iterable[Cells]], where: str) -> dict[str, pl.
     return schema
 
 
-def _frame(
-    records: Sequence[Cells], where: str, schema: dict[str, pl.DataType] | None = None
-) -> pl.DataFrame:
+def _frame(records: Sequence[_Cells], schema: dict[str, pl.DataType]) -> pl.DataFrame:
     """Records as a frame; a value alone, in a column of lists, is a list of one."""
-    if schema is None:
-        schema = _schema_of(lambda: records, where)
     import pyarrow as pa
 
     columns = dict[str, Any]()
     for key, kind in schema.items():
-        values = [cells.get(key) for cells in records]
+        values: list[Any] = [cells.get(key) for cells in records]
         if kind != pl.String():
             values = [[one] if isinstance(one, str) else one for one in values]
-        arrow = pa.large_string() if kind == pl.String() else pa.large_list(pa.large_string())
-        with whole_characters(where):
-            columns[key] = pa.array(values, arrow)
+            values = pa.array(values, pa.large_list(pa.large_string()))  # many times as fast
+        columns[key] = values
     return pl.DataFrame(columns, schema)
 
 
-def _cells(record: Any) -> Cells:
+def _cells(record: Any) -> _Cells:
     """The values of a record by dotted keys."""
-    cells: Cells = {}
+    cells: _Cells = {}
     _put(record, "", cells)
     return cells
 
 
-def _put(value: Any, key: str, cells: Cells) -> None:
+def _put(value: Any, key: str, cells: _Cells) -> None:
     if isinstance(value, dict):
         for name, one in value.items():
             _put(one, f"{key}.{name}" if key else name, cells)
         return
-    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+    if isinstance(value, list) and value and _is_one(value):
         each = [_cells({key: one} if key else one) for one in value]
         for name in dict.fromkeys(name for one in each for name in one):
             cells[name] = [_text(one.get(name)) for one in each]
@@ -165,3 +160,38 @@ def _text(value: Any) -> str | None:
     if isinstance(value, str):
         return value if value.strip() else None
     return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def lines_of(path: Path, encoding: str = "", name: object = None) -> Iterator[tuple[str, str]]:
+    """The lines of a text that are not blank, with their places; one is held at a time."""
+    with text_stream(path, encoding) as stream:
+        for number, line in enumerate(stream, start=1):
+            if line.strip():
+                yield f"{name or path}:{number}", line
+
+
+def objects_on(lines: Iterable[tuple[str, str]], decoder: json.JSONDecoder) -> Iterator[Line]:
+    """The objects on lines with their places; InputError where there is none."""
+    for where, text in lines:
+        line = parsed_json(text, where, decoder.decode)
+        if not isinstance(line, dict):
+            required = "every line must be a JSON object"
+            raise InputError(required, found=excerpt(line), where=where)
+        yield where, line
+
+
+def frames(
+    lines: Iterable[Line], frame_of: Callable[[Sequence[Line]], pl.DataFrame], where: object
+) -> Iterator[pl.DataFrame]:
+    """Frames of some lines at a time."""
+    lines = iter(lines)
+    while some := list(islice(lines, _AT_ONCE)):
+        with whole_characters(where):
+            frame = frame_of(some)
+        yield frame
+
+
+def excerpt(value: Any) -> str:
+    """The beginning of a JSON value, for messages."""
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
 from audit.base.errors import InputError, first_cases
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?i?)B?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 _STATED: ContextVar[Mapping[str, int]] = ContextVar("limits", default=MappingProxyType({}))
+MANY = 1_000
+"""Labels from which an instance counts towards `PAIRS`: few have as many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit on how much of something is read.
+    """A limit on how much of something is read, unless another one is stated.
 
     Args:
         name: Its name for `limits`.
-        most: The limit where none is stated.
+        most: The limit.
         of: What is limited, as a plural noun for the message.
         why: What would be exhausted beyond it.
     """
@@ -33,45 +34,13 @@ class Limit:
     of: str
     why: str
 
-    def in_force(self, allowed: int = 0) -> int:
-        """The stated limit, else the usual one or a larger number that is ``allowed``."""
-        return _STATED.get().get(self.name, max(self.most, allowed))
 
-    def refuse_beyond(
-        self, found: int, where: object, *, allowed: int = 0, whole: bool = True
-    ) -> None:
-        """Raise InputError if the limit is exceeded.
-
-        Args:
-            found: The actual number.
-            where: The location, for the message.
-            allowed: A number that is accepted in any case, unless a limit is stated.
-            whole: Whether nothing is left to be counted; else the number may be larger.
-        """
-        most = self.in_force(allowed)
-        if found <= most:
-            return
-        enough = found if whole else 2 * found
-        raise InputError(
-            f"at most {most:,} {self.of} are read",
-            found=f"{found:,}" if whole else f"{found:,} or more",
-            where=where,
-            hint=f"in Python, audit.limits({self.name}={enough}) raises the limit, if there is "
-            "room for it",
-        )
-
-
-LABELS = Limit(
-    "labels",
-    10_000,
-    "different labels on one instance",
-    "each pair of them is counted: memory and time grow with the square of the number",
-)
-ANCESTORS = Limit(
-    "ancestors",
-    10**8,
-    "pairs of a node and one above it",
-    "a chain of n nodes has n (n - 1) / 2 of them, each of which is kept in memory",
+PAIRS = Limit(
+    "pairs",
+    2 * 10**7,
+    "pairs of nodes",
+    "pairs of labels on instances of 1,000 labels or more, each of which takes up to 200 bytes, "
+    "and pairs of a node and one above it",
 )
 UNPACKED = Limit(
     "unpacked",
@@ -80,20 +49,13 @@ UNPACKED = Limit(
     "a small gzip, .npz, Parquet or Arrow file can unpack to any size; up to a hundred "
     "times the size of the file is read in any case, unless a limit is stated",
 )
-PAIRS = Limit(
-    "pairs",
-    2 * 10**7,
-    "pairs of labels on instances of 1,000 labels or more",
-    "each pair that occurs takes up to 200 bytes while the audit is made",
-)
-LIMITS = (LABELS, PAIRS, ANCESTORS, UNPACKED)
+LIMITS = (PAIRS, UNPACKED)
 """All limits, in the order in which they are listed."""
-EXPANSION = 100
-"""Decompressed bytes that each compressed byte may give before the limit `UNPACKED` applies."""
 
 
-MANY = 1_000
-"""Labels from which an instance counts towards `PAIRS`: few have as many."""
+def refuse_pairs(pairs: int, where: object) -> None:
+    """Raise InputError if there are more pairs than `PAIRS` allows."""
+    _refuse_beyond(PAIRS, _STATED.get().get(PAIRS.name, PAIRS.most), where, pairs)
 
 
 def refuse_many_pairs(labels: Iterable[int], nodes: int, where: object, before: int = 0) -> int:
@@ -103,8 +65,26 @@ def refuse_many_pairs(labels: Iterable[int], nodes: int, where: object, before: 
     with those of others of the same source ``before``.
     """
     pairs = before + sum(n * (n - 1) // 2 for n in labels if n >= MANY)
-    PAIRS.refuse_beyond(min(pairs, nodes * (nodes - 1) // 2), where)
+    refuse_pairs(min(pairs, nodes * (nodes - 1) // 2), where)
     return pairs
+
+
+def unpacking(path: Path) -> Callable[[int], None]:
+    """Function that raises InputError if a file unpacks to more bytes than `UNPACKED` allows."""
+    usual = max(UNPACKED.most, 100 * path.stat().st_size)
+    most = _STATED.get().get(UNPACKED.name, usual)
+    return lambda size: _refuse_beyond(UNPACKED, most, path, size)
+
+
+def _refuse_beyond(limit: Limit, most: int, where: object, found: int) -> None:
+    if found > most:
+        raise InputError(
+            f"at most {most:,} {limit.of} are read",
+            found=f"{found:,} or more",
+            where=where,
+            hint=f"in Python, audit.limits({limit.name}={2 * found}) raises the limit, if there "
+            "is room for it",
+        )
 
 
 @contextmanager
@@ -121,20 +101,16 @@ def limits(**most: int) -> Iterator[None]:
         InputError: If there is no limit of a name, or a number is below 1.
 
     >>> import audit
-    >>> with audit.limits(labels=20_000):
+    >>> with audit.limits(pairs=10**8):
     ...     labels = audit.load_labels([["cat"], ["dog"]], {"cat": "pet", "dog": "pet"})
     """
     known = [limit.name for limit in LIMITS]
-    unknown = [name for name in most if name not in known]
-    if unknown:
+    if wrong := [f"{name}={n}" for name, n in most.items() if name not in known or n < 1]:
         raise InputError(
-            f"a limit is one of {', '.join(known)}",
-            found=first_cases(unknown),
+            f"a limit is a whole number from 1 of {' or '.join(known)}",
+            found=first_cases(wrong),
             hint="`audit list limits` explains them",
         )
-    least = [f"{name}={number}" for name, number in most.items() if number < 1]
-    if least:
-        raise InputError("a limit is a whole number from 1", found=first_cases(least))
     before = _STATED.set({**_STATED.get(), **most})
     try:
         yield
@@ -157,7 +133,7 @@ def size_of(text: str) -> int:
     (1500000000, 2147483648)
     """
     found = _SIZE.fullmatch(text.strip())
-    units = {name.lower(): size for name, size in (_UNITS | _BINARY).items()}
-    if not found or found[2].lower() not in units:
+    if not found or (found[3] and not found[2]):
         raise InputError("a size is required, such as 500MB, 4GB or 2GiB", found=repr(text))
-    return int(float(found[1]) * units[found[2].lower()])
+    unit = 1024 if found[3] else 1000
+    return int(float(found[1]) * unit ** " KMGT".index(found[2].upper() or " "))

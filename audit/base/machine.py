@@ -69,23 +69,18 @@ def fonts_digest() -> str:
 
 
 EXTRAS = {
-    "torch": "model",
-    "pyspark": "spark",
-    "captum": "explain",
-    "shap": "explain",
-    "sklearn": "concepts",
-    "nltk": "wordnet",
-    "adbc_driver_postgresql": "sql",
-    "adbc_driver_sqlite": "sql",
-    "duckdb": "sql",
-    "fastexcel": "excel",
-    "xlsxwriter": "excel",
-    "obstore": "remote",
-    "pyoxigraph": "rdf",
-    "starlette": "explore",
-    "uvicorn": "explore",
+    "model": ("torch",),
+    "spark": ("pyspark",),
+    "explain": ("captum", "shap"),
+    "concepts": ("sklearn",),
+    "wordnet": ("nltk",),
+    "sql": ("adbc_driver_postgresql", "adbc_driver_sqlite", "duckdb"),
+    "excel": ("fastexcel", "xlsxwriter"),
+    "remote": ("obstore",),
+    "rdf": ("pyoxigraph",),
+    "explore": ("starlette", "uvicorn"),
 }
-"""The extra that installs each package."""
+"""The packages that each extra installs."""
 
 
 def require_package(package: str, purpose: str) -> None:
@@ -94,10 +89,11 @@ def require_package(package: str, purpose: str) -> None:
     ``purpose``: what it is needed for, as "to compute LIME".
     """
     if find_spec(package) is None:
+        extra = next(name for name, packages in EXTRAS.items() if package in packages)
         raise InputError(
             f"the package {package} is required {purpose}",
             found="it is not installed",
-            hint=f"pip install 'hierarchy-audit[{EXTRAS[package]}]'",
+            hint=f"pip install 'hierarchy-audit[{extra}]'",
         )
 
 
@@ -105,15 +101,12 @@ def torch_device(name: str | None) -> torch.device:
     """The device of that name, a GPU where there is one if None; InputError if it is not there."""
     import torch
 
-    if name is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    named = name or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
+        return torch.empty(0, device=named).device
     except (RuntimeError, AssertionError) as error:
         raise InputError(
             "a device that torch can use is required",
-            found=f"{name!r}: {str(error).splitlines()[0]}",
+            found=f"{named!r}: {str(error).splitlines()[0]}",
             hint="device='cpu'",
         ) from None
-    return device

@@ -65,14 +65,21 @@ def used() -> tuple[Plugin, ...]:
 @contextmanager
 def using(names: Iterable[str]) -> Iterator[None]:
     """Use the plugins of these names within the block, beside those in use outside of it."""
-    known = {plugin.name for plugin in used()}
-    new = (_loaded(found) for found in map(_found, names) if found.name not in known)
-    before = _USED.set((*used(), *{plugin.name: plugin for plugin in new}.values()))
+    plugins = {plugin.name: plugin for plugin in used()}
+    for found in map(_found, names):
+        plugins[found.name] = plugins.get(found.name) or _loaded(found)
+    before = _USED.set(tuple(plugins.values()))
     try:
         yield
+    except AuditError:
+        raise
     except (Exception, SystemExit) as error:
-        if (told := _told(error)) is not error:
-            raise told from error
+        for frame, _ in reversed([*traceback.walk_tb(error.__traceback__)]):
+            top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+            for plugin in used():
+                if top in plugin.modules:
+                    when = f"in {frame.f_code.co_name}"
+                    raise _crashed(plugin.name, when, error) from error
         raise
     finally:
         _USED.reset(before)
@@ -85,12 +92,8 @@ def opening(function: Callable[_P, _T]) -> Callable[_P, _T]:
     @wraps(function)
     def call(*given: _P.args, **named: _P.kwargs) -> _T:
         names = cast("Iterable[str]", named.get("plugins", ()))
-        if not (names or named.get("allow_network")):
-            return function(*given, **named)
-        with (
-            using([names] if isinstance(names, str) else names),
-            allowing(bool(named.get("allow_network"))),
-        ):
+        plugins = using([names] if isinstance(names, str) else names)
+        with plugins, allowing(bool(named.get("allow_network"))):
             return function(*given, **named)
 
     return call
@@ -166,36 +169,20 @@ def _loaded(found: Distribution) -> Plugin:
 def _described(found: Distribution, added: Mapping[str, tuple[Any, ...]]) -> Plugin:
     tops = sorted({point.module.split(".")[0] for _, point in _points(found)})
     digest = hashlib.sha256()
-    for top in tops:
-        spec = find_spec(top)
-        places = [*map(Path, (spec and spec.submodule_search_locations) or ())]
-        within = [(path, path.relative_to(place)) for place in places for path in place.rglob("*")]
-        if spec and not places and spec.origin:
-            within = [(Path(spec.origin), Path(Path(spec.origin).name))]
-        for path, name in sorted(within, key=lambda one: one[1].as_posix()):
-            if path.is_file() and "__pycache__" not in name.parts:
-                content = hashlib.sha256(path.read_bytes()).hexdigest()
-                digest.update(f"{top}/{name.as_posix()} {content}\n".encode())
+    for spec in filter(None, map(find_spec, tops)):
+        for root in map(Path, spec.submodule_search_locations or [spec.origin or ""]):
+            for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
+                if path.is_file() and "__pycache__" not in path.parts:
+                    name = path.relative_to(root.parent).as_posix()
+                    content = hashlib.sha256(path.read_bytes()).hexdigest()
+                    digest.update(f"{name} {content}\n".encode())
     return Plugin(found.name, found.version, digest.hexdigest(), tuple(tops), added)
 
 
 def _crashed(plugin: str, when: str, error: BaseException) -> PluginError:
+    said = str(error).partition("\n")[0]
     return PluginError(
         f"the plugin {plugin} crashed {when}",
-        found=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".rstrip(
-            ": "
-        ),
+        found=f"{type(error).__name__}: {said}" if said else type(error).__name__,
         hint="leave --plugin out, or report this to whoever made the plugin",
     )
-
-
-def _told(error: BaseException) -> BaseException:
-    """An error as it is, or as one of the plugin whose code is the last of these that ran."""
-    if isinstance(error, AuditError):
-        return error
-    for frame, _ in reversed([*traceback.walk_tb(error.__traceback__)]):
-        top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        for plugin in used():
-            if top in plugin.modules:
-                return _crashed(plugin.name, f"in {frame.f_code.co_name}", error)
-    return error

@@ -33,15 +33,6 @@ def counted(n: int | None, nouns: str) -> str:
     return f"{n:,} {of_one(nouns) if n == 1 else nouns}"
 
 
-def roughly(n: int, nouns: str) -> str:
-    """As `counted`, from a million on in millions.
-
-    >>> roughly(1_422_894, "pairs of labels"), roughly(1200, "rows")
-    ('1.4 million pairs of labels', '1,200 rows')
-    """
-    return f"{n / 1e6:,.1f} million {nouns}" if n >= 1_000_000 else counted(n, nouns)
-
-
 _ERROR = 1e-12
 """How far from 1 the mean of many ones may be."""
 
@@ -110,27 +101,31 @@ def filled(
     >>> filled(told, {"k": 5, "n": 5, "share": None, "ratio": None}, {"k n": "fewer than 11"})
     'Fewer than 11 rows lack it.'
     """
-    words = said or {}
+    said = said or {}
+    told = {name: in_words(name, value) for name, value in evidence.items()} | {**said}
 
     def replace(match: re.Match[str]) -> str:
-        names = [match[group] for group in ("part", "whole", "share", "chosen", "name")]
-        if not all(name in evidence for name in names if name):
+        part, whole, share, chosen, name = match.group("part", "whole", "share", "chosen", "name")
+        if not all(one in evidence for one in (part, whole, share, chosen, name) if one):
             return match[0]
-        part, _, share, chosen, name = names
         if chosen:
-            one = chosen not in words and evidence[chosen] == 1
-            return match["one" if one else "many"]
+            return match["one" if told[chosen] == "1" else "many"]
         if share:
-            return "" if evidence[share] is None else f" ({_said(share, evidence, words)})"
-        if part:
-            text = _part_of(match, evidence, words)
+            return "" if evidence[share] is None else f" ({told[share]})"
+        before = match.string[: match.start()]
+        if name:
+            text = _counted(told[name], match["nouns"])
+            if name in said and before.lower().endswith("all "):
+                every = text.startswith("all")
+                text = f"of about {evidence[name]:,}" if every else f"of {text}"
+        elif f"{part} {whole}" in said:
+            text = said[f"{part} {whole}"] + match["of"]
+        elif evidence[whole] is None:
+            text = _counted(told[part], match["of"])
         else:
-            text = _counted(_said(name, evidence, words), match["nouns"])
-            if name in words and match.string[: match.start()].lower().endswith("all "):
-                text = (
-                    f"of {text}" if not text.startswith("all") else f"of about {evidence[name]:,}"
-                )
-        begins = match.start() == 0 or match.string[: match.start()].endswith(". ")
+            the = "" if whole in said else match["the"] or ""
+            text = f"{told[part]} of {the}{_counted(told[whole], match['of'])}"
+        begins = not before or before.endswith(". ")
         return text[:1].upper() + text[1:] if begins else text
 
     def clause(match: re.Match[str]) -> str:
@@ -138,21 +133,6 @@ def filled(
         return "" if None in known else match[1]
 
     return _PLACEHOLDER.sub(replace, _CLAUSE.sub(clause, statement))
-
-
-def _part_of(match: re.Match[str], evidence: Mapping[str, Number], said: Mapping[str, str]) -> str:
-    part, whole = match["part"], match["whole"]
-    if (both := said.get(f"{part} {whole}")) is not None:
-        return both + match["of"]
-    if evidence[whole] is None:
-        return _counted(_said(part, evidence, said), match["of"])
-    the = "" if whole in said else match["the"] or ""
-    total = _counted(_said(whole, evidence, said), match["of"])
-    return f"{_said(part, evidence, said)} of {the}{total}"
-
-
-def _said(name: str, evidence: Mapping[str, Number], said: Mapping[str, str]) -> str:
-    return said[name] if name in said else in_words(name, evidence[name])
 
 
 def in_words(name: str, value: Number) -> str:

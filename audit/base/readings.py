@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import Any
 
@@ -36,15 +36,9 @@ class Reading:
     def __str__(self) -> str:
         return read_as(self.as_dict())
 
-    def as_dict(self) -> dict[str, str | int]:
+    def as_dict(self) -> dict[str, Any]:
         """Its entry in the record of a run."""
-        return {
-            "decision": self.decision,
-            "evidence": self.evidence,
-            "rows": self.rows,
-            "unit": self.unit,
-            "option": self.option,
-        }
+        return asdict(self)
 
 
 def read_as(reading: Mapping[str, str | int | None]) -> str:
@@ -91,17 +85,15 @@ class AskedError(InputError):
         super().__init__(required, found=found, where=where, hint=hint)
 
     def _lines(self) -> str:
-        if self.command and self.ways:
-            return "\n\n".join([self.head, *map(self._way, self.ways)])
-        parts = [InputError._lines(self), self.screen]
-        if self.options:
+        parts = [InputError._lines(self), self.screen, *map(self._way, self.ways)]
+        if self.options and not self.ways:
             offered = f"{self.command} {as_typed(self.options)}".strip()
             parts.append(f"{offered}\n    {self.reads}" if self.reads else offered)
         return "\n\n".join(filter(None, parts))
 
     def _way(self, way: Reading) -> str:
-        typed = f"{self.command} " if way.option.startswith("--") else "Else "
-        return f"{typed}{way.option}\n    {way.decision} ({counted(way.rows, way.unit)})"
+        typed = f"{self.command} {way.option}" if way.option.startswith("--") else way.option
+        return f"{typed.strip()}\n    {way.decision} ({counted(way.rows, way.unit)})"
 
 
 def as_typed(options: Mapping[str, Any]) -> str:
@@ -116,14 +108,11 @@ def as_typed(options: Mapping[str, Any]) -> str:
         if isinstance(value, bool):
             typed.append(option if value else f"--no-{option[2:]}")
             continue
-        values = [str(value)] if isinstance(value, str | int) else [*value]
+        values = [str(value)] if isinstance(value, str | int) else [*map(str, value)]
         for one in [",".join(values)] if name == "id" else values:
-            typed.append(f"{option}{'=' if one[:1] == '-' else ' '}{_quoted(one)}")
+            plain = re.fullmatch(r"[\w@%+=:,./-][\w@%+=:,./#-]*", one, re.ASCII)
+            typed.append(f"{option}{'=' if one[:1] == '-' else ' '}{one if plain else quote(one)}")
     return " ".join(typed)
-
-
-def _quoted(text: str) -> str:
-    return text if re.fullmatch(r"[\w@%+=:,./-][\w@%+=:,./#-]*", text, re.ASCII) else quote(text)
 
 
 def asked(
@@ -137,14 +126,6 @@ def asked(
     ``required`` says as a sentence what must be decided; the ``option`` of each reading states it.
     The first is offered as a command where it was tried, with its ``options``.
     """
-    said = [f"{reading.decision} ({counted(reading.rows, reading.unit)})" for reading in readings]
-    hint = "; ".join(f"{reading.option} if {reading.decision}" for reading in readings)
-    return AskedError(
-        required,
-        found="; or ".join(said),
-        where=where,
-        hint=hint,
-        options=options,
-        reads=said[0] if options else "",
-        ways=readings,
-    )
+    told = [f"{one.decision} ({counted(one.rows, one.unit)})" for one in readings[:1] if options]
+    reads = "".join(told)
+    return AskedError(required, where=where, options=options, reads=reads, ways=readings)

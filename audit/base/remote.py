@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
+from netrc import NetrcParseError, netrc
 from pathlib import Path
-from typing import Any, NoReturn
-from urllib.parse import unquote, urlsplit
+from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from audit.base.errors import COPIES, InputError, without_secrets
 from audit.base.machine import require_package
@@ -22,12 +22,6 @@ _ADDRESS = re.compile(r"(https?|s3|gs):/{1,2}(?!/)(\S.*)", re.DOTALL)
 _BLOCK = 2**20
 _SECONDS = 30
 """After which a server that says nothing is given up."""
-_ANSWERS = {
-    401: "a server that wants to know who asks",
-    403: "a server that does not allow it",
-    404: "nothing there",
-    410: "nothing there any more",
-}
 _RIGHTS = {
     "https": "~/.netrc, which nobody else may read, may hold the user and password of a server",
     "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION state the rights; "
@@ -35,30 +29,17 @@ _RIGHTS = {
     "gs": "GOOGLE_APPLICATION_CREDENTIALS names a file of the rights",
 }
 _DIGESTS: dict[Path, str] = {}
-"""Digest of each file that was copied, taken while it was."""
+"""Digest of each file that was copied."""
 
 
-@dataclass(frozen=True)
-class _Session:
-    """Where copies lie as long as they are needed, by address."""
-
-    folder: Path
-    copies: dict[str, Path]
-
-
-_SESSION: ContextVar[_Session | None] = ContextVar("remote", default=None)
+_SESSION: ContextVar[tuple[Path, dict[str, Path]] | None] = ContextVar("remote", default=None)
+"""Where copies lie as long as they are needed, and these by address."""
 
 
 def address_of(given: object) -> str:
     """The address that a text or path is, with both of its slashes; empty if it is none."""
     found = _ADDRESS.fullmatch(str(given)) if isinstance(given, str | Path) else None
     return f"{found[1]}://{found[2]}" if found else ""
-
-
-def stored_place(place: str | Path) -> str:
-    """A path as a manifest keeps it: absolute, or an address without user, password and query."""
-    address = address_of(place)
-    return without_secrets(address) if address else str(Path(place).absolute())
 
 
 @contextmanager
@@ -70,7 +51,7 @@ def allowing(allowed: bool) -> Iterator[None]:
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="audit-remote-") as folder:
-        before = _SESSION.set(_Session(Path(folder), {}))
+        before = _SESSION.set((Path(folder), {}))
         try:
             yield
         finally:
@@ -92,9 +73,10 @@ def local(given: str | Path) -> Path:
             hint="add --allow-network, or allow_network=True in Python; the file is copied once",
         )
     require_package("obstore", "to read files at addresses")
-    if address not in session.copies:
-        session.copies[address] = _copied(address, session.folder / str(len(session.copies)))
-    return session.copies[address]
+    folder, copies = session
+    if address not in copies:
+        copies[address] = _copied(address, folder / str(len(copies)))
+    return copies[address]
 
 
 def digest_of_copy(path: Path) -> tuple[str, str] | None:
@@ -114,25 +96,21 @@ def _copied(address: str, folder: Path) -> Path:
         found = "a folder, or a server alone"
         raise _refused(address, "the address of one file is required", found)
     folder.mkdir()
-    copy, digest, length = folder / name, hashlib.sha256(), 0
-    opened = _of_server if parts.scheme == "https" else _of_store
-    with _telling(address), opened(address) as (state, blocks), copy.open("wb") as into:
-        for block in blocks:
-            digest.update(block)
+    copy = folder / name
+    with _telling(address), copy.open("wb") as into:
+        answer = _answer_of(address)
+        for block in answer.stream(_BLOCK):
             into.write(block)
-            length += len(block)
-    if length != state[0]:
-        required, found = f"a whole file of {state[0]:,} bytes is required", f"{length:,}, cut"
-        raise _refused(address, required, found, "run it again")
-    with _telling(address), opened(address) as (then, _):
-        if then != state:
+        if into.tell() != answer.meta["size"] or _answer_of(address).meta != answer.meta:
             required = "a file that stays as it is while it is read is required"
             raise _refused(address, required, "one that was replaced meanwhile", "run it again")
     with copy.open("rb") as stream:
+        _DIGESTS[copy] = hashlib.file_digest(stream, "sha256").hexdigest()
+        stream.seek(0)
         if re.match(rb"(?i)\s*<(!doctype\s+html|html)\b", stream.read(200)):
             hint = "open it in a browser: it may ask you to sign in"
             raise _refused(address, "the file itself is required", "a page of HTML", hint)
-    COPIES[str(copy)], _DIGESTS[copy] = without_secrets(address), digest.hexdigest()
+    COPIES[str(copy)] = without_secrets(address)
     return copy
 
 
@@ -140,88 +118,52 @@ def _refused(address: str, required: str, found: str, hint: str = "") -> InputEr
     return InputError(required, found=found, where=address, hint=hint)
 
 
-@contextmanager
-def _of_server(address: str) -> Iterator[tuple[tuple[Any, ...], Iterator[bytes]]]:
-    """The length and state of a file on a server, which may not send elsewhere, and its blocks."""
-    import ssl
-    from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+def _answer_of(address: str) -> Any:
+    """The answer of a server or a store, by the rights that the environment states."""
+    import obstore
+    from obstore.store import GCSStore, HTTPStore, S3Store
 
-    class Stay(HTTPRedirectHandler):
-        def redirect_request(self, *told: Any) -> NoReturn:
-            told[1].close()
-            hint = "give that address, if you trust it"
-            required = "the address of the file itself is required"
-            raise _refused(address, required, f"a redirect to {told[-1]}", hint) from None
+    parts, allowed = urlsplit(address), os.environ.get("AWS_ALLOW_HTTP") == "true"
+    options: Any = {"connect_timeout": f"{_SECONDS}s", "timeout": "1h"}
+    if trusted := os.environ.get("SSL_CERT_FILE"):
+        options["root_certificate"] = Path(trusted).read_bytes()
+    if parts.scheme == "https":
+        options["default_headers"] = _authorised(parts.hostname or "")
+    elif os.environ.get("AWS_ENDPOINT_URL", "").startswith("http:") and not allowed:
+        required, hint = "an encrypted endpoint, https://, is required", "AWS_ALLOW_HTTP=true"
+        raise _refused(address, required, "AWS_ENDPOINT_URL=http://", f"{hint} allows it")
+    else:
+        options["allow_http"] = allowed
+    kind: Any = {"https": HTTPStore, "s3": S3Store, "gs": GCSStore}[parts.scheme]
+    retries = {"max_retries": 2, "retry_timeout": timedelta(seconds=_SECONDS)}
+    base = urlunsplit((parts.scheme, parts.netloc, "/", parts.query, ""))
+    store = kind.from_url(base, client_options=options, retry_config=retries)
+    return obstore.get(store, unquote(parts.path).lstrip("/"))
 
-    opener = build_opener(HTTPSHandler(context=ssl.create_default_context()), Stay)
-    asked = Request(address, headers={"Accept-Encoding": "identity", **_authorised(address)})
-    with opener.open(asked, timeout=_SECONDS) as answer:
-        length = answer.headers.get("content-length") or ""
-        if not length.isdecimal():
-            required = "a server that says how long the file is, is required"
-            raise _refused(address, required, "a server that does not say it")
-        marks = (answer.headers.get(name) for name in ("etag", "last-modified"))
-        yield (int(length), *marks), iter(partial(answer.read, _BLOCK), b"")
 
-
-def _authorised(address: str) -> Mapping[str, str]:
-    from base64 import b64encode
-    from netrc import NetrcParseError, netrc
-
+def _authorised(host: str) -> Mapping[str, str]:
     with suppress(OSError, NetrcParseError):
-        if known := netrc().authenticators(urlsplit(address).hostname or ""):
+        if known := netrc().authenticators(host):
             pair = b64encode(f"{known[0]}:{known[2]}".encode()).decode()
             return {"Authorization": f"Basic {pair}"}
     return {}
 
 
 @contextmanager
-def _of_store(address: str) -> Iterator[tuple[tuple[Any, ...], Iterator[bytes]]]:
-    """The same of a file in a store of S3 or Google, by the rights that the environment states."""
-    import obstore
-    from obstore.store import GCSStore, S3Store
-
-    parts, allowed = urlsplit(address), os.environ.get("AWS_ALLOW_HTTP") == "true"
-    if os.environ.get("AWS_ENDPOINT_URL", "").startswith("http:") and not allowed:
-        required, hint = "an encrypted endpoint, https://, is required", "AWS_ALLOW_HTTP=true"
-        raise _refused(address, required, "AWS_ENDPOINT_URL=http://", f"{hint} allows it")
-    options: Any = {"allow_http": allowed, "connect_timeout": f"{_SECONDS}s", "timeout": "1h"}
-    if trusted := os.environ.get("SSL_CERT_FILE"):
-        options["root_certificate"] = Path(trusted).read_bytes()
-    retries: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=_SECONDS)}
-    kind: Any = S3Store if parts.scheme == "s3" else GCSStore
-    store = kind(parts.netloc, client_options=options, retry_config=retries)
-    answer = obstore.get(store, unquote(parts.path).lstrip("/"))
-    told: Any = answer.meta
-    state = (told["size"], *map(told.get, ("e_tag", "last_modified", "version")))
-    yield state, map(bytes, answer.stream(_BLOCK))
-
-
-@contextmanager
 def _telling(address: str) -> Iterator[None]:
     """One error for what servers, stores and connections do."""
-    from http.client import HTTPException
-    from urllib.error import HTTPError
+    from obstore.exceptions import BaseError
 
-    from obstore.exceptions import BaseError, PermissionDeniedError
-
-    required, hint = "a file that can be read is required", _RIGHTS[urlsplit(address).scheme]
     try:
         yield
-    except HTTPError as error:
-        error.close()
-        found = _ANSWERS.get(error.code, f"an answer of the server: {error.code} {error.reason}")
-        own = hint if error.code in (400, 401, 403) else ""
-        raise _refused(address, required, found, own) from None
-    except (BaseError, FileNotFoundError, OSError, HTTPException) as error:
-        reason = getattr(error, "reason", error)
-        said = str(reason).split("\n")[0].rpartition(" - ")[2] or type(error).__name__
+    except (BaseError, OSError) as error:
+        text, required, hint = str(error), "a file that can be read is required", ""
+        said = text.split("\n")[0].rpartition(" - ")[2]
         found = f"no connection, or one that was cut: {said}"
-        if isinstance(error, FileNotFoundError):  # as those of stores are
-            found, hint = _ANSWERS[404], ""
-        elif isinstance(error, PermissionDeniedError):
-            found = _ANSWERS[403]
-        elif "certificate" in str(reason).lower():
+        if answer := re.search(r"status code: (\d+)[\w ]*", text):
+            found = f"an answer of the server, {answer[0]}"
+            hint = _RIGHTS[urlsplit(address).scheme] * (answer[1] in ("400", "401", "403"))
+        if "certificate" in text.lower():
             required = "a certificate that this machine trusts is required"
             hint = "SSL_CERT_FILE names a file of further certificates"
         raise _refused(address, required, found, hint) from None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from audit.base.errors import without_secrets
-from audit.base.remote import stored_place
+from audit.base.remote import address_of
 
 FIRST, INPUT, HIERARCHY, MODEL = "First", "Input", "Hierarchy", "Model"
 POLICY, OUTPUT, LARGE_DATA = "Policy", "Output", "Large data"
@@ -113,7 +113,7 @@ def _stored(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_stored(one) for one in value]
     if isinstance(value, Path):
-        return stored_place(value)
+        return without_secrets(address_of(value)) or str(value.absolute())
     return value.isoformat() if isinstance(value, date) else value
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -57,8 +56,9 @@ def write_workbook(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
             sheet = book.add_worksheet(name[:_LONGEST_NAME])
             sheet.write_row(0, 0, table.columns, heading)
             sheet.freeze_panes(1, 0)
-            for column, values in enumerate(table):
-                _write_column(sheet, column, values)
+            cut = table.with_columns(pl.col(pl.String).str.slice(0, _LONGEST_CELL))
+            for column, values in enumerate(cut):
+                sheet.write_column(1, column, values)
 
 
 @contextmanager
@@ -75,31 +75,3 @@ def writing_workbook(file: Path) -> Iterator[Any]:
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
         yield book
     file.write_bytes(stream.getvalue())
-
-
-def sheet_names(names: Iterable[str]) -> list[str]:
-    """Names of sheets that differ, as short and plain as a workbook requires.
-
-    >>> sheet_names(["a:b", "a/b", "x" * 40])
-    ['a b', 'a b 2', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx']
-    """
-    found, taken = list[str](), set[str]()
-    for name in names:
-        plain = re.sub(r"[\[\]:*?/\\']", " ", name)[:_LONGEST_NAME].strip() or "sheet"
-        number, own = 2, plain
-        while own.lower() in taken:
-            own = f"{plain[: _LONGEST_NAME - len(str(number)) - 1]} {number}"
-            number += 1
-        taken.add(own.lower())
-        found.append(own)
-    return found
-
-
-def _write_column(sheet: object, column: int, values: pl.Series) -> None:
-    write = {
-        True: sheet.write_string,  # type: ignore[attr-defined]
-        False: sheet.write_number,  # type: ignore[attr-defined]
-    }[values.dtype == pl.String]
-    for row, value in enumerate(values, start=1):
-        if value is not None:
-            write(row, column, value[:_LONGEST_CELL] if isinstance(value, str) else value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
@@ -16,74 +16,55 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.frames import array_frame, table_of
-from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.limits import unpacking
 from audit.base.machine import require_package
-from audit.base.reading import reading
+from audit.base.streams import reading
 from audit.base.table import Table, gathered
 
 _ROWS = 8_192
 """Rows that are unpacked at a time."""
 
 
-def parquet_table(path: Path, name: str) -> Table:
-    """The table of a Parquet file, with the names that ``datasets`` gave its classes."""
-    import pyarrow.parquet as pq
+def stored_table(path: Path, name: str) -> Table:
+    """The table of a file of Parquet or Arrow, with the names that ``datasets`` gave classes."""
+    required = "a whole file of Parquet or Arrow is required"
 
-    with reading(path), _told("a Parquet file is required", name):
-        schema = pq.read_schema(path)
-
-    def batches(columns: Sequence[str]) -> Iterator[Any]:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            for batch in file.iter_batches(_ROWS, columns=[*columns]):
-                yield batch.select(columns)
-
-    return _arrow_table(path, name, "a Parquet file is required", schema, batches)
-
-
-def arrow_table(path: Path, name: str) -> Table:
-    """The table of a file or a stream of Arrow, Feather included."""
-    import pyarrow as pa
-
-    def opened(file: Any) -> Any:
-        is_file = file.read(6) == b"ARROW1"
-        file.seek(0)
-        return (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file)
-
-    with (
-        reading(path),
-        _told("a file of Arrow is required", name),
-        pa.memory_map(str(path)) as file,
-    ):
-        schema = opened(file).schema
-
-    def batches(columns: Sequence[str]) -> Iterator[Any]:
-        with pa.memory_map(str(path)) as file:
-            reader = opened(file)
-            several = hasattr(reader, "num_record_batches")
-            own = map(reader.get_batch, range(reader.num_record_batches)) if several else reader
-            for batch in own:
-                yield batch.select(columns)
-
-    return _arrow_table(path, name, "a file of Arrow is required", schema, batches)
-
-
-def _arrow_table(path: Path, name: str, required: str, schema: Any, batches: Any) -> Table:
     def frames(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        size, allowed = 0, EXPANSION * path.stat().st_size
-        for batch in batches(columns):
-            frame = frame_of_batch(batch)  # which refuses damaged buffers, that have no size
-            size += batch.nbytes
-            UNPACKED.refuse_beyond(size, path, allowed=allowed, whole=False)
-            yield frame
+        size, refuse_beyond = 0, unpacking(path)
+        with _opened(path) as (_, batches):
+            for batch in batches([*columns]):
+                own = batch.select(columns)
+                frame = frame_of_batch(own)  # which refuses damaged buffers, that have no size
+                size += own.nbytes
+                refuse_beyond(size)
+                yield frame
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
         with reading(path), _told(required, name):
             yield from gathered(frames(columns), at_once)
 
-    with reading(path), _told(required, name):
+    with reading(path), _told(required, name), _opened(path) as (schema, _):
         empty = frame_of_batch(schema.empty_table())
         names = class_names_in((schema.metadata or {}).get(b"huggingface", b"{}"))
     return Table(name=name, schema=dict(empty.schema), scan=scan, files=(path,), class_names=names)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Callable[[list[str]], Iterable[Any]]]]:
+    """The schema of Parquet, or of a file or a stream of Arrow, and batches of some columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if path.suffix.lower() == ".parquet":
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            yield file.schema_arrow, lambda columns: file.iter_batches(_ROWS, columns=columns)
+        return
+    with pa.memory_map(str(path)) as file:
+        is_file = file.read(6) == b"ARROW1"
+        file.seek(0)
+        reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file)
+        own = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+        yield reader.schema, lambda _: own
 
 
 def frame_of_batch(batch: Any) -> pl.DataFrame:
@@ -117,26 +98,15 @@ def sheets_of(path: Path) -> dict[str, pl.DataFrame]:
     require_package("fastexcel", "to read a workbook")
     with reading(path), suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
         _refuse_large(path, archive)
-    with reading(path):
-        try:
-            sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
-        except Exception as error:  # of several libraries, without one class
-            found = str(error).split("\n")[0]
-            required = "a workbook that can be read is required"
-            raise InputError(required, found=found, where=path) from None
+    with reading(path), _told("a workbook that can be read is required", path):
+        sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
     return {name: rows.cast(pl.String) for name, rows in sheets.items() if rows.height}
 
 
 def workbook_table(path: Path, name: str, table: str | None) -> Table:
     """The only sheet with rows of a workbook, or the one of that name, every cell as text."""
-    require_package("fastexcel", "to read a workbook")
-    with reading(path), suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
-        _refuse_large(path, archive)
-    with _told("a workbook that can be read is required", name):
-        sheets = pl.read_excel(path, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
-    filled = {sheet: rows for sheet, rows in sheets.items() if rows.height}
-    sheet = _named(filled, table, "a sheet with rows", name)
-    return table_of(filled[sheet].cast(pl.String), name, (path,))
+    sheets = sheets_of(path)
+    return table_of(sheets[_named(sheets, table, "a sheet with rows", name)], name, (path,))
 
 
 def array_table(path: Path, name: str, table: str | None) -> Table:
@@ -160,8 +130,7 @@ def arrays_in(path: Path, name: str) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def _refuse_large(path: Path, archive: zipfile.ZipFile) -> None:
-    size = sum(member.file_size for member in archive.infolist())
-    UNPACKED.refuse_beyond(size, path, allowed=EXPANSION * path.stat().st_size)
+    unpacking(path)(sum(member.file_size for member in archive.infolist()))
 
 
 def _named(names: Collection[str], table: str | None, what: str, where: str) -> str:
@@ -178,7 +147,7 @@ def _named(names: Collection[str], table: str | None, what: str, where: str) -> 
 
 
 @contextmanager
-def _told(required: str, where: str) -> Iterator[None]:
+def _told(required: str, where: object) -> Iterator[None]:
     """Turn whatever a library raises of a file that is not as it should be into one InputError."""
     try:
         yield

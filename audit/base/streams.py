@@ -1,20 +1,21 @@
-"""Bytes of files as they are read: unpacked as far as a limit allows, as UTF-8, line by line."""
+"""Bytes of files as they are read: one error for what the system raises, unpacked as far as a limit
+allows, as UTF-8, line by line; and files that stay as they are meanwhile."""
 
 from __future__ import annotations
 
 import codecs
+import gzip
 import io
+import zlib
 from collections.abc import Iterator
-from contextlib import suppress
-from contextvars import copy_context
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
-from audit.base.errors import InputError
-from audit.base.limits import EXPANSION, UNPACKED
-from audit.base.reading import reading
+from audit.base.errors import AuditError, InputError
+from audit.base.limits import unpacking
 
 AT_ONCE = 2**20
 """Bytes that are read at a time."""
@@ -23,10 +24,89 @@ PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 SUFFIXES = (".gz", ".bz2", ".zst")
 """What the names of packed files end in."""
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-_WESTERN = "cp1252"
-STATED = "--encoding {0} (of other files than the labels: iconv -f {0} -t utf-8)"
-CONVERTED = "iconv -f {} -t utf-8"
-"""Ways to read a file of another encoding: by an option, or of files that none is for."""
+
+_SEEN: dict[Path, tuple[int, ...]] = {}
+"""What files were when they were first seen, before anything of them was read."""
+_COMMANDS: list[bool] = []
+"""One entry for each command that is running; elsewhere, reading a path begins anew."""
+
+
+@contextmanager
+def inputs_of_a_command() -> Iterator[None]:
+    """Keep what each file was when it was first read, as long as the block runs.
+
+    Raises:
+        InputError: In place of another error that is none of a user's, if a file that was read has
+            changed.
+    """
+    _SEEN.clear()
+    _COMMANDS.append(True)
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, (AuditError, RuntimeError)):  # as the end of a command is
+            refuse_changed(*_SEEN)
+        raise
+    finally:
+        _COMMANDS.pop()
+
+
+def see(*paths: Path, opened: bool = False) -> None:
+    """Note what files are, before they are read: their device, inode, size and times.
+
+    Files that are just being ``opened`` are noted by a command alone.
+    """
+    if opened and not _COMMANDS:
+        return
+    new = [path.absolute() for path in paths]
+    new = [path for path in new if path not in _SEEN] if _COMMANDS else new
+    _SEEN.update((path, _identity(path)) for path in new)
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    try:
+        now = path.stat()
+    except OSError:
+        return (0,)
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
+
+
+def refuse_changed(*paths: Path) -> None:
+    """Refuse files, or files in folders, that have changed since they were first read."""
+    for given in map(Path.absolute, paths):
+        known = [given] if given in _SEEN else [path for path in _SEEN if given in path.parents]
+        if changed := next((path for path in known if _identity(path) != _SEEN[path]), None):
+            raise InputError(
+                "files that stay as they are while they are read are required",
+                found="a file that was replaced or written to meanwhile",
+                where=changed,
+                hint="run it again once nothing writes to it",
+            )
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what the operating system and gzip raise into one InputError."""
+    if not path.is_file():
+        found, hint = "nothing there", ""
+        if path.is_dir():
+            found = "a folder"
+        elif path.exists():
+            found = "a pipe or a device, which cannot be read twice"
+            hint = "write its output to a file first"
+        elif path.is_symlink() and "annex" in path.readlink().parts:
+            found = "a link of git-annex to content that is not here"
+            hint = f"git annex get {path} fetches it"
+        raise InputError("a file is required", found=found, where=path, hint=hint)
+    see(path, opened=True)
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        required = "a whole gzip file is required"
+        raise InputError(required, found=str(error), where=path) from None
+    except OSError as error:
+        found = error.strerror or str(error)
+        raise InputError("a readable file is required", found=found, where=path) from None
 
 
 def bare_suffix(path: Path) -> str:
@@ -39,7 +119,6 @@ def bare_suffix(path: Path) -> str:
 
 def blocks_of(path: Path) -> Iterator[bytes]:
     """The bytes of a file in blocks, unpacked; InputError if it cannot be read or is cut."""
-    stated = copy_context()  # whatever thread reads on
     with reading(path), path.open("rb") as stream:
         start = stream.read(4)
         kind = next((name for begins, name in PACKED.items() if start.startswith(begins)), None)
@@ -49,12 +128,11 @@ def blocks_of(path: Path) -> Iterator[bytes]:
             return
         import pyarrow as pa
 
-        size, allowed = 0, EXPANSION * path.stat().st_size
-        refuse = partial(UNPACKED.refuse_beyond, where=path, allowed=allowed, whole=False)
+        size, refuse_beyond = 0, unpacking(path)
         with pa.CompressedInputStream(pa.PythonFile(stream), kind) as unpacked:
             while block := _unpacked(unpacked, path, kind):
                 size += len(block)
-                stated.run(refuse, size)
+                refuse_beyond(size)
                 yield block
 
 
@@ -66,11 +144,11 @@ def _unpacked(stream: Any, path: Path, kind: str) -> bytes:
         raise InputError(required, found=str(error), where=path) from None
 
 
-def text_blocks(path: Path, encoding: str = "", way: str = STATED) -> Iterator[str]:
+def text_blocks(path: Path, encoding: str = "") -> Iterator[str]:
     """The text of a file in blocks, without byte order mark, lines ended by a line feed.
 
     It is UTF-8 or, by its byte order mark, UTF-16, unless an ``encoding`` is stated; InputError
-    names the first line that is not, and the ``way`` to state cp1252 where that reads all of it.
+    names the first line that is not.
     """
     decoder, line = None, 1
     for block in chain(blocks_of(path), [b""]):
@@ -81,15 +159,17 @@ def text_blocks(path: Path, encoding: str = "", way: str = STATED) -> Iterator[s
             text = decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
             line += error.object.count(b"\n", 0, error.start)
-            raise _refused(path, line, encoding, way, error) from None
+            start = error.object.rfind(b"\n", 0, error.start) + 1
+            read = error.object[start:].partition(b"\n")[0].decode("cp1252", "replace").strip()
+            raise InputError(
+                f"text in {encoding or 'UTF-8'} is required",
+                found=f"the byte 0x{error.object[error.start]:02x}",
+                where=f"{path}:{line}",
+                hint="--encoding NAME states another (of other files than the labels: iconv -f "
+                f"NAME -t utf-8); cp1252 would read the line as {read[:60]!r}",
+            ) from None
         line += text.count("\n")
         yield text
-
-
-def text_stream(path: Path, encoding: str = "", way: str = STATED) -> TextIO:
-    """The same as a stream of text."""
-    blocks = (text.encode() for text in text_blocks(path, encoding, way))
-    return io.TextIOWrapper(as_stream(blocks), "utf-8", newline="\n")
 
 
 def _decoder(encoding: str) -> io.IncrementalNewlineDecoder:
@@ -100,22 +180,10 @@ def _decoder(encoding: str) -> io.IncrementalNewlineDecoder:
         raise InputError(required, found=repr(encoding), where="--encoding", hint=hint) from None
 
 
-def _refused(
-    path: Path, line: int, encoding: str, way: str, error: UnicodeDecodeError
-) -> InputError:
-    """What is said of a line that is not in its encoding, with the encoding that was tried."""
-    hint = f"{way.format('NAME')}, of the encoding that it was written in"
-    with suppress(UnicodeDecodeError):
-        decoder = _decoder(_WESTERN)
-        read = "".join(map(decoder.decode, blocks_of(path))).split("\n", line)[line - 1].strip()
-        if read.isprintable() and not encoding:
-            hint = f"{way.format(_WESTERN)} reads the line as {read[:60]!r}"
-    return InputError(
-        f"text in {encoding or 'UTF-8'} is required",
-        found=f"the byte 0x{error.object[error.start]:02x}",
-        where=f"{path}:{line}",
-        hint=hint,
-    )
+def text_stream(path: Path, encoding: str = "") -> TextIO:
+    """The same as a stream of text."""
+    blocks = (text.encode() for text in text_blocks(path, encoding))
+    return io.TextIOWrapper(as_stream(blocks), "utf-8", newline="\n")
 
 
 def as_stream(blocks: Iterator[bytes]) -> io.BufferedReader:

@@ -10,17 +10,15 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.base.connections import is_database, scheme_of
 from audit.base.csv_tables import TextShape, text_table
+from audit.base.databases import is_database, scheme_of, sql_tables
 from audit.base.errors import COPIES, InputError, SchemaError, first_cases
 from audit.base.files import files_in, refuse_pickle
-from audit.base.frames import frame_table
+from audit.base.frames import frame_of, table_of
 from audit.base.json_tables import json_tables
-from audit.base.reading import reading, see
 from audit.base.remote import local
-from audit.base.sql_tables import sql_tables
-from audit.base.stored_tables import array_table, arrow_table, parquet_table, workbook_table
-from audit.base.streams import bare_suffix
+from audit.base.stored_tables import array_table, stored_table, workbook_table
+from audit.base.streams import bare_suffix, reading, see
 from audit.base.table import Table, gathered
 
 __all__ = ["TextShape", "open_table", "open_tables"]
@@ -28,7 +26,7 @@ __all__ = ["TextShape", "open_table", "open_tables"]
 UNSTATED = TextShape()
 _TEXT = dict.fromkeys((".csv", ".tsv", ".tab", ".psv", ".txt"), text_table)
 _JSON = dict.fromkeys((".json", ".jsonl", ".ndjson"), json_tables)
-_STORED = {".parquet": parquet_table} | dict.fromkeys((".arrow", ".feather", ".ipc"), arrow_table)
+_STORED = dict.fromkeys((".parquet", ".arrow", ".feather", ".ipc"), stored_table)
 _BOOKS = dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), workbook_table)
 _SEVERAL = _BOOKS | dict.fromkeys((".npy", ".npz"), array_table)
 """Readers of files that may hold several tables, of which one is named."""
@@ -73,8 +71,8 @@ def open_tables(
     test data have a column ``split`` then. Else each of its files is a table.
 
     Args:
-        data: A path or an address of a file, or anything that `audit.base.frames.frame_table` or
-            `audit.base.databases` takes.
+        data: A path or an address of a file, the address of a database, or anything that
+            `audit.base.frames.frame_of` takes.
         query: The query of a database.
         table: The table of a database, the sheet of a workbook or the array of a ``.npz`` file.
         text: What is stated of text tables.
@@ -91,7 +89,7 @@ def open_tables(
     path = local(data) if isinstance(data, (str, Path)) else None
     if path is None or path.is_dir():
         _refuse(table, text if path is None else UNSTATED, where)
-        return (frame_table(data),) if path is None else _of_folder(path, text)
+        return (table_of(frame_of(data), "data frame"),) if path is None else _of_folder(path, text)
     with reading(path):
         see(path)
         scheme = scheme_of(path)
@@ -112,13 +110,13 @@ def _refuse(table: str | None, text: TextShape, where: object) -> None:
 
 def _of_file(path: Path, name: str, table: str | None, text: TextShape) -> tuple[Table, ...]:
     suffix = bare_suffix(path)
-    is_text = suffix not in _STORED | _SEVERAL
     refuse_pickle(path, b"")
-    _refuse(None if suffix in _SEVERAL else table, UNSTATED if is_text else text, name)
+    if suffix in _SEVERAL:
+        _refuse(None, text, name)
+        return (_SEVERAL[suffix](path, name, table),)
+    _refuse(table, text if suffix in _STORED else UNSTATED, name)
     if suffix in _STORED:
         return (_STORED[suffix](path, name),)
-    if suffix in _SEVERAL:
-        return (_SEVERAL[suffix](path, name, table),)
     return json_tables(path, name, text) if suffix in _JSON else (text_table(path, name, text),)
 
 
@@ -190,12 +188,12 @@ def _together(name: str, parts: Sequence[tuple[str, Table]]) -> Table:
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
         return gathered(frames(columns, at_once), at_once)
 
-    return Table(
+    return replace(
+        first,
         name=name or first.name,
         schema=schema | ({"split": pl.String()} if named else {}),
         scan=scan,
-        files=tuple(file for table in tables for file in table.files),
         text=replace(first.text, before=0, titles=0, below=None),
-        class_names=first.class_names,
+        files=tuple(file for table in tables for file in table.files),
         split_files=named,
     )

@@ -14,7 +14,7 @@ from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.statements import ANY_CHECK, Waiver
-from audit.results.findings import NEEDS_INSTANCES, CheckResult, Column, Finding
+from audit.results.findings import NEEDS_INSTANCES, CheckResult, Finding
 from audit.sharing.told import Rounding
 
 TOP_PARTS = 10
@@ -87,7 +87,8 @@ class Check:
         reads: The class of what it reads of an analysis; None for a rule on data or a model.
         cases: Function that returns the instances behind one finding, as ascending indices into
             the dataset; None if findings are not about instances.
-        columns: The table of its findings; empty for a sentence with its share and count.
+        nodes: Headings of the nodes of its findings, divided by ``|``, in a table with the numbers
+            that have headings; empty where findings are told by their sentences.
         evidence: What each number of its findings is.
         of_parts: The same of their parts.
         denominator: What the denominator counts: ``instances, rows, groups``; ``whole`` if no
@@ -105,7 +106,7 @@ class Check:
     needs: Literal["counts", "instances"] = "counts"
     reads: type[object] | None = None
     cases: Callable[[Measurements, Finding], IntArray] | None = None
-    columns: tuple[Column, ...] = ()
+    nodes: str = ""
     evidence: Columns = field(default_factory=Columns)
     of_parts: Columns = field(default_factory=Columns)
     denominator: Literal["instances", "rows", "groups", "whole", "untold"] = "instances"
@@ -185,7 +186,7 @@ def _result(check: Check | WaiverCheck, outcome: Outcome) -> CheckResult:
         denominator_unit=outcome.denominator_unit,
         findings=outcome.findings,
         not_applicable=outcome.not_applicable,
-        columns=check.columns if isinstance(check, Check) else (),
+        nodes=check.nodes if isinstance(check, Check) else "",
         evidence=check.evidence,
         of_parts=check.of_parts if isinstance(check, Check) else Columns(),
         counts=check.denominator if isinstance(check, Check) else "whole",

@@ -189,7 +189,6 @@ def markdown(outcome: Outcome) -> str:
     lines += [_item(case, statement) for case, statement in ranked[:_LISTED]]
     if len(ranked) > _LISTED:
         lines.append(f"- and {len(ranked) - _LISTED:,} more in the report")
-    lines += [f"- {_plain(told)}" for told in outcome.beyond]
     quiet = {"passed": "passed without a finding", "skipped": "did not apply"}
     counts = {
         text: sum(case.state == state and case not in loud for case in cases)

@@ -17,7 +17,7 @@ from audit.base.remote import allowing
 from audit.base.settings import told_address
 from audit.cli.options import NewRun
 from audit.cli.output import exit_status, shown_progress, summarise
-from audit.cli.rendering import imprint_of, refuse_no_pdf, rendering, tell_no_pdf
+from audit.cli.rendering import imprint_of, refuse_no_pdf, render, tell_no_pdf
 
 if TYPE_CHECKING:
     from audit.results.result import AuditResult
@@ -85,12 +85,10 @@ def _written(
         made = audited(settings, policy, keep_instances=keep_instances, progress=progress)
         result = made.result
         give_back_freed_memory()  # of instances, which are let go
-        with rendering(
-            result.shared(), folder, imprint_of(stored), output.pdf, progress
-        ) as unrendered:
-            progress("writing tables")
-            write_tables(result, folder)
-            made.keep(folder)
+        progress("writing tables")
+        write_tables(result, folder)
+        made.keep(folder)
+        unrendered = render(result.shared(), folder, imprint_of(stored), output.pdf, progress)
         progress("sealing")
         command = ["audit", *map(told_address, sys.argv[1:])]
         seal(folder, result, command=command, started=started, settings=stored)

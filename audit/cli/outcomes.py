@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from audit.cli.options import Severity
 from audit.results.findings import SEVERITIES
 from audit.results.order import first_findings
-from audit.results.printed import marked
 
 if TYPE_CHECKING:
     from audit.hierarchies.lint import LintResult
@@ -60,7 +59,6 @@ class Outcome:
     Args:
         facts: What identifies the data, the hierarchy, the policy and the tool, by name.
         first: Ids of the findings to act on first.
-        beyond: Sentences on checks with more findings than anybody can act on.
     """
 
     command: str
@@ -70,7 +68,6 @@ class Outcome:
     cases: tuple[Case, ...]
     facts: Mapping[str, str]
     first: tuple[str, ...] = ()
-    beyond: tuple[str, ...] = ()
 
     def count(self, state: State) -> int:
         """Number of cases in a state."""
@@ -97,19 +94,18 @@ def of_audit(
     title: str = "",
 ) -> Outcome:
     """The outcome of an audit."""
-    from audit._reports.chapters.verdict import verdict
+    from reports.findings import verdict
 
-    stated = verdict(marked(shared))
+    stated = verdict(shared)
     cases = tuple(_of_check(check, _FAILING[fail_on]) for check in shared["checks"])
     return Outcome(
         command=command,
         title=title or str(shared["identity"]["data"]["title"] or ""),
-        word=stated.badge.word,
-        sentence=stated.sentence,
+        word=stated.head,
+        sentence=" ".join(stated.sentences),
         cases=(*cases, *_of_reports(unrendered)),
         facts=_identity(shared["identity"]) | _rounding(shared["rounding"]),
         first=tuple(finding["id"] for _, finding in first_findings(shared)),
-        beyond=stated.beyond,
     )
 
 
@@ -169,16 +165,16 @@ def of_comparison(
     shared: Mapping[str, Any], unrendered: Sequence[Exception] = (), title: str = ""
 ) -> Outcome:
     """The outcome of a comparison; a check fails by an error that is new, or worse than before."""
-    from audit._reports.comparison.words import comparison_verdict
+    from reports.compared import verdict
 
-    stated = comparison_verdict(shared)
+    stated = verdict(shared)
     identity = shared["identity"]
     facts = {k: v for s in ("old", "new") for k, v in _identity(identity[s], f"{s}.").items()}
     return Outcome(
         command="compare",
         title=title or str(identity["new"]["data"]["title"] or ""),
-        word=stated.badge.word,
-        sentence=stated.sentence,
+        word=stated.head,
+        sentence=" ".join(stated.sentences),
         cases=(*map(_of_changes, shared["checks"]), *_of_reports(unrendered)),
         facts=facts,
     )

@@ -22,7 +22,7 @@ from rich.text import Text
 from audit.base.disk import dated
 from audit.base.errors import AuditError, InputError, RenderError
 from audit.base.progress import Progress, logged
-from audit.base.reading import inputs_of_a_command
+from audit.base.streams import inputs_of_a_command
 from audit.cli.options import Severity
 
 if TYPE_CHECKING:
@@ -262,10 +262,7 @@ def summarise(
     if as_json:
         print_json({**machine_summary(shared, out, unrendered), "memory": memory})
     else:
-        from audit._reports.chapters.verdict import verdict
-
-        said = verdict(shared)
-        print_shown(summary(shared, said.badge.word, said.sentence, said.model))
+        print_shown(summary(shared, out))
     print_report_place(out / "report.html", unrendered, as_json=as_json)
     if shared["rounding"] and not as_json:
         typer.echo(f"Exact numbers: audit explore {out}, or audit report {out} --exact")

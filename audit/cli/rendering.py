@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime
 from importlib.util import find_spec
@@ -17,13 +17,13 @@ from audit.base.errors import InputError, RenderError
 from audit.base.progress import Progress
 
 if TYPE_CHECKING:
-    from audit._reports.pdf.pdf import Typeset
-    from audit._reports.words.words import Imprint
+    from reports.pdf import Variant
+    from reports.words import Imprint
 
 
 def imprint_of(settings: Mapping[str, Any], judging: Mapping[str, Any] | None = None) -> Imprint:
     """What the report of a run says of itself, by the settings in its manifest."""
-    from audit._reports.words.words import Imprint
+    from reports.words import Imprint
 
     day = (judging or settings).get("today")
     return Imprint(
@@ -50,14 +50,15 @@ def rendered_again(
     A PDF is made at the moment that the one which is kept states.
     """
     if name.endswith(".html"):
-        from audit._reports.html import html_text
+        from reports.page import html_text
 
         return html_text(shared, _imprint(manifest)).encode()
-    from audit._reports.pdf.pdf import pdf_bytes
+    from reports.pdf import typeset
 
     stated = re.search(rb"CreationDate ?\(D:(\d{14})", kept)
     moment = datetime.strptime(f"{stated[1].decode()}+0000", "%Y%m%d%H%M%S%z") if stated else None
-    return pdf_bytes(shared, _imprint(manifest), moment)
+    variant: Variant = "pdf/ua-1" if b"pdfuaid" in kept else "pdf/a-3a"
+    return typeset(shared, _imprint(manifest), moment, variant).content
 
 
 def name_of_run(folder: Path) -> str:
@@ -86,7 +87,7 @@ def refuse_no_pdf(pdf: bool | None) -> None:
             found="it is not installed",
             hint="pip install weasyprint",
         )
-    from audit._reports.pdf.typesetting import NoTypesetterError, refuse_no_typesetter
+    from reports.pdf import NoTypesetterError, refuse_no_typesetter
 
     try:
         refuse_no_typesetter()
@@ -101,90 +102,50 @@ def tell_no_pdf(
     """Print how to get the PDF, where it was left out for want of WeasyPrint or Pango."""
     if pdf is not None or as_json or unrendered or (run / "report.pdf").exists():
         return
-    from audit._reports.pdf.typesetting import INSTALL_PANGO
+    from reports.pdf import INSTALL_PANGO
 
     how = INSTALL_PANGO if find_spec("weasyprint") else "`pip install weasyprint`"
     typer.echo(f"No report.pdf: {how}. Then `audit report RUN` writes it.")
 
 
-@contextmanager
-def rendering(
+def render(
     shared: Mapping[str, Any],
     folder: Path,
     imprint: Imprint,
     pdf: bool | None,
     progress: Progress,
     name: str = "report",
-) -> Iterator[list[RenderError]]:
-    """Write the reports at the end of the block; typesetting of the PDF runs during the block.
+    variant: Variant = "pdf/a-3a",
+) -> list[RenderError]:
+    """Write the reports of a view; returns the rendering errors, if any.
 
     Where nobody asked for a PDF (None), one is written if WeasyPrint and Pango are there.
 
     Args:
         name: What the files are called, before their endings.
-
-    Yields:
-        A list that holds the rendering errors once the block has ended.
     """
-    from audit import _reports as reports
+    import reports
+    from reports.pdf import NoTypesetterError, typeset
 
-    pdf = None if pdf is None and find_spec("weasyprint") else bool(pdf)
     unrendered: list[RenderError] = []
     html, paper = folder / f"{name}.html", folder / f"{name}.pdf"
-    with _typesetting(shared, imprint, pdf, progress, unrendered) as finished_pdf:
-        yield unrendered
-        progress(f"rendering {html.name}")
-        with _kept_whole(html, unrendered) as path:
-            reports.write_html(shared, path, imprint)
-        if finished_pdf:
-            progress(f"rendering {paper.name}")
-            with (
-                _kept_whole(paper, unrendered) as path,
-                _without_typesetter(pdf is None),
-            ):
-                _write(finished_pdf(), path)
-
-
-@contextmanager
-def _typesetting(
-    shared: Mapping[str, Any],
-    imprint: Imprint,
-    pdf: bool | None,
-    progress: Progress,
-    unrendered: list[RenderError],
-) -> Iterator[Callable[[], Typeset] | None]:
-    from audit._reports.pdf.pdf import rendering_pdf
-
-    with ExitStack() as begun:
-        finished = None
-        if pdf is not False:
-            progress("rendering the PDF")
-            try:
-                finished = begun.enter_context(rendering_pdf(shared, imprint=imprint))
-            except RenderError as error:
-                unrendered.append(error)
-        yield finished
-
-
-@contextmanager
-def _without_typesetter(allowed: bool) -> Iterator[None]:
-    """Leave out, if that is allowed, what cannot be typeset here."""
-    from audit._reports.pdf.typesetting import NoTypesetterError
-
-    try:
-        yield
-    except NoTypesetterError:
-        if not allowed:
-            raise
-
-
-def _write(typeset: Typeset, path: Path) -> None:
-    """Write the PDF, and name on standard error the characters that it cannot show."""
-    from audit._reports.pdf.pdf import conformance
-
-    path.write_bytes(typeset.content)
-    if typeset.unshown:
-        typer.echo(f"{path.name}: {conformance(typeset.unshown)}", err=True)
+    progress(f"rendering {html.name}")
+    with _kept_whole(html, unrendered) as path:
+        reports.write_html(shared, path, imprint)
+    if pdf is False or (pdf is None and not find_spec("weasyprint")):
+        return unrendered
+    progress(f"rendering {paper.name}")
+    with _kept_whole(paper, unrendered) as path:
+        try:
+            made = typeset(shared, imprint, variant=variant)
+        except NoTypesetterError:
+            if pdf:
+                raise
+            return unrendered
+        path.write_bytes(made.content)
+        if said := made.warning(variant):
+            typer.echo(f"{path.name}: {said}", err=True)
+    return unrendered
 
 
 @contextmanager
@@ -217,7 +178,7 @@ def render_comparison(
     shared: Mapping[str, Any], runs: tuple[Path, Path], path: Path
 ) -> list[RenderError]:
     """Write the report of a comparison of two runs; returns the rendering errors, if any."""
-    from audit import _reports as reports
+    import reports
 
     try:
         reports.write_comparison(shared, path, _distinguished(runs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn, TypeAlias
 
 import typer
 
@@ -13,8 +13,14 @@ from audit.base.errors import InputError
 from audit.base.settings import OUTPUT, Option
 from audit.cli.options import AsJson, FailOn, JUnitFile, Quiet, RunFolder, WritePdf
 from audit.cli.output import exit_status, print_report_place, shown_progress, summarise
-from audit.cli.rendering import imprint_of_run, refuse_no_pdf, rendering, tell_no_pdf
+from audit.cli.rendering import imprint_of_run, refuse_no_pdf, render, tell_no_pdf
 from audit.runs.settings import Judging
+
+if TYPE_CHECKING:
+    from reports.pdf import Variant
+
+PdfVariant: TypeAlias = Literal["a-3a", "ua-1"]
+VARIANTS: dict[PdfVariant, Variant] = {"a-3a": "pdf/a-3a", "ua-1": "pdf/ua-1"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +46,14 @@ def report(
         bool, Option("Write the report with exact numbers, restricted/exact.html.", OUTPUT)
     ] = False,
     pdf: WritePdf = None,
+    pdf_variant: Annotated[
+        PdfVariant, Option("The standard that the PDF follows: PDF/A-3a or PDF/UA-1.", OUTPUT)
+    ] = "a-3a",
     quiet: Quiet = False,
 ) -> None:
     """Render the reports of a run again, or judge it by another policy; nothing is counted."""
     refuse_no_pdf(pdf)
+    variant = VARIANTS[pdf_variant]
     if exact:
         if judging.policy is not None or judging.reference or judged != Judged():
             raise InputError(
@@ -51,19 +61,19 @@ def report(
                 found="options on how a run is judged again",
                 hint="judge it first, then: audit report RUN --exact",
             )
-        _render_exact(run, pdf)
+        _render_exact(run, pdf, variant)
     if judging.policy is not None:
-        _judge(run, judging, judging.policy, judged, pdf)
+        _judge(run, judging, judging.policy, judged, pdf, variant)
     if judging.reference or judged != Judged():
         raise InputError(
             "options on how a run is judged again need a policy",
             found="no --policy",
             hint="add --policy FILE",
         )
-    _render(run, pdf)
+    _render(run, pdf, variant)
 
 
-def _render(run: Path, pdf: bool | None) -> NoReturn:
+def _render(run: Path, pdf: bool | None, variant: Variant) -> NoReturn:
     from audit.base.files import read_json
     from audit.runs.folder import rewriting_run, seal_reports
     from audit.runs.manifest import RESULT
@@ -72,15 +82,14 @@ def _render(run: Path, pdf: bool | None) -> NoReturn:
     refuse_broken([run], ("report.html", "report.pdf"))
     with shown_progress() as progress, rewriting_run(run) as folder:
         shared = read_json(run / RESULT)
-        with rendering(shared, folder, imprint_of_run(run), pdf, progress) as unrendered:
-            pass
+        unrendered = render(shared, folder, imprint_of_run(run), pdf, progress, variant=variant)
         seal_reports(run, folder)
     print_report_place(run / "report.html", unrendered)
     tell_no_pdf(pdf, run, unrendered)
     raise typer.Exit(3 if unrendered else 0)
 
 
-def _render_exact(run: Path, pdf: bool | None) -> NoReturn:
+def _render_exact(run: Path, pdf: bool | None, variant: Variant) -> NoReturn:
     from audit.runs.folder import EXACT, rewriting_run, seal_exact
     from audit.runs.manifest import RESTRICTED
     from audit.runs.read import read_run
@@ -93,8 +102,7 @@ def _render_exact(run: Path, pdf: bool | None) -> NoReturn:
         imprint = replace(imprint_of_run(run), exact=True)
         restricted = folder / RESTRICTED
         restricted.mkdir(mode=0o700)
-        with rendering(exact, restricted, imprint, pdf, progress, EXACT) as unrendered:
-            pass
+        unrendered = render(exact, restricted, imprint, pdf, progress, EXACT, variant)
         seal_exact(run, folder)
     place = run / RESTRICTED / f"{EXACT}.html"
     print_report_place(place, unrendered)
@@ -102,7 +110,9 @@ def _render_exact(run: Path, pdf: bool | None) -> NoReturn:
     raise typer.Exit(3 if unrendered else 0)
 
 
-def _judge(run: Path, judging: Judging, file: Path, output: Judged, pdf: bool | None) -> NoReturn:
+def _judge(
+    run: Path, judging: Judging, file: Path, output: Judged, pdf: bool | None, variant: Variant
+) -> NoReturn:
     from audit.cli.ci_output import publish, refuse_no_file
     from audit.cli.outcomes import of_audit
     from audit.policy.reading import load_policy
@@ -123,8 +133,8 @@ def _judge(run: Path, judging: Judging, file: Path, output: Judged, pdf: bool | 
         progress("judging")
         result = judge_again(judging, policy, found)
         imprint = replace(imprint_of_run(run), day=judging.today)
-        with rendering(result.shared(), folder, imprint, pdf, progress) as unrendered:
-            write_judged_tables(run, result, folder)
+        write_judged_tables(run, result, folder)
+        unrendered = render(result.shared(), folder, imprint, pdf, progress, variant=variant)
         seal_judged(
             run,
             folder,

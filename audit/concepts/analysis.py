@@ -8,21 +8,10 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from audit.base.declared import (
-    NONE,
-    Columns,
-    chance,
-    count,
-    estimate,
-    mean,
-    setting,
-    text,
-    total,
-    whole,
-)
 from audit.base.errors import InputError, first_cases
 from audit.base.progress import Progress
 from audit.checks.analysis import FileAnalysis
+from audit.concepts.declared import FACTS, HEADLINES, SAYS, TABLES
 from audit.concepts.facets import (
     Facets,
     facets_from_depths,
@@ -35,120 +24,13 @@ from audit.concepts.nodes_below import with_mistakes
 from audit.concepts.representation_files import read_representations
 from audit.concepts.representations import Representations
 from audit.concepts.settings import Testing
+from audit.concepts.verdicts import INLP, REST
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
-from audit.results.parts import AnalysisPart, Headline
-from audit.results.shared_tables import SharedTable
-
-_ASKED = "test dimension seen ablation probe"
-SHARED: Mapping[str, SharedTable] = {
-    "tests": SharedTable(
-        Columns(text(_ASKED), chance("verdict interval_verdict reason parts")),
-    ),
-    "parts": SharedTable(
-        Columns(
-            text(f"{_ASKED} read requirement"),
-            chance("verdict interval_verdict"),
-            total("classes"),
-            setting("seeds"),
-            mean("accuracy", n="instances", ends="low high"),
-            chance("low_90 high_90"),
-            mean("chance", n="instances"),
-            estimate("auc", n="instances", reason="an area"),
-            chance("p_above_chance q_above_chance"),
-            count("instances", of=NONE),
-        )
-    ),
-    "values": SharedTable(
-        Columns(
-            text(f"{_ASKED} read"),
-            setting("seed"),
-            chance("verdict"),
-            mean("accuracy chance", n="instances"),
-            count("instances", of=NONE),
-        )
-    ),
-    "classes": SharedTable(
-        Columns(text("class labels concepts"), count("instances")), listed="instances"
-    ),
-    "dimensions": SharedTable(
-        Columns(
-            text("dimension kind"),
-            total("concepts slices"),
-            chance("reason"),
-            mean("chance", n="instances"),
-            count("instances without_concept several_concepts"),
-        )
-    ),
-    "controls": SharedTable(
-        Columns(
-            text("dimension judged"),
-            setting("seed"),
-            chance("chance linear auc control_task selectivity random_network"),
-        ),
-        records=True,
-    ),
-    "layer_curves": SharedTable(
-        Columns(
-            text("layer"),
-            whole("place"),
-            text("measure dimension"),
-            setting("seeds"),
-            mean("value", n="instances", ends="low high"),
-            mean("chance", n="instances"),
-            count("instances"),
-        )
-    ),
-    "iterations": SharedTable(
-        Columns(
-            text("dimension ablation"),
-            setting("iteration"),
-            text("read probe"),
-            setting("seed removed"),
-            chance("accuracy chance variance_kept"),
-        ),
-        records=True,
-    ),
-    "nodes": SharedTable(
-        Columns(
-            text("node title"),
-            whole("depth"),
-            text("parent"),
-            total("siblings"),
-            text("sibling best_layer"),
-            chance("folded_into"),
-            estimate(
-                "separable separable_low separable_high probed predicted unused unused_low"
-                " unused_high best_separable",
-                n="instances sibling_instances",
-                reason="areas, and accuracies of two sides",
-            ),
-            chance("readable readable_low readable_high"),
-            count("instances"),
-            count("groups", of="groups", under="instances"),
-            count("sibling_instances taken_for_sibling sibling_taken_for_it"),
-        )
-    ),
-}
-"""What is shared of every table, by its name; `measurements` says what the columns are."""
-FACTS = Columns(
-    count("instances used left_out"),
-    count("labels classes", of=NONE),
-    text("layers layer baseline predictor answers_from predicted pairs facets_from"),
-    whole("features"),
-    setting("parameters"),
-)
-"""What each fact is."""
-_OF = (("dimension", "dimension"), ("seen", "seen"))
-HEADLINES = (
-    Headline("parts", "accuracy", "instances", (), "pairs_told", where={"test": ["is_grounded"]}),
-    Headline("parts", "accuracy", "instances", _OF, "concepts_read",
-             where={"test": ["is_token_of_type"]}),
-)  # fmt: skip
-"""How often minimal pairs are told apart, and concepts read on unseen classes."""
+from audit.results.parts import AnalysisPart
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +107,8 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             facts=facts,
             facts_columns=FACTS,
             frames=dict(_frames(found, measured.hierarchy)),
-            rules=SHARED,
+            rules=TABLES,
+            says=SAYS,
             restricted={"points": found.points},
             headlines=HEADLINES,
         )
@@ -327,13 +210,26 @@ def _facts(concepts: Concepts, tested: ConceptMeasurements) -> Mapping[str, Any]
         "parameters": tested.parameters,
         "left_out": ledger,
         "facets_from": " and ".join(name for name, given in sources.items() if given),
+        **_verdicts(tested.tests),
     }
+
+
+def _verdicts(tests: pl.DataFrame) -> Mapping[str, int]:
+    """How many of the paper's tests passed, all slices but one seen."""
+    of_paper = tests.filter(
+        (pl.col("seen") == REST).fill_null(value=True),
+        (pl.col("ablation") == INLP).fill_null(value=True),
+    )
+    made = of_paper["verdict"].to_list()
+    counts = {name: made.count(name) for name in ("pass", "fail", "undecided")}
+    names = ("passed", "failed", "undecided")
+    return {"tests": sum(counts.values()), **dict(zip(names, counts.values(), strict=True))}
 
 
 def _frames(
     tested: ConceptMeasurements, hierarchy: Hierarchy
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     title = title_of_node(hierarchy)
-    for name in SHARED:
+    for name in TABLES:
         frame: pl.DataFrame = getattr(tested, name)
         yield name, frame.with_columns(title=title) if name == "nodes" else frame

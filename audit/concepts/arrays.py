@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, once, open_bytes
-from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.limits import unpacking
 
 AnyArray: TypeAlias = NDArray[Any]
 
@@ -32,7 +32,7 @@ def read_npz(source: Path) -> dict[str, AnyArray]:
         np.load(stream, allow_pickle=False) as archive,
     ):
         size = sum(member.file_size for member in archive.zip.infolist())
-        UNPACKED.refuse_beyond(size, source, allowed=EXPANSION * source.stat().st_size)
+        unpacking(source)(size)
         if len(set(archive.files)) < len(archive.files):
             raise ValueError("two members that are one array")
         return {name: _array(archive[name]) for name in archive.files}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.base.disk import writing_file
+from audit.base.disk import written_whole
 from audit.base.errors import FormatError, InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, refuse_pickle
 from audit.base.tables import open_table
@@ -300,8 +300,8 @@ def write_representations(representations: Representations, path: Path | str) ->
             found=f"the suffix {path.suffix!r}",
             where=path,
         )
-    with writing_file(path):
-        _WRITERS[path.suffix.lower()](representations, path)
+    with written_whole(path) as begun:
+        _WRITERS[path.suffix.lower()](representations, begun)
 
 
 def _write_npz(representations: Representations, path: Path) -> None:

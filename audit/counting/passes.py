@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import SchemaError
-from audit.base.limits import LABELS, MANY, refuse_many_pairs
+from audit.base.limits import MANY, refuse_many_pairs
 from audit.base.machine import cores
 from audit.counting.counts import PairCount
 from audit.counting.label_nodes import LabelNodes, label_nodes
@@ -168,7 +168,7 @@ class Contiguous:
 
     def _ended(self, rows: pl.DataFrame, instance: pl.Series) -> RecordRows:
         number = instance.to_numpy().astype(np.int64)
-        if len(number) and np.bincount(number).max() >= min(MANY, LABELS.in_force() + 1):
+        if len(number) and np.bincount(number).max() >= MANY:
             self._refuse_many_labels(rows)
         starts = np.flatnonzero(np.diff(number, prepend=-1))
         self._refuse_return(rows[starts])
@@ -179,9 +179,7 @@ class Contiguous:
         kept = known.with_columns(node=self.node_of[known["label"].to_numpy()]).filter(
             pl.col("node") >= 0
         )
-        labels = kept.group_by("instance", maintain_order=True).agg(pl.col("node").n_unique())
-        for instance, most in labels.sort("node", descending=True).head(1).iter_rows():
-            LABELS.refuse_beyond(most, f"{self.where}: instance {instance!r}")
+        labels = kept.group_by("instance").agg(pl.col("node").n_unique())
         nodes = int(self.node_of.max(initial=-1)) + 1
         self.pairs = refuse_many_pairs(labels["node"], nodes, self.where, self.pairs)
 

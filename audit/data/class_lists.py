@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import once, read_text
@@ -134,48 +134,38 @@ def _in_file(path: Path, is_node: IsNode) -> Mapping[int, str]:
     text, suffix = read_text(path).rstrip(), bare_suffix(path)
     if suffix == ".json" or text.lstrip()[:1] in ("[", "{"):
         return _in_json(text, path, is_node)
-    lines = text.split("\n")
+    lines = _in_yaml(text, path) if suffix in (".yaml", ".yml") else text.split("\n")
+    rows = [[line] for line in lines]
     if suffix in (".csv", ".tsv"):
-        lines = _in_table(lines, is_node)
-    if suffix in (".yaml", ".yml"):
-        lines = _in_yaml(text, path)
-    lines = [line.strip() for line in lines]
-    apart = [re.fullmatch(r"(\d+)[\s:,;]+(\S.*)", line) for line in lines]
-    numbered = [(one[1], one[2]) for one in apart if one]
-    if len(numbered) == len(lines) and _count([number for number, _ in numbered]):
-        return {int(number): name for number, name in numbered}
-    if "" in lines:
-        where = f"{path}:{lines.index('') + 1}"
+        separator = max("\t,;", key=lines[0].count)
+        rows = [*filter(None, csv.reader(lines, delimiter=separator))]
+    apart = [re.split(r"[\s:,;]+", row[0].strip(), maxsplit=1) for row in rows]
+    if {*map(len, rows)} == {1} and {*map(len, apart)} == {2} and _count([one for one, _ in apart]):
+        rows = apart
+    columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=False)]
+    index = next((one for one in columns[1:] and columns if _count(one) or _count(one[1:])), None)
+    others = [one for one in columns if one is not index]
+    names = max(others, key=lambda one: (sum(map(is_node, one)), len({*one})))
+    first = int(index is not None and not _count(index))
+    if "" in names[first:]:
+        where = f"{path}:{names.index('', first) + 1}"
         raise SchemaError("every line must hold a name", found="a blank line", where=where)
-    if len(lines) > 1 and not is_node(lines[0]) and all(map(is_node, lines[1:])):
+    if index is not None:
+        return dict(zip(map(int, index[first:]), names[first:], strict=True))
+    if len(names) > 1 and not is_node(names[0]) and all(map(is_node, names[1:])):
         raise AskedError(
             "whether the first line is the name of a class is not certain",
-            found=f"{lines[0]!r}, which alone is no node",
+            found=f"{names[0]!r}, which alone is no node",
             where=path,
             hint="delete the line if it is a heading; if it is a class, number the lines: "
-            f"0 {lines[0]}, 1 {lines[1]}",
+            f"0 {names[0]}, 1 {names[1]}",
         )
-    return dict(enumerate(lines))
+    return dict(enumerate(names))
 
 
 def _count(numbers: Sequence[str]) -> bool:
     """Whether numbers count up from 0 or 1."""
-    first = 1 if numbers[:1] == ["1"] else 0
-    return len(numbers) > 0 and [*numbers] == [*map(str, range(first, first + len(numbers)))]
-
-
-def _in_table(lines: Sequence[str], is_node: IsNode) -> list[str]:
-    """Lines of the column of most nodes, behind numbers if a column counts."""
-    separator = max("\t,;", key=lines[0].count)
-    rows = [row for row in csv.reader(lines, delimiter=separator) if row]
-    columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=False)]
-    index = [one for one in columns if _count(one) or _count(one[1:])]
-    if not index or len(columns) == 1:
-        return max(columns, key=lambda one: (sum(map(is_node, one)), len({*one})))
-    others = [one for one in columns if one is not index[0]]
-    names = max(others, key=lambda one: (sum(map(is_node, one)), len({*one})))
-    every = [f"{number} {name}" for number, name in zip(index[0], names, strict=True)]
-    return every if _count(index[0]) else every[1:]
+    return any([*numbers] == [*map(str, range(n, n + len(numbers)))] for n in (0, 1) if numbers)
 
 
 def _in_yaml(text: str, path: Path) -> list[str]:
@@ -196,7 +186,14 @@ def _in_json(text: str, path: Path, is_node: IsNode) -> Mapping[int, str]:
         held = json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise InputError("JSON is required", found=str(error), where=path) from None
-    named = _of_json(held, is_node)
+    held = dict(enumerate(held)) if isinstance(held, list) else held
+    pairs = [*held.items()] if isinstance(held, dict) else []
+    numbered, named = all(str(key).isdecimal() for key, _ in pairs), dict[int, str]()
+    for key, value in pairs:
+        number, names = (int(key), value) if numbered else (value, key)
+        texts = [str(one).strip() for one in (names if isinstance(names, list) else [names])]
+        if texts:
+            named[number if type(number) is int else -1] = next(filter(is_node, texts), texts[0])
     if not named or not all(0 <= number < len(named) + _GAPS for number in named):
         raise InputError(
             "a list of names, or an object from number to name or name to number, is required",
@@ -204,16 +201,3 @@ def _in_json(text: str, path: Path, is_node: IsNode) -> Mapping[int, str]:
             where=path,
         )
     return named
-
-
-def _of_json(held: Any, is_node: IsNode) -> Mapping[int, str]:
-    if isinstance(held, list) and all(isinstance(name, (str, int)) for name in held):
-        return {number: str(name).strip() for number, name in enumerate(held)}
-    if not isinstance(held, dict):
-        return {}
-    if all(key.isdecimal() for key in held):
-        lists = {int(k): one if isinstance(one, list) else [one] for k, one in held.items()}
-        texts = {number: [str(one).strip() for one in own] for number, own in lists.items()}
-        return {n: next(filter(is_node, own), own[0]) for n, own in texts.items() if own}
-    numbered = {value: key.strip() for key, value in held.items() if type(value) is int}
-    return numbered if len(numbered) == len(held) else {}

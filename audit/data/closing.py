@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import Sparse
@@ -35,33 +36,25 @@ def closed_side(hierarchy: Hierarchy, labels: Sparse, answers: Sparse) -> Closed
 
 def _share_closed(hierarchy: Hierarchy, nodes: Sparse) -> float | None:
     """Share of instances that hold every ancestor, of those that have some; None of none."""
-    above = _ancestors(hierarchy, nodes)
-    needed, held = np.diff(above.indptr), np.diff(csr_array(above.multiply(nodes > 0)).indptr)
-    some = needed > 0
-    return float((held[some] == needed[some]).mean()) if some.any() else None
-
-
-def _ancestors(hierarchy: Hierarchy, nodes: Sparse) -> Sparse:
-    """The ancestors of each instance's nodes, the root left out; 0/1, canonical."""
-    above = hierarchy.strict_closure.multiply(np.arange(len(hierarchy)) != hierarchy.root)
-    found = csr_array((nodes > 0).astype(np.int64) @ csr_array(above))
-    found.eliminate_zeros()
-    found.data[:] = 1
-    return found
+    own = csr_array(nodes.multiply(np.arange(len(hierarchy)) != hierarchy.root))
+    own.eliminate_zeros()
+    closed = closed_upwards(hierarchy, own)
+    held, needed, least = (np.diff(x.indptr) for x in (own, closed, lowest(hierarchy, closed)))
+    return float((held == needed)[needed > least].mean()) if (needed > least).any() else None
 
 
 def closed_upwards(hierarchy: Hierarchy, values: Sparse) -> Sparse:
     """Each node and its ancestors but the root with the highest value below, canonical."""
-    held, width = csr_array(values).tocoo(), len(hierarchy)
+    held = csr_array(values).tocoo()
     row, column = held.coords
     above = hierarchy.closure[column].tocoo()
+    cells = {"row": row[above.row], "node": above.col, "value": held.data[above.row]}
     kept = (above.col != hierarchy.root) | (column[above.row] == hierarchy.root)
-    place = (row[above.row] * width + above.col)[kept]
-    value = held.data[above.row][kept]
-    order = np.lexsort((value, place))
-    last = np.flatnonzero(np.diff(place[order], append=-1))
-    rows, columns = np.divmod(place[order][last], width)
-    return csr_array((value[order][last], (rows, columns)), shape=values.shape)
+    best = pl.DataFrame(cells).filter(kept).group_by("row", "node").agg(pl.max("value"))
+    places = (best["row"].to_numpy(), best["node"].to_numpy())
+    closed = csr_array((best["value"].to_numpy(), places), shape=values.shape)
+    closed.sort_indices()
+    return closed
 
 
 def lowest(hierarchy: Hierarchy, labels: Sparse) -> Sparse:

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array, get_index_dtype
 
-from audit.base.connections import one_snapshot
 from audit.base.csv_tables import TextShape
 from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.databases import one_snapshot
 from audit.base.errors import SchemaError
 from audit.base.files import name_among
 from audit.base.plugins import opening

@@ -45,14 +45,10 @@ def joined(raw: RawPredictions, dataset: LabelDataset, by_order: bool) -> Joined
         stated = Reading("labels and predictions are in the same order", why, len(ids), "--id")
         return np.arange(len(labels)), np.argsort(dataset.order), () if by_order else (stated,)
     ids, labels, told = _bared(ids, labels)
-    row_of = {instance: row for row, instance in enumerate(ids)}
-    own = np.full(len(labels), -1, np.int64)
-    own[dataset.order] = [row_of.get(instance, -1) for instance in labels]
-    rows = np.flatnonzero(own >= 0)
     if alike and (len(lacking) == 1 or {_first(labels), _first(ids)} == {0, 1}):
         sides = {"predictions": raw.instances, "labels": labels}
         each = (
-            f"the {side} have " + ("no ids" if side in lacking else f"the ids {first_cases(own)}")
+            f"the {side} have {'no ids' if side in lacking else f'the ids {first_cases(own)}'}"
             for side, own in sides.items()
         )
         raise AskedError(
@@ -62,6 +58,10 @@ def joined(raw: RawPredictions, dataset: LabelDataset, by_order: bool) -> Joined
             hint=f"--by-order if both are in the same order; else {_SAME_IDS}",
             options={"by_order": True},
         )
+    row_of = {instance: row for row, instance in enumerate(ids)}
+    own = np.full(len(labels), -1, np.int64)
+    own[dataset.order] = [row_of.get(instance, -1) for instance in labels]
+    rows = np.flatnonzero(own >= 0)
     if len(lacking) == 1 or not len(rows):
         raise _nothing_shared(raw, labels, "predictions and labels must share instances")
     n, of = len(rows), max(len(ids), len(labels))
@@ -71,26 +71,23 @@ def joined(raw: RawPredictions, dataset: LabelDataset, by_order: bool) -> Joined
     return rows, own[rows], (*told, *[partly] * (n < of))
 
 
-def _bared(
-    ids: Sequence[str], labels: Sequence[str]
-) -> tuple[list[str], list[str], tuple[Reading, ...]]:
+def _bared(ids: list[str], labels: list[str]) -> tuple[list[str], list[str], tuple[Reading, ...]]:
     """Ids without folders and endings of files, which is told, where some are the same only so."""
-    if not {*ids}.isdisjoint(labels):
-        return [*ids], [*labels], ()
     bare, others = bare_ids(ids), bare_ids(labels)
-    same, distinct = {*bare} & {*others}, (len({*bare}), len({*others}))
-    if distinct != (len(ids), len(labels)) or not same:
-        return [*ids], [*labels], ()
+    distinct = len({*bare}) == len(ids) and len({*others}) == len(labels)
+    same = len({*bare} & {*others})
+    if not {*ids}.isdisjoint(labels) or not distinct or not same:
+        return ids, labels, ()
     decision = "ids are compared without folders and endings of files"
     why = f"no ids are equal as written, such as {ids[0]!r} and {labels[0]!r}"
-    return bare, others, (Reading(decision, why, len(same), "--by-order", "instances"),)
+    return bare, others, (Reading(decision, why, same, "--by-order", "instances"),)
 
 
-def _first(ids: Sequence[str]) -> int | None:
-    """The first of ids that count up by one from it; None of others."""
+def _first(ids: Sequence[str]) -> int:
+    """The first of ids that count up by one from it; -1 of others."""
     first = int(ids[0]) if ids[0].isdecimal() else -1
     counted = map(str, range(first, first + len(ids)))
-    return first if first >= 0 and all(map(str.__eq__, ids, counted)) else None
+    return first if all(map(str.__eq__, ids, counted)) else -1
 
 
 def _nothing_shared(raw: RawPredictions, labels: Sequence[str], required: str) -> SchemaError:

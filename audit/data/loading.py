@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.base.connections import is_database
 from audit.base.csv_tables import TextShape
+from audit.base.databases import is_database
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.readings import Reading
 from audit.base.remote import local

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.limits import LABELS, refuse_many_pairs
+from audit.base.limits import refuse_many_pairs
 from audit.base.schemas import schema
 from audit.data.columns import Columns
 from audit.data.ledger import Ledger, refused_rows
@@ -63,7 +63,8 @@ def mapped(
     is_kept = pl.col("reason").is_null()
     kept = numbered.filter(is_kept).select("instance", pl.col("index").alias("node"), "position")
     assertions = kept.sort("instance", "position", "node", nulls_last=True)
-    _refuse_many_labels(assertions, instances, len(hierarchy), where)
+    of_instance = assertions.group_by("instance").agg(pl.col("node").n_unique())
+    refuse_many_pairs(of_instance["node"], len(hierarchy), where)
     lines = numbered.group_by("reason", "label", "table").agg(
         pl.first("node", "added"),
         rows=pl.len(),
@@ -163,14 +164,3 @@ def _places(rows: pl.DataFrame, records: Collection[int]) -> pl.DataFrame:
     labels = pl.col("label").drop_nulls().sort().alias("labels")
     found = met.group_by("instance", pl.col(place).alias("place")).agg(split.alias("split"), labels)
     return found.select(*PLACES).sort("instance", "split", pl.col("labels").list.join("\0"))
-
-
-def _refuse_many_labels(
-    assertions: pl.DataFrame, instances: pl.DataFrame, nodes: int, where: object
-) -> None:
-    by_instance = assertions.group_by("instance").agg(pl.col("node").n_unique())
-    numbers = by_instance.sort("node", "instance", descending=[True, False])
-    for instance, most in numbers.head(1).iter_rows():
-        name = instances["instance"][int(instance)]
-        LABELS.refuse_beyond(most, f"{where}: instance {name!r}" if where else repr(name))
-    refuse_many_pairs(numbers["node"], nodes, where)

@@ -62,10 +62,19 @@ def numbers_of(cells: pl.Series) -> pl.Series:
     bare = text.str.replace(r"\s*%$", "") if per_cent else text
     pointed = bare.str.replace(r"^([-+]?\d*),(\d+(?:[eE][-+]?\d+)?)$", "${1}.${2}")
     numbers = pointed.cast(pl.Float64, strict=False) / (100 if per_cent else 1)
-    if not numbers.has_nulls():
-        return numbers
     flags = text.str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Float64)
     return numbers.fill_null(flags)
+
+
+def numbers_alone(cells: pl.Series) -> pl.Series | None:
+    """The numbers of a column that has some, and nothing else but blanks; None of others."""
+    if cells.dtype.is_nested():
+        return None
+    for some in (cells.head(LOOKED_AT), cells):
+        numbers = numbers_of(some)
+        if not numbers.null_count() == texts_of(some).null_count() < len(some):
+            return None
+    return numbers
 
 
 def are_flags(cells: pl.Series) -> bool:
@@ -110,7 +119,7 @@ def with_names(cells: pl.Series, names: Sequence[str]) -> pl.Series:
 
 def families(names: Sequence[str], is_class: Callable[[str], bool]) -> list[dict[str, str]]:
     """The names that mean classes, each with its class; or, where more begin or end alike and the
-    rest of them does, all that do. Several that do so equally, unless their names have ``pred``."""
+    rest of them does, all that do. Several that do so equally."""
     plain = {name: name.strip() for name in names if is_class(name)}
     signs = [(name, at) for name in names for at, sign in enumerate(name) if sign in _SIGNS]
     ends = Counter(one for n, at in signs for one in ((n[: at + 1], ""), ("", n[at:])))
@@ -121,8 +130,7 @@ def families(names: Sequence[str], is_class: Callable[[str], bool]) -> list[dict
             found.append({n: n.removeprefix(start).removesuffix(end).strip() for n in alike})
     fits = [sum(map(is_class, one.values())) for one in found]
     best = [one for one, n in zip(found, fits, strict=True) if n == max(fits)]
-    predicted = [one for one in best if all("pred" in name.casefold() for name in one)]
-    return [plain] if plain in best else predicted or best
+    return [plain] if plain in best else best
 
 
 def filled(cells: pl.Series, what: str, where: object) -> pl.Series:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -23,11 +23,12 @@ from audit.data.prediction_cells import (
     bare_ids,
     families,
     filled,
+    numbers_alone,
     numbers_of,
     texts_of,
     vectors_in,
 )
-from audit.data.raw_predictions import RawPredictions, listed
+from audit.data.raw_predictions import RawPredictions, listed, stored
 from audit.data.rows import BETWEEN
 
 HALF, NEARLY_ALL = 0.5, 0.9
@@ -45,10 +46,8 @@ def in_frame(
     Columns that are called as nodes hold a score each; or one column holds all scores of an
     instance, or flags, as a list. Else one holds answers, which are nodes or numbers of named
     classes, or lists of these; and the one column of numbers from 0 to 1, if any, their scores.
-    Columns that are not read are told.
-
-    Args:
-        absent: The score that is meant where a column of a class is blank; None: none may be.
+    Columns that are not read are told. A blank score of a column of a class is ``absent``, or
+    refused.
 
     Raises:
         AskedError: If several columns may be the ids, the answers or the scores.
@@ -56,7 +55,7 @@ def in_frame(
     """
     if not frame.height:
         raise SchemaError("a table with rows is required", found="no row", where=where)
-    table = _Table(_with_joined_id(_without_index(frame), known), known, where)
+    table = PredictionTable(_without_index(frame), known, where)
     classes, answers = table.classes(), table.answers()
     if len(classes) > 1 or (classes and not {*answers} - {*classes}):
         return table.wide(classes, absent)
@@ -64,71 +63,11 @@ def in_frame(
     within = {n: one for n, one in vectors.items() if known.raw or are_within(one)}
     vectors = within or ({} if answers else vectors)
     if len(vectors) == 1:
-        name, numbers = vectors.popitem()
-        names = columns_named(known.names, numbers.shape[1], f"{where}: lists in {name!r}")
-        flags = bool(np.isin(numbers, (0, 1)).all())
-        table.find_id([name])
-        return replace(table.matrix(numbers, names, [name], flags=flags), named=True)
+        return table.of_lists(*vectors.popitem())
     scores = [n for n, one in table.numbers.items() if known.raw or are_within(one)]
-    id_ = table.id_beside({*answers, *scores})
-    ids = None if id_ is None else filled(table.frame[id_], "an id", where)
-    return in_rows(table.frame.drop([] if id_ is None else [id_]), ids, known, where)
-
-
-def in_rows(
-    rows: pl.DataFrame,
-    ids: pl.Series | None,
-    known: Labelled,
-    where: object,
-    instances: Sequence[str] | None = None,
-) -> RawPredictions:
-    """Predictions of rows that hold an answer each, or several, with its score if there is one.
-
-    Args:
-        rows: The columns beside the ids.
-        ids: The id of each row; None: they are numbered from 0.
-        instances: Every instance once, in order, of which a node may have several scores; None:
-            those of the rows.
-    """
-    own = pl.Series([*map(str, range(rows.height))], dtype=pl.String) if ids is None else ids
-    table = _Table(rows, known, where, ids=False)
-    answers = table.answer(own)
-    score, told = table.score(answers)
-    cells = rows[answers]
-    nested = cells.dtype.is_nested()
-    cell = pl.Series(range(len(cells))) if nested else cells
-    values = cells if nested else cells.unique(maintain_order=True)
-    labels = labels_in(values, Columns(sep=known.sep))
-    if not nested and labels.list.len().max() == 1:
-        filled(cells, "an answer", where)
-    numbers = pl.lit(1.0) if score is None else numbers_of(filled(rows[score], "a score", where))
-    nodes = pl.DataFrame({"cell": cell if nested else values, "node": labels}).explode("node")
-    frame = pl.DataFrame({"instance": own, "cell": cell}).with_columns(score=numbers)
-    frame = frame.join(nodes, on="cell", how="left", nulls_equal=True, maintain_order="left_right")
-    frame = frame.drop("cell").drop_nulls("node")
-    pairs = frame
-    if score is None or instances is not None:
-        pairs = frame.group_by("instance", "node", maintain_order=True).agg(pl.col("score").max())
-    if score is None:
-        frame = pairs
-    elif pairs.height < frame.height:
-        decision = "of several scores of a node, as of several boxes, the highest counts"
-        why, times = "they stand in one entry", frame.height - pairs.height
-        told += (Reading(decision, why, times, "write one score for each label", "scores"),)
-        frame = pairs
-    every = own.unique(maintain_order=True).to_list() if instances is None else instances
-    raw = listed(frame, every, where, set_valued=score is None).with_names(known.names)
-    unread = table.unread({answers, score})
-    return replace(raw, numbered=ids is None, readings=(*told, *unread))
-
-
-def ids_beside(
-    frame: pl.DataFrame, known: Labelled, where: object
-) -> tuple[list[str] | None, tuple[Reading, ...]]:
-    """The distinct ids in a table of instances, None without any, and what is told of others."""
-    table = _Table(_with_joined_id(frame, known), known, where)
-    table.find_id(())
-    return None if table.id is None else table.ids(), table.unread(())
+    table.find_id({*answers, *scores})
+    ids = None if table.id is None else filled(table.frame[table.id], "an id", where)
+    return table.long(ids)
 
 
 def _without_index(frame: pl.DataFrame) -> pl.DataFrame:
@@ -154,32 +93,29 @@ def _is_called(name: str, *wanted: str) -> bool:
     return name.strip().casefold() in {one.strip().casefold() for one in wanted if one}
 
 
-class _Table:
-    """A table of predictions, and what its columns may hold."""
+class PredictionTable:
+    """A table of predictions, and what its columns may hold.
+
+    Args:
+        frame: The table.
+        known: What is known of the labels.
+        where: What it was read from, for messages.
+        ids: Whether a column of it may be the ids.
+    """
 
     def __init__(
         self, frame: pl.DataFrame, known: Labelled, where: object, *, ids: bool = True
     ) -> None:
-        self.frame, self.known, self.where = frame, known, where
-        plain = [name for name in frame.columns if not frame[name].dtype.is_nested()]
-        alone = (name for name in plain if _are_numbers(frame[name].head(LOOKED_AT)))
-        self.numbers = {n: numbers_of(frame[n]) for n in alone if _are_numbers(frame[n])}
+        self.frame, self.known, self.where = _with_joined_id(frame, known), known, where
+        alone = {column.name: numbers_alone(column) for column in self.frame}
+        self.numbers = {name: one for name, one in alone.items() if one is not None}
         """The columns of numbers alone."""
         self.id = self._known_id() if ids else None
-        self.rest = [name for name in frame.columns if name != self.id]
 
-    def _known_id(self) -> str | None:
-        """The column that holds the most ids of labels, or if none does is called as theirs, or
-        id."""
-        named = [name for name in self.frame.columns if _is_called(name, self.known.id)]
-        shared = {name: self._shared(name) for name in self.frame.columns}
-        best = max(shared.values(), default=0)
-        found = [name for name, n in shared.items() if n == best > 0]
-        if named and 0 < shared[named[0]] < best:
-            self._ask_id([named[0], *found], "each with ids of the labels")
-        both = [name for name in found if name in named]
-        called = [n for n in found or self.frame.columns if _is_called(n, "id", "instance")]
-        return next(iter(both or (found if len(found) == 1 else named or called)), None)
+    @property
+    def rest(self) -> list[str]:
+        """The columns beside the ids."""
+        return [name for name in self.frame.columns if name != self.id]
 
     def _ask(self, what: str, found: str, hint: str = "", **options: str) -> NoReturn:
         required = f"{what} is not certain"
@@ -189,52 +125,66 @@ class _Table:
         hint = f"call it {self.known.id or 'id'!r}, or leave out the others"
         self._ask("which column holds the ids", f"{first_cases(found)}, {why}", hint)
 
+    def _known_id(self) -> str | None:
+        """The only column of the most ids of labels; if none has some, or several have as many,
+        the one that is called as theirs, or id."""
+        ids = (self.known.id, ""), ("id", "instance")
+        ranks = {
+            one.name: (self._shared(one.name), *(_is_called(one.name, *names) for names in ids))
+            for one in self.frame
+            if not one.dtype.is_nested()
+        }
+        best = max(ranks.values(), default=(0, False, False))
+        found = [name for name, rank in ranks.items() if rank == best]
+        for name, (shared, named, _) in ranks.items():
+            if named and 0 < shared < best[0]:
+                self._ask_id([name, *found], "each with ids of the labels")
+        return found[0] if any(best[1:]) or (best[0] and len(found) == 1) else None
+
     def _shared(self, name: str) -> int:
         """How many ids of labels a column holds, if half of these or of its values are some; of
         whole numbers, as ranks are, nearly all must be, and half as many as there are ids."""
         numbers, ids = self.numbers.get(name), self.known.ids
         broken = numbers is not None and not (numbers == numbers.round()).all()
-        if self.frame[name].dtype.is_nested() or not ids or broken:
+        if not ids or broken:
             return 0
         values = texts_of(self.frame[name].unique()).drop_nulls().unique().to_list()
         n = sum(not ids.isdisjoint(pair) for pair in zip(values, bare_ids(values), strict=True))
-        least, few = HALF, False
-        if numbers is not None:
-            least, few = NEARLY_ALL, 2 * len(values) < len(ids)
+        few = numbers is not None and 2 * len(values) < len(ids)
+        least = HALF if numbers is None else NEARLY_ALL
         return 0 if few or n < least * min(len(values), len(ids)) else n
 
-    def id_beside(self, taken: Iterable[str]) -> str | None:
-        """The column of ids: as known, else the only other one of texts, or of whole numbers beyond
-        0 and 1."""
+    def find_id(self, read: Collection[str], *, alone: bool = False) -> None:
+        """Where the id is not known, find the only other column of texts, or of whole numbers
+        beyond 0 and 1, beside columns that are read; without a value twice where rows are an
+        instance each and stand ``alone``."""
         if self.id is not None:
-            return self.id
-        free = [n for n in self.rest if n not in taken and not self.frame[n].dtype.is_nested()]
-        found = [n for n in free if n not in self.numbers or self._are_whole(n)]
+            return
+        found = [
+            name
+            for name in self.frame.columns
+            if not (name in read or self.frame[name].dtype.is_nested())
+            and (name not in self.numbers or self._are_whole(name))
+            and not (alone and self.frame[name].is_duplicated().any())
+        ]
         if len(found) > 1:
             self._ask_id(found, "none with ids of the labels")
-        return found[0] if found else None
-
-    def find_id(self, read: Iterable[str]) -> None:
-        """Find the id of rows that are an instance each, beside columns that are read."""
-        plain = {name: one for name in self.rest if not (one := self.frame[name]).dtype.is_nested()}
-        again = [name for name, column in plain.items() if column.is_duplicated().any()]
-        self.id = self.id_beside({*read, *again})
-        self.rest = [name for name in self.rest if name != self.id]
+        self.id = found[0] if found else None
 
     def _are_whole(self, name: str) -> bool:
         numbers = self.numbers[name]
         return bool((numbers == numbers.round()).all()) and not are_within(numbers)
 
-    def ids(self) -> list[str]:
-        """The ids of rows that are an instance each; row numbers from 0 without any."""
+    def ids(self) -> tuple[str, ...]:
+        """The ids of rows that are an instance each; numbers from 0 without any."""
         if self.id is None:
-            return [*map(str, range(self.frame.height))]
+            return tuple(map(str, range(self.frame.height)))
         ids = filled(self.frame[self.id], "an id", self.where).to_list()
-        return [*distinct(ids, "instance", self.where)]
+        return distinct(ids, "instance", self.where)
 
     def unread(self, read: Iterable[str | None]) -> tuple[Reading, ...]:
         """What is told of columns that are not read."""
-        names = [name for name in self.frame.columns if name not in {*read, self.id}]
+        names = [name for name in self.rest if name not in {*read}]
         decision = f"columns of the predictions are not read: {first_cases(names)}"
         why = "others hold the ids, the answers and the scores"
         return (Reading(decision, why, self.frame.height, _CALLED),) if names else ()
@@ -258,25 +208,38 @@ class _Table:
         bare, known = name.strip(), self.known
         return known.is_node(bare) or bare in known.names or known.has_number(bare)
 
+    def of_lists(self, name: str, numbers: FloatArray) -> RawPredictions:
+        """The column that holds all scores, or flags, of an instance as a list."""
+        where = f"{self.where}: lists in {name!r}"
+        names = columns_named(self.known.names, numbers.shape[1], where)
+        self.find_id([name], alone=True)
+        flags = bool(np.isin(numbers, (0, 1)).all())
+        return replace(self._matrix(numbers, names, [name], flags=flags), named=True)
+
     def wide(self, classes: dict[str, str], absent: float | None) -> RawPredictions:
         """A column a class; numbers 0 and 1 without a point, and true and false, are sets."""
-        self.find_id(classes)
-        columns = self.frame.select([*classes])
-        columns = columns if absent is None else columns.fill_null(absent)
-        numbers = np.column_stack([self._filled(column) for column in columns])
-        spare = {n: one for n, one in self.numbers.items() if n in self.rest and n not in classes}
-        further = self._further(numbers, {n: one.to_numpy() for n, one in spare.items()})
-        raw = self.matrix(
-            np.column_stack([numbers, *further.values()]),
-            distinct([*classes.values(), *further], "class", self.where),
-            [*classes, *further],
-            flags=all(map(are_flags, columns)),
-        )
-        listed = bool(spare) and {*classes.values()} <= {*self.known.names}
-        return replace(raw, named=raw.named or listed)
+        self.find_id(classes, alone=True)
+        columns = [self.frame[name] for name in classes]
+        numbers = np.column_stack([self._filled(column, absent) for column in columns])
+        spare = [name for name in self.rest if name in self.numbers and name not in classes]
+        further = self._further(numbers, spare)
+        every = np.column_stack([numbers, *(self.numbers[name] for name in further)])
+        names = distinct([*classes.values(), *further], "class", self.where)
+        flags = all(map(are_flags, columns))
+        raw = self._matrix(every, names, [*classes, *further], flags=flags)
+        return replace(raw, named=bool(spare) and {*classes.values()} <= {*self.known.names})
 
-    def _filled(self, column: pl.Series) -> FloatArray:
-        numbers = numbers_of(column)
+    def _matrix(
+        self, numbers: FloatArray, classes: tuple[str, ...], read: Sequence[str], *, flags: bool
+    ) -> RawPredictions:
+        """Predictions of a row an instance, of columns that are read."""
+        ids, told, numbered = self.ids(), self.unread(read), self.id is None
+        return RawPredictions(
+            ids, classes, stored(numbers), flags, (), str(self.where), told, numbered
+        )
+
+    def _filled(self, column: pl.Series, absent: float | None) -> FloatArray:
+        numbers = numbers_of(column if absent is None else column.fill_null(absent))
         wrong = numbers.is_null().arg_true()
         if len(wrong):
             values = zip(wrong.head(5), texts_of(column).gather(wrong.head(5)), strict=True)
@@ -289,31 +252,49 @@ class _Table:
             )
         return numbers.to_numpy()
 
-    def _further(self, numbers: FloatArray, spare: dict[str, FloatArray]) -> dict[str, FloatArray]:
+    def _further(self, numbers: FloatArray, spare: Sequence[str]) -> list[str]:
         """Columns that are classes though they are no nodes: unless rows sum to one without them,
         all from 0 to 1."""
-        if not spare or self.known.names or _are_shares(numbers.sum(axis=1)):
-            return {}
+        sums = numbers.sum(axis=1)
+        shares = any((np.abs(sums - of) <= of * 0.02).all() for of in (1, 100))
+        if not spare or self.known.names or shares:
+            return []
         if self.known.raw:
             hint = "--classes FILE names those that are, a name a line; or leave out the others"
             found = f"{first_cases(spare)}, which are no nodes"
             self._ask("which columns are outputs of the model", found, hint)
-        return {name: one for name, one in spare.items() if are_within(one)}
+        return [name for name in spare if are_within(self.numbers[name])]
 
-    def matrix(
-        self, numbers: FloatArray, classes: tuple[str, ...], read: Sequence[str], *, flags: bool
-    ) -> RawPredictions:
-        """Predictions of a row of numbers an instance, of columns that are read."""
-        raw = RawPredictions(
-            instances=tuple(self.ids()),
-            classes=classes,
-            scores=numbers,
-            set_valued=flags,
-            name=str(self.where),
-            readings=self.unread(read),
-            numbered=self.id is None,
-        )
-        return raw.with_names(self.known.names)
+    def long(self, ids: pl.Series | None, instances: Sequence[str] | None = None) -> RawPredictions:
+        """Rows that hold an answer each, or several, with its score if there is one.
+
+        Args:
+            ids: The id of each row; None: they are numbered from 0.
+            instances: Every instance once, in order, of which a node may have several scores;
+                None: those of the rows.
+        """
+        known, where, height = self.known, self.where, self.frame.height
+        own = pl.Series([*map(str, range(height))], dtype=pl.String) if ids is None else ids
+        answers = self._answer(own)
+        score, told = self._score(answers)
+        cells = self.frame[answers]
+        labels = labels_in(cells, Columns(sep=known.sep))
+        if not cells.dtype.is_nested() and labels.list.len().max() == 1:
+            filled(cells, "an answer", where)
+        numbers = 1.0 if score is None else numbers_of(filled(self.frame[score], "a score", where))
+        rows = pl.DataFrame({"instance": own, "node": labels}).with_columns(score=numbers)
+        rows = rows.explode("node").drop_nulls("node")
+        pairs = rows
+        if score is None or instances is not None:
+            pairs = rows.group_by("instance", "node", maintain_order=True).agg(pl.max("score"))
+        if score is not None and (times := rows.height - pairs.height):
+            decision = "of several scores of a node, as of several boxes, the highest counts"
+            why, option = "they stand in one entry", "write one score for each label"
+            told += (Reading(decision, why, times, option, "scores"),)
+        every = own.unique(maintain_order=True).to_list() if instances is None else instances
+        raw = listed(pairs, every, where, set_valued=score is None)
+        unread = self.unread({answers, score})
+        return replace(raw, numbered=ids is None, readings=(*told, *unread))
 
     def answers(self) -> list[str]:
         """The columns most of whose cells are nodes; where there is none, numbers of classes."""
@@ -331,15 +312,14 @@ class _Table:
         own = {n: one for n, one in self.numbers.items() if not _is_called(n, *_ANSWERS)}
         return [n for n in self.rest if n not in own or not are_within(own[n])]
 
-    def answer(self, ids: pl.Series) -> str:
+    def _answer(self, ids: pl.Series) -> str:
         """The one column of answers; those of the true labels are none."""
-        found = self.answers()
+        found, first = self.answers(), ids.head(LOOKED_AT)
         if not found:
             return self._only_text()
-        named = [n for n in found if n.casefold() in self.known.label]
-        plain = [n for n in named if not self.frame[n].dtype.is_nested()]
-        first = ids.head(LOOKED_AT)
-        true = [n for n in plain if self.known.are_labels(first, self.frame[n].head(LOOKED_AT))]
+        plain = [n for n in found if not self.frame[n].dtype.is_nested()]
+        named = [n for n in plain if n.casefold() in self.known.label]
+        true = [n for n in named if self.known.are_labels(first, self.frame[n].head(LOOKED_AT))]
         rest = [name for name in found if name not in true] or self._numbered()
         if not rest and (others := [n for n in self._texts() if n not in {*found, *self.numbers}]):
             columns = (
@@ -349,9 +329,20 @@ class _Table:
         rest = rest or found
         rest = [name for name in rest if "pred" in name.casefold()] or rest
         if len(rest) > 1:
-            hint = "call it prediction; of several answers write a row each: id, label, score"
+            rows = self._unrolled(rest)
+            hint = f"call it prediction; of several answers write a row each: {rows}"
             self._ask("which column holds the answers", f"{first_cases(rest)} hold nodes", hint)
         return rest[0]
+
+    def _unrolled(self, answers: Sequence[str]) -> str:
+        """Rows of several answers; where each has its scores, how Polars makes them."""
+        scores = [n for n, one in self.numbers.items() if n not in answers and are_within(one)]
+        pairs = [*zip(answers, scores, strict=False)]
+        if len(scores) != len(answers) or any(one[-1:] != of[-1:] for one, of in pairs):
+            return "id, label, score"
+        own = self.id or "id"
+        rows = (f"df.select({own!r}, node={one!r}, score={of!r})" for one, of in pairs)
+        return f"pl.concat([{', '.join(rows)}])"
 
     def _only_text(self) -> str:
         """The only column that may hold answers, though most are no nodes; placing tells more."""
@@ -368,9 +359,9 @@ class _Table:
             self._ask("which column holds the answers", columns, hint)
         return found[0]
 
-    def score(self, answers: str) -> tuple[str | None, tuple[Reading, ...]]:
+    def _score(self, answers: str) -> tuple[str | None, tuple[Reading, ...]]:
         """The column of scores beside the answers, if there is one, and what is told of it."""
-        numbers = {n: one for n, one in self.numbers.items() if n != answers}
+        numbers = {n: one for n, one in self.numbers.items() if n not in (answers, self.id)}
         named = [name for name in numbers if _is_called(name, "score")]
         inside = [name for name, one in numbers.items() if are_within(one)]
         found = named or inside or [*numbers]
@@ -387,14 +378,3 @@ class _Table:
         decision, why = f"{found[0]!r} holds the scores", "it alone holds numbers from 0 to 1"
         option = "call the column of scores score"
         return found[0], (Reading(decision, why, self.frame.height, option),)
-
-
-def _are_numbers(cells: pl.Series) -> bool:
-    """Whether a column has numbers, and nothing else."""
-    numbers = numbers_of(cells)
-    blank = numbers.null_count() and texts_of(cells).null_count()
-    return numbers.null_count() == blank < len(cells)
-
-
-def _are_shares(sums: FloatArray) -> bool:
-    return any(bool((np.abs(sums - of) <= of * 0.02).all()) for of in (1, 100))

@@ -29,7 +29,7 @@ from audit.data.placing import Placed, place, placed
 from audit.data.prediction_cells import Labelled, code_set
 from audit.data.prediction_files import read_predictions
 from audit.data.raw_predictions import GivenIds, RawPredictions
-from audit.data.scores import answered, as_scores, have_score, placed_scores
+from audit.data.scores import answered, as_scores, placed_scores
 from audit.data.weighted_dag import WeightedDag
 from audit.engine.scores.cuts import decide
 from audit.hierarchies.hierarchy import Hierarchy
@@ -204,6 +204,7 @@ def load_predictions(
     raw = read_predictions(data, known)
     raw = raw if instances is None else raw.with_ids(instances)
     if classes is not None and not raw.named:
+        _refuse_odd(raw, known)
         refuse_unused(classes, raw.classes, raw.name)
     elif classes is not None:
         raw = replace(raw, sources=(*raw.sources, *file_of(classes)))
@@ -243,25 +244,20 @@ def map_predictions(
     instances = tuple(dataset.instances["instance"].gather(rows).to_list())
     if policy.unmatched_instances == "refuse":
         _refuse_unmatched(raw, dataset, instances)
+    matched, unknown = raw.matched(own), np.flatnonzero(nodes < 0)
     if single_label:
-        _require_answers(raw, own, instances)
-    unknown = np.flatnonzero(nodes < 0)
-    scored = answered(
-        raw,
-        own,
-        placed_scores(raw.scores, own, nodes, len(at.hierarchy)),
-        unknown,
-        single=single_label,
-        alone=bool((np.diff(dataset.direct.indptr)[rows] == 1).all()),
-    )
+        _require_answers(matched)
+    placed_at = placed_scores(matched.scores, nodes, len(at.hierarchy))
+    alone = bool((np.diff(dataset.direct.indptr)[rows] == 1).all())
+    scores, single, told_too = answered(matched, placed_at, unknown, single_label, alone)
     made = Predictions(
         hierarchy=at.hierarchy,
         instances=instances,
         rows=rows,
-        scores=scored.scores,
+        scores=scores,
         set_valued=raw.set_valued,
-        single_label=scored.single,
-        left_out=rows[have_score(raw.scores, own, unknown)],
+        single_label=single,
+        left_out=rows[matched.scores[:, unknown].sum(axis=1) > 0],
         ledger=PredictionLedger(
             classes_read=len(raw.classes),
             classes_mapped=len(raw.classes) - len(unknown),
@@ -270,11 +266,11 @@ def map_predictions(
             instances_matched=len(rows),
             instances_without_labels=len(raw.instances) - len(rows),
             instances_without_predictions=len(dataset) - len(rows),
-            instances_without_scores=int((np.diff(scored.scores.indptr) == 0).sum()),
+            instances_without_scores=int((np.diff(scores.indptr) == 0).sum()),
             hung_classes=hung,
         ),
         sources=raw.sources,
-        readings=(*raw.readings, *at.readings, *told, *scored.readings),
+        readings=(*raw.readings, *at.readings, *told, *told_too),
     )
     return _alike(made, dataset, policy)
 
@@ -296,37 +292,45 @@ def _alike(made: Predictions, dataset: LabelDataset, policy: Policy) -> Predicti
     return replace(made, closed=side, scores=scores, readings=(*made.readings, told))
 
 
+def _refuse_odd(raw: RawPredictions, known: Labelled) -> None:
+    """Refuse answers that are neither numbers of classes nor names, as -1 and printed arrays."""
+    odd = [one for one in raw.classes if class_number(one) is None]
+    if odd and not any(map(known.is_class, odd)):
+        raise SchemaError(
+            "numbers of classes, from 0 on, or names of nodes are required",
+            found=first_cases(odd),
+            where=raw.name,
+            hint="write 3 for tensor(3), [0.1, 0.9] for [0.1 0.9]; rows without an answer, as -1, "
+            "are left out",
+        )
+
+
 def _placed(
     raw: RawPredictions, dataset: LabelDataset, unlisted: Unlisted | None
 ) -> tuple[Placed, IntArray, Mapping[str, str]]:
     """Classes placed as labels are; the node of each, -1 of none; and those that were added, each
     with its node."""
     hierarchy, words, table = dataset.hierarchy, dataset.words, code_set(dataset)
-    numbers = all(class_number(name) is not None for name in raw.classes)
-    if numbers and not any(place(one, table, hierarchy, words).node for one in raw.classes):
+    known = {one: place(one, table, hierarchy, words).node for one in raw.classes}
+    if not any(known.values()) and all(class_number(one) is not None for one in known):
         raise SchemaError(
             f"at least one class must be a node of the hierarchy {hierarchy.name}",
-            found=f"none of {first_cases(raw.classes)}" if raw.classes else "no class",
+            found=f"none of {first_cases(known)}" if known else "no class",
             where=raw.name,
-            hint="--classes FILE names the numbers, a name a line" if raw.classes else "",
+            hint="--classes FILE names the numbers, a name a line" if known else "",
         )
-    sets = [
-        None if one in hierarchy and not place(one, table, hierarchy, words).node else table
-        for one in raw.classes
-    ]
-    columns = {"label": raw.classes, "table": sets, "rows": 1}
+    sets = [None if one in hierarchy and not node else table for one, node in known.items()]
+    columns = {"label": [*known], "table": sets, "rows": 1}
     counts = pl.DataFrame(columns, schema_overrides={"table": pl.String, "rows": pl.Int64})
     found = placed(counts, hierarchy, replace(words, unlisted=unlisted), raw.name, "classes")
-    node_of = dict(found.frame.select("label", "node").rows())
-    added = found.frame.filter("added")["label"].to_list()
-    nodes = [node_of[name] for name in raw.classes]
-    times = Counter(filter(None, nodes))
-    if shared := [name for name in raw.classes if times[node_of[name]] > 1]:
-        cases = (f"{name} is {node_of[name]}" for name in shared)
+    own = dict(found.frame.select("label", "node").rows())
+    times = Counter(filter(None, own.values()))
+    if shared := [name for name in raw.classes if times[own[name]] > 1]:
+        cases = (f"{name} is {own[name]}" for name in shared)
         raise SchemaError("every node may have one class", found=first_cases(cases), where=raw.name)
-    index = [-1 if node is None else found.hierarchy.index(node) for node in nodes]
-    hung = {name: node_of[name] for name in raw.classes if name in added}
-    return found, np.array(index, np.int64), hung
+    nodes = [-1 if (node := own[one]) is None else found.hierarchy.index(node) for one in known]
+    added = {*found.frame.filter("added")["label"]}
+    return found, np.array(nodes, np.int64), {one: own[one] for one in known if one in added}
 
 
 def _refuse_unmatched(raw: RawPredictions, dataset: LabelDataset, matched: Sequence[str]) -> None:
@@ -345,10 +349,10 @@ def _refuse_unmatched(raw: RawPredictions, dataset: LabelDataset, matched: Seque
     )
 
 
-def _require_answers(raw: RawPredictions, own: IntArray, instances: Sequence[str]) -> None:
-    without = np.flatnonzero(np.asarray(raw.scores.sum(axis=1)).ravel()[own] == 0).tolist()
+def _require_answers(raw: RawPredictions) -> None:
+    without = np.flatnonzero(raw.scores.sum(axis=1) == 0).tolist()
     if raw.set_valued or without:
-        none = f"none: {first_cases(instances[i] for i in without)}"
+        none = f"none: {first_cases(raw.instances[i] for i in without)}"
         found = "predicted sets" if raw.set_valued else none
         required = "--single-label needs a score above 0 of every instance, the highest of which is"
         raise SchemaError(f"{required} the answer", found=found, where=raw.name)

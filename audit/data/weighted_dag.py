@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -18,49 +18,13 @@ from audit.engine.scores.cuts import decide
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import aggregated_values
 
-
-class _Line(NamedTuple):
-    """A node below one of its parents, or, without a node, how many were left out there; ``lead``
-    are the branches before it, ``again`` whether what is below it is drawn further up."""
-
-    lead: str
-    level: int
-    node: int | None
-    parent: int | None = None
-    left_out: int = 0
-    again: bool = False
-
-
-def _drawn(hierarchy: Hierarchy, values: FloatArray, floor: float) -> Iterator[_Line]:
-    """Nodes with a value above 0 from the root down, once below each parent, the largest first.
-
-    Nodes below ``floor`` are left out unless one below them has it. What is still to be drawn waits
-    in a list, so that no depth ends it.
-    """
-    spread = hierarchy.closure.multiply(values[:, np.newaxis])
-    reach, drawn = np.asarray(spread.max(axis=0).todense()).ravel(), set[int]()
-    waiting = [(_Line("", 0, hierarchy.root), "")]
-    while waiting:
-        line, below = waiting.pop()
-        if line.node is None:
-            yield line
-            continue
-        children = [i for i in row(hierarchy.child_matrix, line.node).tolist() if reach[i]]
-        kept = [i for i in children if reach[i] >= floor]
-        kept.sort(key=lambda i: (-values[i], i))
-        again = line.node in drawn and bool(children)
-        drawn.add(line.node)
-        yield line._replace(again=again)
-        parts: list[tuple[int | None, int]] = [(node, 0) for node in kept]
-        parts += [(None, len(children) - len(kept))] * (len(kept) < len(children))
-        for at, (node, few) in [] if again else reversed([*enumerate(parts, 1)]):
-            last = at == len(parts)
-            lead, under = below + "├└"[last] + "─ ", below + "│ "[last] + "  "
-            waiting.append((_Line(lead, line.level + 1, node, line.node, few), under))
-
-
-def _words(left_out: int, least: float) -> str:
-    return f"{left_out:,} more with less than {least * 100:.4g}% of the total each"
+Mark = Literal["hit", "miss", "false", ""]
+_Bar: TypeAlias = tuple[float, float]
+_SUMS: Mapping[Aggregation, str] = {
+    "descendants": "",
+    "paths": "A value counts at a node once for each path that leads up to it.",
+    "mimic": "A node that has a value of its own keeps that, and hides what lies below it.",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,8 +70,7 @@ class WeightedDag:
     def value(self) -> FloatArray:
         """Own value of each node, shape (n_nodes,)."""
         value = np.zeros(len(self.hierarchy))
-        for node, own in self.values.items():
-            value[self.hierarchy.index(node)] = own
+        value[[self.hierarchy.index(node) for node in self.values]] = [*self.values.values()]
         return value
 
     @cached_property
@@ -133,6 +96,15 @@ class WeightedDag:
             extent[parents] += extent[node] / max(len(parents), 1)
         return extent
 
+    def bars(self, bar: _Bar, node: int, children: Sequence[int]) -> list[_Bar]:
+        """Beginnings and lengths of the bars of children behind each other within their parent's,
+        as shares of the root's."""
+        of, starts = np.array(children, int), self.hierarchy.edges.indptr
+        lengths = self.extents[of] / (starts[of + 1] - starts[of]) * bar[1]
+        lengths /= self.extents[node] or 1.0
+        begins = bar[0] + np.cumsum(lengths) - lengths
+        return [*zip(begins.tolist(), lengths.tolist(), strict=True)]
+
     def tree(self, *, least: float = 0.0, titles: bool = True) -> str:
         """Text tree of the nodes with an aggregated value above 0, the largest value first.
 
@@ -144,18 +116,8 @@ class WeightedDag:
                 counts the nodes left out.
             titles: Whether to show titles after the ids.
         """
-        return "\n".join(
-            f"{line.lead}{_words(line.left_out, least)}"
-            if line.node is None
-            else f"{line.lead}{self._told(line.node, titles)}{'  (see above)' * line.again}"
-            for line in _drawn(self.hierarchy, self.shares, least)
-        )
-
-    def _told(self, node: int, titles: bool) -> str:
-        title = self.hierarchy.titles[node] if titles else ""
-        total, own = self.aggregated[node], self.value[node]
-        beside = f" (own {own:.4g})" if own and own != total else ""
-        return f"{printable(f'{self.hierarchy.nodes[node]} {title}'.rstrip())}  {total:.4g}{beside}"
+        lines = InstanceTree(self).lines(least)
+        return "\n".join(f"{line.lead}{_told(line, titles)}" for line in lines)
 
     def __repr__(self) -> str:
         return self.tree(least=0.01)
@@ -164,12 +126,12 @@ class WeightedDag:
         return f"```\n{self.tree(least=0.01)}\n```"
 
 
-Mark = Literal["hit", "miss", "false", ""]
-_SUMS: Mapping[Aggregation, str] = {
-    "descendants": "",
-    "paths": "A value counts at a node once for each path that leads up to it.",
-    "mimic": "A node that has a value of its own keeps that, and hides what lies below it.",
-}
+def _told(line: InstanceLine, titles: bool) -> str:
+    if not line.node:
+        return line.title
+    name = printable(f"{line.node} {line.title * titles}".rstrip())
+    beside = f" (own {line.own_label:.4g})" * (line.own_label not in (0, line.label))
+    return f"{name}  {line.label:.4g}{beside}{'  (see above)' * line.again}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +145,8 @@ class InstanceLine:
         title: Title of the node, or the words of a line without a node.
         label, score: Labels and scores at or below the node, added up as the run's policy says.
         label_share, score_share: The same as shares of the largest.
-        label_bar, score_bar: Where bars begin, and their lengths, as shares of the root's.
+        label_bar, score_bar: Where bars begin, and their lengths, as shares of the root's; those
+            below a node never pass its own.
         own_label, own_score: The node's own.
         mark: What the model made of the node.
         also_below: Other parents below which the node is drawn.
@@ -198,8 +161,8 @@ class InstanceLine:
     score: float = 0.0
     label_share: float = 0.0
     score_share: float = 0.0
-    label_bar: tuple[float, float] = (0.0, 0.0)
-    score_bar: tuple[float, float] = (0.0, 0.0)
+    label_bar: _Bar = (0.0, 0.0)
+    score_bar: _Bar = (0.0, 0.0)
     own_label: float = 0.0
     own_score: float = 0.0
     mark: Mark = ""
@@ -234,65 +197,72 @@ class InstanceTree:
         ``miss`` or ``false`` if only the one or the other; empty if neither, or without a model."""
         if self.predictions is None:
             return ""
-        carried, predicted = bool(self.labels.aggregated[node] > 0), bool(self._predicted[node])
-        marks: dict[tuple[bool, bool], Mark] = {
-            (True, True): "hit", (True, False): "miss", (False, True): "false",
-        }  # fmt: skip
-        return marks.get((carried, predicted), "")
+        predicted = self._predicted[node]
+        if self.labels.aggregated[node] > 0:
+            return "hit" if predicted else "miss"
+        return "false" if predicted else ""
 
     def lines(self, least: float = 0.0) -> Iterator[InstanceLine]:
         """The lines of the tree, the nodes of the largest share first.
 
         A node is drawn below each of its parents, and what is below it once. One whose shares of
-        labels and of scores are both below ``least`` is left out, and counted.
+        labels and of scores are both below ``least`` is left out, and counted. What is still to be
+        drawn waits in a list, so that no depth ends it.
         """
-        hierarchy = self.labels.hierarchy
-        dags = {"label": self.labels, "score": self.predictions or WeightedDag(hierarchy, {})}
-        bars = {kind: _Bars(dag) for kind, dag in dags.items()}
-        shares = np.maximum(*(dag.shares for dag in dags.values()))
-        for lead, level, node, parent, left_out, again in _drawn(hierarchy, shares, least):
-            if node is None:
-                yield InstanceLine(lead, level, "", _words(left_out, least))
+        hierarchy, drawn = self.labels.hierarchy, set[int]()
+        shares = np.maximum(*(dag.shares for dag in self._dags))
+        reach = hierarchy.closure.multiply(shares[:, np.newaxis]).max(axis=0).toarray().ravel()
+        bars = [(0.0, float(dag.extents[hierarchy.root] > 0)) for dag in self._dags]
+        waiting = [(self._line(hierarchy.root, bars), "")]
+        while waiting:
+            line, below = waiting.pop()
+            if not line.node:
+                yield line
                 continue
-            values: dict[str, Any] = {}
-            for kind, dag in dags.items():
-                values |= {
-                    kind: float(dag.aggregated[node]),
-                    f"{kind}_share": float(dag.shares[node]),
-                    f"{kind}_bar": bars[kind].next(level, node),
-                    f"own_{kind}": float(dag.value[node]),
-                }
-            name, above = hierarchy.nodes[node], None if parent is None else hierarchy.nodes[parent]
-            also = tuple(one for one in hierarchy.parents(name) if one != above)
-            values |= {"mark": self.mark(node), "also_below": also, "again": again}
-            yield InstanceLine(lead, level, name, hierarchy.titles[node], **values)
+            node = hierarchy.index(line.node)
+            children = [i for i in row(hierarchy.child_matrix, node).tolist() if reach[i]]
+            again = node in drawn and bool(children)
+            yield replace(line, again=again)
+            if again:
+                continue
+            drawn.add(node)
+            kept = sorted((i for i in children if reach[i] >= least), key=lambda i: (-shares[i], i))
+            own = zip(self._dags, (line.label_bar, line.score_bar), strict=True)
+            each = zip(*(dag.bars(bar, node, kept) for dag, bar in own), strict=True)
+            parts = [self._line(i, bars, line) for i, bars in zip(kept, each, strict=True)]
+            if few := len(children) - len(kept):
+                words = f"{few:,} more with less than {least * 100:.4g}% of the total each"
+                parts.append(InstanceLine("", line.level + 1, "", words))
+            for behind, part in enumerate(reversed(parts)):
+                lead, under = ("├─ ", "│  ") if behind else ("└─ ", "   ")
+                waiting.append((replace(part, lead=below + lead), below + under))
+
+    def _line(
+        self, node: int, bars: Sequence[_Bar], above: InstanceLine | None = None
+    ) -> InstanceLine:
+        hierarchy, values = self.labels.hierarchy, dict[str, Any]()
+        for kind, dag, bar in zip(("label", "score"), self._dags, bars, strict=True):
+            values[kind], values[f"own_{kind}"] = dag.aggregated[node], dag.value[node]
+            values[f"{kind}_share"], values[f"{kind}_bar"] = dag.shares[node], bar
+        name = hierarchy.nodes[node]
+        return InstanceLine(
+            lead="",
+            level=above.level + 1 if above else 0,
+            node=name,
+            title=hierarchy.titles[node],
+            mark=self.mark(node),
+            also_below=tuple(p for p in hierarchy.parents(name) if not above or p != above.node),
+            **values,
+        )
+
+    @cached_property
+    def _dags(self) -> tuple[WeightedDag, WeightedDag]:
+        return self.labels, self.predictions or WeightedDag(self.labels.hierarchy, {})
 
     @cached_property
     def _predicted(self) -> BoolArray:
         """Whether the node or one of its descendants is predicted, shape (n_nodes,)."""
-        assert self.predictions is not None
-        scores = csr_array(self.predictions.value[np.newaxis, :])
+        scores = csr_array(self._dags[1].value[np.newaxis, :])
         decided = decide(scores, self.threshold, single_label=self.single_label)
         closure = self.labels.hierarchy.closure
         return np.asarray(aggregate(decided, closure).toarray()).ravel() > 0
-
-
-class _Bars:
-    """Where bars begin, and how long they are, as shares of the root's; those below a node never
-    pass its own."""
-
-    def __init__(self, dag: WeightedDag) -> None:
-        self._parents, self._extents = np.diff(dag.hierarchy.edges.indptr), dag.extents
-        self._open: list[list[float]] = []
-        """Of each level that is drawn into: where the next bar begins, and the scale of bars."""
-
-    def next(self, level: int, node: int) -> tuple[float, float]:
-        """Beginning and length of the next bar from the root down; both 0 without a value."""
-        own = float(self._extents[node])
-        start, length = 0.0, float(own > 0)
-        if level:
-            above = self._open[level - 1]
-            start, length = above[0], own / int(self._parents[node]) * above[1]
-            above[0] += length
-        self._open[level:] = [[start, length / own if own else 0.0]]
-        return start, length

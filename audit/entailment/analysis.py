@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import ClassVar, Self
 
 import polars as pl
 
-from audit.base.declared import (
-    NONE,
-    Columns,
-    chance,
-    count,
-    estimate,
-    mean,
-    ratio,
-    setting,
-    share,
-    text,
-    whole,
-)
 from audit.base.errors import InputError
 from audit.base.progress import Progress
 from audit.base.readings import Reading
@@ -33,7 +19,8 @@ from audit.data.records import Records
 from audit.entailment.answer_columns import by_number, refuse_foreign
 from audit.entailment.answers import answer_texts, read_answers
 from audit.entailment.checks import dataset_checks, graph_checks, vote_checks
-from audit.entailment.dataset import ALL, EntailmentDataset
+from audit.entailment.dataset import EntailmentDataset
+from audit.entailment.declared import HEADLINES, SAYS, TABLES
 from audit.entailment.facts import FACTS, facts_of
 from audit.entailment.generations import read_generations, read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
@@ -44,200 +31,7 @@ from audit.entailment.tuple_files import ELEMENTS
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
-from audit.results.parts import AnalysisPart, Headline
-from audit.results.shared_tables import SharedTable
-
-SHOWN = 20
-"""Rows of a table of cases that are shared, the first of each relation; a run keeps all."""
-_cases = partial(SharedTable, most=SHOWN, each="relation")
-_ANSWERED = "model trained_on relation split"
-SHARED: Mapping[str, SharedTable] = {
-    "quality_totals": SharedTable(
-        Columns(
-            text("relation split"),
-            share("share", of="valid tuples", ends="low high"),
-            count("tuples valid"),
-        )
-    ),
-    "quality_diversity": SharedTable(
-        Columns(
-            text("relation"),
-            mean("unique unique_without_penalty", n="tuples"),
-            mean("unique_edges unique_edges_without_penalty", n="edges"),
-            share("social", of="social_heads heads", ends="social_low social_high"),
-            count("tuples"),
-            count("vocabulary edges heads social_heads", of=NONE),
-        )
-    ),
-    "quality_references": SharedTable(
-        Columns(
-            text("relation split"),
-            ratio("references", of="valid instances"),
-            count("valid"),
-            count("instances identified", of=NONE),
-        )
-    ),
-    "quality_generation_set": SharedTable(
-        Columns(
-            text("relation"),
-            count("valid"),
-            count("generation", of=NONE),
-            count("both only_detection"),
-            count("only_generation not_valid", of=NONE),
-        )
-    ),
-    "quality_consistency": SharedTable(
-        Columns(
-            text("relation fault"),
-            share("share", of="faulty tuples", ends="low high"),
-            count("tuples faulty"),
-        )
-    ),
-    "quality_shared_keys": SharedTable(
-        Columns(
-            text("split other"),
-            share("share", of="shared keys", ends="low high"),
-            count("keys shared", of=NONE),
-        )
-    ),
-    "quality_agreement": SharedTable(
-        Columns(
-            text("relation measure"),
-            chance("reason"),
-            mean("value", n="tuples", low=-1.0, ends="low high"),
-            count("tuples"),
-            count("votes", of=NONE),
-        )
-    ),
-    "quality_weak": SharedTable(
-        Columns(
-            text("relation"),
-            share("share", of="weak tuples", ends="low high"),
-            count("tuples weak ties against"),
-        )
-    ),
-    "graph_relations": SharedTable(
-        Columns(
-            text("relation"),
-            chance("deepest"),
-            estimate("mean_depth mean_children", n="texts", reason="they have no fixed bounds"),
-            count("tuples self_edges"),
-            count(
-                "texts edges valid_edges denied_edges contradictory_edges components"
-                " synonym_components texts_on_cycles chains chains_valid chains_denied"
-                " chains_open redundant_edges tops leaves most_children",
-                of=NONE,
-            ),
-        )
-    ),
-    "graph_shape": SharedTable(
-        Columns(text("relation measure"), whole("value"), count("texts", of=NONE)), records=True
-    ),
-    "graph_components": _cases(
-        Columns(
-            text("relation first synonyms one_context head cycle"), count("texts edges", of=NONE)
-        ),
-        order="texts",
-    ),
-    "graph_contradictions": _cases(
-        Columns(text("relation instance concept kind one_context head"), count("valid invalid"))
-    ),
-    "graph_violations": _cases(
-        Columns(
-            text("relation instance concept through one_context head"),
-            count("invalid"),
-            count("chains", of=NONE),
-        )
-    ),
-    "graph_redundant": _cases(Columns(text("relation instance concept through"), count("valid"))),
-    "graph_concepts": _cases(
-        Columns(
-            text("relation concept says_nothing"),
-            share("share", of="edges of", ends="share_low share_high"),
-            count("edges of", of=NONE),
-        ),
-        order="edges",
-        listed="edges",
-    ),
-    "graph_lint": SharedTable(
-        Columns(text("relation rule severity unit first"), count("n of", of=NONE))
-    ),
-    "graph_neighbourhoods": SharedTable(
-        Columns(text("finding relation child parent"), count("valid invalid")), records=True
-    ),
-    "detection_measured": SharedTable(
-        Columns(
-            text(f"kind {_ANSWERED} measure"),
-            chance("absent"),
-            mean("value", n="n", ends="low high"),
-            mean("expected positive_share", n="n"),
-            count("n"),
-            count("groups", of=NONE),
-        )
-    ),
-    "detection_differences": SharedTable(
-        Columns(
-            text(f"{_ANSWERED} measure against"),
-            mean("difference", n="n", low=-1.0, ends="low high"),
-            count("n"),
-        )
-    ),
-    "detection_reliability": SharedTable(
-        Columns(
-            text(f"kind {_ANSWERED}"),
-            setting("from to"),
-            mean("mean_score", n="n"),
-            mean("valid_share", n="n", ends="low high"),
-            count("n"),
-        ),
-        listed="n",
-    ),
-    "detection_consistency": SharedTable(
-        Columns(
-            text("kind model trained_on relation"),
-            chance("closed_share"),
-            count("chains closed broken open", of=NONE),
-        )
-    ),
-    "detection_coverage": SharedTable(
-        Columns(text(_ANSWERED), count("tuples answered unparsable missing"))
-    ),
-    "generation_measured": SharedTable(
-        Columns(
-            text("model relation split measure"),
-            mean("value", n="n", ends="low high"),
-            estimate("references", n="n", reason="it has no fixed bounds"),
-            count("n", of=NONE),
-        )
-    ),
-    "generation_coverage": SharedTable(
-        Columns(text("model relation split"), count("instances generated blank missing", of=NONE))
-    ),
-    "generation_ratings": SharedTable(
-        Columns(
-            text("model relation level"),
-            mean("share", n="ratings", ends="low high"),
-            count("ratings items", of=NONE),
-        )
-    ),
-    "generation_agreement": SharedTable(
-        Columns(
-            text("model relation measure"),
-            mean("value", n="items", low=-1.0, ends="low high"),
-            count("items ratings raters", of=NONE),
-        )
-    ),
-}
-"""What is shared of every table, by what measured it and its name there, where its columns are
-documented.
-"""
-_OF = tuple((name, name) for name in ("model", "trained_on", "relation", "split"))
-HEADLINES = (
-    Headline("quality_totals", "share", "tuples", _OF[2:3], "valid", where={"split": [ALL]}),
-    Headline("detection_measured", "value", "n", _OF, "answered_right",
-             where={"kind": ["model"], "measure": ["accuracy"]}),
-)  # fmt: skip
-"""The share of valid tuples, and of the tuples that a model answers rightly, of each relation."""
+from audit.results.parts import AnalysisPart
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,13 +116,14 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
             paths, first = self.settings.answers, self.settings.numbered_from
             texts = Records(answer_texts(paths), {}, paths)
             tables["answers"] = by_number(texts, self.dataset, first, "answers")[0].frame
-        restricted = {name: frame for name, frame in tables.items() if name not in SHARED}
+        restricted = {name: frame for name, frame in tables.items() if name not in TABLES}
         return AnalysisPart(
             name=self.name,
             facts=facts_of(self.dataset, self.settings, found, restricted),
             facts_columns=FACTS,
-            frames={name: frame for name, frame in tables.items() if name in SHARED},
-            rules=SHARED,
+            frames={name: frame for name, frame in tables.items() if name in TABLES},
+            rules=TABLES,
+            says=SAYS,
             restricted=restricted,
             headlines=HEADLINES,
             called="tuples",

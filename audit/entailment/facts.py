@@ -11,11 +11,15 @@ from audit.entailment.measure import EntailmentMeasurements
 from audit.entailment.settings import Entailing
 
 FACTS = Columns(
-    count("tuples voted"),
-    count("rows_read refused", of="rows"),
-    whole("files models"),
+    count("tuples voted", "Tuples|With votes"),
+    count("rows_read refused", "Rows read|Refused", of="rows"),
+    whole("files models", "Files|Models"),
     text("kind generation_set restricted"),
-    count("relations splits annotators predictions generations ratings", of=NONE),
+    count(
+        "relations splits annotators predictions generations ratings",
+        "Relations|Splits|Annotators|Predictions|Generated concepts|Ratings",
+        of=NONE,
+    ),
     setting("parameters threshold"),
 )
 """What each fact is."""

@@ -8,18 +8,6 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from audit.base.declared import (
-    NONE,
-    Columns,
-    chance,
-    count,
-    estimate,
-    mean,
-    setting,
-    text,
-    total,
-    whole,
-)
 from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress
 from audit.base.readings import Reading
@@ -28,6 +16,7 @@ from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
 from audit.explanations.attributions import Attributions
 from audit.explanations.checks import EVIDENCE_IGNORED, METHODS_DISAGREE
+from audit.explanations.declared import FACTS, SAYS, TABLES, headlines
 from audit.explanations.importance.importance import read_accuracies
 from audit.explanations.measure import ExplanationMeasurements, measure_explanations
 from audit.explanations.reading.reading import read_attributions
@@ -36,177 +25,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
-from audit.results.parts import AnalysisPart, Headline
-from audit.results.shared_tables import SharedTable
-
-_AGREEING = "first second together methods rule k"
-_AGREEMENT = (
-    *mean("agreement", n="n", ends="low high"),
-    *mean("chance_sizes", n="n"),
-    *mean("above_chance", n="n", low=-1.0, ends="above_low above_high"),
-    *estimate("corrected_sizes", n="n", reason="it has no least value"),
-    *count("n"),
-)
-SHARED: Mapping[str, SharedTable] = {
-    "alignment": SharedTable(
-        Columns(
-            text("method model oracle subset"),
-            chance("absent family"),
-            estimate(
-                "delta_a low high correlation delta_a_zeros", n="clusters", reason="correlations"
-            ),
-            chance("p_t q"),
-            mean("undefined_share", n="examples"),
-            count("clusters"),
-            count("examples", of=NONE),
-        )
-    ),
-    "oracles": SharedTable(
-        Columns(
-            text("method oracle other"),
-            estimate(
-                "spearman pearson mean_spearman low high", n="examples", reason="correlations"
-            ),
-            count("examples", of=NONE),
-        )
-    ),
-    "accuracy": SharedTable(
-        Columns(
-            text("method oracle subset data"),
-            whole("n models"),
-            text("absent"),
-            chance("r low high p"),
-        )
-    ),
-    "agreement": SharedTable(Columns(text(f"model {_AGREEING}"), _AGREEMENT)),
-    "lengths": SharedTable(
-        Columns(chance("tokens_from tokens_to"), text(f"model {_AGREEING}"), _AGREEMENT),
-        records=True,
-    ),
-    "differences": SharedTable(
-        Columns(
-            text("model first second k"),
-            mean("dynamic fixed", n="n"),
-            mean("difference", n="n", low=-1.0, ends="low high"),
-            count("n"),
-        )
-    ),
-    "gains": SharedTable(
-        Columns(
-            text("model method"),
-            whole("pairs"),
-            setting("k"),
-            estimate("gain low high", n="n", reason="a sum over pairs of methods"),
-            count("n"),
-        )
-    ),
-    "chosen": SharedTable(
-        Columns(
-            text("model method k"),
-            estimate("tokens peaks low high sd", n="n", reason="they have no fixed bounds"),
-            mean("tied constant", n="n"),
-            count("n"),
-        )
-    ),
-    "runs": SharedTable(
-        Columns(
-            text("model"),
-            setting("seed"),
-            chance("median"),
-            estimate(
-                "difference low high per_token", n="instances", reason="they have no fixed bounds"
-            ),
-            count("instances"),
-        )
-    ),
-    "plausibility": SharedTable(
-        Columns(
-            text("method model metric"),
-            mean("value", n="n", low=-1.0, ends="low high"),
-            mean("chance", n="n", low=-1.0),
-            count("n"),
-        )
-    ),
-    "spans": SharedTable(
-        Columns(
-            text("method model rule match"),
-            total("labels"),
-            mean("precision recall", n="n"),
-            mean("micro", n="n", ends="micro_low micro_high"),
-            mean("macro", n="n", ends="macro_low macro_high"),
-            count("n"),
-        )
-    ),
-    "models": SharedTable(
-        Columns(
-            text("method oracle model reference"),
-            chance("warnings absent"),
-            estimate("estimate error low high", n="examples", reason="coefficients"),
-            chance("p"),
-            estimate("cov_re residual_variance", n="examples", reason="variances"),
-            count("examples", of=NONE),
-        )
-    ),
-    "branches": SharedTable(
-        Columns(
-            text("node title"),
-            whole("depth"),
-            text("model method measure"),
-            chance("family"),
-            estimate("mean low high", n="instances", reason="means of several measures"),
-            chance("rest difference difference_low difference_high smallest p_value q_value"),
-            count("instances"),
-            count("examples", of=NONE),
-        )
-    ),
-    "evidence": SharedTable(
-        Columns(
-            text("node title"),
-            whole("depth"),
-            text("model"),
-            chance("compared family"),
-            mean("concordance", n="instances"),
-            estimate("peak", n="instances", reason="it has no least value"),
-            mean("marked", n="instances"),
-            estimate("tokens", n="instances", reason="it has no fixed bounds"),
-            chance(
-                "concordance_elsewhere concordance_difference concordance_low concordance_high"
-                " peak_elsewhere peak_difference peak_low peak_high marked_elsewhere"
-                " tokens_elsewhere p_value q_value"
-            ),
-            count("instances"),
-            count("examples", of=NONE),
-        )
-    ),
-}
-"""What is shared of every table, by its name."""
-FACTS = Columns(
-    count("rows_read rows left_out", of=NONE),
-    count("instances instances_without_labels"),
-    count("examples labels", of=NONE),
-    text("methods models evidence only compat"),
-    whole("seeds"),
-    chance("annotators"),
-    setting("draws k"),
-)
-"""What each fact is."""
-
-
-def headlines(k: int) -> tuple[Headline, ...]:
-    """Delta-A on all examples, agreement by peaks and at the main k, plausibility; and what nodes
-    are compared by, as means of all methods.
-    """
-    model = ("model", "model")
-    method = (("method", "method"), model)
-    compared = (("method", "first"), ("method", "together"), ("other", "second"), model, ("k", "k"))
-    every, main, means = {"subset": ["all"]}, {"k": [None, k]}, {"method": [None]}
-    oracle = (*method, ("oracle", "oracle"))
-    return (
-        Headline("alignment", "delta_a", "clusters", oracle, "delta_a", where=every),
-        Headline("agreement", "agreement", "n", compared, "agreement", where=main),
-        Headline("plausibility", "value", "n", method, called="metric"),
-        Headline("branches", "mean", "instances", (model,), "", "measure", "node", means),
-    )
+from audit.results.parts import AnalysisPart
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +96,8 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
             facts=facts,
             facts_columns=FACTS,
             frames=dict(_frames(found, labels.hierarchy)),
-            rules=SHARED,
+            rules=TABLES,
+            says=SAYS,
             restricted={"nodes": found.nodes},
             headlines=headlines(found.agreement.k),
         )

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.base.disk import writing_file
+from audit.base.disk import written_whole
 from audit.base.readings import Reading
 from audit.base.schemas import schema
 from audit.explanations.lists import Lists, list_column, starts_of
@@ -113,14 +113,14 @@ def write_attributions(attributions: Attributions, path: Path | str) -> None:
     """
     path = Path(path)
     frame = _frame(attributions)
-    with writing_file(path):
+    with written_whole(path) as begun:
         if path.suffix.lower() == ".parquet":
-            frame.write_parquet(path)
+            frame.write_parquet(begun)
         elif path.suffix.lower() == ".gz":
-            with gzip.open(path, "wb") as stream:
+            with gzip.open(begun, "wb") as stream:
                 stream.write(frame.write_ndjson().encode())
         else:
-            frame.write_ndjson(path)
+            frame.write_ndjson(begun)
 
 
 def _frame(attributions: Attributions) -> pl.DataFrame:

@@ -26,9 +26,6 @@ from audit.explanations.node_results import LEAST_INSTANCES
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.results.findings import (
-    INSTANCES,
-    NODE,
-    Column,
     Finding,
     Part,
     finding_id,
@@ -200,17 +197,11 @@ EVIDENCE_IGNORED = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     reads=ExplanationMeasurements,
     cases=cases,
-    columns=(
-        NODE,
-        Column("In the order of people’s marks", "concordance"),
-        Column("Elsewhere", "concordance_elsewhere"),
-        Column("Difference", "concordance_difference"),
-        INSTANCES,
-    ),
+    nodes="Node",
     evidence=Columns(
         chance(f"{' '.join(_SHOWN)} q_value family"),
-        count("instances"),
-        mean("concordance marked", n="instances"),
+        mean("concordance marked", "In the order of people’s marks", n="instances"),
+        count("instances", "Instances"),
         estimate("peak tokens", n="instances", reason="they have no fixed bounds"),
         text("compared"),
     ),
@@ -279,13 +270,6 @@ METHODS_DISAGREE = Check(
     "Do two attribution methods agree hardly more than by chance?",
     _run_methods_disagree,
     reads=ExplanationMeasurements,
-    columns=(
-        Column("Methods", "sentence"),
-        Column("Agreement", "agreement"),
-        Column("By chance", "chance"),
-        Column("Difference", "above_chance", low="above_low", high="above_high"),
-        INSTANCES,
-    ),
     evidence=Columns(
         count("instances"),
         mean("agreement chance", n="instances"),

@@ -39,8 +39,8 @@ PAGES: Mapping[str, View] = {
     "/static/{name}": static_file,
 }
 """What answers at each address, given the application's run and the request."""
-_OF_TABLES = frozenset(("start", "sheet", "csv", "svg", "order"))
-"""Parameters of every page: those of its tables and pictures."""
+_OF_TABLES = frozenset(("start", "sheet", "csv", "order"))
+"""Parameters of every page: those of its tables."""
 _QUERY = ("finding", "behaviour", "nodes", "predicted", "outcome", "mass", "least")
 _SUBGRAPHS = ("first", "second", "side")
 ASKED: Mapping[str, tuple[str, ...]] = {

@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from http import HTTPStatus
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
-from audit._reports.chapters.analyses import CHAPTERS, OF_NAME
-from audit._reports.chapters.finding_lines import headline
-from audit._reports.chapters.report import printable_view
-from audit._reports.chapters.verdict import verdict
-from audit._reports.charts.palette import HUES, HUES_DARK, HUES_LIGHT, variables_css
-from audit._reports.html import script, style, templates
-from audit._reports.words.part_tables import heading
-from audit._reports.words.parts import Verdict
-from audit._reports.words.words import (
-    EXACT,
-    Imprint,
-    counted,
-    decimal,
-    number,
-    percent,
-    points,
-    precise,
-    printable,
-)
 from audit.explorer.links import (
     address,
     finding_address,
@@ -37,11 +19,12 @@ from audit.explorer.links import (
     node_address,
     pair_address,
 )
-from audit.explorer.pictures import Picture, svg_file
 from audit.explorer.run.opened_run import OpenedRun
 from audit.explorer.run.paged_tables import Page, Row, Span
 from audit.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
-from audit.results.parts import OTHERS
+from reports.findings import first_sentence
+from reports.page import style
+from reports.words import EXACT, NOTHING, Imprint, number, percent, points, printable
 
 if TYPE_CHECKING:
     import jinja2
@@ -76,11 +59,13 @@ class Place:
 
 TABLES = "what it measured, table by table"
 """What the place of an analysis shows."""
+HUES = tuple(f"hue-{place}" for place in range(1, 9))
+"""Colours of branches, in order; a ninth begins again."""
 
 
 def path_of(part: str) -> str:
     """Address of the place of an analysis."""
-    return f"/{part}" if part in OF_NAME else f"/{OTHERS}/{part}"
+    return f"/analyses/{part}"
 
 
 PLACES = (
@@ -88,7 +73,6 @@ PLACES = (
     Place("/findings", "Findings", "each with its evidence and what to do about it"),
     Place("/hierarchy", "Hierarchy", "how its nodes are used, and what can be said about each"),
     Place("/model", "Model", "its metrics, and the labels that it confuses"),
-    *(Place(path_of(one.name), heading(one.name), TABLES) for one in CHAPTERS),
     Place("/instances", "Instances", "the records, each as a tree"),
 )
 ICON = (
@@ -96,6 +80,7 @@ ICON = (
     '<path d="M1 1h4v14H1zM6 1h4v8H6zM11 1h4v4h-4z"/></g></svg>'
 )
 _SCRIPTS = ("elements", "explorer")
+_SHEETS = ("colours", "base", "parts", "screen", "instance", "marks", "explorer")
 
 
 @dataclass(eq=False)
@@ -115,36 +100,22 @@ class Site:
         there = {
             "/hierarchy": bool(self.run.root),
             "/model": self.run.has_model,
-            **{path_of(one.name): self.has(one.name) for one in CHAPTERS},
             "/instances": self.run.shows_instances,
         }
-        places = [place for place in PLACES if there.get(place.path, True)]
-        return [*places, *(Place(path_of(one), self.parts[one], TABLES) for one in self._others)]
+        *places, last = [place for place in PLACES if there.get(place.path, True)]
+        own = (Place(path_of(part), name, TABLES) for part, name in self.parts.items())
+        return [*places, *own, last] if last.path == "/instances" else [*places, last, *own]
 
     @cached_property
     def parts(self) -> Mapping[str, str]:
-        """Analyses that have places of their own, as `result.json` and as people call them."""
-        return {name: heading(name) for name in (*OF_NAME, *self._others)}
-
-    @property
-    def _others(self) -> Sequence[str]:
-        """Analyses of the run that are not known here."""
-        return tuple(self.run.view.get(OTHERS, ()))
-
-    def has(self, part: str) -> bool:
-        """Whether the run has an analysis."""
-        return part in self.run.view or part in self._others
+        """Analyses of the run, as `result.json` and as people call them."""
+        return {name: one["title"] for name, one in self.run.view.get("tables", {}).items()}
 
     @cached_property
     def printable(self) -> Mapping[str, Any]:
         """What the report shows, every text fit to stand on a page."""
-        view: Mapping[str, Any] = printable_view(self.run.view)
+        view: Mapping[str, Any] = printable(self.run.view)
         return view
-
-    @cached_property
-    def verdict(self) -> Verdict:
-        """The verdict."""
-        return verdict(self.printable)
 
     def hue(self, node: str) -> str:
         """Colour role of a node's top branch, also the class of what it colours; else empty."""
@@ -163,7 +134,7 @@ class Site:
         """A page of HTML."""
         text = (
             environment()
-            .get_template(f"explorer/{template}.html.jinja")
+            .get_template(f"{template}.html.jinja")
             .render(
                 site=self,
                 run=self.run,
@@ -214,27 +185,10 @@ class Site:
         headers = _as_attachment(f"{id}-exact.csv")
         return StreamingResponse(csv_parts(columns, rows), media_type="text/csv", headers=headers)
 
-    def picture(self, request: Request, id: str, picture: Picture) -> Picture:
-        """A drawing of a page, with the address of its file; as `picture_file`."""
-        return replace(picture, file=self.picture_file(request, id, lambda: picture))
-
-    def picture_file(self, request: Request, id: str, draw: Callable[[], Picture]) -> str:
-        """The address of a drawing's file; `FileAsked` if the request asks for the file itself."""
-        asked = parameters(request)
-        if asked.get("svg") == id:
-            raise FileAsked(self.svg(id, draw()))
-        return address(request.url.path, **{**asked, "svg": id})
-
-    def svg(self, id: str, picture: Picture) -> Response:
-        """A drawing as a file; arguments as in `svg_file`."""
-        tool = self.run.view["identity"]["tool"]
-        source = f"{self.run.name} · {tool['name']} {tool['version']}"
-        return _file(f"{id}-exact.svg", svg_file(picture, source), "image/svg+xml")
-
 
 def way_to(finding: Row) -> Sequence[Crumb]:
     """The steps back from what is about a finding."""
-    said = headline(finding["statement"])
+    said = first_sentence(finding["statement"])
     return [("Findings", "/findings"), (said, finding_address(finding["id"]))]
 
 
@@ -258,8 +212,16 @@ def parameters(request: Request) -> dict[str, str]:
 
 @cache
 def environment() -> jinja2.Environment:
-    """The templates of the report and of the application, with autoescaping."""
-    made = templates(keep_trailing_newline=False)
+    """The templates of the application, with autoescaping, and errors for undefined names."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("audit.explorer", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     made.globals |= {
         "node_address": node_address,
         "pair_address": pair_address,
@@ -270,11 +232,10 @@ def environment() -> jinja2.Environment:
     }
     made.filters |= {
         "number": number,
-        "percent": percent,
-        "points": points,
-        "decimal": decimal,
-        "precise": precise,
-        "counted": counted,
+        "percent": lambda share: percent(share, None, None),
+        "points": lambda difference: points(difference, None, None),
+        "decimal": lambda value, places: NOTHING if value is None else f"{value:,.{places}f}",
+        "precise": lambda value: number(value, 4),
         "printable": lambda text: printable(str(text)),
         "printable_lines": lambda text: "\n".join(map(printable, text.splitlines())),
     }
@@ -284,13 +245,15 @@ def environment() -> jinja2.Environment:
 @cache
 def static_files() -> Mapping[str, tuple[str, str]]:
     """Text and media type of each file beside the pages, by name."""
+    folder = files("audit.explorer").joinpath("static")
+    sheets = (folder.joinpath(f"{name}.css").read_text("utf-8") for name in _SHEETS)
+    scripts = (folder.joinpath(f"{name}.js").read_text("utf-8") for name in _SCRIPTS)
     return {
-        "explorer.css": (
-            style("screen", ("instance", "marks", "explorer"))
-            + variables_css(HUES_LIGHT, HUES_DARK),
-            "text/css",
+        "explorer.css": ("\n".join((*sheets, style("figures"))), "text/css"),
+        "explorer.js": (
+            "\n".join(('(() => {\n"use strict";', *scripts, "})();")),
+            "text/javascript",
         ),
-        "explorer.js": (script(_SCRIPTS), "text/javascript"),
         "icon.svg": (ICON, "image/svg+xml"),
     }
 

@@ -54,23 +54,14 @@ def policy_readings(hierarchy: Hierarchy, policy: Policy, support: IntArray) -> 
         yield from _proposed(hierarchy, support)
         return
     left_out, rules = _placed_policy(hierarchy, policy.base)[1:]
-    undotted = len(_undotted(hierarchy, policy.base))
-    if undotted:
-        yield Reading(
-            f"codes that {policy.base}'s rules name are matched without their dots",
-            f"the leaves of {hierarchy.name} are such codes",
-            undotted,
-            "--policy FILE",
-            unit="nodes",
-        )
+    if undotted := len(_undotted(hierarchy, policy.base)):
+        decision = f"codes that {policy.base}'s rules name are matched without their dots"
+        evidence = f"the leaves of {hierarchy.name} are such codes"
+        yield Reading(decision, evidence, undotted, "--policy FILE", unit="nodes")
     if left_out:
-        yield Reading(
-            f"{left_out:,} of the {rules:,} rules of {policy.base} are not applied",
-            f"{hierarchy.name} lacks nodes that they name",
-            left_out,
-            "--policy FILE",
-            unit="rules",
-        )
+        decision = f"{left_out:,} of the {rules:,} rules of {policy.base} are not applied"
+        evidence = f"{hierarchy.name} lacks nodes that they name"
+        yield Reading(decision, evidence, left_out, "--policy FILE", unit="rules")
 
 
 def _proposed(hierarchy: Hierarchy, support: IntArray) -> Iterable[Reading]:
@@ -81,13 +72,9 @@ def _proposed(hierarchy: Hierarchy, support: IntArray) -> Iterable[Reading]:
     for base in WITH_POLICY if hierarchy.name not in WITH_POLICY and marked > most else ():
         whole = _whole(base)
         if (rows := sum(n for node, n in used.items() if node in whole)) > most:
-            yield Reading(
-                f"labels are not judged by the rules on codes of {base}",
-                "most of them are its codes, and these rules come with its own hierarchy",
-                rows,
-                f"--policy {base}",
-                unit="labels",
-            )
+            decision = f"labels are not judged by the rules on codes of {base}"
+            evidence = "most of them are its codes, and these rules come with its own hierarchy"
+            yield Reading(decision, evidence, rows, f"--policy {base}", unit="labels")
 
 
 @lru_cache(maxsize=4)
@@ -153,13 +140,11 @@ def _undotted(hierarchy: Hierarchy, base: str) -> Mapping[str, str]:
     Codes are those of diagnoses or of procedures, whichever more of the leaves are.
     """
     leaves = {hierarchy.nodes[i] for i in np.flatnonzero(hierarchy.leaf)}
-    texts = {code: code.replace(".", "") for code in _whole(base).nodes}
-    met = {code: text for code, text in texts.items() if text in leaves}
-    sets = [
-        {c: t for c, t in met.items() if (icd9.table_of(c) == "procedures") is one}
-        for one in (True, False)
-    ]
-    most = max(sets, key=len)
+    by_set: dict[bool, dict[str, str]] = {True: {}, False: {}}
+    for code in _whole(base).nodes:
+        if (text := code.replace(".", "")) in leaves:
+            by_set[icd9.table_of(code) == "procedures"][code] = text
+    most = max(by_set.values(), key=len)
     return most if sum("." in code for code in most) > _MOSTLY * len(leaves) else {}
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
@@ -97,18 +98,29 @@ REPLACED_BY, CONSIDER = "replaced_by", "consider"
 """Names under which OBO says what took the place of an obsolete id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Obsolete:
-    """An id that a file calls obsolete.
+@dataclass(slots=True)
+class Entry:
+    """What a file states of one node at one place; all its entries together say what it is.
 
     Args:
-        replaced_by: Ids that the file states as its replacement.
-        consider: Ids that may be meant, as the file says.
+        node: Its id.
+        title: Its title, if the place has one.
+        parents: Ids of its parents.
+        assignable: Whether it may be a label; None: if it is a leaf.
+        obsolete: Whether its id is obsolete; None where the place does not say.
+        replaced_by: Ids that take the place of an obsolete one.
+        consider: Ids that may be meant by an obsolete one.
+        merged: Ids that were merged into it.
     """
 
-    id: str
-    replaced_by: tuple[str, ...] = ()
-    consider: tuple[str, ...] = ()
+    node: str
+    title: str | None = None
+    parents: Sequence[str] = ()
+    assignable: bool | None = None
+    obsolete: bool | None = None
+    replaced_by: Sequence[str] = ()
+    consider: Sequence[str] = ()
+    merged: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -145,10 +157,7 @@ class RetiredIds:
 
 
 def retired_ids(
-    nodes: Collection[str],
-    obsolete: Iterable[Obsolete],
-    alternatives: Iterable[tuple[str, str]] = (),
-    same: Mapping[str, str] = MappingProxyType({}),
+    nodes: Collection[str], entries: Sequence[Entry], same: Mapping[str, str] = MappingProxyType({})
 ) -> RetiredIds | None:
     """The rules for labels that are retired ids; None if there are no such ids.
 
@@ -157,21 +166,21 @@ def retired_ids(
 
     Args:
         nodes: Ids of all nodes; a successor that is neither one of them nor retired is left out.
-        obsolete: The obsolete ids.
-        alternatives: ``old, id``: ids that were merged into nodes or obsolete ids; an id that is a
-            node itself is left out.
+        entries: Those that are obsolete, and those into which others were merged; an id that was
+            merged and is a node itself is left out.
         same: As in `RetiredIds`.
     """
-    replaced: dict[str, list[str]] = {}
-    considered: dict[str, list[str]] = {}
-    for one in obsolete:
-        replaced.setdefault(one.id, []).extend(one.replaced_by)
-        considered.setdefault(one.id, []).extend(one.consider)
-    considered = {old: [*replaced[old], *others] for old, others in considered.items()}
-    for old, new in alternatives:
-        if old not in nodes:
-            replaced.setdefault(old, []).append(new)
-    either = replaced | considered
+    replaced, considered = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for one in entries:
+        if one.obsolete:
+            replaced[one.node] += one.replaced_by
+            considered[one.node] += one.consider
+    either = {old: [*replaced[old], *others] for old, others in considered.items()}
+    for one in entries:
+        for old in one.merged:
+            if old not in nodes:
+                replaced[old].append(one.node)
+    either = replaced | either
     main, several = dict[str, str](), dict[str, tuple[str, ...]]()
     for old in replaced:
         surely, dead_ends = _followed(old, replaced, nodes)

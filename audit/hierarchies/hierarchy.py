@@ -14,10 +14,9 @@ import polars as pl
 from scipy.sparse import csr_array, eye_array
 
 from audit.base import dag
-from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse
+from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse, shortest_cycle
 from audit.base.errors import SchemaError
-from audit.base.limits import ANCESTORS
-from audit.base.paths import shortest_cycle
+from audit.base.limits import refuse_pairs
 from audit.base.plurals import counted, title_and_code
 from audit.base.readings import Reading
 from audit.base.settings import Unlisted
@@ -90,14 +89,7 @@ class Hierarchy:
 
     @classmethod
     def build(
-        cls,
-        edges: pl.DataFrame,
-        nodes: pl.DataFrame | None = None,
-        *,
-        name: str,
-        labelled_ancestors: Literal["fault", "allowed"] = "allowed",
-        coding: Coding | None = None,
-        complete_tables: frozenset[str] = frozenset(),
+        cls, edges: pl.DataFrame, nodes: pl.DataFrame | None = None, *, name: str, **stated: Any
     ) -> Hierarchy:
         """Build a hierarchy from edges and, where the format declares them, nodes.
 
@@ -107,9 +99,7 @@ class Hierarchy:
                 a leaf). If given, an edge to an id that it does not declare is dangling; otherwise
                 ids are declared by occurring in ``edges``.
             name: Name of the hierarchy in reports.
-            labelled_ancestors: Whether a label beside its own ancestor is a fault.
-            coding: Rules for labels as written.
-            complete_tables: Names of the code sets whose valid codes are all nodes.
+            stated: Further fields, such as ``coding``.
 
         Raises:
             HierarchyError: On a cycle (a shortest one is shown), or no node.
@@ -123,8 +113,7 @@ class Hierarchy:
         ids = declared["node"].to_list()
         child, parent = end_indices(unique, ids)
         matrix = dag.edge_matrix(child, parent, len(ids))
-        if len(dag.topological_order(matrix)) < len(ids):
-            cycle = [ids[index] for index in shortest_cycle(matrix)]
+        if cycle := [ids[index] for index in shortest_cycle(matrix)]:
             raise CyclicError(cycle, name=name, edges=unique, nodes=declared)
         leaf = np.bincount(parent, minlength=len(ids)) == 0
         return cls(
@@ -133,10 +122,8 @@ class Hierarchy:
             titles=tuple(declared["title"].fill_null("")),
             edges=matrix,
             assignable=declared["assignable"].fill_null(pl.Series(leaf)).to_numpy().copy(),
-            labelled_ancestors=labelled_ancestors,
-            coding=coding,
             repeated_edges=len(edges) - edges.n_unique(),
-            complete_tables=complete_tables,
+            **stated,
         )
 
     @classmethod
@@ -149,7 +136,7 @@ class Hierarchy:
         keys, as those of obonet, ``is_a`` and ``relations`` count. Raises as `build` does.
         """
         edges, nodes, readings = graph_tables(graph, relations)
-        return replace(cls.build(edges, nodes, name=name), readings=readings)
+        return cls.build(edges, nodes, name=name, readings=readings)
 
     def to_networkx(self) -> nx.DiGraph[str]:
         """A graph whose edges point child -> parent; nodes have ``title`` and ``assignable``."""
@@ -242,7 +229,7 @@ class Hierarchy:
         Raises:
             InputError: If the hierarchy is so deep that this would exhaust memory.
         """
-        ANCESTORS.refuse_beyond(int(self.depth.sum()), f"the hierarchy {self.name}")
+        refuse_pairs(int(self.depth.sum()), f"the hierarchy {self.name}")
         return dag.closure(self.edges)
 
     @cached_property
@@ -275,7 +262,7 @@ class Hierarchy:
     @cached_property
     def height(self) -> IntArray:
         """Longest path to a leaf, shape (n,); a leaf has 0."""
-        return dag.longest_to_leaf(self.edges)
+        return dag.longest_from_top(csr_array(self.edges.T))
 
     @cached_property
     def level(self) -> IntArray:
@@ -321,12 +308,9 @@ class Hierarchy:
 
         A row a node. ``branch`` is the first of ``branches`` in node order; null for the root.
         """
-        names, above = pl.Series(self.nodes)[self.branches], self.closure[:, self.branches]
-        nodes = np.repeat(range(len(self)), np.diff(above.indptr))
-        ends = pl.DataFrame({"node": nodes, "branch": names[above.indices]})
-        listed = ends.group_by("node", maintain_order=True).agg("branch")
-        joined = pl.DataFrame({"node": range(len(self))}).join(listed, on="node", how="left")
-        branches = joined.sort("node")["branch"].fill_null([])
+        names, above = np.array(self.nodes, object)[self.branches], self.closure[:, self.branches]
+        parts = np.split(names[above.indices], above.indptr[1:-1])
+        branches = pl.Series([part.tolist() for part in parts], dtype=pl.List(pl.String))
         return pl.DataFrame(
             {
                 "node": self.nodes,

@@ -13,12 +13,15 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 import polars as pl
 
-from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, edge_matrix
-from audit.base.paths import (
+from audit.base.dag import (
+    SYNTHETIC_ROOT,
+    BoolArray,
     CycleSearch,
+    IntArray,
     edge_ends,
-    leads_to,
+    edge_matrix,
     on_cycle,
+    row,
     shortcuts,
     strong_components,
 )
@@ -262,23 +265,21 @@ def _alike(hierarchy: Hierarchy) -> _Alike:
         .filter(pl.Series(_stated(hierarchy)), pl.col("title") != "")
         .filter(pl.col("title").is_duplicated())
         .sort("depth", "node")
-        .with_columns(top=pl.col("node").first().over("title"))
+        .group_by("title", maintain_order=True)
+        .agg("node")
     )
-    low, top = (groups[name].cast(pl.Int64).to_numpy() for name in ("node", "top"))
-    heading, child = _lone_pairs(hierarchy)
-    lone = np.full(len(hierarchy), -1, np.int64)
-    lone[heading] = child
-    groups = groups.with_columns(
-        below=pl.Series(leads_to(hierarchy.edges, low, top)), lone=pl.Series(lone[top] == low)
+    lone = dict(zip(*(column.tolist() for column in _lone_pairs(hierarchy)), strict=True))
+    clashing, repeated = list[list[int]](), list[list[int]]()
+    for top, *others in groups["node"].to_list():
+        if not {*row(hierarchy.below, top).tolist()}.issuperset(others):
+            clashing.append(sorted([top, *others]))
+        elif lone.get(top) not in others:
+            repeated.append([top, *others])
+    ids = hierarchy.nodes
+    both = (
+        tuple(tuple(ids[i] for i in one) for one in sorted(own)) for own in (clashing, repeated)
     )
-    on_line, by_lone = pl.col("below").all().over("title"), pl.col("lone").any().over("title")
-
-    def cases(some: pl.DataFrame) -> Cases:
-        nodes = some.group_by("title", maintain_order=True).agg("node")["node"].to_list()
-        return tuple(tuple(hierarchy.nodes[i] for i in group) for group in sorted(nodes))
-
-    clashing, repeated = groups.filter(~on_line).sort("node"), groups.filter(on_line & ~by_lone)
-    return _Alike(cases(clashing), cases(repeated))
+    return _Alike(*both)
 
 
 def _case_clashes(hierarchy: Hierarchy) -> Cases:

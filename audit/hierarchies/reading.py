@@ -9,13 +9,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from audit.base.connections import is_database
+from audit.base.databases import is_database
 from audit.base.errors import FormatError, InputError, first_cases
-from audit.base.files import first_bytes, refuse_pickle
+from audit.base.files import first_bytes, read_bytes, refuse_pickle
 from audit.base.plugins import added, opening
-from audit.base.reading import see
 from audit.base.remote import local
 from audit.base.settings import Unlisted
+from audit.base.streams import see
 from audit.base.table import Table
 from audit.base.tables import open_table
 from audit.hierarchies.formats import (
@@ -30,17 +30,11 @@ from audit.hierarchies.formats import (
     tree,
     wordnet,
 )
-from audit.hierarchies.formats.format import (
-    BuiltInHierarchy,
-    HierarchyFormat,
-    Shape,
-    reading_of,
-)
+from audit.hierarchies.formats.format import BuiltInHierarchy, HierarchyFormat, Shape, reading_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import ICD9CM, ICD10CM
 
 FORMATS: tuple[HierarchyFormat, ...] = (
-    published.MEDS,
     obo.FORMAT,
     obo.GRAPHS,
     rdf.FORMAT,
@@ -132,7 +126,7 @@ def load_hierarchy(
         with reading_of(_GIVEN):
             return _of_object(source, format, shape)
     if (built_in := built_in_named(source)) is not None:
-        _refuse_useless(shape, (), built_in.name)
+        _refuse_useless(shape, built_in)
         known = built_in.load()
         return replace(known, unlisted="refuse") if unlisted == "refuse" else known
     return _of_file(_read(source, format, shape), unlisted or "refuse")
@@ -140,21 +134,18 @@ def load_hierarchy(
 
 def _read(source: str | Path, format: str | None, shape: Shape) -> Hierarchy:
     if is_database(source):
-        _refuse_useless(shape, omop.OMOP.takes, f"a database, {omop.OMOP.name}")
+        _refuse_useless(shape, omop.OMOP)
         return omop.read(str(source), shape)
     path = local(source)
     with reading_of(path):
         for folder in FOLDERS:
             if folder.matches(path, b"") and format in (None, folder.name):
                 see(*files_of(path))
-                _refuse_useless(shape, folder.takes, folder.name)
+                _refuse_useless(shape, folder)
                 return folder.read(path, shape)
     if path.is_dir() or not (path.exists() or path.is_symlink()):
-        raise InputError(
-            "a built-in hierarchy or a hierarchy file is required",
-            found=repr(str(path)),
-            hint=_near(path),
-        )
+        required = "a built-in hierarchy or a hierarchy file is required"
+        raise InputError(required, found=repr(str(path)), hint=_near(path))
     with reading_of(path):
         head = first_bytes(path)
         refuse_pickle(path, head)
@@ -163,7 +154,7 @@ def _read(source: str | Path, format: str | None, shape: Shape) -> Hierarchy:
         chosen = _format_of(path, head, format, shape)
         if chosen is None:
             return _of_table(path, open_table(path), shape)
-        _refuse_useless(shape, chosen.takes, chosen.name)
+        _refuse_useless(shape, chosen)
         return chosen.read(path, shape)
 
 
@@ -179,21 +170,20 @@ def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> Hiera
     found = next((one for one in known if one.matches(path, head)), None)
     if shape.levels and found in (None, tree.FORMAT, paths.FORMAT):
         return paths.LEVELS
-    if found is None and not (shape.child or shape.parent):
-        if shape.sep and not shape.levels and paths.may_be(path, head):
-            return paths.FORMAT
-        return edges.FORMAT if edges.pairs_in(path) else None
-    return found
+    if found or shape.child or shape.parent:
+        return found
+    if shape.sep and paths.may_be(path, head):
+        return paths.FORMAT
+    return edges.FORMAT if edges.pairs_in(path) else None
 
 
 def _of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
     """The hierarchy of a table, by what its columns are called; asked where they say nothing."""
-    levels = shape.levels or paths.levels_in(table.schema)
     if shape.child or shape.parent or any(map(edges.is_parent, table.schema)):
-        _refuse_useless(shape, edges.FORMAT.takes, edges.FORMAT.name)
+        _refuse_useless(shape, edges.FORMAT)
         return edges.of_table(path, table, shape)
-    if levels:
-        _refuse_useless(shape, paths.LEVELS.takes, paths.LEVELS.name)
+    if shape.levels or paths.levels_in(table.schema):
+        _refuse_useless(shape, paths.LEVELS)
         return paths.of_levels(path, table, shape)
     if question := offers.offers(path, table):
         raise question
@@ -201,18 +191,21 @@ def _of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
         "a column of parents, columns of levels, or paths are required",
         found=f"the columns {first_cases(table.schema)}",
         hint="--hierarchy-child COL --hierarchy-parent COL or --hierarchy-levels COL,COL names "
-        "them; the page of recipes in the documentation makes a table of edges of other files",
+        "them, --hierarchy-sep SIGN says what joins the names of paths; the page of recipes in the "
+        "documentation makes a table of edges of other files",
     )
 
 
-def _refuse_useless(shape: Shape, takes: Iterable[str], name: str) -> None:
+def _refuse_useless(shape: Shape, format: HierarchyFormat | BuiltInHierarchy) -> None:
     """Refuse what is stated of a file whose format it says nothing of."""
-    stated = {field for field, value in vars(shape).items() if value}
-    if useless := sorted(stated - set(takes)):
+    takes = format.takes if isinstance(format, HierarchyFormat) else ()
+    useless = sorted(field for field, value in vars(shape).items() if value and field not in takes)
+    if useless:
         takers = [one.name for one in (*hierarchy_formats(), *FOLDERS) if set(useless) <= one.takes]
+        said = " and ".join(useless)
         raise InputError(
-            f"{' and '.join(useless)} can be stated only of {', '.join(takers) or 'other files'}",
-            found=f"{' and '.join(useless)} for {name}",
+            f"{said} can be stated only of {', '.join(takers) or 'other files'}",
+            found=f"{said} for {format.name}",
             hint="leave it out, or name the format by --hierarchy-format",
         )
 
@@ -276,7 +269,8 @@ def holds_hierarchy(data: str) -> bool:
     path = Path(data)
     if is_database(data) or omop.is_omop(path):
         return True
-    return path.is_file() and published.has_supercategories(path, first_bytes(path))
+    of_coco = path.is_file() and published.COCO.matches(path, first_bytes(path))
+    return of_coco and b'"supercategory"' in read_bytes(path)
 
 
 def beside_data(hierarchy: object, vocabulary: str | None) -> dict[str, Any]:

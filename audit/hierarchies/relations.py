@@ -44,22 +44,9 @@ def relate_two(hierarchy: Hierarchy, a: int, b: int) -> tuple[str, int]:
     """Relation and lowest common ancestor of two different nodes, as `relate` gives them.
 
     The latter is the deepest node at or above both; ties by smaller height, then node order.
-    Only what is above and below the two is visited, where `relate` prepares the whole hierarchy.
     """
-    above = np.intersect1d(dag.row(hierarchy.closure, a), dag.row(hierarchy.closure, b))
-    preferred = np.lexsort((above, hierarchy.height[above], -hierarchy.depth[above]))
-    lca = int(above[preferred[0]])
-    if lca in (a, b):
-        return "ancestor", lca
-    if _meet(hierarchy.edges, a, b):
-        return "sibling", lca
-    if _meet(hierarchy.below, a, b):
-        return "overlap", lca
-    return ("cross_branch" if lca == hierarchy.root else "same_branch"), lca
-
-
-def _meet(matrix: Sparse, a: int, b: int) -> bool:
-    return bool(np.isin(dag.row(matrix, a), dag.row(matrix, b)).any())
+    relation, lca = _relate(hierarchy, np.array([a]), np.array([b]))
+    return RELATIONS[relation[0]], int(lca[0])
 
 
 def _relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
@@ -67,7 +54,8 @@ def _relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, I
     lca = ancestors.lowest(a, b)
     relation = np.where(lca == hierarchy.root, 4, 3)
     relation[dag.among(overlapping, a * np.int64(len(hierarchy)) + b)] = 2
-    relation[dag.share_parent(hierarchy.edges, a, b)] = 1
+    shared_parents = hierarchy.edges[a].multiply(hierarchy.edges[b]).sum(axis=1)
+    relation[np.asarray(shared_parents).ravel() > 0] = 1
     relation[(lca == a) | (lca == b)] = 0
     return relation, lca
 

@@ -146,37 +146,6 @@ class Finding:
         return finding_id(self.check, *(self.key or self.nodes))
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of the table of a check's findings, by the names of the evidence that it shows.
-
-    Args:
-        heading: Its heading.
-        shows: The evidence; of several names, divided by spaces, the first that a finding has.
-            ``node`` and ``other`` are the finding's nodes, for which its sentence stands where it
-            has not as many.
-        of: What the evidence is a part of.
-        over: What it is divided by.
-        low: Lower end of its interval, of the same estimate.
-        high: Upper end.
-        limit: The limit that it is beyond.
-    """
-
-    heading: str
-    shows: str
-    of: str = ""
-    over: str = ""
-    low: str = ""
-    high: str = ""
-    limit: str = ""
-
-
-NODE, OTHER = Column("Node", "node"), Column("With", "other")
-INSTANCES = Column("Instances", "instances", of="of")
-SHARE = Column("Share", "share", low="low", high="high", limit="limit")
-"""Columns that several checks declare."""
-
-
 def share_evidence(instances: int, of: int) -> dict[str, Any]:
     """``instances, of`` and ``share`` of a finding: those that it is about, and that could be."""
     return {"instances": instances, "of": of, "share": instances / of}
@@ -225,7 +194,8 @@ class CheckResult:
             by ``touched * strength``; waived ones are last.
         not_applicable: Why the check could not be applied; empty if it was.
         crashed: The error that stopped it; empty if there was none.
-        columns: The table of its findings; empty for a sentence with its share and count.
+        nodes: Headings of the nodes of its findings, divided by ``|``, in a table with the numbers
+            that have headings; empty where findings are told by their sentences.
         evidence: What each number of its findings is.
         of_parts: The same of their parts.
         counts: What the denominator counts, as `audit.checks.check.Check` says.
@@ -246,7 +216,7 @@ class CheckResult:
     findings: tuple[Finding, ...] = ()
     not_applicable: str = ""
     crashed: str = ""
-    columns: tuple[Column, ...] = ()
+    nodes: str = ""
     evidence: Columns = field(default_factory=Columns)
     of_parts: Columns = field(default_factory=Columns)
     counts: str = "instances"

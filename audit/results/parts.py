@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import polars as pl
 
-from audit.base.declared import Columns, undeclared
+from audit.base.declared import Columns, Table, undeclared
 from audit.base.errors import InputError, first_cases
 from audit.base.schemas import schema
-from audit.results.shared_tables import SharedTable, shared_facts, shared_rows
+from audit.results.shared_tables import FACTS, Sentence, shared_facts, shared_rows
 from audit.sharing.told import Rounding
 
 if TYPE_CHECKING:
@@ -204,7 +204,6 @@ def metric_rows(table: pl.DataFrame) -> tuple[Metrics, Metrics]:
 OTHERS = "analyses"
 """Entry of ``result.json`` that holds those of analyses without one of their own."""
 
-FACTS = "facts"
 _TABLE = re.compile(f"(?!{FACTS}$)[a-z]+(_[a-z]+)*")
 
 
@@ -253,22 +252,26 @@ class AnalysisPart:
         facts: Numbers, words and lists of these by name, some by name once more.
         facts_columns: What each fact is; those within a fact are of its kind.
         frames: The tables that are shared, by name.
-        rules: What is shared of each of them.
+        rules: What each of them is, in the order of reports; of others too.
         restricted: Tables that are never shared, by name.
         headlines: What of the tables is told in ``metrics`` too.
         called: What instances are called where they are those of the analysis.
         listed: Whether ``result.json`` has an entry of the analysis's own, else it is in `OTHERS`.
+        title: Heading of its chapter; empty for its name.
+        says: What the chapter says first, a sentence for each of some rows.
     """
 
     name: str
     facts: Mapping[str, Any]
     facts_columns: Columns
     frames: Mapping[str, pl.DataFrame]
-    rules: Mapping[str, SharedTable]
+    rules: Mapping[str, Table]
     restricted: Tables
     headlines: tuple[Headline, ...] = ()
     called: str = "instances"
     listed: bool = False
+    title: str = ""
+    says: tuple[Sentence, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse tables that could not be stored, and what would be shared without a kind."""
@@ -295,11 +298,13 @@ class AnalysisPart:
         """All but facts and tables, as JSON: what `read_analyses` reads them by."""
         return {
             "facts": self.facts_columns.stored(),
-            "rules": {name: self.rules[name].stored() for name in self.frames},
+            "rules": {name: rule.stored() for name, rule in self._measured()},
             "restricted": list(self.restricted),
             "headlines": self.headlines,
             "called": self.called,
             "listed": self.listed,
+            "title": self.title,
+            "says": self.says,
         }
 
     def file_of(self, table: str) -> str:
@@ -309,10 +314,27 @@ class AnalysisPart:
     def shared(self, rounding: Rounding) -> Mapping[str, Any]:
         """The facts and every table, as they are told."""
         rows = {
-            name: shared_rows(frame, self.rules[name], rounding)
-            for name, frame in self.frames.items()
+            name: shared_rows(self.frames[name], rule, rounding) for name, rule in self._measured()
         }
         return {FACTS: shared_facts(self.facts, self.facts_columns, rounding), **rows}
+
+    def declared(self, shared: Mapping[str, Any], rounding: Rounding) -> dict[str, Any]:
+        """How what is ``shared`` is shown: ``title, sentence, facts, tables``.
+
+        What has no heading is left out: it is in the window and in exports alone.
+        """
+        shown = Columns(one for one in self.facts_columns.values() if one.heading)
+        said = (one.said(shared, self.facts_columns, self.rules, rounding) for one in self.says)
+        return {
+            "title": self.title or self.name.capitalize(),
+            "sentence": " ".join(filter(None, said)),
+            "facts": shown.stored(),
+            "tables": {name: rule.stored() for name, rule in self._measured() if rule.title},
+        }
+
+    def _measured(self) -> Iterator[tuple[str, Table]]:
+        """The tables that there are, in the order in which they are declared."""
+        return ((name, rule) for name, rule in self.rules.items() if name in self.frames)
 
     def metrics(self, shared: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """The headline numbers of the shared tables."""
@@ -336,7 +358,7 @@ def read_analyses(
         def own(one: str, name: str = name, listed: bool = layout["listed"]) -> pl.LazyFrame:
             return table(table_file(name, one, listed=listed))
 
-        rules = {one: SharedTable.read(rule) for one, rule in layout["rules"].items()}
+        rules = {one: Table.read(rule) for one, rule in layout["rules"].items()}
         yield AnalysisPart(
             name=name,
             facts=json.loads(own(FACTS).collect().item()),
@@ -347,4 +369,6 @@ def read_analyses(
             headlines=tuple(Headline(*one) for one in layout["headlines"]),
             called=layout["called"],
             listed=layout["listed"],
+            title=layout["title"],
+            says=tuple(Sentence(*one) for one in layout["says"]),
         )

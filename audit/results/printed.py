@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self, TypeAlias
 
-from audit.base.plurals import counted, percentage, roughly
+from audit.base.plurals import counted, percentage
 from audit.sharing.bins import FEWEST_BINS
 from audit.sharing.told import LEAST_RATIO, Rounding
 from audit.sharing.words import ONE_DECIMAL, TWO_DECIMALS, share_said
@@ -171,7 +171,9 @@ def looked_at(check: Mapping[str, Any]) -> str:
     if check["reason"]:
         return str(check["reason"])
     n, unit = check["denominator"], str(check["denominator_unit"])
-    return unit if n is None else roughly(n, unit)
+    if n is None:
+        return unit
+    return f"{n / 1e6:,.1f} million {unit}" if n >= 1_000_000 else counted(n, unit)
 
 
 _NAMES = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,7 +25,6 @@ from audit.results.findings import (
     Status,
     Waived,
 )
-from audit.results.findings import Column as ShownColumn
 from audit.results.order import TEN, between, ordered, worst
 from audit.results.parts import AnalysisPart, DriftPart, ModelPart, ResultPart
 from audit.sharing.told import Rounding
@@ -142,14 +141,13 @@ def finding_of(record: str) -> Finding:
 def _check_record(check: CheckResult) -> dict[str, Any]:
     return {
         **{name: getattr(check, name) for name in _OF_CHECK},
-        "columns": [asdict(one) for one in check.columns],
         "evidence": check.evidence.stored(),
         "of_parts": check.of_parts.stored(),
     }
 
 
 _OF_CHECK = ("name", "title", "denominator", "denominator_unit", "not_applicable", "crashed",
-             "counts")  # fmt: skip
+             "nodes", "counts")  # fmt: skip
 
 
 def read_checks(
@@ -162,7 +160,6 @@ def read_checks(
         yield CheckResult(
             **{name: one[name] for name in _OF_CHECK},
             findings=tuple(map(finding_of, own)),
-            columns=tuple(ShownColumn(**column) for column in one["columns"]),
             evidence=Columns.read(one["evidence"]),
             of_parts=Columns.read(one["of_parts"]),
         )

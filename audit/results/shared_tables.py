@@ -3,58 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from itertools import islice
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from audit.base.declared import Columns
+from audit.base.declared import Columns, Table
+from audit.base.plurals import filled
+from audit.results.findings import OF_MODEL, SEVERITIES
 from audit.sharing.told import Rounding, told_frame, told_rows
+from audit.sharing.words import said
+
+FACTS = "facts"
+TOLD = 3
+"""Number of rows that are told in sentences."""
 
 
-@dataclass(frozen=True)
-class SharedTable:
-    """What is shared of a table.
+class Sentence(NamedTuple):
+    """What an analysis found, told first.
 
     Args:
-        columns: What each of them holds, in the order in which they are shared.
-        most: Number of rows that are shared, the first ones; None for all.
-        each: The column of whose values so many rows are shared each; empty for the whole table.
-        records: Whether rows are single records, or chosen by exact numbers: they are shared only
-            where every count is told as it is.
-        order: The column that rows are listed by, the largest counts or the least of other numbers
-            first. Where counts are told in bins they are listed by what is told, then by texts.
-        listed: The count that rows are there for: where it is in the first class they are left out;
-            ``instances`` in a table of nodes.
+        text: A sentence with placeholders, as `audit.base.plurals.filled` takes them.
+        table: The table whose first rows are told, a sentence each; empty for the facts.
+        where: Values of columns that a row must have.
     """
 
-    columns: Columns
-    most: int | None = None
-    each: str = ""
-    records: bool = False
-    order: str = ""
-    listed: str = ""
+    text: str
+    table: str = ""
+    where: Mapping[str, list[Any]] = {}
 
-    def __post_init__(self) -> None:
-        """Nodes are there for their instances."""
-        if {"node", "instances"} <= self.columns.keys():
-            object.__setattr__(self, "listed", "instances")
+    def said(
+        self,
+        shared: Mapping[str, Any],
+        facts: Columns,
+        tables: Mapping[str, Table],
+        rounding: Rounding,
+    ) -> str:
+        """The sentences on what an analysis shares, told by the kinds of its facts and tables."""
+        rows = shared.get(self.table, ()) if self.table else [shared[FACTS]]
+        columns = tables[self.table].columns if self.table else facts
+        where = self.where.items()
+        rows = [row for row in rows if all(row[name] in values for name, values in where)]
+        told = ({k: v for k, v in row.items() if not isinstance(v, Mapping | list)} for row in rows)
+        sentences = (filled(self.text, row, said(row, columns, rounding)) for row in told)
+        return " ".join(islice(filter(None, sentences), TOLD))
 
-    def stored(self) -> dict[str, Any]:
-        """As JSON, which `read` reads."""
-        return {**vars(self), "columns": self.columns.stored()}
 
-    @classmethod
-    def read(cls, stored: Mapping[str, Any]) -> Self:
-        """The rule that was `stored`."""
-        return cls(**{**stored, "columns": Columns.read(stored["columns"])})
-
-
-def shared_rows(frame: pl.DataFrame, rule: SharedTable, rounding: Rounding) -> list[dict[str, Any]]:
+def shared_rows(frame: pl.DataFrame, rule: Table, rounding: Rounding) -> list[dict[str, Any]]:
     """The rows of a table as they are told; in bins neither order nor choice tells more.
 
     >>> from audit.base.declared import count, text
-    >>> rule = SharedTable(Columns(text("node"), count("instances")), order="instances")
+    >>> rule = Table(Columns(text("node"), count("instances")), order="instances")
     >>> frame = pl.DataFrame({"node": ["c", "b", "a"], "instances": [39, 38, 4]})
     >>> shared_rows(frame, rule, Rounding(10))
     [{'node': 'b', 'instances': 35}, {'node': 'c', 'instances': 35}]
@@ -72,7 +72,7 @@ def shared_rows(frame: pl.DataFrame, rule: SharedTable, rounding: Rounding) -> l
     return told.with_columns(pl.when(numbers.is_finite()).then(numbers)).to_dicts()
 
 
-def _listed(told: pl.DataFrame, rule: SharedTable, rounding: Rounding) -> pl.DataFrame:
+def _listed(told: pl.DataFrame, rule: Table, rounding: Rounding) -> pl.DataFrame:
     """The rows that are not there for few, by what they tell; those that tell nothing last."""
     if rule.listed:
         told = told.filter(pl.col(rule.listed) > rounding.width)
@@ -128,6 +128,27 @@ def lineage(
         for node in sorted(named)
         if node in parents or node in pictured
     ]
+
+
+def with_found(
+    tree: Sequence[Mapping[str, Any]],
+    checks: Sequence[Mapping[str, Any]],
+    lines: Sequence[Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """The overview's tree, each node with the worst severity of the data's findings it is part of.
+
+    A finding is found at its first node and at all that `lineage` has above it; ``found`` is null
+    where none is. Those of a model, and waived ones, do not count.
+    """
+    above = {line["node"]: line["above"] for line in lines}
+    worst: dict[str, str] = {}
+    for check in checks:
+        for one in check["findings"] if check["name"] not in OF_MODEL else ():
+            for node in above.get(one["nodes"][0]["id"], ()) if one["nodes"] else ():
+                if one["waiver"] is None:
+                    both = (one["severity"], worst.get(node, one["severity"]))
+                    worst[node] = min(both, key=SEVERITIES.index)
+    return [{**row, "found": worst.get(row["node"])} for row in tree]
 
 
 def _all_above(node: str, parents: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -97,9 +97,10 @@ def told_parts(parts: Iterable[Part], rounding: Rounding) -> Iterator[Part]:
 
 
 def _beyond(evidence: Mapping[str, Any], check: CheckResult) -> Iterator[float]:
-    """How many times their limits the told effects are, by the columns of the check's table."""
-    for column in check.columns:
-        limit, ends = evidence.get(column.limit), (column.low, *column.shows.split())
+    """How many times their limits the told effects are, by what their marks are drawn with."""
+    for column in check.evidence.values():
+        limit = evidence.get(column.mark.limit) if column.mark else None
+        ends = (*column.ends[:1], column.name)
         end = next((evidence[name] for name in ends if evidence.get(name) is not None), None)
         if isinstance(limit, int | float) and isinstance(end, int | float):
             yield times_limit(end, limit)

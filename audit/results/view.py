@@ -16,7 +16,7 @@ from audit.results.order import between, by_first, merged, worst
 from audit.results.overview import overview
 from audit.results.parts import OTHERS, ModelPart
 from audit.results.record import Record
-from audit.results.shared_tables import lineage
+from audit.results.shared_tables import lineage, with_found
 from audit.results.since import since_reference
 from audit.sharing.told import Declared, Rounding
 from audit.sharing.words import said
@@ -33,6 +33,8 @@ def view(run: Record) -> dict[str, Any]:
     named = [one.check for one in found]
     order = by_first(run.checks, lambda check: (check.status, check.name), named)
     checks = [_check(check, shown[check.name], run) for check in order]
+    above = lineage(checks, figures["tree"], run.edges, run.titles)
+    figures["tree"] = with_found(figures["tree"], checks, above)
     return {
         "schema_version": SCHEMA_VERSION,
         "rounding": run.rounding.as_dict(),
@@ -46,10 +48,7 @@ def view(run: Record) -> dict[str, Any]:
         "since_reference": _since(run, checks, figures["coverage"]["depths"]),
         **_parts(run),
         "waivers": [dict(waiver) for waiver in run.waivers],
-        "overview": {
-            **figures,
-            "lineage": lineage(checks, figures["tree"], run.edges, run.titles),
-        },
+        "overview": {**figures, "lineage": above},
     }
 
 
@@ -76,10 +75,9 @@ def _check(check: CheckResult, shown: Sequence[Finding], run: Record) -> dict[st
             *(column.name for column in columns if column.kind in ("count", "sum")),
             *(("denominator",) if check.counts not in ("whole", "untold") else ()),
         ],
-        "columns": [
-            {name: said for name, said in asdict(column).items() if said}
-            for column in check.columns
-        ],
+        "nodes": [heading for heading in check.nodes.split("|") if heading],
+        "columns": check.evidence.stored(),
+        "part_columns": check.of_parts.stored(),
         "findings": [finding_view(one, check.evidence, run.titles, run.rounding) for one in shown],
     }
 
@@ -146,9 +144,11 @@ def _parts(run: Record) -> dict[str, Any]:
     """What a model and analyses add."""
     entries = dict(ModelPart.absent() if run.model is None else run.model.view())
     entries |= mended(run)
-    others: dict[str, Any] = {}
+    others, declared = dict[str, Any](), dict[str, Any]()
     for part in run.analyses:
         own = part.shared(run.rounding)
         entries["metrics"] = [*entries["metrics"], *part.metrics(own)]
         (entries if part.listed else others)[part.name] = own
+        declared[part.name] = part.declared(own, run.rounding)
+    entries |= {"tables": declared} if declared else {}
     return {**entries, OTHERS: others} if others else entries

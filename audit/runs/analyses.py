@@ -34,7 +34,7 @@ ANALYSES: tuple[type[FileAnalysis[Any]], ...] = (
     Entailment,
     Preference,
 )
-"""Each has an entry in ``result.json``, and chapters in `audit._reports.chapters.analyses`."""
+"""Those that commands make; each has an entry in ``result.json``."""
 MEASURED: tuple[Check, ...] = (*(check for kind in ANALYSES for check in kind.checks), *CHECKS)
 """Every check but those of waivers, in report order."""
 ALL_CHECKS: tuple[Check | WaiverCheck, ...] = (*MEASURED, *ON_WAIVERS)

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.disk import exchange, flush, on_disk, working_beside
+from audit.base.disk import exchange, on_disk, working_beside
 from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
 from audit.base.machine import give_back_freed_memory
@@ -64,8 +64,7 @@ COMPARISON_VERSION = "5.0"
 def writing_run(out: Path, *, overwrite: bool = False, kind: FolderKind = RUN) -> Iterator[Path]:
     """Yield a temporary folder that replaces ``out`` when the block ends without an error.
 
-    ``out`` is locked against other audits during the block. Once in place, it survives a loss of
-    power.
+    ``out`` is locked against other audits during the block.
 
     Raises:
         OutputError: If ``out`` exists, at the beginning or at the end, and is not of this kind, or
@@ -76,11 +75,7 @@ def writing_run(out: Path, *, overwrite: bool = False, kind: FolderKind = RUN) -
     with working_beside(out) as folder:
         yield folder
         with on_disk(out):
-            for path in (*folder.rglob("*"), folder):
-                flush(path)
             _put_in_place(folder, out, overwrite=overwrite, kind=kind)
-        with suppress(OSError):  # it is in place, whole, and no failure would take it back
-            flush(out.parent)
 
 
 def _put_in_place(folder: Path, out: Path, *, overwrite: bool, kind: FolderKind) -> None:

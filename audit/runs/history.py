@@ -192,7 +192,7 @@ def _by_name(run: SharedRun) -> dict[str, Mapping[str, Any]]:
 
 
 def _checks(runs: Sequence[SharedRun]) -> Iterator[_Row]:
-    """A row for each check and run: how many findings of each severity the run lists."""
+    """A row for each check and run: how many findings the run lists, and of each severity."""
     named = [_by_name(run) for run in runs]
     for name in _union(named):
         for place, checks in enumerate(named, 1):
@@ -204,10 +204,12 @@ def _checks(runs: Sequence[SharedRun]) -> Iterator[_Row]:
 def _counts(check: Mapping[str, Any] | None) -> _Row:
     if check is None or not ran(check):
         status = None if check is None else check["status"]
-        return {"status": status, **dict.fromkeys((*SEVERITIES, "waived", "folded", "not_shown"))}
+        names = ("found", *SEVERITIES, "waived", "folded", "not_shown")
+        return {"status": status, **dict.fromkeys(names)}
     standing = [one["severity"] for one in check["findings"] if one["waiver"] is None]
     return {
         "status": check["status"],
+        "found": len(standing),
         **{severity: standing.count(severity) for severity in SEVERITIES},
         "waived": len(check["findings"]) - len(standing),
         "folded": check["folded"],

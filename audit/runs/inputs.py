@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from audit.base.connections import is_database
+from audit.base.databases import is_database
 from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
 from audit.base.remote import local

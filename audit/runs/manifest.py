@@ -117,7 +117,7 @@ def versions() -> dict[str, str]:
     """Versions of what makes the bytes of a run, and a digest of the fonts of this machine."""
     packages = (
         *("hierarchy-audit", "polars", "numpy", "scipy", "jinja2"),
-        *("vl-convert-python", "weasyprint", "pydyf", "fonttools"),
+        *("weasyprint", "pydyf", "fonttools"),
     )
     return {
         "python": platform.python_version(),

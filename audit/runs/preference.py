@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.alignment.preference import PreferenceResult, run_preference
 from audit.alignment.preference.run import METRICS, OUTCOMES
-from audit.base.declared import NONE, Columns, count, setting, share, text, whole
+from audit.base.declared import NONE, Columns, Mark, Table, count, setting, share, text, whole
 from audit.base.progress import Progress
 from audit.base.settings import Stored
 from audit.checks.analysis import FileAnalysis
@@ -20,31 +20,41 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Measurements
 from audit.results.parts import AnalysisPart, Headline
-from audit.results.shared_tables import SharedTable
+from audit.results.shared_tables import Sentence
 
 SHOWN = 20
 """Specific answers that are shared, those of most questions; a run keeps every question."""
-SHARED: Mapping[str, SharedTable] = {
-    "measured": SharedTable(
+TABLES: Mapping[str, Table] = {
+    "measured": Table(
         Columns(
-            text("metric relation"),
-            share("value", of="won n", ends="low high"),
-            count("n won lost tied left_out"),
-        )
+            text("metric relation", "Metric"),
+            share("value", "Share", of="won n", ends="low high", mark=Mark()),
+            count("n won lost tied left_out", "Questions|Won|Lost|Tied|Left out"),
+        ),
+        title="Which answers the model prefers",
+        row="a metric and relation",
     ),
-    "by_answer": SharedTable(
-        Columns(text("answer relation metric"), count("n won lost tied")), records=True
+    "by_answer": Table(
+        Columns(
+            text("answer relation metric", "Answer||Metric"),
+            count("n won lost tied", "Questions|Won|Lost|Tied"),
+        ),
+        title="By specific answer",
+        row="a specific answer and metric",
+        records=True,
+        fold=True,
     ),
 }
-"""What is shared of each table, whose columns docs/preference.md says."""
+"""Each table, whose columns docs/preference.md says."""
 FACTS = Columns(
-    text("predicate relation hierarchy released"),
-    setting("k"),
-    count("questions unscored"),
-    whole("tokens"),
-    count("answers chosen", of=NONE),
+    text("predicate relation hierarchy released", "Predicate|Relation|Hierarchy|Released code"),
+    setting("k", "k"),
+    count("questions unscored", "Questions|Without scores"),
+    whole("tokens", "Tokens"),
+    count("answers chosen", "Specific answers|Senses from a file", of=NONE),
 )
 """What each fact is."""
+SAYS = (Sentence("{metric} prefers the first side in {won} of {n} questions.", "measured"),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +127,8 @@ class Preference(FileAnalysis[PreferenceResult]):
                 "measured": _measured(found),
                 "by_answer": _by_answer(found),
             },
-            rules=SHARED,
+            rules=TABLES,
+            says=SAYS,
             restricted={"questions": found.by_question.rename({"question": "id"})},
             headlines=(
                 Headline("measured", "value", "n", (("relation", "relation"),), called="metric"),

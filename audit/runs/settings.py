@@ -280,8 +280,8 @@ class Settings(HierarchyShape):
 
     @property
     def rows(self) -> int:
-        """As `audit.base.table_sizes.estimated_rows` says of the dataset."""
-        from audit.base.table_sizes import estimated_rows
+        """As `audit.base.files.estimated_rows` says of the dataset."""
+        from audit.base.files import estimated_rows
 
         return estimated_rows(self.dataset)
 

@@ -15,9 +15,8 @@ from audit.data.layout import Layout
 from audit.hierarchies.formats.format import BuiltInHierarchy
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.findings import INSTANCES, NODE, Finding
+from audit.results.findings import Finding
 from audit.results.parts import AnalysisPart
-from audit.results.shared_tables import SharedTable
 
 PICTURES = Layout(
     name="pictures",
@@ -67,16 +66,21 @@ COMMON_NODE = Check(
     "common_node",
     "Do most instances carry a node?",
     _find,
-    columns=(NODE, INSTANCES),
+    nodes="Node",
     evidence=declared.Columns(
-        declared.count("instances"),
+        declared.share("share", "Share", of="instances of"),
+        declared.count("instances", "Instances"),
         declared.exact("of", reason="all instances audited"),
-        declared.share("share", of="instances of"),
     ),
 )
 
 
-OF_LENGTHS = declared.Columns(declared.whole("labels"), declared.count("instances"))
+BY_LENGTH = declared.Table(
+    declared.Columns(declared.whole("labels", "Labels"), declared.count("instances", "Instances")),
+    title="Instances by their number of labels",
+    row="a number of labels",
+    listed="instances",
+)
 
 
 class Lengths(Analysis[pl.DataFrame]):
@@ -96,6 +100,6 @@ class Lengths(Analysis[pl.DataFrame]):
             facts={"most": max(found["labels"].to_list(), default=0)},
             facts_columns=declared.Columns(declared.chance("most")),
             frames={"by_length": found},
-            rules={"by_length": SharedTable(OF_LENGTHS, listed="instances")},
+            rules={"by_length": BY_LENGTH},
             restricted={},
         )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import reports
-from fixtures import concept_results, explanation_results, results
+from fixtures import results
 from fixtures.explored import Visitor
 from fixtures.once import filled_once
 from tests.browser.pages import Opened, Runs, Visit
@@ -107,7 +107,7 @@ def runs(browser: Browser, sample_runs: Path) -> Runs:
 
 @pytest.fixture(scope="session")
 def made(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Reports of results made by hand: rich, hostile, empty, explained, tested."""
+    """Reports of results made by hand: rich, hostile, empty."""
     return filled_once("made", _make, tmp_path_factory)
 
 
@@ -115,11 +115,9 @@ def _make(folder: Path) -> None:
     reports.write_html(results.rich_result(), folder / "rich.html")
     reports.write_html(results.hostile_result(), folder / "hostile.html")
     reports.write_html(results.empty_result(), folder / "empty.html")
-    reports.write_html(explanation_results.measured(), folder / "explained.html")
-    reports.write_html(concept_results.measured(), folder / "tested.html")
 
 
-@pytest.fixture(params=["sample", "comparison", "rich", "hostile", "empty", "explained", "tested"])
+@pytest.fixture(params=["sample", "comparison", "rich", "hostile", "empty"])
 def document(request: pytest.FixtureRequest) -> Path:
     """Each document in turn."""
     if request.param in ("sample", "comparison"):

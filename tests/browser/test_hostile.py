@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from audit._reports.words.words import printable
 from fixtures.results import HOSTILE_TITLES
+from reports.words import printable
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -25,19 +25,11 @@ def test_they_run_nothing_and_are_shown(made: Path, visit: Visit) -> None:
 
     for title in HOSTILE_TITLES:
         assert " ".join(printable(title).split()) in text
-    assert page.locator("script").count() == 1
+    assert page.locator("script").count() == 0
     assert page.locator("img, iframe, object, embed, link, [onerror], [onmouseover]").count() == 0
 
 
-def test_they_can_be_searched(made: Path, visit: Visit) -> None:
-    page = visit(made / "hostile.html")
-    page.get_by_role("search").get_by_label("Text").fill("<script>alert(1)</script>")
-
-    assert page.locator("article:visible").count() >= 1
-    assert (page.locator("article:visible").first.text_content() or "").count("<script>") >= 1
-
-
-def test_the_policy_lets_no_other_script_or_style_in(made: Path, browser: Browser) -> None:
+def test_the_policy_lets_no_script_and_no_picture_in(made: Path, browser: Browser) -> None:
     """Added as an attacker would, who found a way to write markup: nothing of it takes effect."""
     page = browser.new_page()
     page.goto((made / "empty.html").as_uri())
@@ -46,17 +38,15 @@ def test_the_policy_lets_no_other_script_or_style_in(made: Path, browser: Browse
           const refused = [];
           document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {
             refused.push(effectiveDirective);
-            if (refused.length === 3) resolve(refused);
+            if (refused.length === 2) resolve(refused);
           });
           const script = document.createElement("script");
           script.textContent = "document.title = 'taken'";
-          const style = document.createElement("style");
-          style.textContent = "body { display: none }";
           const image = document.createElement("img");
           image.src = "data:image/gif;base64,R0lGODlhAQABAAAAACw=";
-          document.body.append(script, style, image);
+          document.body.append(script, image);
         })"""
     )
-    assert sorted(refused) == ["img-src", "script-src-elem", "style-src-elem"]
+    assert sorted(refused) == ["img-src", "script-src-elem"]
     assert page.title() != "taken"
     page.close()

@@ -27,7 +27,7 @@ def test_what_else_is_listed() -> None:
     assert first_words("list", "hierarchies") == ["icd9cm", "icd10cm"]
     assert {"mimic3", "gaf", "obo", "edges"} <= {*first_words("list", "formats")}
     assert {"f1", "accuracy", "hierarchical_f1"} <= {*first_words("list", "metrics")}
-    assert {"labels", "pairs"} <= {*first_words("list", "limits")}
+    assert {"pairs", "unpacked"} == {*first_words("list", "limits")}
     assert first_words("list", "plugins") == []
 
 

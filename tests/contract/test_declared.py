@@ -10,22 +10,23 @@ from typing import Any
 import pytest
 
 from audit.base.declared import NONE, Columns
-from audit.concepts import analysis as of_concepts
+from audit.concepts import declared as of_concepts
 from audit.counting.pair_table import COLUMNS
-from audit.entailment import analysis as of_tuples
-from audit.explanations import analysis as of_explanations
+from audit.entailment import declared as of_tuples
+from audit.explanations import declared as of_explanations
 from audit.results import columns as of_runs
 from audit.runs import preference as of_preference
 from audit.runs.analyses import MEASURED
 from fixtures import results
+from scripts.make_schema import SCHEMA, written
 
 TABLES: dict[str, Columns] = {
     f"{name}.{table}": rule.columns
     for name, rules in {
-        "explanations": of_explanations.SHARED,
-        "concepts": of_concepts.SHARED,
-        "entailment": of_tuples.SHARED,
-        "preference": of_preference.SHARED,
+        "explanations": of_explanations.TABLES,
+        "concepts": of_concepts.TABLES,
+        "entailment": of_tuples.TABLES,
+        "preference": of_preference.TABLES,
     }.items()
     for table, rule in rules.items()
 }
@@ -80,6 +81,11 @@ def test_every_column_of_every_table_has_a_kind() -> None:
     assert {*COLUMNS} <= {*of_runs.PAIRS}
     for name, frame in frames.items():
         assert {*frame.columns} <= {*OF_RUNS[name]}
+
+
+def test_the_schema_has_the_tables_as_they_are_declared() -> None:
+    text = SCHEMA.read_text("utf-8")
+    assert written(text) == text, "scripts/make_schema.py writes it again"
 
 
 def numbers(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -21,7 +21,6 @@ import pytest
 from typer.testing import CliRunner
 
 import reports
-from audit import _reports
 from audit.cli.app import app
 from audit.cli.ci_output import junit_bytes, markdown
 from audit.cli.outcomes import of_audit
@@ -49,8 +48,6 @@ EXEMPT: Mapping[str, str] = {
     r"\b0\s+[\d,]+\s+[125][0,]*0\b": "ticks of an axis of counts",
 }
 """Numbers that are of no data, or of two that stand beside them, and what they are."""
-WORDS = " ".join(map(Path.read_text, Path(_reports.__file__).parent.glob("words/data/*.*")))
-"""What reports say whatever the data are."""
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 
 
@@ -64,7 +61,7 @@ class Told:
         states = Counter(one["status"] for one in shared["checks"])
         applied = states.total() - states["not_applicable"]
         numbers += [*every, sum(every), applied, *states.values(), states.total()]
-        texts = " ".join(one for one in leaves if isinstance(one, str)) + WORDS
+        texts = " ".join(one for one in leaves if isinstance(one, str))
         self.texts = {one.replace(",", "") for one in NUMBER.findall(texts)}
         self.values = np.unique(np.abs(np.array(numbers, float)))
         beside = [shares for record in _records(shared) for shares in _quotients(record)]

@@ -15,10 +15,6 @@ MEASURING = ("scipy.optimize", "audit.checks", "audit.measure", "audit.data")
 READING = {"audit.counting", "audit.counting.pair_table", "audit.counting.pair_verdicts"}
 """What of counting the table of pairs of a run is read by; a report loads no more of it."""
 ANALYSES = ("audit.runs.analyses", "audit.runs.compare", "audit.explorer")
-CHAPTERS = tuple(
-    f"audit._reports.chapters.{one}.{one}" for one in ("concepts", "entailment", "explanations")
-)
-"""What draws analyses that an audit does not have."""
 
 
 def loaded(*command: object) -> set[str]:
@@ -38,11 +34,8 @@ def test_no_command_loads_what_it_does_not_use(tmp_path: Path) -> None:
 
     for command, without in {
         ("--help",): NUMBERS,
-        ("run", tmp_path / "labels.csv", *hierarchy, "--out", out, "--no-pdf"): (
-            *OTHERS,
-            *CHAPTERS,
-        ),
-        ("report", out, "--no-pdf"): (*OTHERS, *MEASURING, *ANALYSES, *CHAPTERS, "weasyprint"),
+        ("run", tmp_path / "labels.csv", *hierarchy, "--out", out, "--no-pdf"): OTHERS,
+        ("report", out, "--no-pdf"): (*OTHERS, *MEASURING, *ANALYSES, "weasyprint"),
     }.items():
         assert loaded(*command) & set(without) == set(), command[0]
 

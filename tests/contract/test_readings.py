@@ -340,27 +340,27 @@ TOLD = [
     Told("data.prediction_files._in_table", "first line", "write names of the columns above it",
          of_either(of_scores, ("p.csv", HEADLESS), ("p.csv", f"other,prediction,id\n{HEADLESS}")),
          {"otherwise": True}),
-    Told("data.prediction_tables.in_rows", "highest", "write one score for each label",
+    Told("data.prediction_tables.PredictionTable", "highest", "write one score for each label",
          of_boxes, {"again": False}),
-    Told("data.prediction_tables._Table", "not read: 'a'",
+    Told("data.prediction_tables.PredictionTable", "not read: 'a'",
          "call the answers prediction and their scores score",
          of_either(of_scores, {"id": ABCD, "prediction": CLASSES, "a": CLASSES[::-1]},
                    {"id": ABCD, "other": CLASSES, "prediction": CLASSES[::-1]}),
          {"otherwise": True}),
-    Told("data.prediction_tables._Table", "'conf'", "call the column of scores score",
+    Told("data.prediction_tables.PredictionTable", "'conf'", "call the column of scores score",
          of_either(of_scores, SCORED, {**SCORED, "score": [0.1] * 4}), {"otherwise": True}),
     Told("data.predictions.load_predictions", "numbers of classes", "--classes FILE",
          of_parquet, {"classes": CLASSES[::-1]}),
     Told("data.predictions._alike", "all their ancestors", "write labels without ancestors",
          of_either(lambda labels: of_scores({"id": ABCD, "prediction": CLASSES}, labels),
                    ALL, LABELLED), {"otherwise": True}),
-    Told("data.raw_predictions._beside", "'names' names the columns",
+    Told("data.prediction_files._beside", "'names' names the columns",
          "call the array that does 'classes'",
          of_either(of_archive, {"names": [*CLASSES, "elm"], "ids": [*"abcd"]},
                    {"names": [*CLASSES, "elm"], "classes": ["elm", *CLASSES[::-1]],
                     "ids": [*"abcd"]}),
          {"otherwise": True}),
-    Told("data.raw_predictions._beside", "'files' names the instances",
+    Told("data.prediction_files._beside", "'files' names the instances",
          "call the array that does 'instances'",
          of_either(of_archive, {"files": [*"bcda"]}, {"files": [*"bcda"], "ids": [*"dcba"]}),
          {"otherwise": True}),
@@ -393,8 +393,6 @@ TOLD = [
     Told("hierarchies.formats.edges.keyed", "without a row", "give each a row",
          of_either(lambda row: of_hierarchy("h.csv", f"id,parent\na,\nb,a\nc,x\n{row}"),
                    "", "x,a\n"), {"otherwise": True}),
-    Told("hierarchies.formats.edges.directed", "parents stand", "--hierarchy-format children",
-         of_hierarchy("h.csv", "b,a\nc,a\nd,b\n"), {"format": "children"}),
     Told("hierarchies.formats.paths.of_levels", "between others", "--hierarchy-levels COL",
          of_hierarchy("h.csv", "l1,l2,l3\na,a1,x\na,,y\n"), {"levels": ("l3",)}),
     Told("hierarchies.formats.published._read_open_images", "parts of a class",
@@ -407,7 +405,7 @@ TOLD = [
       for place, word, name, text, table in (
           ("edges.several_told", "one node", "h.json", '{"a": {"x": {}}, "b": {"x": {}}}',
            "child,parent,title\n1,a,x\n2,b,x\n"),
-          ("format.hierarchy_of_records", "one node", "h.csv", ALIKE,
+          ("format.hierarchy_of", "one node", "h.csv", ALIKE,
            "child,parent,title\n1,joy,joy\n2,joy,love\n3,anger,anger\n4,anger,annoyance\n"),
           ("paths.of_ways", "several places", "h.csv", PLACES,
            "child,parent,title\n1,a,x\n2,a,other\n2,b,other\n"))),
@@ -450,10 +448,6 @@ ASKED: list[Asked] = [
      of_hierarchy("h.csv", "id,path\n1,a\n2,a > b\n3,a > c\n"),
      [("--hierarchy-child id --hierarchy-levels path", {"child": "id", "levels": ("path",)}),
       ("--hierarchy-levels path", {"levels": ("path",)})]),
-    ("hierarchies.formats.tree._of_graph",
-     of_hierarchy("h.json", '{"nodes": [], "links": [{"of": "a", "is": "b"}]}'),
-     [(f"--hierarchy-child {a} --hierarchy-parent {b}", {"child": a, "parent": b})
-      for a, b in (("of", "is"), ("is", "of"))]),
     ("hierarchies.formats.tree._refuse_unknown",
      of_hierarchy("h.json", '[{"id": "a", "see": ["b"]}, {"id": "b"}]'),
      [(f"--hierarchy-{one} see", {one: "see"}) for one in ("children", "parent")]),
@@ -488,7 +482,7 @@ def test_the_options_of_what_is_asked_give_its_readings(
 ) -> None:
     with pytest.raises(AskedError) as caught:
         read(tmp_path)
-    assert [typed for typed, _ in options if typed not in caught.value.hint] == []
+    assert [typed for typed, _ in options if typed not in str(caught.value)] == []
     one, other = (followed(read, tmp_path, option) for _, option in options)
     assert one[0] != other[0]
 

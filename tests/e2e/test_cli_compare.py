@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from audit import _reports as reports
+import reports
 from audit.base.errors import RenderError
 from audit.base.files import sha256_of
 from fixtures.commands import audit, refused

@@ -82,9 +82,10 @@ def test_the_terminal_counts_rows_and_evidence_that_were_not_used(tmp_path: Path
     rows = [ROW | {"id": str(n), "marks": [1.67] * 6} for n in range(3)]
     path = written(tmp_path, *rows, ROW | {"id": "bad", "scores": [1]})
     made = audit("explanations", path, "--no-pdf", "--out", tmp_path / "run")
-    assert "attributions: 3 of 4 rows used; length_differs 1." in made.output
-    assert "evidence: 0 of 3 rows used; evidence_outside_0_to_1 3." in made.output
-    assert "refused: length_differs 1." in " ".join(made.output.split())
+    told = " ".join(made.output.split())
+    assert "Rows read 4 Rows kept 3" in told
+    assert "Left out: length differs 1" in told
+    assert "Left out: evidence outside 0 to 1 3" in told
 
 
 def test_the_result_is_as_its_schema_says(alone: Any) -> None:
@@ -182,7 +183,7 @@ def test_the_released_code_of_dynamic_top_k_compares_a_run_with_itself_too(files
         assert audit("explanations", both, *options, "--no-pdf", "--out", out).exit_code == 0
         shared = json.loads((out / "result.json").read_bytes())["explanations"]
         found[name] = [row["difference"] for row in shared["runs"]]
-        said = "as in the code of “Dynamic top-k”" in (out / "report.html").read_text()
+        said = "By the rules of" in (out / "report.html").read_text()
         assert said == (name == "code")
     assert found["code"] == pytest.approx([value / 2 for value in found["text"]])
     assert audit("verify", files.folder / "runs-code", "--recompute").exit_code == 0
@@ -227,7 +228,7 @@ def test_models_are_compared_with_a_reference_and_by_accuracy(files: Files) -> N
     nodes = pl.read_parquet(folder / "run" / "restricted" / "explanations_nodes.parquet")
     assert {"kendall", "agreement_dynamic", "alignment_expert"} <= set(nodes["measure"])
     html = (folder / "run" / "report.html").read_text()
-    assert "alignment-models" in html
+    assert "Models beside a reference" in html
 
 
 def test_headline_numbers_are_metrics_too(alone: Any) -> None:

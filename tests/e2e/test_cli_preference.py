@@ -114,8 +114,8 @@ def test_a_run_is_verified_compared_and_shown(folder: Path) -> None:
     small = json.loads((folder / "small" / "result.json").read_bytes())["preference"]
     assert {row["value"] for row in small["measured"]} == {None}
     with entered(folder / "run") as visitor:
-        assert "/preference/questions" in visitor.get("/preference").text
-        tied = visitor.get("/preference/questions", answers="tied").text
+        assert "/analyses/preference/questions" in visitor.get("/analyses/preference").text
+        tied = visitor.get("/analyses/preference/questions", answers="tied").text
         assert "S1" in tied
         assert tied.count("S1") > tied.count("S0")
 

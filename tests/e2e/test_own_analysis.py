@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
-from audit.base.declared import Columns, count, estimate, exact, share, text
+from audit.base.declared import Columns, Table, count, estimate, exact, share, text
 from audit.base.errors import InputError, PolicyError
 from audit.base.progress import Progress
 from audit.checks import CHECKS
@@ -29,7 +29,6 @@ from audit.policy.statements import Threshold
 from audit.results.findings import Finding
 from audit.results.parts import AnalysisPart, Headline
 from audit.results.result import AuditResult
-from audit.results.shared_tables import SharedTable
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from audit.runs.read import read_run
@@ -112,17 +111,19 @@ class TextLengths(Analysis[Lengths]):
         return Lengths(bounds.sort("node"), rows.filter(pl.col("length") > 10)["id"])
 
     def kept(self, found: Lengths, measured: Measurements) -> AnalysisPart:
-        rule = SharedTable(
+        rule = Table(
             Columns(
-                text("node"),
-                estimate("mean low high", n="instances", reason="texts have any length"),
-                count("instances"),
-            )
+                text("node", "Node"),
+                estimate("mean", "Mean", n="instances", reason="any length", ends="low high"),
+                count("instances", "Instances"),
+            ),
+            title="By label",
+            row="a label",
         )
         return AnalysisPart(
             name=self.name,
             facts={"texts": len(self.lengths), "measured_in": "words"},
-            facts_columns=Columns(count("texts"), text("measured_in")),
+            facts_columns=Columns(count("texts", "Texts"), text("measured_in", "Measured in")),
             frames={self.table: found.table},
             rules={self.table: rule},
             restricted={"long_texts": pl.DataFrame({"id": found.long, "why": SECRET})},
@@ -208,7 +209,7 @@ def test_it_is_in_the_report_and_in_the_pdf(runs: Path) -> None:
         assert "Measured in" in written
         assert "Is any text long?" in written
         assert SECRET not in written
-    assert '<section class="section" id="analyses-lengths"' in html
+    assert '<section id="lengths"' in html
 
 
 def test_it_has_a_place_in_the_window(runs: Path) -> None:

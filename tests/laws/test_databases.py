@@ -1,4 +1,4 @@
-"""Rows of a database are those of a frame: loaded, of a query, or counted in batches."""
+"""Rows of a database are those of a frame: loaded, or of a query."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import polars as pl
 import pytest
 
 import audit
-from fixtures.doors import audited_in_batches
-from tests.laws.test_larger_data import same
 from tests.laws.test_round_trips import rows_of
 
 TREE = audit.load_hierarchy({"dog": "pet", "cat": ["pet", "wild"], "ünder": "pet", "owl": "wild"})
@@ -51,14 +49,3 @@ def test_a_table_and_a_query_give_the_rows_of_the_frame(kind: str, tmp_path: Pat
     assert loaded(f"{kind}:///{path}", table="tag") == wanted
     query = "SELECT 1 AS one, label, instance FROM tag -- all; of them\n ;"
     assert loaded(f"{kind}:///{path}", query=query) == wanted
-
-
-def test_a_relation_is_counted_in_batches_as_it_is_in_memory() -> None:
-    rows = drawn(1)
-    with pytest.importorskip("duckdb").connect(config={"memory_limit": "1GiB"}) as own:
-        own.register("rows", rows.to_arrow())
-        found = audited_in_batches(own.table("rows"), TREE, 7)
-        (limit,) = own.execute("SELECT current_setting('memory_limit')").fetchone()
-
-    same(found, audit.run_audit(audit.load_labels(rows, TREE, **NAMED)))
-    assert limit == "1.0 GiB", "the settings are the user's"

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from audit.base.dag import SYNTHETIC_ROOT
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, once, read_text, refuse_pickle
-from audit.base.json_lines import Line, lines_of, objects_on
+from audit.base.json_tables import Line, lines_of, objects_on
 from audit.hierarchies.formats import wordnet
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy

@@ -24,10 +24,6 @@ from audit.checks.shared.evidence import OF_ALL, PARTS
 from audit.measure.measure import Measurements
 from audit.policy.statements import BranchRule
 from audit.results.findings import (
-    INSTANCES,
-    OTHER,
-    SHARE,
-    Column,
     Evidence,
     Finding,
     Part,
@@ -320,7 +316,7 @@ CHECK = Check(
     "Do records combine branches that the policy keeps apart or watches?",
     run,
     cases=cases,
-    columns=(Column("Branch", "node"), OTHER, SHARE, INSTANCES),
+    nodes="Branch|With",
     evidence=Columns(OF_ALL, count("support_a support_b")),
     of_parts=PARTS,
     denominator="untold",

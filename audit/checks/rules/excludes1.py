@@ -18,9 +18,6 @@ from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.results.findings import (
-    INSTANCES,
-    SHARE,
-    Column,
     Finding,
     Part,
     finding_id,
@@ -192,7 +189,7 @@ CHECK = Check(
     run,
     needs="instances",
     cases=cases,
-    columns=(Column("Code", "node"), Column("Such as beside", "other"), SHARE, INSTANCES),
+    nodes="Code|Such as beside",
     evidence=Columns(OF_SOME),
     of_parts=PARTS,
 )

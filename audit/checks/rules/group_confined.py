@@ -17,7 +17,7 @@ from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
-from audit.results.findings import INSTANCES, NODE, Column, Finding, times_limit
+from audit.results.findings import Finding, times_limit
 
 _NAME = "group_confined"
 LEAST_UNITS = 11
@@ -218,16 +218,12 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
     cases=cases,
-    columns=(
-        NODE,
-        Column("With the node", "units"),
-        Column("Parent’s share there", "parent_share"),
-        INSTANCES,
-    ),
+    nodes="Node",
     evidence=Columns(
-        count("instances of_parent"),  # a group of two values counts twice among a parent's
-        count("units parent_units", of="groups", under="of_parent"),
-        share("parent_share", of="parent_units of_parent"),
+        count("instances", "Instances"),
+        count("of_parent"),  # a group of two values counts twice among a parent's
+        count("units parent_units", "With the node", of="groups", under="of_parent"),
+        share("parent_share", "Parent’s share there", of="parent_units of_parent"),
         chance("low p_value q_value family"),
     ),
     denominator="untold",

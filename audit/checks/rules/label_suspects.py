@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.base.declared import NONE, Columns, chance, count, share, text, total
+from audit.base.declared import NONE, Columns, Mark, chance, count, share, text, total
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
 from audit.checks.shared.proposals import (
     Change,
@@ -34,7 +34,6 @@ from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.results.findings import (
     SUSPECTS,
-    Column,
     Evidence,
     Finding,
     Part,
@@ -216,7 +215,10 @@ def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
     )
 
 
-_SHARE = (*count("instances of"), *share("share", of="instances of", ends="low high"))
+_SHARE = (
+    *count("instances of", "Suspects"),
+    *share("share", "Share", of="instances of", ends="low high", mark=Mark()),
+)
 CHECK = Check(
     SUSPECTS,
     "Which labels do a model's scores contradict?",
@@ -225,16 +227,11 @@ CHECK = Check(
     needs="instances",
     cases=cases,
     proposes=proposes,
-    columns=(
-        Column("Label", "node"),
-        Column("Suspects", "instances"),
-        Column("Share", "share", low="low", high="high"),
-        Column("Expected", "expected_suspects"),
-    ),
+    nodes="Label",
     evidence=Columns(
         _SHARE,
         count("labelled matched_labelled unfit"),
-        total("expected_suspects"),
+        total("expected_suspects", "Expected"),
         chance("q_value family"),
         count("pairs", of=NONE),
     ),

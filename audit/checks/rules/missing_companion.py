@@ -25,7 +25,7 @@ from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below, companion_rules
 from audit.measure.validity import days_of
 from audit.policy.rules import Companion, Severity
-from audit.results.findings import SHARE, Column, Finding, share_evidence
+from audit.results.findings import Finding, share_evidence
 
 _NAME = "missing_companion"
 _Kind: TypeAlias = Literal["missing", "order"]
@@ -270,13 +270,7 @@ CHECK = Check(
     run,
     needs="instances",
     cases=cases,
-    evidence=Columns(OF_SOME, text("code lacks")),
+    evidence=Columns(text("code lacks", "Code|Lacks"), OF_SOME),
     of_parts=PARTS,
     proposes=proposes,
-    columns=(
-        Column("Code", "code"),
-        Column("Lacks", "lacks"),
-        SHARE,
-        Column("Instances", "instances", of="of"),
-    ),
 )

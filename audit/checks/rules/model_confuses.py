@@ -23,7 +23,7 @@ from audit.engine.scores.exchanges import mistakes
 from audit.engine.statistics.association import shrunk_ratio
 from audit.hierarchies.relations import RELATIONS
 from audit.measure.measure import Measurements, once
-from audit.results.findings import NO_PREDICTIONS, Column, Finding, Part, times_limit
+from audit.results.findings import NO_PREDICTIONS, Finding, Part, times_limit
 from audit.sharing.bins import Bins
 
 _NAME = "model_confuses"
@@ -298,18 +298,12 @@ CHECK = Check(
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
     cases=cases,
-    columns=(
-        Column("Label", "node"),
-        Column("Answer", "other"),
-        Column("Times", "instances falsely_given"),
-        Column("This way", "first_as_second"),
-        Column("Expected", "expected_exchanges"),
-        Column("Ratio", "instances", over="expected_exchanges"),
-    ),
+    nodes="Label|Answer",
     evidence=Columns(
-        count("instances first_as_second second_as_first", of=NONE),
-        total("expected_exchanges"),
-        count("falsely_given given_missed answers labels", of=NONE),
+        count("instances falsely_given", "Times|Times", of=NONE),
+        count("first_as_second second_as_first", "This way", of=NONE),
+        total("expected_exchanges", "Expected"),
+        count("given_missed answers labels", of=NONE),
         chance(f"{' '.join(_MOST)} q_value family"),
     ),
     of_parts=Columns(count("instances answered", of=NONE), total("expected_exchanges")),

@@ -27,7 +27,7 @@ from audit.engine.pairs.rows import stored
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
-from audit.results.findings import NODE, Column, Evidence, Finding, times_limit
+from audit.results.findings import Evidence, Finding, times_limit
 from audit.sharing.bins import Bins
 from audit.sharing.told import two_digits
 
@@ -241,20 +241,14 @@ CHECK = Check(
     run,
     counts_with=("redundant_jaccard",),
     cases=cases,
-    columns=(
-        NODE,
-        Column("With", "other"),
-        Column("Share with both", "beside_share both_share"),
-        Column("By chance", "chance_share"),
-        Column("Instances with both", "instances"),
-    ),
+    nodes="Node|With",
     evidence=Columns(
         ALL,
-        count("instances support_a support_b either rarer"),
-        share("both_share", of="instances either"),
+        share("beside_share", "Share with both", of="instances support_a"),
+        share("both_share", "Share with both", of="instances either"),
         share("within_share", of="instances rarer"),
-        share("beside_share", of="instances support_a"),
-        chance("least_share chance_share"),
+        chance("chance_share least_share", "By chance"),
+        count("instances support_a support_b either rarer", "Instances with both"),
     ),
     denominator="untold",
 )

@@ -13,6 +13,7 @@ from audit.base.dag import BoolArray, IntArray, row
 from audit.base.declared import (
     NONE,
     Columns,
+    Mark,
     chance,
     count,
     difference,
@@ -35,9 +36,7 @@ from audit.measure.residual_differences import (
 from audit.measure.residual_use import Share, alone, residual_share
 from audit.policy.policy import Policy
 from audit.results.findings import (
-    INSTANCES,
     CheckResult,
-    Column,
     Finding,
     Part,
     finding_id,
@@ -363,11 +362,29 @@ CHECK = Check(
     retest=retested,
     cases=cases,
     evidence=Columns(
-        count("instances of labelled_at_parent"),
-        share("share", of="instances of", ends="low high", effective="effective"),
+        share(
+            "share",
+            "Share of catch-alls",
+            of="instances of",
+            ends="low high",
+            effective="effective",
+            mark=Mark(limit="limit"),
+        ),
+        count("instances", "Instances", among="of"),
+        count("of labelled_at_parent"),
         count("elsewhere of_elsewhere", of=NONE),
-        share("elsewhere_share", of="elsewhere of_elsewhere", effective="effective_elsewhere"),
-        difference("difference", of="share elsewhere_share", ends="difference_low difference_high"),
+        share(
+            "elsewhere_share",
+            "Elsewhere",
+            of="elsewhere of_elsewhere",
+            effective="effective_elsewhere",
+        ),
+        difference(
+            "difference",
+            "Difference",
+            of="share elsewhere_share",
+            ends="difference_low difference_high",
+        ),
         total("effective effective_elsewhere"),
         chance("q_value never"),
         setting("limit"),
@@ -376,11 +393,5 @@ CHECK = Check(
     of_parts=Columns(count("labelled"), text("kind")),
     denominator="untold",
     proposes=proposes,
-    columns=(
-        Column("Below", "node"),
-        Column("Share of catch-alls", "share", low="low", high="high", limit="limit"),
-        INSTANCES,
-        Column("Elsewhere", "elsewhere", of="of_elsewhere"),
-        Column("Difference", "difference"),
-    ),
+    nodes="Below",
 )

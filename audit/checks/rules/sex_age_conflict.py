@@ -17,7 +17,7 @@ from audit.checks.shared.evidence import OF_SOME, PARTS
 from audit.data.dataset import LabelDataset
 from audit.measure.measure import Measurements, once
 from audit.policy.rules import Person, PersonRule, Severity
-from audit.results.findings import INSTANCES, SHARE, Column, Finding, share_evidence
+from audit.results.findings import Finding, share_evidence
 
 GREATEST_AGE = 124
 """The greatest age that the Medicare Code Editor accepts as valid; some releases write 300 for any
@@ -278,5 +278,5 @@ CHECK = Check(
     cases=cases,
     evidence=Columns(OF_SOME),
     of_parts=PARTS,
-    columns=(Column("Code", "node"), SHARE, INSTANCES),
+    nodes="Code",
 )

@@ -16,7 +16,7 @@ from audit.checks.shared.evidence import OF_SOME, PARTS
 from audit.checks.shared.proposals import carried_as, proposals
 from audit.measure.measure import Measurements
 from audit.policy.rules import Exclusive
-from audit.results.findings import INSTANCES, SHARE, Column, Finding, share_evidence
+from audit.results.findings import Finding, share_evidence
 
 _NAME = "sibling_exclusive"
 
@@ -149,7 +149,7 @@ CHECK = Check(
     needs="instances",
     cases=cases,
     proposes=proposes,
-    columns=(Column("Such as", "node"), Column("Beside", "other"), SHARE, INSTANCES),
+    nodes="Such as|Beside",
     evidence=Columns(OF_SOME, count("pairs", of=NONE)),
     of_parts=PARTS,
 )

@@ -12,12 +12,12 @@ from scipy.sparse import csr_array
 
 from audit.base import dag
 from audit.base.dag import IntArray, Sparse
-from audit.base.declared import NONE, Columns, chance, count, factor, ratio, share
+from audit.base.declared import NONE, Columns, Mark, chance, count, factor, ratio, share
 from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import carrying_both, labelled_below_both, labels_apart
 from audit.checks.shared.evidence import ALL
 from audit.measure.measure import Measurements
-from audit.results.findings import NODE, OTHER, Column, Evidence, Finding, Part, times_limit
+from audit.results.findings import Evidence, Finding, Part, times_limit
 
 _NAME = "unexpected_pair"
 CHILDREN = "children"
@@ -169,11 +169,18 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 
 _OF_PAIR = (
-    *count("instances support_a support_b"),
+    *count("instances support_a support_b", "Instances"),
     *count("observed effective", under="instances"),
     *count("groups", of="groups", under="instances"),
-    *factor("explained", of="support_a support_b"),
-    *ratio("ratio", of="observed explained", ends="ratio_low ratio_high", effective="effective"),
+    *factor("explained", "Expected", of="support_a support_b"),
+    *ratio(
+        "ratio",
+        "Times expected",
+        of="observed explained",
+        ends="ratio_low ratio_high",
+        effective="effective",
+        mark=Mark(),
+    ),
 )
 CHECK = Check(
     _NAME,
@@ -181,13 +188,7 @@ CHECK = Check(
     run,
     counts_with=("least_joint", "excess_ratio", "false_discovery_rate"),
     cases=cases,
-    columns=(
-        NODE,
-        OTHER,
-        Column("Instances", "instances"),
-        Column("Expected", "explained"),
-        Column("Ratio", "ratio"),
-    ),
+    nodes="Node|With",
     evidence=Columns(
         _OF_PAIR,
         ALL,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from audit.base.declared import NONE, Columns, chance, count, exact, share, text
+from audit.base.declared import NONE, Columns, Mark, chance, count, exact, share, text
 
-_SHARE = share("share", of="instances of")
+_SHARE = share("share", "Share", of="instances of", mark=Mark())
 ALL = exact("of", reason="all instances audited")
-OF_ALL = (*count("instances"), *ALL, *_SHARE)
+OF_ALL = (*_SHARE, *count("instances", "Instances", among="of"), *ALL)
 """`share_evidence` of all instances audited."""
-OF_SOME = (*count("instances of"), *_SHARE)
+OF_SOME = (*_SHARE, *count("instances", "Instances", among="of"), *count("of"))
 """`share_evidence` of some of them, such as those with labels."""
 PARTS = Columns(count("instances"))
 """Parts made by `label_part`."""

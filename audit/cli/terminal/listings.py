@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,18 @@ from rich.text import Text
 
 from audit.base.plurals import counted
 from audit.cli.terminal.summary import read_as_lines
-from audit.cli.terminal.tables import LONGEST, STYLE, filled, one_line, status_word, table
+from audit.cli.terminal.tables import (
+    LONGEST,
+    STYLE,
+    chapter,
+    filled,
+    one_line,
+    status_word,
+    table,
+)
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint import LintFinding, LintResult
-from audit.results.printed import Share, decimals_of, marked, rounding_of, said_at_head
+from audit.results.printed import rounding_of, said_at_head
 
 if TYPE_CHECKING:
     import polars as pl
@@ -165,24 +173,14 @@ _ANSWERED = ("answers", "other_answers", "answered: ")
 
 
 def history_summary(history: Mapping[str, Any]) -> Group:
-    """Summary of a history: its runs, and what became of the findings from each to the next."""
-    steps = {step["to"]: step for step in history["steps"]}
-    rows = [
-        (
-            str(run["run"]),
-            run["name"],
-            "–" if run["started"] is None else run["started"][:10],
-            f"{run['instances']:,}",
-            *(str(steps[run["run"]][kind]) if run["run"] in steps else "–" for kind in _STEPS),
-        )
-        for run in history["runs"]
-    ]
-    order = "in the order of their times"
+    """A history: its runs, their findings and metrics, and what came or went."""
+    from reports.compared import history as chapters
+
+    order = "the order of their times"
     if history["order"] == "named":
-        order = "in the order in which they are named"
-    headings = ("run", "folder", "day", "instances", *_STEPS.values())
-    heading = Text(f"{counted(len(rows), 'runs')} {order}")
-    return Group(heading, filled(table(*headings, right=len(_STEPS) + 1), rows))
+        order = "the order in which they are named"
+    heading = Text(f"{counted(len(history['runs']), 'runs')} in {order}")
+    return Group(heading, *(line for one in chapters(history) for line in chapter(one)))
 
 
 def preference_summary(result: PreferenceResult) -> Group:
@@ -212,51 +210,15 @@ def preference_summary(result: PreferenceResult) -> Group:
     return Group(heading, filled(table(*headings, right=5), rows))
 
 
-LARGEST = 10
-"""Number of changed nodes shown."""
-_CHANGES = ("new", "gone", "worse", "better", "limit")
-
-
 def comparison_summary(shared: Mapping[str, Any]) -> Group:
-    """Summary of a comparison: what changed between two runs, and why."""
-    shared = marked(shared)
+    """A comparison: whether anything changed, and its tables."""
+    from reports.compared import chapters, verdict
+
     said = said_at_head(rounding_of(shared))
-    parts: list[RenderableType] = [Text(said, "dim")] if said else []
-    parts += [*_causes(shared["causes"]), *_models(shared["model"])]
-    parts += _measures(shared.get("measures", ()))
-    nodes = [
-        (row["node"], row["title"] or "", *_change_cells(row))
-        for row in shared["nodes"]["rows"][:LARGEST]
-    ]
-    if nodes:
-        headings = ("node", "title", "OLD", "NEW", "change in points", "95% interval")
-        parts.append(filled(table(*headings, right=4), nodes))
-    checks = [
-        (
-            check["name"],
-            check["status_old"] or "-",
-            check["status_new"] or "-",
-            *(str(check["changes"][kind]) for kind in _CHANGES),
-        )
-        for check in shared["checks"]
-        if check["status_old"] != check["status_new"] or any(check["changes"][k] for k in _CHANGES)
-    ]
-    if checks:
-        kinds = (*_CHANGES[:-1], "at the limit")
-        parts.append(filled(table("check", "OLD", "NEW", *kinds, right=len(kinds)), checks))
-    totals = shared["totals"]
-    names = (
-        "nodes",
-        "pairs",
-        "edits",
-        *(("metrics", "confusions") if shared["model"] else ()),
-        *(("measures",) if "measures" in totals else ()),
-    )
-    changed = ", ".join(counted(totals[name], name) for name in names)
-    found = ", ".join(f"{totals[name]:,} {name}" for name in _CHANGES[:-1])
-    near = sum(check["changes"]["limit"] for check in shared["checks"])
-    at_limit = f", {near:,} at the limit in one of the two" if near else ""
-    return Group(*parts, Text(f"changed: {changed}; findings: {found}{at_limit}"))
+    lines: list[RenderableType] = [Text(said, "dim")] if said else []
+    lines.append(Text(one_line(verdict(shared).said)))
+    shown = (one for one in chapters(shared) if not one.folded)
+    return Group(*lines, *(line for one in shown for line in chapter(one)))
 
 
 def machine_comparison(
@@ -276,52 +238,3 @@ def machine_comparison(
         ],
         "not_written": [str(error) for error in not_written],
     }
-
-
-def _causes(causes: Iterable[Mapping[str, Any]]) -> Iterator[Text]:
-    changed = [cause for cause in causes if cause["changed"]]
-    for cause in changed:
-        yield Text(one_line(f"{cause['name']} differs: {cause['statement']}"))
-    if not changed:
-        yield Text("data, hierarchy, normaliser, tool and policy are the same")
-
-
-def _models(model: Mapping[str, Any] | None) -> Iterator[RenderableType]:
-    """Whether the predictions differ, and each metric in both runs."""
-    if model is None:
-        return
-    from audit._reports.comparison.models import models
-
-    sentence = models(model)
-    assert sentence is not None, "a model has its words"
-    yield Text(one_line(sentence.predictions))
-    if sentence.metrics is not None:
-        yield Text(one_line(sentence.intervals), "dim")
-        yield _metric_changes(sentence.metrics.rows)
-
-
-def _measures(measures: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
-    """What analyses measured in both runs."""
-    from audit._reports.comparison.models import metric_changes_table
-
-    measured = metric_changes_table(measures)
-    if measured is not None:
-        yield _metric_changes(measured.rows)
-
-
-def _metric_changes(rows: Iterable[Sequence[object]]) -> Table:
-    headings = ("metric", "OLD", "NEW", "difference", "95% interval")
-    named = ((f"{name} {of}".strip(" –"), *numbers) for name, of, *numbers in rows)
-    return filled(table(*headings, right=4), (tuple(map(str, row)) for row in named))
-
-
-def _change_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    old, new = (
-        "-" if value is None else f"{value:,}" for value in (row["support_old"], row["support_new"])
-    )
-    if row["difference"] is None:
-        return old, new, "-", "-"
-    told = isinstance(row["difference"], Share)
-    places = decimals_of(row["difference"].n) if told else 2
-    change, low, high = (f"{100 * row[one]:+.{places}f}" for one in ("difference", "low", "high"))
-    return old, new, change, f"{low} to {high}"

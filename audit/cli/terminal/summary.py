@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,38 +12,33 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from audit._reports.chapters.concepts.tests import of_the_paper
-from audit._reports.chapters.verdict import beyond, first, number_of_findings
-from audit._reports.words.parts import First, ModelVerdict
-from audit._reports.words.words import SENTENCE_END
 from audit.base.plurals import counted
 from audit.base.readings import read_as
-from audit.cli.terminal.tables import LONGEST, STYLE, filled, one_line, status_word, table
-from audit.explanations.reading.human_evidence import EVIDENCE_REASONS
-from audit.explanations.reading.sound_rows import ROW_REASONS
+from audit.cli.terminal.tables import LONGEST, STYLE, chapter, one_line, status_word, table
 from audit.results.findings import NEEDS_INSTANCES, promise
 from audit.results.printed import NOT_TOLD, looked_at, mapped_of, none_refused, said_at_head
+from reports.analysis import READ, analyses
+from reports.core import model_lines
+from reports.findings import Found, number_of_findings, ten, verdict
 
 TOP = 5
 """Number of findings to be fixed that are shown."""
 _QUIET = {"pass": "pass", "not_applicable": "not applicable"}
 
 
-def summary(
-    shared: Mapping[str, Any], word: str, sentence: str, model: ModelVerdict | None = None
-) -> Group:
+def summary(shared: Mapping[str, Any], run: Path) -> Group:
     """Summary of an audit, from the verdict to the rows that could not be read."""
     parts: list[RenderableType] = [*read_as_lines(shared["readings"])]
-    if said := said_at_head(shared["rounding"]):
-        parts.append(Text(said, "dim"))
-    parts += [_verdict(shared["status"], word, sentence), *_model(model)]
-    if findings := first(shared):
-        parts += ["", _findings(findings, shared)]
+    if rounded := said_at_head(shared["rounding"]):
+        parts.append(Text(rounded, "dim"))
+    said = verdict(shared)
+    parts.append(_verdict(shared["status"], said.head, " ".join(said.sentences)))
+    parts += map(Text, map(one_line, model_lines(shared)))
+    if findings := ten(shared):
+        parts += ["", _findings(findings, shared, run)]
     if loud := [check for check in shared["checks"] if check["status"] not in _QUIET]:
         parts += ["", _checks(loud)]
-    parts += ["", *_quiet(shared["checks"]), *concept_tests(shared.get("concepts"))]
-    parts += detected(shared.get("entailment"))
-    parts += _explained(shared.get("explanations"))
+    parts += ["", *_quiet(shared["checks"]), *_analysed(shared)]
     parts += _to_fix(shared["checks"])
     return Group(*parts, *_not_told(shared["checks"]), "", _reading(shared))
 
@@ -84,16 +80,6 @@ def _verdict(status: str, word: str, sentence: str) -> Text:
     return Text.assemble((word, f"{STYLE.get(status, '')} bold".strip()), f". {one_line(sentence)}")
 
 
-def _model(model: ModelVerdict | None) -> Iterator[RenderableType]:
-    """The metrics of a model at few places, and what they say; nothing without one."""
-    if model is None:
-        return
-    rows = [[str(cell) for cell in row] for row in model.table.rows]
-    yield from ("", filled(table(*(one.heading for one in model.table.columns)), rows))
-    if model.sentence:
-        yield Text(one_line(model.sentence))
-
-
 def _checks(checks: Sequence[Mapping[str, Any]]) -> Table:
     """A line a check, with what it looked at and its findings; how many are shown, and how many
     are folded, where it is not all and none."""
@@ -129,21 +115,19 @@ def _named(checks: Sequence[Mapping[str, Any]], word: str, status: str) -> Itera
         yield Text.assemble(heading, (f": {', '.join(one['name'] for one in checks)}", "dim"))
 
 
-def _findings(findings: Sequence[First], shared: Mapping[str, Any]) -> Group:
-    """The findings to act on first, of all that the verdict counts."""
-    told = {finding["id"]: finding for check in shared["checks"] for finding in check["findings"]}
+def _findings(findings: Sequence[Found], shared: Mapping[str, Any], run: Path) -> Group:
+    """The findings to act on first, of all that the verdict counts, and how to see the records."""
     of = counted(number_of_findings(shared), "findings")
     lines: list[RenderableType] = [Text(f"To act on first: {len(findings)} of {of}", "bold")]
     for place, one in enumerate(findings, 1):
-        severity = told[one.id]["severity"]
-        about = "  ".join(filter(None, (one.check, one.how_many, one.share)))
-        lines.append(
-            Text.assemble((f"{place:>2}  "), (one.severity, STYLE[severity]), (f"  {about}", "dim"))
-        )
-        lines.append(Padding(Text(_shortened(one_line(one.what))), (0, 0, 0, 4)))
+        state = f", {one.state}" if one.state else ""
+        severity = (f"{one.severity.capitalize()}{state}", STYLE[one.severity])
+        lines.append(Text.assemble(f"{place:>2}  ", severity, (f"  {one_line(one.id)}", "dim")))
+        lines.append(Padding(Text(_shortened(one_line(one.sentence))), (0, 0, 0, 4)))
         if one.to_do:
             lines.append(Padding(Text(f"To do: {one_line(one.to_do)}", "dim"), (0, 0, 0, 4)))
-    return Group(*lines, *(Text(one_line(told), "dim") for told in beyond(shared)))
+    lines.append(Text(one_line(f"Their records: audit cases {run} {findings[0].id}"), "dim"))
+    return Group(*lines)
 
 
 def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
@@ -163,25 +147,18 @@ def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
 
 
 def _shortened(text: str) -> str:
-    """A text of whole sentences, where it has too many; of whole words, where one is too long."""
+    """A text, cut after a whole word where it is too long."""
     if len(text) <= LONGEST:
         return text
     start = text[: LONGEST - 3]
-    sentences = max((end.end() for end in SENTENCE_END.finditer(start)), default=0)
-    return start[:sentences] if sentences else f"{start[: start.rfind(' ')]}..."
+    return f"{start[: start.rfind(' ')]}..."
 
 
-def _explained(explanations: Mapping[str, Any] | None) -> Iterator[RenderableType]:
-    """How many rows of attributions and of evidence were used, where some were not."""
-    facts = explanations["facts"] if explanations else {}
-    counts = facts.get("left_out", {}) | facts
-    for name, read, used, reasons in (
-        ("attributions", "rows_read", "rows", ROW_REASONS),
-        ("evidence", "evidence_read", "evidence_kept", EVIDENCE_REASONS),
-    ):
-        if why := ", ".join(f"{one} {counts[one]:,}" for one in reasons if one in counts):
-            yield ""
-            yield Text(f"{name}: {counts[used]:,} of {counted(counts[read], 'rows')} used; {why}.")
+def _analysed(shared: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """The first table of each analysis, and what it read."""
+    for one in analyses(shared):
+        read = tuple(table for table in one.tables if table.title == READ)
+        yield from chapter(replace(one, lead="", tables=read if one.folded else one.tables[:1]))
 
 
 def _written(findings: Sequence[Mapping[str, Any]]) -> str:
@@ -199,128 +176,14 @@ def _instances(part: Mapping[str, Any]) -> str:
 
 def _reading(shared: Mapping[str, Any]) -> Text:
     """Where the rows went, and why those that were refused were."""
-    ledger, tuples = shared["ledger"], shared.get("entailment", {}).get("facts")
-    left_out = shared.get("explanations", {}).get("facts", {}).get("left_out", {})
-    counts = {reason: left_out[reason] for reason in ROW_REASONS if reason in left_out}
-    counts |= (tuples or ledger)["refused"]
-    told = {reason: n for reason, n in counts.items() if n is not None}
-    refused = sorted(told.items(), key=lambda item: (-item[1], item[0]))
-    rows = mapped_of(ledger)
-    instances = counted(ledger["instances"], "instances")
+    ledger = shared["ledger"]
+    counts = {reason: n for reason, n in ledger["refused"].items() if n is not None}
+    refused = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    hierarchy = one_line(shared["identity"]["hierarchy"]["name"])
     mapped = (
-        f"{rows} kept as tuples"
-        if tuples
-        else f"{instances}; {rows} mapped to {one_line(shared['identity']['hierarchy']['name'])}"
+        f"{counted(ledger['instances'], 'instances')}; {mapped_of(ledger)} mapped to {hierarchy}"
     )
     checks = (check for check in shared["checks"] if check["name"] in counts)
     named = {check["name"]: _written(check["findings"]) for check in checks}
     reasons = ", ".join(f"{reason} {rows:,}{named.get(reason, '')}" for reason, rows in refused)
     return Text(f"{mapped}; refused: {reasons or none_refused(ledger)}.")
-
-
-_TESTS = ("is_token_of_type", "is_modular", "is_causal")
-
-
-def concept_tests(concepts: Mapping[str, Any] | None) -> Iterator[RenderableType]:
-    """The paper's tests of each dimension, all slices but one seen; on minimal pairs, if any.
-
-    Nothing where their verdicts are not told.
-    """
-    every = () if concepts is None else concepts["tests"]
-    rows = [row for row in every if row["verdict"] is not None and of_the_paper(row)]
-    if concepts is None or not rows:
-        return
-    verdicts = {
-        (row["dimension"], row["test"]): row["verdict"]
-        for row in rows
-        if row["seen"] in (None, "N-1 slices")
-    }
-    lines = table("dimension", *_TESTS)
-    for dimension in dict.fromkeys(row["dimension"] for row in rows if row["dimension"]):
-        words = (verdicts.get((dimension, test), "not_applicable") for test in _TESTS)
-        lines.add_row(
-            Text(one_line(dimension)), *(status_word(word.replace("_", " ")) for word in words)
-        )
-    yield ""
-    yield Text(f"Tests on unseen classes, layer {one_line(concepts['facts']['layer'])}")
-    yield lines
-    for reason in dict.fromkeys(row["reason"] for row in rows if row["reason"]):
-        yield Text(f"Why a test is undecided or not applicable: {one_line(reason)}")
-    if verdicts.get((None, "is_grounded"), "not_applicable") != "not_applicable":
-        yield Text.assemble("is_grounded: ", status_word(verdicts[None, "is_grounded"]))
-
-
-MEASURES = ("accuracy", "roc_auc")
-HEADINGS = ("model", "split", "answered", "accuracy", "95% interval", "area")
-_ALL, _BESIDE = "All", "concept_alone"
-
-
-def detected(entailment: Mapping[str, Any] | None) -> Iterator[RenderableType]:
-    """How well models separate valid tuples from invalid ones, and which rows were not used."""
-    if entailment is None:
-        return
-    if rows := detected_rows(entailment):
-        yield ""
-        yield filled(table(*HEADINGS, right=4), rows)
-    if unused := list(unused_rows(entailment)):
-        yield ""
-        yield from map(Text, map(one_line, unused))
-
-
-def detected_rows(entailment: Mapping[str, Any]) -> list[Sequence[str]]:
-    """Cells of each model over all relations, under `HEADINGS`; the last is the baseline that a
-    model has to beat, the concept alone. None without a model.
-    """
-    relations = {row["relation"] for row in entailment["detection_measured"]}
-    whole = relations if len(relations) == 1 else {_ALL}
-    measured: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}
-    for row in entailment["detection_measured"]:
-        if row["relation"] in whole and row["measure"] in MEASURES:
-            of = (row["kind"], row["model"], row["trained_on"] or "", row["split"])
-            measured.setdefault(of, {})[row["measure"]] = row
-    answered: dict[tuple[str, ...], Mapping[str, Any]] = {
-        (row["model"], row["trained_on"] or "", row["split"]): row
-        for row in entailment["detection_coverage"]
-        if row["relation"] in whole
-    }
-    models = [_cells(of, rows, answered) for of, rows in measured.items() if of[0] == "model"]
-    beside = [_cells(of, rows, answered) for of, rows in measured.items() if of[1] == _BESIDE]
-    return [*models, *beside] if models else []
-
-
-def unused_rows(entailment: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences on rows of predictions and of generated concepts that nothing was measured of."""
-    facts = entailment["facts"]
-    for name in ("predictions", "generations", "ratings"):
-        counts = facts.get(name) or {}
-        others = {key: n for key, n in counts.items() if key not in ("rows_read", "used") and n}
-        if others:
-            reasons = ", ".join(f"{reason} {_number(n)}" for reason, n in others.items())
-            read = counted(counts["rows_read"], "rows")
-            yield f"{name}: {_number(counts['used'])} of {read} used; {reasons}."
-
-
-def _cells(
-    of: tuple[str, ...],
-    rows: Mapping[str, Mapping[str, Any]],
-    answered: Mapping[tuple[str, ...], Mapping[str, Any]],
-) -> Sequence[str]:
-    kind, model, trained_on, split = of
-    name = model.replace("_", " ") if kind == "baseline" else model
-    accuracy, area = (rows.get(measure, {}) for measure in MEASURES)
-    low, high = (_number(accuracy.get(end)) for end in ("low", "high"))
-    coverage = answered.get((model, trained_on, split))
-    return (
-        f"{name}, trained on {trained_on}" if trained_on else name,
-        split,
-        f"{_number(coverage['answered'])} of {_number(coverage['tuples'])}" if coverage else "",
-        _number(accuracy.get("value")),
-        f"{low} to {high}",
-        _number(area.get("value")),
-    )
-
-
-def _number(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    return f"{value:,}" if isinstance(value, int) else str("-" if value is None else value)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from audit.base.errors import printable
+
+if TYPE_CHECKING:
+    from reports.render import Chapter
 
 WIDEST = 120
 """Greatest width in columns, even in a wider terminal: longer lines are hard to read."""
@@ -50,6 +55,23 @@ def table(*headings: str, right: int = 0) -> Table:
             heading, justify="right" if number else "left", no_wrap=number, overflow="fold"
         )
     return made
+
+
+def chapter(made: Chapter) -> Iterator[RenderableType]:
+    """A chapter of a report: its sentence, and the first rows of its tables."""
+    if made.lead:
+        yield Text(one_line(made.lead))
+    for one in made.tables:
+        yield ""
+        if one.title:
+            yield Text(one_line(one.title), "bold")
+        lines = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        for heading in one.headings:
+            lines.add_column(heading.text, justify="right" if heading.numeric else "left",
+                             overflow="fold")  # fmt: skip
+        yield filled(lines, [[cell.said for cell in row] for row in one.rows])
+        if one.more:
+            yield Text(f"and {one.more:,} more", "dim")
 
 
 def filled(empty: Table, rows: Iterable[Sequence[str]]) -> Table:

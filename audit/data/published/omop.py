@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from audit.base.connections import is_database
+from audit.base.databases import is_database
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import files_in
 from audit.base.readings import Reading, asked

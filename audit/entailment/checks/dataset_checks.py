@@ -25,7 +25,7 @@ from audit.entailment.dataset_counts import beyond, wrongly_generated, wrongly_l
 from audit.entailment.measure import EntailmentMeasurements
 from audit.entailment.repeated import SAME_KEY
 from audit.measure.measure import Measurements
-from audit.results.findings import SHARE, Column, Finding
+from audit.results.findings import Finding
 
 _MISMATCHES: Mapping[str, str] = MappingProxyType(
     {
@@ -155,12 +155,6 @@ HEAD_IN_TWO_SPLITS = entailment_check(
         share("share", of="keys of", ends="low high"),
     ),
     "whole",
-    columns=(
-        Column("Splits", "sentence"),
-        SHARE,
-        Column("Heads with an instance", "keys", of="of"),
-        Column("Tuples", "instances"),
-    ),
 )
 
 

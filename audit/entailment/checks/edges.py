@@ -9,21 +9,13 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.base.declared import NONE, Columns, count, share
+from audit.base.declared import NONE, Columns, Mark, count, share
 from audit.checks.check import Check, Outcome
 from audit.engine.statistics.intervals import wilson
 from audit.entailment.graph.text_graph import ONE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import SHARE, Column, Evidence, Finding
-
-OF_RELATION = (
-    Column("Relation", "node"),
-    SHARE,
-    Column("How many", "edges tuples lacking", of="of"),
-    Column("Tuples", "instances"),
-)
-"""The columns of findings on a relation: its share, and how many of what is counted."""
+from audit.results.findings import Evidence, Finding
 
 
 def entailment_check(
@@ -33,7 +25,6 @@ def entailment_check(
     tuples: Callable[[EntailmentMeasurements, Finding], pl.DataFrame],
     evidence: Columns,
     denominator: Literal["instances", "whole", "untold"],
-    columns: tuple[Column, ...] = OF_RELATION,
 ) -> Check:
     """A check whose cases are the tuples behind a finding."""
 
@@ -48,18 +39,23 @@ def entailment_check(
         run,
         reads=EntailmentMeasurements,
         cases=cases,
-        columns=columns,
+        nodes="Relation",
         evidence=evidence,
         denominator=denominator,
     )
 
 
-OF_TUPLES = (*count("instances tuples of"), *share("share", of="tuples of", ends="low high"))
+OF_TUPLES = (
+    *share("share", "Share", of="tuples of", ends="low high", mark=Mark()),
+    *count("tuples", "Tuples", among="of"),
+    *count("instances of"),
+)
 """Evidence on the tuples of a relation."""
 OF_EDGES = (
-    *count("instances"),
-    *count("edges of", of=NONE),
-    *share("share", of="edges of", ends="low high"),
+    *share("share", "Share", of="edges of", ends="low high", mark=Mark()),
+    *count("edges", "Edges", of=NONE, among="of"),
+    *count("of", of=NONE),
+    *count("instances", "Tuples"),
 )
 """Evidence on its edges, and the tuples that state them."""
 

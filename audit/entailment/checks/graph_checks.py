@@ -26,7 +26,7 @@ from audit.entailment.checks.edges import (
 from audit.entailment.graph.text_graph import ACROSS, ONE
 from audit.entailment.measure import EntailmentMeasurements
 from audit.measure.measure import Measurements
-from audit.results.findings import Column, Finding
+from audit.results.findings import Finding
 
 
 def _run_contradiction(measured: Measurements) -> Outcome:
@@ -177,12 +177,6 @@ CYCLE = entailment_check(
     ),
     Columns(count("instances"), count("texts edges", of=NONE)),
     "untold",
-    columns=(
-        Column("Cycle", "sentence"),
-        Column("Texts", "texts"),
-        Column("Edges", "edges"),
-        Column("Tuples", "instances"),
-    ),
 )
 
 

@@ -10,8 +10,16 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse, edge_matrix, longest_from_top
-from audit.base.paths import condensed, edge_ends, shortcuts
+from audit.base.dag import (
+    SYNTHETIC_ROOT,
+    IntArray,
+    Sparse,
+    condensed,
+    edge_ends,
+    edge_matrix,
+    longest_from_top,
+    shortcuts,
+)
 from audit.entailment.graph.measurements import REDUNDANT, SHAPE
 from audit.entailment.graph.text_graph import TextGraph
 from audit.hierarchies.hierarchy import Hierarchy

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.base.dag import IntArray, Sparse
-from audit.base.paths import CycleSearch, edge_ends, one_way
+from audit.base.dag import CycleSearch, IntArray, Sparse, edge_ends, one_way
 from audit.base.progress import Progress, silent
 from audit.base.schemas import schema
 from audit.entailment.dataset import RELATIONS, EntailmentDataset

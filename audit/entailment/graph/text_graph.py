@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, IntArray, Sparse, edge_matrix
-from audit.base.paths import edge_ends, strong_components
+from audit.base.dag import BoolArray, IntArray, Sparse, edge_ends, edge_matrix, strong_components
 from audit.entailment.dataset import WHOLE
 from audit.entailment.graph.measurements import NEIGHBOURHOODS, VIOLATIONS
 from audit.results.findings import finding_id

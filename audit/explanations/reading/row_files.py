@@ -12,7 +12,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import files_in, first_bytes, once, refuse_pickle
-from audit.base.json_lines import Line, frames, keys_of
+from audit.base.json_tables import Line, frames
 from audit.base.streams import bare_suffix
 from audit.base.tables import open_table
 from audit.data.records import present, tidy
@@ -84,7 +84,7 @@ def _text_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
     met = dict[str, None]()
 
     def frame_of(lines: Sequence[Line]) -> pl.DataFrame:
-        met.update(dict.fromkeys(keys_of(lines)))
+        met.update(dict.fromkeys(key for _, line in lines for key in line))
         keys = {key.strip().lower(): key for key in met} | {key: key for key in met}
         named = {name: keys[name] for name in COLUMNS if name in keys}
         return _frame([line for _, line in lines], named, _WRITTEN)

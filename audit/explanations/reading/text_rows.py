@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from audit.base.errors import InputError, SchemaError
 from audit.base.files import files_in, read_text
-from audit.base.json_lines import Line, excerpt, lines_of, objects_on
+from audit.base.json_tables import Line, excerpt, lines_of, objects_on
 from audit.base.table import REPEATED
 from audit.base.tables import open_table
 from audit.data.class_lists import distinct

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from audit._reports.chapters.finding_lines import (
-    cell_of,
-    columns_of,
-    finding_line,
-    headline,
-    says_words,
-    shown_by,
-)
-from audit._reports.chapters.report import printable_view
-from audit._reports.words.words import DECISION, EXACT, SEVERITY
+from audit.base.declared import Column as Measured
+from audit.base.declared import Columns
 from audit.explorer.links import finding_address, instance_address
 from audit.explorer.run.paged_tables import Page, Row, Span
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
-from audit.results.findings import OF_MODEL, OF_WAIVERS
+from audit.results.findings import OF_MODEL, OF_WAIVERS, promise
+from reports.cells import cell
+from reports.findings import check_columns, finding_row, first_sentence
+from reports.words import EXACT, SEVERITY, name, printable
+
+DECISION = {"waived": "waived", "accepted": "accepted", "to_fix": "to be fixed"}
 
 CHECK, STATE = Column("check", "Check"), Column("state", "Status")
 SEVERE = Column("severity", "Severity", "severity")
@@ -65,21 +62,19 @@ def sheet_of(
 ) -> Sheet:
     """Some findings as a table; those of one check have its columns, None leaves their order."""
     of_one = next((one for one in site.run.view["checks"] if one["name"] == check), None)
-    declared = columns_of({"columns": of_one["columns"] if of_one else (), "findings": kept})
-    subject, *told = (
-        Column(one["heading"], one["heading"], "told" if says_words(one, kept) else "measured")
-        for one in declared
-    )
+    declared = check_columns(of_one) if of_one else Columns()
+    numbers = [one for one in declared.values() if one.heading and one.kind != "text"]
+    told = [Column(one.heading, one.heading, "measured") for one in numbers]
     beside = (*(() if of_one else (CHECK,)), STATE, RECORDS)
-    orders = {"": "importance"} | {one.name: one.heading for one in told if one.numeric}
-    by = next((one for one in declared if one["heading"] == order), None)
-    ranked = sorted(kept, key=lambda one: -_number(by, one)) if by else kept
+    orders = {"": "importance"} | {one.heading: one.heading for one in numbers}
+    by = next((one for one in numbers if one.heading == order), None)
+    ranked = sorted(kept, key=lambda one: -_number(by.name, one)) if by else kept
     return site.sheet(
         request,
         "findings",
         "Findings" if by else "Findings, the most important first",
-        (Column("subject", subject.heading, "finding"), *told, SEVERE, *beside),
-        lambda span: span.of(ranked).each(lambda one: _listed(printable_view(one), declared)),
+        (Column("subject", "Finding", "finding"), *told, SEVERE, *beside),
+        lambda span: span.of(ranked).each(lambda one: _listed(printable(one), declared, numbers)),
         {} if order is None else orders,
         (order or "") if by else "",
     )
@@ -98,15 +93,16 @@ def show_one(site: Site, request: Request) -> Response:
         _columns(site, found["check"]),
         lambda span: _cases(site, wanted, span),
     )
-    line = finding_line(printable_view(found), (), "finding", most_parts=len(found["parts"]))
     check = next(one for one in site.run.view["checks"] if one["name"] == found["check"])
     return site.page(
         request,
         "finding",
-        line.headline,
+        first_sentence(found["statement"]),
         crumbs=[("Findings", "/findings"), (check["title"], f"/findings?check={check['name']}")],
         finding=found,
-        line=line,
+        state=_state(found),
+        judged=[*_judged(found)],
+        numbers=[*_numbers(found, check_columns(check))],
         cases=cases,
         explains=[one for one in site.run.findings if wanted in one["folded"]],
         explained_by=[one for one in site.run.findings if one["id"] in found["folded"]],
@@ -138,7 +134,7 @@ def ticket(site: Site, finding: Row) -> str:
     nodes = [f"{node['title'] or ''} ({node['id']})".strip() for node in finding["nodes"]]
     return "\n".join(
         [
-            headline(finding["statement"]),
+            first_sentence(finding["statement"]),
             "",
             finding["statement"],
             "",
@@ -168,23 +164,40 @@ expires = ""         # the last day, without quotes, such as 2030-12-31
 """
 
 
-def _number(column: Mapping[str, str], finding: Row) -> float:
-    """What a column says of a finding as a number to order by; those without one come last."""
-    value = finding["evidence"].get(shown_by(column, finding["evidence"]))
+def _judged(finding: Row) -> Iterator[str]:
+    """Sentences on what the policy makes of a finding."""
+    if waived := finding["waiver"]:
+        decided = DECISION[waived["decision"]].capitalize()
+        yield f"{decided} by {waived['owner']} until {waived['expires']}: {waived['reason']}"
+    yield from promise(finding)
+    if finding["known"]:
+        yield "The reference run has this finding too, and no worse."
+
+
+def _numbers(finding: Row, columns: Columns) -> Iterator[tuple[str, str]]:
+    """The evidence of a finding, each number with its name."""
+    for one in columns.values():
+        if finding["evidence"].get(one.name) is not None and one.kind != "end":
+            said = cell(one, finding["evidence"], columns, None).said
+            yield one.heading or name(one.name).capitalize(), printable(said)
+
+
+def _number(name: str, finding: Row) -> float:
+    """A number of a finding to order by; those without one come last."""
+    value = finding["evidence"].get(name)
     return float(value) if isinstance(value, int | float) else -inf
 
 
-def _listed(finding: Row, columns: Sequence[Mapping[str, str]]) -> Row:
+def _listed(finding: Row, columns: Columns, numbers: Sequence[Measured]) -> Row:
     """A finding as its columns have it, and their evidence as it is for a file."""
-    evidence = finding["evidence"]
-    cells = {one["heading"]: cell_of(one, columns, finding) for one in columns}
-    texts = {name: getattr(cell, "text", cell) for name, cell in cells.items()}
-    exact = {one["heading"]: evidence.get(shown_by(one, evidence)) for one in columns}
+    row = finding_row(finding, {})
+    headed = [one for one in columns.values() if one.heading and one.kind == "text"]
+    named = [cell(one, row, columns, None).text for one in headed if row.get(one.name)]
     return {
-        **{name: texts[name] if value is None else value for name, value in exact.items()},
+        **{one.heading: finding["evidence"].get(one.name) for one in reversed(numbers)},
         **finding,
-        "cells": cells,
-        "subject": next(iter(texts.values())),
+        "cells": {one.heading: cell(one, row, columns, None).said for one in reversed(numbers)},
+        "subject": ", ".join(named) or first_sentence(finding["statement"]),
         "address": finding_address(finding["id"]),
         "state": _state(finding),
     }

@@ -11,13 +11,8 @@ from urllib.parse import quote, unquote, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from audit._reports.chapters.exchanges import exchanges
-from audit._reports.charts.icicle import icicle, icicle_drawing
-from audit._reports.words import metric_words
-from audit._reports.words.words import words
-from audit.base.plurals import title_and_code
+from audit.base.figures import Icicle
 from audit.explorer.links import address
-from audit.explorer.pictures import Picture
 from audit.explorer.run.node_places import NodePlaces, NodeView
 from audit.explorer.run.paged_tables import Row
 from audit.explorer.sheets import Column, Sheet
@@ -25,6 +20,12 @@ from audit.explorer.site import NotThereError, Site, parameters
 from audit.explorer.views.findings import sheet_of
 from audit.results.findings import EXCHANGES
 from audit.results.order import TEN
+from audit.results.tables import TREE
+from reports.core import level, model_lines
+from reports.figures import Drawing, draw
+from reports.words import METRICS as TITLES
+from reports.words import name as in_words
+from reports.words import printable
 
 Way: TypeAlias = tuple[str, ...]
 """Ids from below the top of a tree down to a node, which may be reached on several ways."""
@@ -137,10 +138,26 @@ METRICS = (
     Column("n", "Instances", "count"),
     Column("parameters", "Settings"),
 )
+_EXCHANGED = (
+    Column("a", "Label", "node", title="title_a"),
+    Column("b", "Label", "node", title="title_b"),
+    Column("observed", "Confused", "count", beside="expected"),
+    Column("expected", "Expected", "number"),
+)
+_ANSWERS = (
+    Column("node", "Label", "node"),
+    Column("falsely", "Falsely given", "count"),
+    Column("missed", "Missed", "count"),
+    Column("labelled", "Labelled", "count"),
+)
+EXCHANGED = (
+    ("exchanged_pairs", "Confusions in both directions", _EXCHANGED),
+    ("answers", "Answers given too often", _ANSWERS),
+)
+"""Tables of a model's confusions: their names in the view, what they are, and their columns."""
+BRANCH = Icicle(node="node", parent="parent", value="instances", levels=2)
 MOST_BARS, MOST_PARTS = 24, 8
 """Nodes of the level below, and nodes below each of them, that are drawn at most."""
-ROLES = ("scale-1", "scale-none")
-"""Shades of the two levels where a node is in no top branch, or in several."""
 
 
 def show(site: Site, request: Request) -> Response:
@@ -158,7 +175,6 @@ def show(site: Site, request: Request) -> Response:
         LEVEL,
         view.children,
     )
-    picture = _picture(site, places, view)
     lines, cut = tree(node, request.query_params.getlist("open"), places.children)
     return site.page(
         request,
@@ -170,7 +186,7 @@ def show(site: Site, request: Request) -> Response:
         ],
         view=view,
         sheet=sheet,
-        drawn=picture and site.picture(request, "hierarchy", picture),
+        drawn=_drawn(places, view),
         lines=lines,
         cut=cut,
         used=len(children),
@@ -196,11 +212,15 @@ def model(site: Site, request: Request) -> Response:
         "model",
         "Model",
         sheet=sheet,
-        verdict=site.verdict,
-        names={name: words(name) for name in names},
+        lines=model_lines(site.printable),
+        names={name: TITLES.get(name, in_words(name)) for name in names},
         asked=asked,
         confused=sheet_of(site, request, open_[:TEN], EXCHANGES) if open_ else None,
-        exchanges=exchanges(overview),
+        exchanged=[
+            site.sheet(request, name, caption, columns, overview[name])
+            for name, caption, columns in EXCHANGED
+            if overview[name]
+        ],
         behaviours=overview["behaviours"] or (),
     )
 
@@ -219,44 +239,30 @@ def _badness(row: Row) -> tuple[bool, str, bool, float]:
 
 def _metrics(site: Site, request: Request, rows: Sequence[Row]) -> Sheet:
     shown = [
-        {**row, "metric": words(row["name"]), "parameters": metric_words.by(row)}
+        {
+            **row,
+            "metric": TITLES.get(row["name"], in_words(row["name"])),
+            "parameters": level(row["parameters"]),
+        }
         for row in sorted(rows, key=_badness)
     ]
     return site.sheet(request, "metrics", "Metrics of the model", METRICS, shown)
 
 
-def _picture(site: Site, places: NodePlaces, view: NodeView) -> Picture | None:
+def _drawn(places: NodePlaces, view: NodeView) -> Drawing | None:
     """The most frequent nodes of the two levels below a node; None if none is in use."""
-    rows = [_bar(view.node, None, 0)]
+    rows = [_bar(view.node, None)]
     for child in view.children[:MOST_BARS]:
-        rows.append(_bar(child, view.node["node"], 1))
+        rows.append(_bar(child, view.node["node"]))
         parts = places.children(child["node"]) if child["below"] and child["support"] else ()
-        rows += [_bar(part, child["node"], 2) for part in parts[:MOST_PARTS]]
+        rows += [_bar(part, child["node"]) for part in parts[:MOST_PARTS]]
     used = {row["node"]: row for row in reversed(rows) if row["instances"]}
-    if len(used) < 2:
-        return None
-    cells = icicle([*used.values()])
-    roles = {cell.row["node"]: site.hue(cell.row["node"]) or ROLES[cell.column] for cell in cells}
-    return Picture(
-        title=f"Below {title_and_code(view.node['node'], view.node['title'])}, by instances",
-        in_words="The most frequent nodes of the two levels below; each bar opens its node.",
-        drawing=icicle_drawing(cells, roles, columns=2, height=520, address=_opened),
-    )
+    return draw(BRANCH, TREE.columns, [*used.values()], None) if len(used) > 1 else None
 
 
-def _opened(node: str) -> str:
-    return address("/hierarchy", id=node)
-
-
-def _bar(row: Row, parent: str | None, depth: int) -> dict[str, Any]:
-    return {
-        "node": row["node"],
-        "title": row["title"],
-        "parent": parent,
-        "depth": depth,
-        "instances": row["support"],
-        "residual_share": None,
-    }
+def _bar(row: Row, parent: str | None) -> dict[str, Any]:
+    named = {"node": printable(row["node"]), "title": printable(row["title"])}
+    return {**named, "parent": parent and printable(parent), "instances": row["support"]}
 
 
 PAGES = {"/hierarchy": show, "/model": model}

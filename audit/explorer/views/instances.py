@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from audit._reports.chapters.report import printable_view
-from audit._reports.charts.palette import shade
-from audit._reports.instance import DEEPEST, TONES, branches, tree_drawing
-from audit._reports.words.words import percent, span
 from audit.engine.statistics.intervals import wilson
 from audit.explorer.links import address, instance_address
-from audit.explorer.pictures import Picture
 from audit.explorer.run.instance_list import SIDES, InstanceList, InstanceQuery
 from audit.explorer.run.opened_run import nodes_named
 from audit.explorer.run.paged_tables import Row
@@ -21,6 +18,51 @@ from audit.explorer.sheets import Column
 from audit.explorer.site import NotThereError, Site, parameters, way_to
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.instances import at_or_below
+from reports.words import percent, printable
+
+DEEPEST = 100
+"""Number of levels drawn inside each other; browsers flatten what is nested much deeper."""
+TONES = {"hit": "pass", "miss": "error", "false": "warning"}
+"""Tone of each mark, which its word says as well."""
+STEPS = (0.1, 0.25, 0.5, 0.75)
+"""Boundaries between the shades: size of a score over the largest of its text."""
+
+
+def shade(size: float, largest: float) -> int:
+    """The shade of a score, from 0 to 4.
+
+    >>> [shade(size, 2.0) for size in (0.0, -0.3, 2.0)]
+    [0, 1, 4]
+    """
+    return sum(abs(size) >= step * largest for step in STEPS) if largest > 0 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A line of the tree, and how it opens and closes the lines around it."""
+
+    line: Row
+    tone: str
+    opens: bool
+    """Whether there are lines below it."""
+    closes: int
+    """How many branches end behind it."""
+
+
+def branches(lines: Sequence[Row]) -> list[Branch]:
+    """The lines down to the deepest level that is drawn, each with what it opens and closes.
+
+    Args:
+        lines: Each with its ``level``, 0 for the first; a line is at most one level below the one
+            before it.
+    """
+    kept = [line for line in lines if line["level"] <= DEEPEST]
+    levels = [*(line["level"] for line in kept), 0]
+    return [
+        Branch(line, TONES.get(line["mark"], "plain"), below > level, max(level - below, 0))
+        for line, (level, below) in zip(kept, pairwise(levels), strict=True)
+    ]
+
 
 MOST = 10_000
 """Tokens that are shown; the table has all."""
@@ -145,7 +187,8 @@ def _preferred(won: int, n: int) -> str:
     if not n:
         return ""
     low, high = wilson(won, n)
-    return f"{percent(won / n)} ({span(percent(float(low)), percent(float(high)))}, 95% interval)"
+    share, *ends = (percent(float(one), None, None) for one in (won / n, low, high))
+    return f"{share} ({' to '.join(ends)}, 95% interval)"
 
 
 def show_one(site: Site, request: Request) -> Response:
@@ -161,7 +204,7 @@ def show_one(site: Site, request: Request) -> Response:
     kept = query_parameters(query)
     behind = site.run.finding(query.finding)
     named = nodes_named(behind) if behind else []
-    view = printable_view(_marked(found, named, instances.hierarchy))
+    view = printable(_marked(found, named, instances.hierarchy))
     return site.page(
         request,
         "instance",
@@ -171,7 +214,6 @@ def show_one(site: Site, request: Request) -> Response:
             ("Instances", address("/instances", **kept)),
         ],
         view=view,
-        tree_file=site.picture_file(request, "tree", lambda: _tree(wanted, view)),
         branches=branches(view["lines"]),
         deeper=sum(line["level"] > DEEPEST for line in view["lines"]),
         deepest=DEEPEST,
@@ -195,15 +237,6 @@ def _marked(view: Row, named: Sequence[str], hierarchy: Hierarchy) -> Row:
         for line in view["lines"]
     ]
     return {**view, "lines": lines}
-
-
-def _tree(instance: str, view: Row) -> Picture:
-    return Picture(
-        title=f"Instance {instance}",
-        in_words="The labels of one instance as a tree; the bar of a node is within that of the "
-        "node above.",
-        drawing=tree_drawing(view, view["lines"]),
-    )
 
 
 def query_of(asked: dict[str, str]) -> InstanceQuery:

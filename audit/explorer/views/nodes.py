@@ -8,27 +8,20 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from audit._reports.charts.value_charts import MOST_SHARES, Share, count_bars, share_drawing
-from audit._reports.words import metric_words
-from audit._reports.words.words import (
-    RELATION,
-    counted,
-    number,
-    percent,
-    points,
-    printable,
-    span,
-    words,
-)
-from audit.base.plurals import title_and_code
+from audit.base.declared import Columns, Mark, count, share, text
+from audit.base.figures import Dots
+from audit.base.plurals import counted
 from audit.explorer.links import node_address
-from audit.explorer.pictures import Picture
 from audit.explorer.run.node_places import NodeView
 from audit.explorer.run.paged_tables import Row, Source
 from audit.explorer.run.pair_rows import APART, PARTNER_ORDERS, PairRows
 from audit.explorer.sheets import Column, Sheet
 from audit.explorer.site import NotThereError, Site, parameters
+from audit.explorer.views.pairs import RELATION
 from audit.explorer.views.parts import said_of
+from reports.core import level
+from reports.figures import Drawing, draw
+from reports.words import METRICS, name, percent, points, printable
 
 PARTNERS = (
     Column("node", "Together with", "node"),
@@ -89,7 +82,7 @@ class ColumnDrift:
     """The part of the page on one column; ``tests`` comparisons are judged together."""
 
     column: str
-    picture: Picture | None
+    drawn: Drawing | None
     sheet: Sheet
     changes: tuple[str, ...]
     compared: bool
@@ -119,13 +112,14 @@ def show(site: Site, request: Request) -> Response:
             site.sheet(request, "children", "Children", CHILDREN, view.children),
         ],
         most_siblings=MOST_SIBLINGS,
-        siblings_file=site.picture_file(request, "siblings", lambda: _siblings(view)),
         drifts=[_drift(site, request, view, at) for at, _ in enumerate(view.drift)],
         asked=asked,
         relations=RELATIONS,
         findings=site.run.findings_on(node),
         said=said_of(site, node),
-        measures=[(words(row["name"]), _measured(row), row) for row in view.model],
+        measures=[
+            (METRICS.get(row["name"], name(row["name"])), _measured(row), row) for row in view.model
+        ],
     )
 
 
@@ -170,29 +164,10 @@ def _seen(row: Row) -> Row:
     return {**row, "relation": RELATION[row["relation"]]}
 
 
-def _siblings(view: NodeView) -> Picture:
-    """The node among the most frequent of its siblings, as on its page."""
-    shown = view.siblings[:MOST_SIBLINGS]
-    ids = [row["node"] for row in shown]
-    own = view.node["node"]
-    names = [printable(title_and_code(row["node"], row["title"])) for row in shown]
-    counts = [row["support"] for row in shown]
-    return Picture(
-        title=f"{title_and_code(own, view.node['title'])} among its siblings, by instances",
-        in_words="; ".join(
-            f"{name}: {number(count)}" for name, count in zip(names, counts, strict=True)
-        )
-        + ".",
-        drawing=count_bars(
-            [*zip(names, counts, strict=True)], ids.index(own) if own in ids else -1
-        ),
-    )
-
-
 def _measured(row: Row) -> str:
     """What distinguishes a metric of a node from the others of its name."""
     kept = {name: of for name, of in row["parameters"].items() if name != "aggregation"}
-    return metric_words.by({**row, "parameters": kept})
+    return level(kept)
 
 
 def _residual(view: NodeView) -> str:
@@ -201,8 +176,9 @@ def _residual(view: NodeView) -> str:
     if use is None or not use["n"]:
         return ""
     return (
-        f"Of {counted(use['n'], 'instance')} with a label below it, {use['k']:,} "
-        f"({percent(use['share'])}; 95% interval {percent(use['low'])} to {percent(use['high'])}) "
+        f"Of {counted(use['n'], 'instances')} with a label below it, {use['k']:,} "
+        f"({_percent(use['share'])}; 95% interval {_percent(use['low'])} to "
+        f"{_percent(use['high'])}) "
         "have labels there that are all “other” or “unspecified”."
     )
 
@@ -210,10 +186,9 @@ def _residual(view: NodeView) -> str:
 def _drift(site: Site, request: Request, view: NodeView, place: int) -> ColumnDrift:
     drift, id = view.drift[place], f"drift-{place + 1}"
     compared = [row for row in drift.values if row["share"] is not None]
-    drawn = _shares(view, drift.column, drift.values) if compared else None
     return ColumnDrift(
         column=drift.column,
-        picture=drawn and site.picture(request, id, drawn),
+        drawn=draw(_SHARES, _OF_VALUES, [*map(printable, compared)], None),
         sheet=site.sheet(request, id, "Share of the node by value", VALUES, drift.values),
         changes=tuple(_changes(drift.values)),
         compared=bool(compared),
@@ -221,22 +196,15 @@ def _drift(site: Site, request: Request, view: NodeView, place: int) -> ColumnDr
     )
 
 
-def _shares(view: NodeView, column: str, values: Sequence[Row]) -> Picture | None:
-    if len(values) > MOST_SHARES:
-        return None
-    drawing = share_drawing(
-        [
-            Share(row["value"], row["share"], row["low"], row["high"], bool(row["differs"]))
-            for row in values
-        ]
-    )
-    name = title_and_code(view.node["node"], view.node["title"])
-    return Picture(
-        title=f"{name}: share of the instances by {column}",
-        in_words=f"Share of the instances with the node, by {printable(column)}; the table has the "
-        "numbers.",
-        drawing=drawing,
-    )
+_OF_VALUES = Columns(
+    text("value"), count("instances of"),
+    share("share", of="instances of", ends="low high", mark=Mark()),
+)  # fmt: skip
+_SHARES = Dots(value="share", name="value", most=60)
+
+
+def _percent(value: float) -> str:
+    return percent(value, None, None)
 
 
 def _changes(values: Sequence[Row]) -> Iterator[str]:
@@ -244,11 +212,14 @@ def _changes(values: Sequence[Row]) -> Iterator[str]:
     differing = [row for row in values if row["differs"]]
     ordered = sorted(differing, key=lambda row: -abs(row["difference"]))
     for row in ordered[:MOST_TOLD]:
-        interval = span(points(row["difference_low"]), points(row["difference_high"]))
+        apart, low, high = (
+            points(row[name], None, None)
+            for name in ("difference", "difference_low", "difference_high")
+        )
         yield (
-            f"{row['value']}: {percent(row['share'])} of the instances, "
-            f"{points(row['difference'])} percentage points against all others "
-            f"(95% interval {interval}, q = {row['q_value']:.2g})."
+            f"{row['value']}: {_percent(row['share'])} of the instances, "
+            f"{apart} percentage points against all others "
+            f"(95% interval {low} to {high}, q = {row['q_value']:.2g})."
         )
     if len(ordered) > MOST_TOLD:
         yield f"{len(ordered) - MOST_TOLD:,} more values differ, by less."

@@ -5,15 +5,26 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from audit._reports.charts.graph_picture import GraphEdge, draw_graph
-from audit._reports.words.words import RELATION, printable
+from audit.base.declared import Columns, text, whole
+from audit.base.figures import Graph
 from audit.base.plurals import title_and_code
 from audit.explorer.links import node_address, pair_address
-from audit.explorer.pictures import Picture
 from audit.explorer.run.paged_tables import Row
 from audit.explorer.run.pair_rows import APART, PairView
 from audit.explorer.sheets import Column
 from audit.explorer.site import NotThereError, Site, parameters
+from reports.figures import Drawing, draw
+from reports.words import printable
+
+RELATION = {
+    "ancestor": "one above the other",
+    "sibling": "siblings",
+    "overlap": "overlapping",
+    "same_branch": "same branch",
+    "cross_branch": "across branches",
+}
+"""Where two nodes lie, in words."""
+_EDGES = Columns(text("parent child"), whole("edges"))
 
 CARRIERS = (
     Column("a", "Label", "node", title="title_a"),
@@ -57,7 +68,6 @@ def show_pair(site: Site, request: Request) -> Response:
         CARRIERS,
         view.carriers,
     )
-    drawing = picture(view)
     return site.page(
         request,
         "pair",
@@ -65,7 +75,7 @@ def show_pair(site: Site, request: Request) -> Response:
         crumbs=[(_name(node), node_address(node["node"])) for node in (view.a, view.b)],
         view=view,
         relation=RELATED[view.relation],
-        picture_of=drawing and site.picture(request, "pair", drawing),
+        drawn=drawing(view),
         carriers=carriers,
         findings=site.run.findings_on(view.a["node"], view.b["node"]),
     )
@@ -101,23 +111,18 @@ def _confused(row: Row) -> Row:
     return {**row, "relation": related, "relation_address": pair_address(row["a"], row["b"])}
 
 
-def picture(view: PairView) -> Picture | None:
+def drawing(view: PairView) -> Drawing | None:
     """Both nodes below what they have in common; None if that is too much to draw."""
     if not 1 < len(view.drawn) <= MOST_DRAWN:
         return None
-    places = {row["node"]: at for at, row in enumerate(view.drawn)}
+    names = {row["node"]: printable(_name(row)) for row in view.drawn}
     edges = [
-        GraphEdge(places[parent], places[row["node"]], "valid")
+        {"parent": names[parent], "child": names[row["node"]], "edges": 1}
         for row in view.drawn
         for parent in row["parents"]
     ]
-    return Picture(
-        title=f"{_name(view.a)} and {_name(view.b)} in the hierarchy",
-        in_words="Both nodes, what they have in common and all nodes in between; arrows lead from "
-        "a "
-        "node to its children.",
-        drawing=draw_graph([printable(_name(row)) for row in view.drawn], edges),
-    )
+    graph = Graph(source="parent", target="child", value="edges", directed=True, most=len(edges))
+    return draw(graph, _EDGES, edges, None)
 
 
 def _name(node: Row) -> str:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from audit._reports.chapters.analyses import OF_NAME
-from audit._reports.chapters.tables import digests
-from audit._reports.words.part_tables import Described, Groups, heading
-from audit._reports.words.words import decimal, number
+from audit.base.declared import Columns, Table
 from audit.explorer.links import address, finding_address, instance_address
 from audit.explorer.run.paged_tables import Page, PartTable, Row, Span, TableQuery, Values
 from audit.explorer.sheets import Column, Kind, Sheet
 from audit.explorer.site import FileAsked, NotThereError, Site, View, parameters, path_of
-from audit.results.parts import OTHERS
 from audit.results.printed import looked_at
+from reports.core import digests, model_lines
+from reports.findings import ten, verdict
+from reports.words import name as in_words
+from reports.words import number
 
 CHECKS = (
     Column("title", "Check"),
@@ -38,7 +37,7 @@ def show_verdict(site: Site, request: Request) -> Response:
     ledger, identity = view["ledger"], view["identity"]
     facts = [
         ("Instances", number(ledger["instances"])),
-        ("Labels per instance", f"{decimal(ledger['labels_per_instance']['mean'], 1)} (mean)"),
+        ("Labels per instance, mean", number(ledger["labels_per_instance"]["mean"])),
         ("Rows read", number(ledger["rows_read"])),
         ("Hierarchy", identity["hierarchy"]["name"]),
         ("Nodes", number(identity["hierarchy"]["nodes"])),
@@ -50,20 +49,20 @@ def show_verdict(site: Site, request: Request) -> Response:
         request,
         "verdict",
         "Verdict",
-        verdict=site.verdict,
-        stated=said[:-1],  # the line above every page says who may read it
+        verdict=verdict(view),
+        stated=said,
+        lines=model_lines(view),
+        ten=ten(view),
         facts=facts,
         sheet=sheet,
         digests=[
-            *digests(identity),
+            *((one["what"], one["value"]) for one in digests(identity)),
             ("result.json", sha256(site.run.shared).hexdigest()),
         ],
     )
 
 
-RECORDS = {part: one.record for part, one in OF_NAME.items() if one.record}
-"""What a row with an id is about, by the analysis whose records have pages of their own."""
-NODES = ("node", "parent", "sibling", "folded_into")
+NODES = ("relation", "answer", "node", "parent", "sibling", "folded_into")
 """Columns that name nodes."""
 KINDS: Mapping[Values, Kind] = {
     "text": "linked",
@@ -76,36 +75,50 @@ RISING = ":rising"
 """What the name of an order ends with if the smallest come first."""
 
 
-def show(part: str, site: Site, request: Request) -> Response:
-    """The tables of a part."""
-    if not site.has(part):
-        raise NotThereError(f"This run has no {part}.")
+def show(site: Site, request: Request) -> Response:
+    """The tables of an analysis."""
+    part = _part(site, request)
     tables = site.run.tables(part)
     return site.page(
         request,
         "part",
         site.parts[part],
-        groups=_groups(part, tables),
-        empty=[_described(part, name).title for name, table in tables.items() if not table.rows],
+        tables=[
+            {
+                "title": _title(site, part, name),
+                "row": _declared(site, part, name).row or "a row",
+                "rows": table.rows,
+                "address": f"{path_of(part)}/{name}",
+            }
+            for name, table in tables.items()
+            if table.rows
+        ],
+        empty=[_title(site, part, name) for name, table in tables.items() if not table.rows],
     )
 
 
-def show_table(part: str, site: Site, request: Request) -> Response:
-    """One table of a part, by pages."""
-    name = request.path_params["table"]
+def _part(site: Site, request: Request) -> str:
+    part: str = request.path_params["part"]
+    if part not in site.parts:
+        raise NotThereError(f"This run has no {part}.")
+    return part
+
+
+def show_table(site: Site, request: Request) -> Response:
+    """One table of an analysis, by pages."""
+    part, name = _part(site, request), request.path_params["table"]
     table = site.run.tables(part).get(name)
     if table is None:
         raise NotThereError(f"This run has no table {name} of {part}.")
-    asked, described = parameters(request), _described(part, name)
+    asked = parameters(request)
     query, columns = query_of(asked, table), columns_of(site, part, name)
     sheet = _sheet(site, request, part, name, query)
     choices = {column.name: table.choices(column.name) for column in columns}
     return site.page(
         request,
         "part_table",
-        described.title,
+        _title(site, part, name),
         crumbs=[(site.parts[part], path_of(part))],
-        described=described,
         sheet=sheet,
         query=query,
         asked=asked,
@@ -116,9 +129,9 @@ def show_table(part: str, site: Site, request: Request) -> Response:
     )
 
 
-def show_record(part: str, site: Site, request: Request) -> Response:
-    """All that the tables say of one record, such as a tuple."""
-    record = RECORDS[part]
+def show_record(site: Site, request: Request) -> Response:
+    """All that the tables of an analysis say of one record, such as a tuple."""
+    part = _part(site, request)
     wanted = parameters(request).get("id", "")
     tables = site.run.tables(part)
     query = TableQuery({"id": wanted})
@@ -128,11 +141,11 @@ def show_record(part: str, site: Site, request: Request) -> Response:
         if "id" in table.columns and table.page(query, Span(0, 0)).total
     ]
     if not sheets:
-        raise NotThereError(f"No table has a {record} {wanted}.")
+        raise NotThereError(f"No table has a record {wanted}.")
     return site.page(
         request,
         "tuple",
-        f"{record.capitalize()} {wanted}",
+        f"Record {wanted}",
         crumbs=[(site.parts[part], path_of(part))],
         sheets=sheets,
         instance=_instance_address(site, wanted),
@@ -144,13 +157,13 @@ def said_of(site: Site, node: str) -> Sequence[Row]:
     return [
         {
             "part": site.parts[part],
-            "title": _described(part, name).title,
+            "title": _title(site, part, name),
             "rows": rows,
             "address": address(f"{path_of(part)}/{name}", **{column: node}),
         }
         for part in site.parts
         for name, table in site.run.tables(part).items()
-        if (column := _node_of(part)) in table.columns
+        for column in [one for one in NODES if one in table.columns][:1]
         if (rows := table.page(TableQuery({column: node}), Span(0, 0)).total)
     ]
 
@@ -171,22 +184,19 @@ def columns_of(site: Site, part: str, name: str) -> tuple[Column, ...]:
     """Columns of a table."""
     held = site.run.tables(part)[name].columns
     titled = "node" in held and "title" in held
+    declared = _declared(site, part, name).columns
     return tuple(
-        _column(part, column, values)
+        _column(column, values, declared[column].heading if column in declared else "")
         for column, values in held.items()
         if not (titled and column == "title")
     )
 
 
-def _column(part: str, name: str, values: Values) -> Column:
-    if _node_of(part) in NODES and name in NODES and values == "text":
-        return Column(name, heading(name), "node", title=f"{name}_title")
-    called = (RECORDS.get(part) if name == "id" else None) or name
-    return Column(name, heading(called), KINDS[values])
-
-
-def _node_of(part: str) -> str:
-    return OF_NAME[part].node if part in OF_NAME else NODES[0]
+def _column(name: str, values: Values, heading: str) -> Column:
+    heading = heading or in_words(name).capitalize()
+    if name in NODES and values == "text":
+        return Column(name, heading, "node", title=f"{name}_title")
+    return Column(name, heading, KINDS[values])
 
 
 def _sheet(site: Site, request: Request, part: str, name: str, query: TableQuery) -> Sheet:
@@ -200,8 +210,7 @@ def _sheet(site: Site, request: Request, part: str, name: str, query: TableQuery
 
     if parameters(request).get("csv") == name:
         raise FileAsked(site.long_file(name, columns, rows))
-    described = _described(part, name)
-    return site.sheet(request, name, f"{described.title}: a row is {described.row}", columns, rows)
+    return site.sheet(request, name, _title(site, part, name), columns, rows)
 
 
 def _with_links(
@@ -214,12 +223,7 @@ def _with_links(
         if column.kind == "node":
             led[column.title] = site.run.places.title(value) if value is not None else ""
         elif column.name == "id":
-            record = RECORDS.get(part)
-            led["id_address"] = (
-                address(f"{path_of(part)}/{record}", id=value)
-                if record
-                else _instance_address(site, value)
-            )
+            led["id_address"] = address(f"{path_of(part)}/record", id=value)
         elif column.name == "finding" and value in findings:
             led["finding_address"] = finding_address(value)
         elif column.name == "check":
@@ -233,37 +237,14 @@ def _instance_address(site: Site, instance: str) -> str:
     return instance_address(instance) if shown else ""
 
 
-def _described(part: str, name: str) -> Described:
-    for tables in _tables_in_words(part).values():
-        if name in tables:
-            return tables[name]
-    return Described(heading(name), "as the run has it")
+def _declared(site: Site, part: str, name: str) -> Table:
+    """How a table is declared; one that is in the window alone has no title."""
+    stored = site.run.view["tables"][part]["tables"].get(name)
+    return Table.read(stored) if stored else Table(Columns())
 
 
-def _tables_in_words(part: str) -> Groups:
-    return OF_NAME[part].tables if part in OF_NAME else {}
-
-
-def _groups(part: str, tables: Mapping[str, PartTable]) -> dict[str, list[Row]]:
-    """The tables that have rows, by what they are about; those without words come last."""
-    filled = {name: table for name, table in tables.items() if table.rows}
-    groups = _tables_in_words(part)
-    worded = [name for names in groups.values() for name in names]
-    known = {title: [name for name in names if name in filled] for title, names in groups.items()}
-    known["Others"] = [name for name in filled if name not in worded]
-    return {
-        title: [
-            {
-                "title": _described(part, name).title,
-                "row": _described(part, name).row,
-                "rows": filled[name].rows,
-                "address": f"{path_of(part)}/{name}",
-            }
-            for name in names
-        ]
-        for title, names in known.items()
-        if names
-    }
+def _title(site: Site, part: str, name: str) -> str:
+    return _declared(site, part, name).title or in_words(name).capitalize()
 
 
 def _orders(table: PartTable, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
@@ -274,21 +255,9 @@ def _orders(table: PartTable, columns: Sequence[Column]) -> Iterator[tuple[str, 
             yield f"{column.name}{RISING}", f"{column.heading}, smallest first"
 
 
-def _of_other(
-    view: Callable[[str, Site, Request], Response], site: Site, request: Request
-) -> Response:
-    """A page of an analysis that is not known here."""
-    part = request.path_params["part"]
-    if part in OF_NAME or part not in site.parts:
-        raise NotThereError("There is no such page.")
-    return view(part, site, request)
-
-
 PAGES: Mapping[str, View] = {
     "/": show_verdict,
-    **{f"{path_of(part)}/{one}": partial(show_record, part) for part, one in RECORDS.items()},
-    **{path_of(part): partial(show, part) for part in OF_NAME},
-    **{f"{path_of(part)}/{{table}}": partial(show_table, part) for part in OF_NAME},
-    f"/{OTHERS}/{{part}}": partial(_of_other, show),
-    f"/{OTHERS}/{{part}}/{{table}}": partial(_of_other, show_table),
+    path_of("{part}"): show,
+    f"{path_of('{part}')}/record": show_record,
+    f"{path_of('{part}')}/{{table}}": show_table,
 }

@@ -51,16 +51,13 @@ class CamlCoding(ICD9Coding):
 
     def around(self, node: str) -> str | None:
         """The narrowest range that holds a code, or a narrower range; the first of equals."""
-        if (span := _span(node)) is None:
+        if (own := _span(node)) is None:
             return None
-        width = span.high - span.low if "-" in node else -1
-        holding = [
-            one
-            for one in self.ranges
-            if one.family == span.family and one.high - one.low > width
-            and one.low <= span.low and span.high <= one.high
-        ]  # fmt: skip
-        return min(holding, key=lambda one: one.high - one.low).node if holding else None
+        width = own.high - own.low if "-" in node else -1
+        alike = (one for one in self.ranges if one.family == own.family)
+        holding = (one for one in alike if one.low <= own.low and own.high <= one.high)
+        wider = [one for one in holding if one.high - one.low > width]
+        return min(wider, key=lambda one: one.high - one.low).node if wider else None
 
 
 def _span(node: str) -> Span | None:
@@ -98,7 +95,7 @@ def _read(path: Path, _: Shape) -> Hierarchy:
     inner = {ROOT, *ranges}
     nodes = [(node, title, False if node in inner else None) for node, (_, title) in lines.items()]
     return Hierarchy.build(
-        pl.DataFrame({"child": list(parents), "parent": list(parents.values())}, EDGE_SCHEMA),
+        pl.DataFrame([*parents.items()], EDGE_SCHEMA, orient="row"),
         pl.DataFrame(nodes, NODE_SCHEMA, orient="row"),
         name=path.name,
         labelled_ancestors="fault",

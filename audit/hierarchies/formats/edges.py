@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from shlex import quote
 
 import polars as pl
 
 from audit.base.errors import AuditError, SchemaError, first_cases
-from audit.base.files import read_lines
 from audit.base.readings import Reading, as_typed, asked
 from audit.base.table import Table
 from audit.base.tables import TextShape, open_table
 from audit.hierarchies.building import refuse_unused
-from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY
+from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY, Entry
 from audit.hierarchies.formats.format import (
     WITH_IDS,
     EdgeRow,
     HierarchyFormat,
-    Record,
     Shape,
-    hierarchy_of_records,
+    hierarchy_of,
+    retirement,
 )
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -67,7 +64,7 @@ def keyed(
     usual = first_of(keys, IDS) or next(iter(keys))
     best = max(keys, key=lambda key: (found[key], key == usual))
     if named and not found[best] and not stated and usual.lower() not in IDS and len(keys) > 1:
-        ways = [Reading(f"nodes go by {k!r}", "", len(above), f"--hierarchy-child {quote(k)}")
+        ways = [Reading(f"nodes go by {k!r}", "", len(above), as_typed({"hierarchy_child": k}))
                 for k in keys if "" not in keys[k]][:4]  # fmt: skip
         raise asked("it must be stated by which key nodes go: no parent is a value of any", ways)
     key, ids = stated or best, {*keys[best]}
@@ -94,37 +91,44 @@ def _found(values: Sequence[str], above: Sequence[Sequence[str]], named: set[str
     return 0 if 2 * own > sum(map(bool, above)) else len(named.intersection(values))
 
 
-def several_told(edges: Iterable[EdgeRow], named: Collection[str]) -> list[Reading]:
+def several_told(entries: Iterable[Entry], named: Collection[str]) -> Reading:
     """What is told of nodes below several others of which only a name says what they are."""
-    above = Counter(child for child, parent in {*edges} if child in named and child != parent)
-    several = [node for node, n in above.items() if n > 1]
+    above = defaultdict[str, set[str]](set)
+    for one in entries:
+        if one.node in named:
+            above[one.node] |= {*one.parents} - {one.node}
+    several = [node for node, parents in above.items() if len(parents) > 1]
     why = f"only its name says what it is, as of {min(several)!r}" if several else ""
-    told = Reading("a name below several others is one node", why, len(several), WITH_IDS, "names")
-    return [told] if several else []
+    return Reading("a name below several others is one node", why, len(several), WITH_IDS, "names")
 
 
 def directed(
-    pairs: Sequence[EdgeRow], role: str | None, *, lists: bool = False, documented: bool = False
-) -> tuple[list[EdgeRow], list[Reading]]:
-    """Pairs as edges ``child, parent``, and what is told of it.
+    pairs: Sequence[EdgeRow], role: str | None, *, documented: bool = False
+) -> Sequence[EdgeRow]:
+    """Pairs as edges ``child, parent``.
 
-    The first of each pair is the child, unless ``role`` says that ``children`` follow it. Where it
-    is not stated it is asked of ``lists``, and where more of the names have several parents in that
-    way than in the other, or nothing tells, unless the order is ``documented``.
+    ``role`` says whether ``parents`` or ``children`` stand behind a name. Where it is not stated it
+    is asked, of pairs whose order is ``documented``, the child first, only if more of the names
+    have several parents in that way than in the other.
     """
     flipped = [(second, first) for first, second in pairs]
     if role is not None or not pairs:
-        return (flipped if role == "children" else [*pairs]), []
+        return flipped if role == "children" else pairs
     up, down = _several(pairs), _several(flipped)
-    said = [
-        Reading(f"{way} stand behind a name", f"{share:.0%} of those below others have several "
-                "parents then", len(pairs), f"--hierarchy-format {way}", "pairs")
-        for way, share in (("parents", up), ("children", down))
-    ]  # fmt: skip
-    if lists or up > down or (up == down and not documented):
-        ways = said[::-1] if up > down else said
+    if up > down or not documented:
+        ways = [
+            Reading(
+                f"{way} stand behind a name",
+                f"{share:.0%} of those below others have several parents then",
+                len(pairs),
+                f"--hierarchy-format {way}",
+                "pairs",
+            )
+            for way, share in (("parents", up), ("children", down))
+        ]
+        ways = ways[::-1] if up > down else ways
         raise asked("it must be stated whether parents or children stand behind a name", ways)
-    return [*pairs], [] if documented else [replace(said[0], option=said[1].option)]
+    return pairs
 
 
 def _several(pairs: Iterable[EdgeRow]) -> float:
@@ -134,51 +138,31 @@ def _several(pairs: Iterable[EdgeRow]) -> float:
 
 
 def of_pairs(
-    path: Path, pairs: Sequence[EdgeRow], role: str | None, records: Sequence[Record] = (), *,
-    lists: bool = False,
-) -> Hierarchy:  # fmt: skip
-    """The hierarchy of pairs of names, as `directed` reads them, and of further records."""
-    edges, told = directed(pairs, role, lists=lists)
-    own: list[Record] = [(node, None, {}) for edge in edges for node in edge]
-    return hierarchy_of_records(path, dict.fromkeys(edges), [*records, *own], told)
-
-
-def listed(path: Path) -> tuple[str, list[list[str]]]:
-    """What parts the names in the lines of a list, and these: a name, and those behind it."""
-    lines = [line for _, line in read_lines(path) if not line.startswith("#")]
-    sign = next((sign for sign in "\t,;|" if lines and sign in lines[0]), " ")
-    rows: Iterable[Iterable[str | None]] = (line.split(sign) for line in lines)
-    if sign not in "\t ":
-        rows = open_table(path, text=TextShape(header=False)).frame().rows()
-    return sign, [[one.strip() for one in row if one and one.strip()] for row in rows]
+    path: Path, pairs: Sequence[EdgeRow], role: str | None, names: Iterable[str] = ()
+) -> Hierarchy:
+    """The hierarchy of pairs of names, as `directed` reads them, and of further names."""
+    edges = dict.fromkeys(directed(pairs, role))
+    return hierarchy_of(path, [*map(Entry, names)], edges)
 
 
 def pairs_in(path: Path) -> list[EdgeRow] | None:
     """The pairs of a list of names without a header; None of what is none.
 
     Each line has two names, of which one of the first line stands in others too, or, where blanks
-    part them, one of any at either end. Or tabs part several, the first of which stands before.
+    part them, one of any at either end.
     """
     try:
-        first = next(line for _, line in read_lines(path))
-        if any(map(is_parent, re.split(r"[\t,;|]", first))):
-            return None
-        sign, rows = listed(path)
+        frame = open_table(path, text=TextShape(header=False)).frame().cast(pl.String)
     except AuditError:
         return None
-    if len(rows) < 2 or min(map(len, rows)) < 2:
+    rows = [[*filter(None, map(str.strip, filter(None, row)))] for row in frame.rows()]
+    if blanks := frame.width == 1:
+        rows = [cell.split() for (cell,) in frame.drop_nulls().rows()]
+    if len(rows) < 2 or {*map(len, rows)} != {2} or any(map(is_parent, rows[0])):
         return None
-    pairs = [(first, one) for first, *others in rows for one in others]
-    if max(map(len, rows)) == 2:
-        both = {a for a, _ in pairs} & {b for _, b in pairs}
-        again = {*rows[0]} & {name for row in rows[1:] for name in row}
-        return pairs if (both if sign == " " else again) else None
-    known = {*rows[0]}
-    for first, *others in rows[1:]:
-        if first not in known:
-            return None
-        known |= {*others}
-    return pairs if sign == "\t" else None
+    ends = ({row[end] for row in rows} for end in (0, 1))
+    again = {*rows[0]} & {name for row in rows[1:] for name in row}
+    return [(a, b) for a, b in rows] if (set.intersection(*ends) if blanks else again) else None
 
 
 def read(path: Path, shape: Shape) -> Hierarchy:
@@ -212,14 +196,18 @@ def of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
     others = [name for name in texts if name not in (key, parent)]
     title = named(texts, shape.title) if shape.title else first_of(others, TITLES)
     titles = frame[title].cast(pl.String).fill_null("") if title else [""] * len(frame)
-    rows = [*zip(keys[key], parents, titles, _stated(texts, len(frame)), strict=True)]
+    stated = {name.strip().lower(): own for name, own in texts.items()}
+    said = {name: stated[name] for name in (*OBSOLETE, REPLACED_BY, CONSIDER) if name in stated}
+    cells = [dict(zip(said, row, strict=True)) for row in zip(*said.values(), strict=True)]
+    rows = [*zip(keys[key], parents, titles, cells or [{}] * len(frame), strict=True)]
     if blank := [up for id, up, label, _ in rows if not id and (up or label)]:
         found = f"{len(blank):,} without, the first with parent {' '.join(blank[0])!r}"
         raise SchemaError("every row must name a child", found=found)
-    edges = [(id, one) for id, up, *_ in rows for one in up]
-    records = [(id, label, stated) for id, _, label, stated in rows if id]
-    told += several_told(edges, keys[key] if key.lower() in TITLES else ())
-    return hierarchy_of_records(path, edges, records, told)
+    entries = [
+        Entry(id, label, up, **retirement(id, stated)) for id, up, label, stated in rows if id
+    ]
+    several = several_told(entries, keys[key] if key.lower() in TITLES else ())
+    return hierarchy_of(path, entries, readings=[*told, several])
 
 
 def texts_of(frame: pl.DataFrame) -> dict[str, list[str]]:
@@ -248,7 +236,7 @@ def named(columns: Collection[str], name: str) -> str:
 def _parent_of(columns: Sequence[str]) -> str:
     found = [name for name in columns if is_parent(name)]
     if len(found) > 1:
-        hint = f"--hierarchy-parent {quote(found[0])} names the one that is meant"
+        hint = f"{as_typed({'hierarchy_parent': found[0]})} names the one that is meant"
         raise SchemaError("one column of parents is required", found=first_cases(found), hint=hint)
     return found[0] if found else "parent"
 
@@ -259,7 +247,7 @@ def _of_relations(frame: pl.DataFrame, shape: Shape) -> pl.DataFrame:
     said = frame[name].cast(pl.String).fill_null("").str.strip_chars() if name else pl.Series([""])
     counts = Counter(said)
     if not shape.relations and len(counts) > 1:
-        ways = [Reading(f"rows of {one!r} are edges", "", n, f"--relations {quote(one)}")
+        ways = [Reading(f"rows of {one!r} are edges", "", n, as_typed({"relations": one}))
                 for one, n in counts.most_common(4)]  # fmt: skip
         raise asked(f"it must be stated which of the relations in {name!r} count", ways)
     refuse_unused(shape.relations, counts, "rows")
@@ -274,7 +262,9 @@ def _parents(
     if cells is None and not isinstance(column.dtype, pl.List):
         raise SchemaError(f"the column {column.name!r} must hold text", found=str(column.dtype))
     if cells is None:
-        return [[str(one).strip() for one in row or () if one is not None] for row in column]
+        return [
+            [str(one).strip() for one in row or () if one is not None] for row in column.to_list()
+        ]
     if sep:
         return [[p.strip() for p in cell.split(sep) if p.strip()] for cell in cells]
     for sign, ids in product(_SIGNS, map(set, keys.values())):
@@ -305,17 +295,6 @@ def _plain(values: Sequence[str]) -> list[str]:
     """Whole numbers without the decimals; nothing of other values."""
     plain = [one.removesuffix(".0") for one in values]
     return plain if all(one.isdecimal() for one in plain if one) else []
-
-
-def _stated(texts: Mapping[str, list[str]], rows: int) -> list[dict[str, str]]:
-    """What each row says of an obsolete child."""
-    own = {n.strip().lower(): values for n, values in texts.items()}
-    flags = [name for name in own if name in OBSOLETE]
-    if len(flags) > 1:
-        raise SchemaError("one column may say what is obsolete", found=first_cases(flags))
-    names = [*flags, *(name for name in (REPLACED_BY, CONSIDER) if name in own)] if flags else []
-    cells = zip(*(own[name] for name in names), strict=True) if flags else [()] * rows
-    return [dict(zip(names, row, strict=True)) for row in cells]
 
 
 FORMAT = HierarchyFormat(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -15,16 +16,11 @@ from audit.base.errors import AuditError, SchemaError, first_cases
 from audit.base.readings import Reading
 from audit.base.settings import WITH_POLICY
 from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
-from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY, Coding, Obsolete, retired_ids
+from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY, Entry, retired_ids
 from audit.hierarchies.hierarchy import Hierarchy
 
 EdgeRow: TypeAlias = tuple[str, str]
 """``child, parent``."""
-NodeRow: TypeAlias = tuple[str, str | None, bool | None]
-"""``node, title, assignable``; null where the file does not say."""
-Record: TypeAlias = tuple[str, str | None, Mapping[str, Any]]
-"""Id and title of a node, and what its record states."""
-
 _T = TypeVar("_T")
 WITH_IDS = "write a table of child,parent,title with ids"
 """What decides otherwise where names are all that a file has of its nodes."""
@@ -143,89 +139,101 @@ def titles_of(said: Iterable[tuple[str, str | None]]) -> dict[str, str | None]:
 
 def hierarchy_of(
     path: Path,
-    edges: Iterable[EdgeRow],
-    nodes: Iterable[NodeRow],
+    entries: Sequence[Entry],
+    edges: Iterable[EdgeRow] = (),
     *,
-    coding: Coding | None = None,
+    declared: Literal["once", "anywhere"] | None = None,
+    same: Mapping[str, str] = MappingProxyType({}),
     readings: Sequence[Reading] = (),
     related: Iterable[EdgeRow] = (),
 ) -> Hierarchy:
-    """Build the hierarchy of a file, named after the file; ids are read without blanks around.
+    """Build the hierarchy of what a file states, named after the file, without what is obsolete.
 
-    A file called as a built-in classification keeps its ending in the name, as the rules that are
+    Ids are read without blanks around. A parent that is obsolete is dangling. A node that is its
+    own parent is a group with the name of its member: both are one node, which may be a label. A
+    file called as a built-in classification keeps its ending in the name, as the rules that are
     built in are of the whole classification and not of what a file has of it.
 
-    Raises what `Hierarchy.build` raises. Of ``related`` those are kept that are nodes.
+    Args:
+        path: The file.
+        entries: What it states of nodes.
+        edges: ``child, parent`` that it states besides.
+        declared: Whether both ends of an edge must have an entry, one or any number; None: they are
+            nodes by being named.
+        same: As in `RetiredIds`.
+        readings: What the file was taken to mean, where it touches any rows.
+        related: Pairs of ids that it relates otherwise; those of nodes are kept.
+
+    Raises what `Hierarchy.build` raises, and SchemaError on a node with two titles, one that is
+    obsolete in some of its entries and in others not, or one that is declared twice.
     """
-    table = pl.DataFrame(list(edges), schema=EDGE_SCHEMA, orient="row")
-    named = pl.DataFrame(list(nodes), schema=NODE_SCHEMA, orient="row")
-    table = table.select(pl.col(*EDGE_SCHEMA).str.strip_chars())
-    named = named.with_columns(pl.col("node").str.strip_chars())
-    file = Path(path.name.removesuffix(".gz"))
-    name = file.name if file.stem in WITH_POLICY else file.stem
-    built = Hierarchy.build(table, named, name=name, coding=coding)
-    kept = tuple(sorted({pair for pair in related if pair[0] in built and pair[1] in built}))
-    return replace(built, readings=tuple(readings), related=kept)
-
-
-def hierarchy_of_records(
-    path: Path, edges: Iterable[EdgeRow], records: Sequence[Record], readings: Sequence[Reading]
-) -> Hierarchy:
-    """Build the hierarchy of records, in which leaves are assignable, without what is obsolete.
-
-    A parent without a record is a node; one that is obsolete is dangling. A node that is its own
-    parent is a group with the name of its member: both are one node, which may be a label.
-    """
-    obsolete = _obsolete(records)
-    gone = {one.id for one in obsolete}
-    titles = titles_of(((node, title) for node, title, _ in records if node not in gone))
-    kept = [(child, parent) for child, parent in edges if child not in gone]
-    for _, parent in kept:
-        if parent not in gone:
-            titles.setdefault(parent, None)
-    groups = {child for child, parent in kept if child == parent}
-    own = sorted(groups)
-    told = [Reading(
+    gone, used = ({one.node for one in entries if one.obsolete is flag} for flag in (True, False))
+    if torn := sorted(gone & used):
+        required = "a node is obsolete in all of its records or in none"
+        raise SchemaError(required, found=f"both for {first_cases(torn)}")
+    kept = [one for one in entries if one.node not in gone]
+    titles = titles_of((one.node, one.title) for one in kept)
+    if declared == "once" and len(titles) < len(kept):
+        twice = [node for node, n in Counter(one.node for one in kept).items() if n > 1]
+        raise SchemaError("each node may be declared once", found=first_cases(twice))
+    every = [(one.node, parent) for one in kept for parent in one.parents]
+    every += [edge for edge in edges if edge[0] not in gone]
+    if declared is None:
+        titles |= {end: None for e in every for end in e if not (end in titles or end in gone)}
+    groups = sorted({child for child, parent in every if child == parent})
+    may = {one.node: one.assignable for one in kept if one.assignable is not None}
+    may |= dict.fromkeys(groups, True)
+    own = repr(groups[0]) if groups else ""
+    told = Reading(
         "a class that has the name of its group is one node with it",
-        f"the file puts {own[0]!r} below {own[0]!r}", len(own), WITH_IDS, "edges",
-    )] if own else []  # fmt: skip
-    built = hierarchy_of(
-        path,
-        [(child, parent) for child, parent in kept if child != parent],
-        [(node, title or None, node in groups or None) for node, title in titles.items()],
-        coding=retired_ids(titles, obsolete),
-        readings=[*readings, *told],
+        f"the file puts {own} below {own}",
+        len(groups),
+        WITH_IDS,
+        "edges",
     )
-    return replace(built, faults={"member_named_alike": tuple((o,) for o in own)} if own else {})
+    nodes = [(node, title or None, may.get(node)) for node, title in titles.items()]
+    apart = [edge for edge in every if edge[0] != edge[1]]
+    file = Path(path.name.removesuffix(".gz"))
+    built = Hierarchy.build(
+        pl.DataFrame(apart, EDGE_SCHEMA, orient="row").select(pl.all().str.strip_chars()),
+        pl.DataFrame(nodes, NODE_SCHEMA, orient="row").with_columns(
+            pl.col("node").str.strip_chars()
+        ),
+        name=file.name if file.stem in WITH_POLICY else file.stem,
+        coding=retired_ids(titles, entries, same),
+    )
+    return replace(
+        built,
+        readings=tuple(one for one in (*readings, told) if one.rows),
+        related=tuple(sorted({pair for pair in related if pair[0] in built and pair[1] in built})),
+        faults={"member_named_alike": tuple((one,) for one in groups)} if groups else {},
+    )
 
 
 _FLAGS = {"true": True, "1": True, "false": False, "0": False, "none": None, "": None}
 
 
-def _obsolete(records: Sequence[Record]) -> list[Obsolete]:
-    """What all records of obsolete ids say of their successors."""
-    flags = defaultdict[str, set[bool | None]](set)
-    for node, _, stated in records:
-        for name in filter(OBSOLETE.__contains__, stated):
-            word = str(stated[name]).strip().lower()
-            if word not in _FLAGS:
-                found = f"{stated[name]!r} at {node!r}"
-                raise SchemaError(f"{name!r} must be true or false, or 1 or 0", found=found)
-            flags[node].add(_FLAGS[word])
-    if torn := sorted(node for node, said in flags.items() if {True, False} <= said):
-        required = "a node is obsolete in all of its records or in none"
-        raise SchemaError(required, found=f"both for {first_cases(torn)}")
-    return [
-        Obsolete(node, *(_ids_at(node, one, stated.get(one)) for one in (REPLACED_BY, CONSIDER)))
-        for node, _, stated in records
-        if True in flags.get(node, ())
-    ]
+def retirement(node: str, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record, by names in lower case, says of an obsolete node, as fields of an `Entry`."""
+    said = [name for name in OBSOLETE if name in stated]
+    if not said:
+        return {}
+    if len(said) > 1:
+        raise SchemaError("one name may say what is obsolete", found=first_cases(said))
+    word = stated[said[0]]
+    if (plain := str(word).strip().lower()) not in _FLAGS:
+        required = f"{said[0]!r} must be true or false, or 1 or 0"
+        raise SchemaError(required, found=f"{word!r} at {node!r}")
+    later = () if _FLAGS[plain] is False else (REPLACED_BY, CONSIDER)
+    return {"obsolete": _FLAGS[plain]} | {
+        name: _ids_at(node, name, stated.get(name)) for name in later
+    }
 
 
-def _ids_at(node: str, name: str, stated: Any) -> tuple[str, ...]:
+def _ids_at(node: str, name: str, stated: Any) -> list[str]:
     """The ids under a name: one, a list of them, or none."""
     ids = stated if isinstance(stated, list) else [] if stated in (None, "") else [stated]
     if not all(isinstance(one, str | int) and not isinstance(one, bool) for one in ids):
         found = f"{stated!r} at {node!r}"
         raise SchemaError(f"{name!r} must be an id or a list of ids", found=found)
-    return tuple(str(one).strip() for one in ids)
+    return [str(one).strip() for one in ids]

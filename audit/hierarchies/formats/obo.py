@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from audit.base.errors import SchemaError
 from audit.base.files import read_json, read_lines
-from audit.base.readings import Reading
 from audit.base.streams import bare_suffix
 from audit.hierarchies.building import IS_A, DanglingError, refuse_unused
-from audit.hierarchies.coding import CONSIDER, REPLACED_BY, Obsolete, retired_ids
+from audit.hierarchies.coding import CONSIDER, REPLACED_BY, Entry
 from audit.hierarchies.formats.format import (
     HierarchyFormat,
     Shape,
@@ -27,59 +25,10 @@ from audit.hierarchies.formats.format import (
 )
 from audit.hierarchies.hierarchy import Hierarchy
 
-
-@dataclass(slots=True)
-class Term:
-    """What an ontology states of one term or class.
-
-    Args:
-        id: Its id as OBO writes it.
-        titles: Its names.
-        obsolete: Whether it is deprecated.
-        links: Ids that took its place or that it took the place of, by what they are to it.
-    """
-
-    id: str
-    titles: list[str] = field(default_factory=list)
-    obsolete: bool = False
-    links: dict[str, list[str]] = field(default_factory=dict)
-
-
 Link: TypeAlias = tuple[str, str, str]
 """Child, relation and parent."""
-_SUCCESSORS, ALTERNATIVE = (REPLACED_BY, CONSIDER), "alt_id"
-
-
-def hierarchy_of_terms(
-    path: Path, every: Sequence[Term], links: Iterable[Link], used: Set[str],
-    others: Set[str] = frozenset(), *,
-    same: Mapping[str, str] = MappingProxyType({}), readings: Sequence[Reading] = (),
-) -> Hierarchy:  # fmt: skip
-    """Build the hierarchy of the terms that are not obsolete; each is assignable.
-
-    Obsolete ids and alternative ids are no nodes; `retired_ids` says what took their place. Links
-    are edges if their relation is one of those ``used``; ``others`` say why terms go together. A
-    parent that is no term, or is obsolete, is dangling. ``same`` is as in `RetiredIds`.
-    """
-    terms = [term for term in every if not term.obsolete]
-    gone = {term.id: term for term in every if term.obsolete}
-    titles = titles_of((term.id, title) for term in terms for title in term.titles)
-    later = [
-        Obsolete(id, *(tuple(dict.fromkeys(term.links.get(one, ()))) for one in _SUCCESSORS))
-        for id, term in gone.items()
-    ]
-    merged = dict.fromkeys(
-        (old, term.id) for term in every for old in term.links.get(ALTERNATIVE, ())
-    )
-    kept = [(a, relation, b) for a, relation, b in links if a not in gone]
-    return hierarchy_of(
-        path,
-        [(a, b) for a, relation, b in kept if relation in used],
-        [(term.id, titles.get(term.id), True) for term in terms],
-        coding=retired_ids({term.id for term in terms}, later, merged, same),
-        readings=readings,
-        related=[(a, b) for a, relation, b in kept if relation in others],
-    )
+_TAGS = {REPLACED_BY: REPLACED_BY, CONSIDER: CONSIDER, "alt_id": "merged"}
+"""Fields of an `Entry` by clauses that name an id."""
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -89,17 +38,39 @@ def matches(path: Path, head: bytes) -> bool:
 
 
 def read(path: Path, shape: Shape) -> Hierarchy:
-    """Read the ``[Term]`` stanzas; ``relations`` are relationship types that are edges too."""
-    terms, links = _terms(path)
-    found = {relation for _, relation, _ in links.values()} - {IS_A}
+    """Read the ``[Term]`` stanzas; ``relations`` are relationship types that are edges too.
+
+    Each term is assignable. Obsolete ids and alternative ids are no nodes; `retired_ids` says what
+    took their place. Other relationships say why terms go together.
+    """
+    entries, lines = list[Entry](), dict[str, Link]()
+    for begun, clauses in _stanzas(path):
+        said, above = defaultdict[str, list[str]](list), list[tuple[str, str, str]]()
+        for where, tag, value in clauses:
+            if tag in ("name", "is_obsolete"):
+                said[tag].append(_text(value))
+            elif tag == "id" or tag in _TAGS:
+                said[tag] += _words(tag, value, 1, where)
+            if tag in (IS_A, "relationship"):
+                *kind, parent = _words(tag, value, 1 + (tag != IS_A), where)
+                above.append((where, kind[0] if kind else IS_A, parent))
+        if not said["id"]:
+            raise SchemaError("every term needs an id", where=begun)
+        id = said["id"][0]
+        lines |= {where: (id, relation, parent) for where, relation, parent in above}
+        titles = titles_of((id, name) for name in said["name"])
+        gone, other = "true" in said["is_obsolete"], {_TAGS[tag]: said[tag] for tag in _TAGS}
+        entries.append(Entry(id, titles.get(id), assignable=True, obsolete=gone or None, **other))
+    links = lines.values()
+    found = {relation for _, relation, _ in links} - {IS_A}
     refuse_unused(shape.relations, found, "terms")
-    others = {one for one in found if one not in shape.relations and _relates(one)}
+    edges = [(a, b) for a, relation, b in links if relation in (IS_A, *shape.relations)]
+    related = _related(links, found - {*shape.relations})
     try:
-        every = links.values()
-        return hierarchy_of_terms(path, terms, every, {IS_A, *shape.relations}, others)
+        return hierarchy_of(path, entries, edges, declared="once", related=related)
     except DanglingError as error:
-        lines = {(a, b): where for where, (a, _, b) in reversed(links.items())}
-        error.where = lines[error.edges[0]]
+        ends = {(a, b): where for where, (a, _, b) in reversed(lines.items())}
+        error.where = ends[error.edges[0]]
         raise
 
 
@@ -108,9 +79,11 @@ FORMAT = HierarchyFormat(
 )
 
 
-def _relates(relation: str) -> bool:
-    """Whether a relationship says that its two terms go together, and not that they never do."""
-    return not relation.startswith(("never", "lacks", "disjoint"))
+def _related(links: Iterable[Link], relations: Iterable[str]) -> list[tuple[str, str]]:
+    """The ends of links that say that two terms go together, and not that they never do."""
+    never = ("never", "lacks", "disjoint")
+    others = {one for one in relations if not one.startswith(never)}
+    return [(a, b) for a, relation, b in links if relation in others]
 
 
 _WORD = re.compile(r"(?:\\.|[^ \t\\{])+")
@@ -128,50 +101,38 @@ def _text(value: str) -> str:
     return _unescaped(_MODIFIERS.sub("", _COMMENT.sub("", value)).strip(" \t"))
 
 
-def _terms(path: Path) -> tuple[list[Term], dict[str, Link]]:
-    """All ``[Term]`` stanzas, and the relations that they state, by their lines; the clauses of the
-    header and of other stanzas are passed over."""
-    terms, links = list[Term](), dict[str, Link]()
-    begun, term = list[str](), None
+def _words(tag: str, value: str, wanted: int, where: str) -> list[str]:
+    """The first words of a value."""
+    words = [_unescaped(word) for word in _WORD.findall(value)[:wanted]]
+    if len(words) < wanted:
+        raise SchemaError(f"the tag {tag!r} needs a value", found=repr(value), where=where)
+    return words
+
+
+def _stanzas(path: Path) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
+    """The place of each ``[Term]``, and its clauses: place, tag and value."""
+    begun, clauses = "", list[tuple[str, str, str]]()
     for number, line in read_lines(path):
         where = f"{path}:{number}"
         if line.startswith("["):
-            term = Term("") if line.startswith("[Term]") else None
-            if term:
-                terms.append(term)
-                begun.append(where)
-            continue
-        tag, _, value = line.partition(":")
-        tag = tag.strip()
-        if term is None or line.startswith("!"):
-            continue
-        if tag == "name":
-            term.titles.append(_text(value))
-        elif tag == "is_obsolete":
-            term.obsolete |= _text(value) == "true"
-        elif tag in ("id", IS_A, "relationship", ALTERNATIVE, *_SUCCESSORS):
-            wanted = 1 + (tag == "relationship")
-            words = [_unescaped(word) for word in _WORD.findall(value)[:wanted]]
-            if len(words) < wanted:
-                raise SchemaError(f"the tag {tag!r} needs a value", found=repr(value), where=where)
-            if tag == "id":
-                term.id = term.id or words[0]
-            elif tag in (IS_A, "relationship"):
-                links[where] = (term.id, words[0] if wanted == 2 else IS_A, words[-1])
-            else:
-                term.links.setdefault(tag, []).append(words[0])
-    if alone := [where for term, where in zip(terms, begun, strict=True) if not term.id]:
-        raise SchemaError("every term needs an id", where=alone[0])
-    return terms, links
+            if begun:
+                yield begun, clauses
+            begun, clauses = where if line.startswith("[Term]") else "", []
+        elif not line.startswith("!"):
+            tag, _, value = line.partition(":")
+            clauses.append((where, tag.strip(), value))
+    if begun:
+        yield begun, clauses
 
 
 _IRI = re.compile(r"http://purl\.obolibrary\.org/obo/([A-Za-z][A-Za-z0-9]*)_([^/#]+)")
 OIO = "http://www.geneontology.org/formats/oboInOwl#"
-_LINKS = {
+_FIELDS = {
     "IAO:0100001": REPLACED_BY,
     f"{OIO}consider": CONSIDER,
-    f"{OIO}hasAlternativeId": ALTERNATIVE,
+    f"{OIO}hasAlternativeId": "merged",
 }
+"""Fields of an `Entry` by properties."""
 
 
 def short(iri: str) -> str:
@@ -200,28 +161,24 @@ def read_graphs(path: Path, shape: Shape) -> Hierarchy:
     """
     required = "an object with 'graphs', each with lists of 'nodes' and 'edges', is required"
     stated, edges = shaped(read_json(path), _lists, required)
-    every = [shaped(one, _term, _NODE) for one in stated]
+    every = [(shaped(one, _entry, _NODE), one.get("type")) for one in stated]
+    typed = any(kind for _, kind in every)
+    entries = [one for one, kind in every if kind == "CLASS" or not typed]
     links = [shaped(one, _link, "an edge needs a 'sub', a 'pred' and an 'obj'") for one in edges]
-    kinds = [one.get("type") for one in stated]
-    terms = dict[str, Term]()
-    for term, kind in zip(every, kinds, strict=True):
-        if kind != "CLASS" and any(kinds):
-            continue
-        known = terms.setdefault(term.id, term)
-        if known is not term:
-            known.titles += term.titles
-            known.links |= term.links
-            known.obsolete = known.obsolete and term.obsolete
     labels = {
-        term.id: "".join(term.titles).replace(" ", "_")
-        for term, kind in zip(every, kinds, strict=True)
-        if kind == "PROPERTY"
+        one.node: (one.title or "").replace(" ", "_") for one, kind in every if kind == "PROPERTY"
     }
     names = {one: labels.get(one) or one for _, one, _ in links if one != IS_A}
     refuse_unused(shape.relations, {*names, *names.values()}, "edges")
     own = {one for one, label in names.items() if {one, label} & {*shape.relations}}
-    others = {one for one, label in names.items() if one not in own and _relates(label)}
-    return hierarchy_of_terms(path, [*terms.values()], links, {IS_A, *own}, others)
+    called = [(a, names.get(relation, IS_A), b) for a, relation, b in links if relation not in own]
+    return hierarchy_of(
+        path,
+        entries,
+        [(a, b) for a, relation, b in links if relation in (IS_A, *own)],
+        declared="anywhere",
+        related=_related(called, {*names.values()}),
+    )
 
 
 _NODE = (
@@ -238,17 +195,19 @@ def _lists(held: Any) -> list[list[Any]]:
     ]
 
 
-def _term(stated: Any) -> Term:
+def _entry(stated: Mapping[str, Any]) -> Entry:
     meta = stated.get("meta") or {}
     gone, title = meta.get("deprecated"), stated.get("lbl")
     if not isinstance(gone, bool | None):
         raise TypeError
-    term = Term(short(text(stated["id"])), [text(title)] if title else [], bool(gone))
+    links = defaultdict[str, list[str]](list)
     for one in meta.get("basicPropertyValues") or []:
         name, value = short(text(one["pred"])), short(text(one["val"]))
-        if name in _LINKS:
-            term.links.setdefault(_LINKS[name], []).append(value)
-    return term
+        if name in _FIELDS:
+            links[_FIELDS[name]].append(value)
+    node = short(text(stated["id"]))
+    own = text(title) if title else None
+    return Entry(node, own, assignable=True, obsolete=gone or None, **links)
 
 
 def _link(stated: Any) -> Link:
@@ -257,6 +216,9 @@ def _link(stated: Any) -> Link:
 
 
 GRAPHS = HierarchyFormat(
-    "obographs", "an ontology as OBO Graphs JSON: graphs of nodes and edges",
-    _is_graphs, read_graphs, frozenset({"relations"}),
-)  # fmt: skip
+    "obographs",
+    "an ontology as OBO Graphs JSON: graphs of nodes and edges",
+    _is_graphs,
+    read_graphs,
+    frozenset({"relations"}),
+)

@@ -9,10 +9,10 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import files_in
-from audit.base.readings import Reading, asked
+from audit.base.readings import Reading, as_typed, asked
 from audit.base.tables import open_table
-from audit.hierarchies.coding import Obsolete, retired_ids
-from audit.hierarchies.formats.format import HierarchyFormat, Shape, hierarchy_of, titles_of
+from audit.hierarchies.coding import Entry
+from audit.hierarchies.formats.format import HierarchyFormat, Shape, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 
 CODES, RELATIONSHIP = "concept", "concept_relationship"
@@ -62,31 +62,33 @@ def read(place: str | Path, shape: Shape) -> Hierarchy:
     others = len(links.filter(~inside, relationship_id=_IS_A))
     listed = own.filter(pl.col("vocabulary_id") == vocabulary)
     valid = listed.filter(pl.col("invalid_reason").is_null())
-    heading = pl.col("concept_class_id").str.to_lowercase().str.contains(_HEADINGS)
-    headings = {*valid.filter(heading)["concept_code"]}
-    titles = titles_of(valid.select("concept_code", "concept_name").iter_rows())
-    edges = ends.filter(relationship_id=_IS_A).select("concept_code", "concept_code_above")
-    edges = edges.filter(pl.all_horizontal(pl.all().is_in([*titles]))).unique(maintain_order=True)
+    gone = listed.join(valid, on="concept_code", how="anti")["concept_code"]
     replaced = ends.filter(relationship_id=_REPLACED).group_by("concept_code")
     later = dict(replaced.agg("concept_code_above").iter_rows())
-    gone = listed.filter(pl.col("invalid_reason").is_not_null())["concept_code"]
+    label = ~pl.col("concept_class_id").str.to_lowercase().str.contains(_HEADINGS).fill_null(False)
+    entries = [
+        Entry(code, title, assignable=may)
+        for code, title, may in valid.select("concept_code", "concept_name", label).iter_rows()
+    ]
+    entries += [
+        Entry(code, obsolete=True, replaced_by=later.get(code, ()))
+        for code in gone.unique(maintain_order=True)
+    ]
+    edges = ends.filter(relationship_id=_IS_A).select("concept_code", "concept_code_above")
+    known = pl.all_horizontal(pl.all().is_in(valid["concept_code"].implode()))
     told = Reading(
         f"concepts of other vocabularies are not above those of {vocabulary}",
-        "a hierarchy is of one vocabulary", others, "another --vocabulary", "relationships",
-    )  # fmt: skip
+        "a hierarchy is of one vocabulary",
+        others,
+        "another --vocabulary",
+        "relationships",
+    )
     return hierarchy_of(
         Path(vocabulary),
-        edges.iter_rows(),
-        [(code, title, code not in headings) for code, title in titles.items()],
-        coding=retired_ids(
-            titles,
-            [
-                Obsolete(one, tuple(later.get(one, ())))
-                for one in gone.unique(maintain_order=True)
-                if one not in titles
-            ],
-        ),
-        readings=[told] if others else [],
+        entries,
+        edges.filter(known).unique(maintain_order=True).iter_rows(),
+        declared="anywhere",
+        readings=[told],
     )
 
 
@@ -130,8 +132,9 @@ def _vocabulary(links: pl.DataFrame, stated: str | None) -> str:
             hint="name another hierarchy, such as --hierarchy icd9cm",
         )
     if not stated and len(counts) > 1:
+        unit = "relationships"
         offers = [
-            Reading(f"{name} is the hierarchy", "", n, f"--vocabulary {name}", "relationships")
+            Reading(f"{name} is the hierarchy", "", n, as_typed({"vocabulary": name}), unit)
             for name, n in [*counts.items()][:4]
         ]
         raise asked("it must be stated which vocabulary is meant", offers)

@@ -18,7 +18,7 @@ from audit.base.readings import Reading
 from audit.base.streams import bare_suffix
 from audit.base.table import Table
 from audit.base.tables import open_table
-from audit.hierarchies.coding import retired_ids
+from audit.hierarchies.coding import Entry
 from audit.hierarchies.formats.edges import is_parent, named, texts_of
 from audit.hierarchies.formats.format import (
     WITH_IDS,
@@ -44,11 +44,6 @@ def levels_in(names: Iterable[str]) -> list[str]:
     numbers = sorted(found)
     there = len(found) > 1 and numbers == [*range(numbers[0], numbers[0] + len(numbers))]
     return [found[number] for number in numbers] if there else []
-
-
-def read_levels(path: Path, shape: Shape) -> Hierarchy:
-    """Read a table of levels."""
-    return of_levels(path, open_table(path), shape)
 
 
 def of_levels(path: Path, table: Table, shape: Shape) -> Hierarchy:
@@ -88,10 +83,9 @@ def of_levels(path: Path, table: Table, shape: Shape) -> Hierarchy:
             )
         ways = [tuple(filter(None, row)) for row in cells]
         between = sum("" in row[: len(way)] for row, way in zip(cells, ways, strict=True))
-        told = [Reading(
-            "levels that are left blank between others are passed over",
-            "the rows have no name there", between, "--hierarchy-levels COL",
-        )] * (between > 0)  # fmt: skip
+        decision = "levels that are left blank between others are passed over"
+        why = "the rows have no name there"
+        told = [Reading(decision, why, between, "--hierarchy-levels COL")]
     ways = _to_ids(ways, ids, whole=len(levels) > 1)
     rows = [(way, id or None) for way, id in zip(ways, ids, strict=True) if way]
     titles = {way: label for way, label in zip(ways, labels, strict=True) if label}
@@ -157,19 +151,21 @@ def of_ways(
     told = Reading(
         "names at several places of the hierarchy are several nodes",
         "they have other names above them; those that are not the only leaf go by their paths",
-        several, WITH_IDS, "names",
-    )  # fmt: skip
-    return hierarchy_of(
-        path,
-        [(node_of[place], node_of[place[:-1]]) for place in places if len(place) > 1],
-        [
-            (node, titles.get(p) or (None if node == p[-1] and by_name else p[-1]),
-             p in listed or p not in inner)
-            for p, node in node_of.items()
-        ],
-        coding=retired_ids(nodes, [], same={way: n for way, n in same.items() if way not in nodes}),
-        readings=[*readings, *([told] if several else [])],
-    )  # fmt: skip
+        several,
+        WITH_IDS,
+        "names",
+    )
+    entries = [
+        Entry(
+            node,
+            titles.get(place) or (None if node == place[-1] and by_name else place[-1]),
+            [node_of[place[:-1]]] if len(place) > 1 else [],
+            assignable=place in listed or place not in inner,
+        )
+        for place, node in node_of.items()
+    ]
+    same = {way: node for way, node in same.items() if way not in nodes}
+    return hierarchy_of(path, entries, declared="once", same=same, readings=[*readings, told])
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -223,9 +219,12 @@ def _split(cell: str, sign: str, where: str = "") -> Names:
 
 
 LEVELS = HierarchyFormat(
-    "levels", "a table with a row a node and a column a level, or one of paths",
-    lambda *_: False, read_levels, frozenset({"child", "title", "levels", "sep"}),
-)  # fmt: skip
+    "levels",
+    "a table with a row a node and a column a level, or one of paths",
+    lambda *_: False,
+    lambda path, shape: of_levels(path, open_table(path), shape),
+    frozenset({"child", "title", "levels", "sep"}),
+)
 FORMAT = HierarchyFormat(
     "paths", "paths, one per line: Animals > Dogs > Poodle", matches, read, frozenset({"sep"})
 )

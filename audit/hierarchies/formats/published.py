@@ -1,4 +1,4 @@
-"""Hierarchies whose publishers fixed the keys: AudioSet, Open Images, COCO and MEDS."""
+"""Hierarchies whose publishers fixed the keys: AudioSet, Open Images and COCO."""
 
 from __future__ import annotations
 
@@ -7,22 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from audit.base.errors import FormatError, HierarchyError, SchemaError, first_cases
-from audit.base.files import read_bytes, read_json
+from audit.base.errors import FormatError, SchemaError
+from audit.base.files import read_json
 from audit.base.readings import Reading
-from audit.base.tables import open_table
+from audit.hierarchies.coding import Entry
 from audit.hierarchies.formats.format import (
+    EdgeRow,
     HierarchyFormat,
     Shape,
     head_text,
     hierarchy_of,
-    hierarchy_of_records,
     items,
     shaped,
     text,
-    titles_of,
 )
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -39,23 +36,24 @@ def _read_audioset(path: Path, _: Shape) -> Hierarchy:
     A node is assignable unless ``restrictions`` holds ``abstract``. A child that is not declared is
     dangling.
     """
-    required = (
-        "a node needs a text 'id', and may have a text 'name' and lists of texts 'child_ids' "
-    )
     held = shaped(read_json(path), items, "a list of nodes is required")
-    nodes = [shaped(one, _audioset_node, f"{required}and 'restrictions'") for one in held]
-    return hierarchy_of(
-        path,
-        [(child, node) for node, _, children, _ in nodes for child in children],
-        [(node, name, "abstract" not in own) for node, name, _, own in nodes],
-    )
+    nodes = [shaped(one, _audioset_node, _AUDIOSET) for one in held]
+    edges = [(child, one.node) for one, below in nodes for child in below]
+    return hierarchy_of(path, [one for one, _ in nodes], edges, declared="once")
 
 
-def _audioset_node(one: Any) -> tuple[str, str | None, list[str], list[str]]:
+_AUDIOSET = (
+    "a node needs a text 'id', and may have a text 'name' and lists of texts 'child_ids' and "
+    "'restrictions'"
+)
+
+
+def _audioset_node(one: Any) -> tuple[Entry, list[str]]:
     below, own = (
         [text(part) for part in items(one.get(key) or [])] for key in ("child_ids", "restrictions")
     )
-    return text(one["id"]), text(one["name"]) if one.get("name") else None, below, own
+    title = text(one["name"]) if one.get("name") else None
+    return Entry(text(one["id"]), title, assignable="abstract" not in own), below
 
 
 AUDIOSET = HierarchyFormat(
@@ -67,33 +65,30 @@ AUDIOSET = HierarchyFormat(
 def _read_open_images(path: Path, shape: Shape) -> Hierarchy:
     """Read the classes by what ``Subcategory`` holds, and by ``Part`` if it is among relations."""
     keys, parts = ["Subcategory", *shape.relations], 0
-    edges, nodes = list[tuple[str, str]](), dict[str, None]()
+    edges, nodes = dict[EdgeRow, None](), list[Entry]()
     waiting: list[tuple[Any, str | None]] = [(read_json(path), None)]
     required = "objects with a text 'LabelName', and lists of such, are required"
     while waiting:
         one, above = waiting.pop()
         name = shaped(one, lambda one: text(one["LabelName"]), required)
-        nodes[name] = None
-        edges += [(name, above)] if above is not None else []
+        nodes.append(Entry(name))
+        edges |= {} if above is None else {(name, above): None}
         parts += len(one.get("Part", ())) * ("Part" not in keys)
         waiting += [(below, name) for key in keys for below in items(one.get(key) or [])]
-    told = Reading("parts of a class are not below it", "a part is no kind of it", parts,
-                   "--relations Part", "classes")  # fmt: skip
-    return hierarchy_of(
-        path, dict.fromkeys(edges), [(name, None, None) for name in nodes],
-        readings=[told] if parts else [],
-    )  # fmt: skip
+    told = Reading(
+        "parts of a class are not below it",
+        "a part is no kind of it",
+        parts,
+        "--relations Part",
+        "classes",
+    )
+    return hierarchy_of(path, nodes, edges, readings=[told])
 
 
 OPEN_IMAGES = HierarchyFormat(
     "openimages", "the JSON of classes of Open Images: LabelName and Subcategory",
     _begins(r'\{\s*"LabelName"'), _read_open_images, frozenset({"relations"}),
 )  # fmt: skip
-
-
-def has_supercategories(path: Path, head: bytes) -> bool:
-    """Whether pictures are labelled with categories that say what is above them."""
-    return COCO.matches(path, head) and b'"supercategory"' in read_bytes(path)
 
 
 def _read_coco(path: Path, _: Shape) -> Hierarchy:
@@ -105,8 +100,8 @@ def _read_coco(path: Path, _: Shape) -> Hierarchy:
         raise SchemaError(
             "categories with a 'supercategory' are required", found="none that has it"
         )
-    edges = [(name, above) for name, above in pairs if above not in ("", "none")]
-    return hierarchy_of_records(path, dict.fromkeys(edges), [(n, None, {}) for n, _ in pairs], [])
+    parents = {name: [above] * (above not in ("", "none")) for name, above in pairs}
+    return hierarchy_of(path, [Entry(name, parents=above) for name, above in parents.items()])
 
 
 def _category(one: Any) -> tuple[str, str]:
@@ -123,40 +118,4 @@ def _category(one: Any) -> tuple[str, str]:
 COCO = HierarchyFormat(
     "coco", "the categories of a file of COCO, below their supercategories",
     _begins(r'\{.*?"(images|categories|annotations)"\s*:\s*\['), _read_coco,
-)  # fmt: skip
-
-_COLUMNS = {"code": pl.String(), "description": pl.String(), "parent_codes": pl.List(pl.String)}
-
-
-def _is_meds(path: Path, head: bytes) -> bool:
-    """Whether it is Parquet with the three columns of MEDS."""
-    return path.suffix.lower() == ".parquet" and {*_COLUMNS} <= {*open_table(path).schema}
-
-
-def _read_meds(path: Path, _: Shape) -> Hierarchy:
-    """Read the codes that have parents, or are some; others, such as laboratory tests, are none."""
-    table = open_table(path)
-    if any(table.schema.get(name) != kind for name, kind in _COLUMNS.items()):
-        found = first_cases(f"{name}: {dtype}" for name, dtype in table.schema.items())
-        required = "text in code and description, and lists in parent_codes, are required"
-        raise SchemaError(required, found=found)
-    codes = table.frame([*_COLUMNS])
-    edges = codes.explode("parent_codes").drop_nulls(["code", "parent_codes"])
-    if edges.is_empty():
-        hint = "name another hierarchy, such as --hierarchy icd9cm"
-        raise HierarchyError("codes with parent_codes are required", found="none", hint=hint)
-    own = {*edges["code"], *edges["parent_codes"]}
-    said = codes.filter(pl.col("code").is_in(own)).select("code", "description")
-    listed = {*said["code"]}
-    titles = titles_of([*said.iter_rows(), *((code, None) for code in edges["parent_codes"])])
-    return hierarchy_of(
-        path,
-        edges.select("code", "parent_codes").iter_rows(),
-        [(code, title, code in listed) for code, title in titles.items()],
-    )
-
-
-MEDS = HierarchyFormat(
-    "meds", "Parquet with the columns code, description, parent_codes, as codes.parquet of MEDS",
-    _is_meds, _read_meds,
 )  # fmt: skip

@@ -11,49 +11,58 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import SNIFFED_BYTES, read_text
-from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.limits import unpacking
 from audit.base.machine import require_package
 from audit.base.readings import Reading, asked
 from audit.base.streams import bare_suffix
-from audit.hierarchies.building import IS_A, refuse_unused
-from audit.hierarchies.coding import CONSIDER, REPLACED_BY
+from audit.hierarchies.building import refuse_unused
+from audit.hierarchies.coding import CONSIDER, REPLACED_BY, Entry
 from audit.hierarchies.formats.format import (
     EdgeRow,
     HierarchyFormat,
     Shape,
     head_text,
+    hierarchy_of,
     titles_of,
 )
-from audit.hierarchies.formats.obo import ALTERNATIVE, OIO, Term, hierarchy_of_terms, short
+from audit.hierarchies.formats.obo import OIO, short
 from audit.hierarchies.hierarchy import Hierarchy
 
 _W3 = "http://www.w3.org/"
 _SPACES = {
-    "rdf": f"{_W3}1999/02/22-rdf-syntax-ns#", "rdfs": f"{_W3}2000/01/rdf-schema#",
-    "owl": f"{_W3}2002/07/owl#", "skos": f"{_W3}2004/02/skos/core#",
-    "xl": f"{_W3}2008/05/skos-xl#", "iso": "http://purl.org/iso25964/skos-thes#",
-    "dc": "http://purl.org/dc/terms/", "oio": OIO, "obo": "http://purl.obolibrary.org/obo/",
-}  # fmt: skip
+    "rdf": f"{_W3}1999/02/22-rdf-syntax-ns#",
+    "rdfs": f"{_W3}2000/01/rdf-schema#",
+    "owl": f"{_W3}2002/07/owl#",
+    "skos": f"{_W3}2004/02/skos/core#",
+    "xl": f"{_W3}2008/05/skos-xl#",
+    "iso": "http://purl.org/iso25964/skos-thes#",
+    "dc": "http://purl.org/dc/terms/",
+    "oio": OIO,
+    "obo": "http://purl.obolibrary.org/obo/",
+}
 _STANDARDS = tuple(_SPACES[one] for one in ("rdf", "rdfs", "owl", "skos"))
 _PREFIXES = "".join(f"PREFIX {name}: <{iri}> " for name, iri in _SPACES.items())
-_KINDS = ("Generic", "Partitive", "Instantial")
 _BROADER, _NARROWER = (
-    "|".join([f"skos:{way}", *(f"iso:{way}{kind}" for kind in _KINDS)])
+    f"skos:{way}|iso:{way}Generic|iso:{way}Partitive|iso:{way}Instantial"
     for way in ("broader", "narrower")
 )
-_PARTS = "(rdfs:subClassOf|owl:equivalentClass)/owl:intersectionOf/rdf:rest*/rdf:first"
-_TYPES = {
-    "skos": {f"{_SPACES['skos']}Concept"},
-    "owl": {f"{_SPACES['owl']}Class", f"{_SPACES['rdfs']}Class"},
+_ABOVE = {
+    "skos": f"({_BROADER})|^({_NARROWER})",
+    "owl": "rdfs:subClassOf|((rdfs:subClassOf|owl:equivalentClass)/owl:intersectionOf/rdf:rest*/"
+    "rdf:first)",
 }
+"""What leads from a concept, or a class, to those above it: also said from above, and as parts of
+an intersection that a class is."""
+_TYPES = {"skos": "skos:Concept", "owl": "owl:Class rdfs:Class"}
 _CALLED = {"skos": "concepts of SKOS", "owl": "classes of OWL"}
-_LINKS = {
+_FIELDS = {
     REPLACED_BY: "obo:IAO_0100001|dc:isReplacedBy",
     CONSIDER: "oio:consider",
-    ALTERNATIVE: "oio:hasAlternativeId",
+    "merged": "oio:hasAlternativeId",
 }
+"""Where the fields of an `Entry` are."""
 _LABELS = ("skos:prefLabel", "xl:prefLabel/xl:literalForm", "rdfs:label")
 """Where titles are, those to be preferred first."""
 
@@ -63,7 +72,6 @@ class _Graph:
 
     def __init__(self, store: Any, prefixes: Mapping[str, str]) -> None:
         self.store, self.prefixes = store, prefixes
-        self._known = dict[str, list[tuple[str, Any]]]()
 
     def rows(self, where: str) -> Iterator[tuple[Any, ...]]:
         """What ``?a``, ``?b`` and ``?p`` are where something holds."""
@@ -73,28 +81,23 @@ class _Graph:
 
     def said(self, path: str) -> list[tuple[str, Any]]:
         """Subject and object of statements by a path of properties, in the order of the former."""
-        if path not in self._known:
-            found = ((a.value, b) for a, b, _ in self.rows(f"?a {path} ?b FILTER(isIRI(?a))"))
-            self._known[path] = sorted(found, key=lambda one: (one[0], one[1].value))
-        return self._known[path]
+        found = ((a.value, b) for a, b, _ in self.rows(f"?a {path} ?b FILTER(isIRI(?a))"))
+        return sorted(found, key=lambda one: (one[0], one[1].value))
 
     def pairs(self, path: str) -> list[EdgeRow]:
         """Those between IRIs, without what the standards define."""
         named = ((a, b.value) for a, b in self.said(path) if type(b).__name__ == "NamedNode")
         return [one for one in named if not any(end.startswith(_STANDARDS) for end in one)]
 
-    def typed(self, kind: str) -> list[str]:
+    def nodes(self, kind: str) -> list[str]:
         """The concepts of ``skos``, or classes of ``owl``, that are declared."""
-        said = ((a, b.value) for a, b in self.said("rdf:type") if b.value in _TYPES[kind])
-        return [a for a, _ in said if not a.startswith(_STANDARDS)]
+        types = f"?a rdf:type ?b VALUES ?b {{ {_TYPES[kind]} }} FILTER(isIRI(?a))"
+        declared = {a.value for a, *_ in self.rows(types)}
+        return sorted(one for one in declared if not one.startswith(_STANDARDS))
 
     def edges(self, kind: str) -> list[EdgeRow]:
-        """Concepts, or classes, and those above them; also said from above, and as parts of an
-        intersection that a class is."""
-        if kind == "skos":
-            return [*self.pairs(_BROADER), *((b, a) for a, b in self.pairs(_NARROWER))]
-        every = (*self.pairs("rdfs:subClassOf"), *self.pairs(_PARTS))
-        return [(a, b) for a, b in every if a != b]
+        """Concepts, or classes, and those above them."""
+        return [(a, b) for a, b in self.pairs(_ABOVE[kind]) if a != b or kind == "skos"]
 
 
 def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
@@ -112,44 +115,47 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
     graph = _graph(path)
     kind, told = (kind, []) if kind else _kind(graph)
     edges = graph.edges(kind)
-    every = [*dict.fromkeys([*graph.typed(kind), *(end for edge in edges for end in edge)])]
+    every = [*dict.fromkeys([*graph.nodes(kind), *(end for edge in edges for end in edge)])]
     edges += _related(graph, shape.relations, every)
     gone = {a for a, b in graph.said("owl:deprecated") if b.value in ("true", "1")}
     same = _equivalent(graph, {*every} - gone) if kind == "owl" else {}
     ids, said = _ids(every, graph.said("skos:notation"), shape.child)
-    titles, spoken = _titles(graph, {*every} - gone - {*same})
-    terms = {
-        iri: Term(ids[iri], [title] if (title := titles.get(iri)) else [], iri in gone)
-        for iri in every
-        if iri not in same
-    }
-    if gone.issuperset(terms):
+    if gone.issuperset(own := [iri for iri in every if iri not in same]):
         raise SchemaError(f"{_CALLED[kind]} are required", found="none that are in use")
-    for name, way in _LINKS.items():
-        for a, b in graph.said(way):
-            if term := terms.get(same.get(a, a)):
-                term.links.setdefault(name, []).append(ids.get(b.value) or short(b.value))
+    titles, spoken = _titles(graph, {*own} - gone)
     node = {iri: ids[same.get(iri, iri)] for iri in every}
-    links = dict.fromkeys((node[a], IS_A, node[b]) for a, b in edges if a not in gone)
+    entries = {
+        iri: Entry(ids[iri], titles.get(iri), assignable=True, obsolete=iri in gone or None)
+        for iri in own
+    }
+    for field, way in _FIELDS.items():
+        for a, b in graph.said(way):
+            if entry := entries.get(same.get(a, a)):
+                known = getattr(entry, field)
+                setattr(entry, field, [*known, ids.get(b.value) or short(b.value)])
     one_node = Reading(
-        "equivalent classes are one node", "the file says so of classes by name",
-        len(same), "remove owl:equivalentClass", "classes",
-    )  # fmt: skip
-    built = hierarchy_of_terms(
-        path,
-        [*terms.values()],
-        [one for one in links if one[0] != one[2] or kind == "skos"],
-        {IS_A},
-        same=_aliases(graph, node),
-        readings=[*told, *said, *spoken, *([one_node] if same else [])],
+        "equivalent classes are one node",
+        "the file says so of classes by name",
+        len(same),
+        "remove owl:equivalentClass",
+        "classes",
     )
-    return replace(built, faults=_faults(graph, node)) if kind == "skos" else built
+    built = hierarchy_of(
+        path,
+        [*entries.values()],
+        dict.fromkeys((node[a], node[b]) for a, b in edges if a not in gone),
+        declared="once",
+        same=_aliases(graph, node),
+        readings=[*told, *said, *spoken, one_node],
+    )
+    faults = _faults(graph, node) if kind == "skos" else {}
+    return replace(built, faults={**built.faults, **faults})
 
 
 def _kind(graph: _Graph) -> tuple[str, list[Reading]]:
     """What a file has, and what is told where it has some of the other too; asked if both."""
     edges = {kind: len(graph.edges(kind)) for kind in _CALLED}
-    nodes = {kind: len({*graph.typed(kind)}) for kind in _CALLED}
+    nodes = {kind: len(graph.nodes(kind)) for kind in _CALLED}
     found = [kind for kind in edges if edges[kind]] or [kind for kind in nodes if nodes[kind]]
     said = {
         kind: Reading(f"{called} are the nodes", "the others have nothing above them",
@@ -189,17 +195,11 @@ def _related(graph: _Graph, relations: Sequence[str], nodes: Collection[str]) ->
 
 def _equivalent(graph: _Graph, classes: Collection[str]) -> dict[str, str]:
     """The class that stands for each one that is equivalent to it; the first by its IRI does."""
-    first = dict[str, str]()
-
-    def found(iri: str) -> str:
-        while iri in first:
-            iri = first[iri]
-        return iri
-
-    for a, b in graph.pairs("owl:equivalentClass"):
-        if a in classes and b in classes and len(ends := sorted({found(a), found(b)})) == 2:
-            first[ends[1]] = ends[0]
-    return {iri: found(iri) for iri in first}
+    alike = defaultdict[str, list[str]](list)
+    for a, b in graph.pairs("(owl:equivalentClass|^owl:equivalentClass)+"):
+        if a in classes and b in classes:
+            alike[a].append(b)
+    return {iri: first for iri, own in alike.items() if (first := min(own)) < iri}
 
 
 def _end(iri: str) -> str:
@@ -260,15 +260,19 @@ def _titles(graph: _Graph, nodes: Collection[str]) -> tuple[dict[str, str | None
     counts = Counter(language for _, language, *_ in said if language)
     frequent = max(sorted(counts), key=counts.__getitem__, default="")
     language = "en" if any(one.split("-")[0] == "en" for one in counts) else frequent
-    best = dict[str, tuple[bool, str, int]]()
-    kept = [(iri, (not own, own, rank), text) for iri, own, rank, text in said
-            if own in ("", language) or own.startswith(f"{language}-")]  # fmt: skip
-    for iri, place, _ in kept:
-        best[iri] = min(place, best.get(iri, place))
+    kept = [
+        (iri, (not own, own, rank), text)
+        for iri, own, rank, text in said
+        if own in ("", language) or own.startswith(f"{language}-")
+    ]
+    best = {iri: place for iri, place, _ in sorted(kept, reverse=True)}
     told = Reading(
-        f"titles are those in {language!r}, or in no language", f"there are {first_cases(counts)}",
-        len(nodes), "write titles of one language", "nodes",
-    )  # fmt: skip
+        f"titles are those in {language!r}, or in no language",
+        f"there are {first_cases(counts)}",
+        len(nodes),
+        "write titles of one language",
+        "nodes",
+    )
     titles = titles_of((iri, text) for iri, place, text in kept if place == best[iri])
     return titles, [told] if len(counts) > 1 else []
 
@@ -286,24 +290,18 @@ def _faults(graph: _Graph, ids: Mapping[str, str]) -> dict[str, tuple[tuple[str,
 
 
 _SUFFIXES = (".ttl", ".n3", ".nt", ".nq", ".trig", ".rdf", ".owl", ".skos", ".jsonld")
-_TURTLE = re.compile(r"@?(prefix|base)\s+[\w.-]*:?\s*<|(<[^<>\s]+>|_:\w+)\s+<[^<>\s]+>\s", re.I)
+_TURTLE = re.compile(
+    r"(#[^\n]*\n\s*)*(@?(prefix|base)\s+[\w.-]*:?\s*<|(<[^<>\s]+>|_:\w+)\s+<[^<>\s]+>\s)", re.I
+)
 _JSON = re.compile(r'[\[{](?!.*"@context":\s*"[^"]*jskos).*"@(context|graph|id|type)"', re.DOTALL)
+_XML = re.compile(r"<(\?xml|rdf:|!|.*<rdf:RDF)", re.DOTALL)
 
 
 def matches(path: Path, head: bytes) -> bool:
     """Whether a file is named as RDF, or begins as Turtle, N-Triples, RDF/XML or JSON-LD does."""
-    text = _start(head_text(head))
-    named = bare_suffix(path) in _SUFFIXES
-    return named or bool(_TURTLE.match(text) or _JSON.match(text)) or _is_xml(text)
-
-
-def _start(text: str) -> str:
-    """The text from the first line that is no comment of Turtle on."""
-    return re.sub(r"\A(#[^\n]*\n\s*)+", "", text)
-
-
-def _is_xml(text: str) -> bool:
-    return text.startswith("<") and "<rdf:RDF" in text
+    text = head_text(head)
+    begins = _TURTLE.match(text) or _JSON.match(text) or (_XML.match(text) and "<rdf:RDF" in text)
+    return bare_suffix(path) in _SUFFIXES or bool(begins)
 
 
 def _graph(path: Path) -> _Graph:
@@ -312,14 +310,16 @@ def _graph(path: Path) -> _Graph:
     from pyoxigraph import RdfFormat, Store, parse
 
     text = read_text(path)
-    start, suffix = _start(text[:SNIFFED_BYTES].lstrip()), bare_suffix(path)
-    form = RdfFormat.from_extension(suffix.replace(".txt", "")[1:]) or RdfFormat.TURTLE
-    if start.startswith(("<?xml", "<rdf:", "<!")) or _is_xml(start):
+    start = text[:SNIFFED_BYTES].lstrip()
+    form = RdfFormat.from_extension(bare_suffix(path).replace(".txt", "")[1:]) or RdfFormat.TURTLE
+    if _XML.match(start):
         form = RdfFormat.RDF_XML
         longest = max(map(len, re.findall(r"<!ENTITY[^>]*>", text)), default=0)
         nested = re.search(r"<!ENTITY[^>]*&\w", text) is not None
-        size = UNPACKED.in_force() + 1 if nested else longest * text.count("&")
-        UNPACKED.refuse_beyond(size, path, allowed=EXPANSION * len(text), whole=not nested)
+        if nested:
+            required = "XML whose entities name no other entities is required"
+            raise InputError(required, found="one that does", where=path)
+        unpacking(path)(longest * text.count("&"))
     elif _JSON.match(start):
         form = RdfFormat.JSON_LD
     store = Store()

@@ -1,42 +1,44 @@
-"""JSON: nodes with children or with parents, names within names, pairs; and the same in Python."""
+"""JSON: nodes with children or with parents, names within names; and the same in Python."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
+
+import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import first_bytes, once, read_json, read_lines
-from audit.base.readings import Reading, asked
+from audit.base.files import first_bytes, once, read_json, read_lines, read_text
+from audit.base.readings import Reading, as_typed, asked
 from audit.base.streams import bare_suffix
-from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY
+from audit.base.tables import open_table
+from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY, Entry
 from audit.hierarchies.formats.edges import (
     IDS,
     TITLES,
     first_of,
     is_parent,
-    keyed,
-    listed,
     of_pairs,
+    of_table,
+    pairs_in,
     several_told,
 )
 from audit.hierarchies.formats.format import (
-    EdgeRow,
     HierarchyFormat,
-    Record,
     Shape,
     head_text,
-    hierarchy_of_records,
+    hierarchy_of,
+    retirement,
 )
 from audit.hierarchies.hierarchy import Hierarchy
 
 _KNOWN = (*OBSOLETE, REPLACED_BY, CONSIDER, *IDS, *TITLES, "inscheme", "topconceptof", "related")
 """Keys that may name other nodes, and neither those above nor those below."""
-_LISTS = (list, tuple, set, frozenset)
+_Mention: TypeAlias = tuple[str, str | None, Mapping[str, Any]]
+"""A node, the one that it lies within, and its record, which is empty of a name alone."""
 
 
 def is_json(path: Path, head: bytes) -> bool:
@@ -44,185 +46,106 @@ def is_json(path: Path, head: bytes) -> bool:
     return head_text(head).startswith(("{", "["))
 
 
-def document(path: Path) -> Any:
-    """What a JSON file holds; of JSON lines the list of it."""
+def read(path: Path, shape: Shape, role: str | None = None) -> Hierarchy:
+    """Read a tree, as `of_object`; JSON lines are a list."""
     if bare_suffix(path) not in (".jsonl", ".ndjson"):
-        return read_json(path)
+        return of_object(path, read_json(path), shape, role)
     try:
-        return [json.loads(line, object_pairs_hook=once) for _, line in read_lines(path)]
+        lines = [json.loads(line, object_pairs_hook=once) for _, line in read_lines(path)]
     except ValueError as error:
         raise SchemaError("JSON lines are required", found=str(error)) from None
-
-
-def read(path: Path, shape: Shape) -> Hierarchy:
-    """Read a tree, as `of_object`; JSON lines are a list."""
-    return of_object(path, document(path), shape)
+    return of_object(path, lines, shape, role)
 
 
 def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> Hierarchy:
     """Read a tree; an id that occurs at two places is one node with two parents.
 
-    These spellings may be mixed:
-
+    - ``[{"id": "dog", "parent": "animal"}]``, a table of edges.
     - ``{"id": "dog", "title": "Dog", "children": [...]}``; ``name`` is the id if there is no
       ``id``, else the title.
-    - ``{"id": "dog", "parent": "animal"}``, in a list, or by its id.
     - ``{"animal": {"dog": {}, "cat": {}}}``
     - ``{"dog": "animal"}``, the parent of a name; where each name has a list it is asked whether of
       ``parents`` or of ``children``, the ``role``.
-    - ``{"nodes": [{"id": "dog"}], "links": [{"source": "dog", "target": "animal"}]}``, as networkx
-      writes graphs, or pairs, ``[["dog", "animal"]]``.
 
     A node is assignable if it is a leaf; its title is the first one given. One of `OBSOLETE`, if
     true, makes an id obsolete: no node, whose ``replaced_by`` and ``consider`` are its successors.
     """
-    if isinstance(tree, Mapping) and "nodes" in tree and ("links" in tree or "edges" in tree):
-        return _of_graph(path, tree, shape, role)
-    if (found := _pairs_of(tree, shape)) is not None:
-        pairs, names = found
+    if (pairs := _pairs_of(tree, shape)) is not None:
         if stated := [name for name, value in vars(shape).items() if value]:
             required = "nothing but --hierarchy-format can be stated of pairs of names"
             raise InputError(required, found=first_cases(stated))
-        alone = isinstance(tree, Mapping) and any(map(_is_id, tree.values()))
-        lists = isinstance(tree, Mapping) and bool(pairs) and not alone
-        known, above = {name for name, *_ in names}, {parent for _, parent in pairs}
-        joined = len(above) < max(2, len(pairs)) or not known.isdisjoint(above)
+        alone = any(map(_is_id, tree.values()))
+        names, parents = {*map(_id, tree)}, {parent for _, parent in pairs}
+        joined = len(parents) < max(2, len(pairs)) or not names.isdisjoint(parents)
         upward = "parents" if alone and joined else None
-        return of_pairs(path, pairs, role or upward, names, lists=lists)
-    nodes = [*_mentions(_records(tree), shape)]
-    own = [_parents(node.stated, shape) for node in nodes]
-    ids, key, told = [node.id for node in nodes], None, list[Reading]()
-    if nodes and all(node.key for node in nodes):
-        keys = {str(nodes[0].key): ids} | {
-            name: [_id(node.stated[name]) for node in nodes]
-            for name in nodes[0].stated
-            if name != nodes[0].key and not is_parent(name)
-            and all(_is_id(node.stated.get(name)) for node in nodes)
-        }  # fmt: skip
-        key, own, told = keyed(keys, own, shape.child)
-        ids = keys[key]
-    edges = [
-        (id, above)
-        for id, up, node in zip(ids, own, nodes, strict=True)
-        for above in (*up, *([ids[node.above]] if node.above is not None else []))
-    ]
-    _refuse_unknown(nodes, {*ids}, key, shape)
-    records = [
-        (id, _title(node, key, shape), {k.lower(): v for k, v in node.stated.items()})
-        for node, id in zip(nodes, ids, strict=True)
-    ]
-    by_name = {node.id for node in nodes if node.key is None or node.key.lower() in TITLES}
-    told += several_told(edges, by_name - {one for one, up in zip(ids, own, strict=True) if up})
-    return hierarchy_of_records(path, dict.fromkeys(edges), records, told)
+        return of_pairs(path, pairs, role or upward, names)
+    if isinstance(tree, list) and all(isinstance(one, Mapping) for one in tree):
+        columns = dict.fromkeys(name for one in tree for name in one)
+        if any(_is_parent(name, shape) for name in columns):
+            frame = pl.DataFrame([_column(name, tree) for name in columns])
+            return of_table(path, open_table(frame), shape)
+    mentions = [*_mentions(tree, shape)]
+    _refuse_unknown(mentions, shape)
+    entries, edges = list[Entry](), set[tuple[str, str | None]]()
+    for node, above, record in mentions:
+        up = [] if above is None or (node, above) in edges else [above]
+        edges.add((node, above))
+        said = retirement(node, {name.lower(): value for name, value in record.items()})
+        entries.append(Entry(node, _title(node, record, shape), up, **said))
+    by_name = {
+        node for node, _, one in mentions if not one or str(_own_key(one, shape)).lower() in TITLES
+    }
+    return hierarchy_of(path, entries, readings=[several_told(entries, by_name)])
 
 
-def _of_graph(path: Path, graph: Mapping[str, Any], shape: Shape, role: str | None) -> Hierarchy:
-    """The hierarchy of nodes and edges one by one."""
-    nodes, edges = graph["nodes"], graph["links"] if "links" in graph else graph["edges"]
-    for held in (nodes, edges):
-        if not isinstance(held, list) or not all(isinstance(one, Mapping) for one in held):
-            raise SchemaError("lists of nodes and of edges are required", found=str(held)[:60])
-    known = [(shape.child, shape.parent), ("child", "parent"), ("source", "target")]
-    ends = [pair for pair in known if all(_is_id(e.get(end)) for e in edges for end in pair)]
-    if not ends:
-        keys = [key for key in edges[0] if all(_is_id(one.get(key)) for one in edges)]
-        ways = [Reading(f"{b!r} is the parent of {a!r}", "", len(edges),
-                        f"--hierarchy-child {a} --hierarchy-parent {b}", "edges")
-                for a, b in permutations(keys[:3], 2)]  # fmt: skip
-        if not ways:
-            required = "every edge must name its two ends, as source and target"
-            raise SchemaError(required, found=str(edges)[:60])
-        raise asked("it must be stated which end of an edge is the parent", ways)
-    child, parent = ends[0]
-    records: list[Record] = [
-        (_id(one["id"]), one.get(shape.title or first_of(one, TITLES) or ""), {})
-        for one in nodes
-        if _is_id(one.get("id"))
-    ]
-    pairs = [(_id(edge[child]), _id(edge[parent])) for edge in edges]
-    return of_pairs(path, pairs, role or ("parents" if child != "source" else None), records)
-
-
-def _pairs_of(tree: Any, shape: Shape) -> tuple[list[EdgeRow], list[Record]] | None:
-    """Pairs of names, or each name of a mapping with those in its list, and all of the first ones;
-    None of what is neither."""
-    if isinstance(tree, _LISTS) and tree and all(map(_is_pair, tree)):
-        return [(_id(a), _id(b)) for a, b in tree], []
+def _pairs_of(tree: Any, shape: Shape) -> list[tuple[str, str]] | None:
+    """Each name of a mapping with its name, or those in its list; None of what is none."""
     if not isinstance(tree, Mapping) or _own_key(tree, shape):
         return None
     lists = {name: [] if one is None else _several(one) for name, one in tree.items()}
     if not all(_is_id(one) for own in lists.values() for one in own):
         return None
-    pairs = [(_id(name), _id(one)) for name, own in lists.items() for one in own]
-    return pairs, [(_id(name), None, {}) for name in tree]
+    return [(_id(name), _id(one)) for name, own in lists.items() for one in own]
 
 
-def _records(tree: Any) -> Any:
-    """The list of records with parents that an object is around; anything else as it is."""
-    if not isinstance(tree, Mapping):
-        return tree
-    upward = [
-        value
-        for value in tree.values()
-        if isinstance(value, list)
-        and any(isinstance(one, Mapping) and any(map(is_parent, one)) for one in value)
-    ]
-    if len(upward) == 1:
-        return upward[0]
-    ids = {_id(name) for name in tree}
-    if tree and all(isinstance(one, Mapping) for one in tree.values()):
-        links = (v for one in tree.values() for k, v in one.items()
-                 if is_parent(k) or k.lower() == "children")  # fmt: skip
-        if any(other in ids for value in links for other in _ids(value)):
-            return [{"id": name, **{k: v for k, v in one.items() if k != "id"}}
-                    for name, one in tree.items()]  # fmt: skip
-    return tree
+def _is_parent(name: str, shape: Shape) -> bool:
+    return name == shape.parent if shape.parent else is_parent(name)
 
 
-class _Node(NamedTuple):
-    """One mention of a node.
-
-    Args:
-        id: Its name, or the value of the first key of ids.
-        above: Place of the mention that it lies within; None at the top.
-        stated: Its record; empty of a name alone.
-        key: The key of its id; None of a name alone.
-    """
-
-    id: str
-    above: int | None
-    stated: Mapping[str, Any]
-    key: str | None
+def _column(name: str, records: Sequence[Mapping[str, Any]]) -> pl.Series:
+    """A key of records as a column of text, or of lists of it."""
+    values = [one.get(name) for one in records]
+    if any(isinstance(one, list | Mapping) for one in values):
+        return pl.Series(name, [*map(_ids, values)], pl.List(pl.String))
+    return pl.Series(name, [None if one is None else _id(one) for one in values], pl.String)
 
 
-def _mentions(tree: Any, shape: Shape) -> Iterator[_Node]:
-    """Every mention of a node, in document order; without recursion, as it may have any depth."""
-    waiting: list[tuple[Any, Any, int | None]] = [(None, tree, None)]
-    place = 0
+def _mentions(tree: Any, shape: Shape) -> Iterator[_Mention]:
+    """Every mention of a node; without recursion, as a tree may have any depth."""
+    waiting: list[tuple[Any, str | None]] = [(tree, None)]
     while waiting:
-        name, value, above = waiting.pop()
-        key = _own_key(value, shape) if name is None and isinstance(value, Mapping) else None
-        below: list[Any] = []
-        if name is not None:
-            yield _Node(_id(name), above, {}, None)
-            below = [] if value in (None, "") else [value]
-            if below and not isinstance(value, (Mapping, *_LISTS)):
-                raise _no_node(value)
-        elif key:
-            yield _Node(_id(value[key]), above, value, key)
-            below = [one for other, one in value.items() if _is_children(other, one, shape)]
-        elif isinstance(value, Mapping):
-            waiting += [(one, held, above) for one, held in reversed([*value.items()])]
-            continue
-        elif isinstance(value, _LISTS) and not any(isinstance(one, _LISTS) for one in value):
-            waiting += [(None, one, above) for one in reversed([*value])]
-            continue
-        elif _is_id(value):
-            yield _Node(_id(value), above, {}, None)
-        else:
+        value, above = waiting.pop()
+        if _is_id(value):
+            yield _id(value), above, {}
+        elif isinstance(value, list) and not any(isinstance(one, list) for one in value):
+            waiting += [(one, above) for one in value]
+        elif not isinstance(value, Mapping):
             raise _no_node(value)
-        waiting += [(None, one, place) for one in reversed(below)]
-        place += 1
+        elif key := _own_key(value, shape):
+            node = _id(value[key])
+            if any(_is_parent(name, shape) for name in value):
+                raise _no_node(value)
+            yield node, above, value
+            waiting += [
+                (one, node) for name, one in value.items() if _is_children(name, one, shape)
+            ]
+        else:
+            for name, held in value.items():
+                yield _id(name), above, {}
+                record = isinstance(held, Mapping) and _own_key(held, shape)
+                if record or not (held in (None, "") or isinstance(held, Mapping | list)):
+                    raise _no_node(held)
+                waiting += [(held, _id(name))] if held else []
 
 
 def _own_key(item: Mapping[str, Any], shape: Shape) -> str | None:
@@ -233,16 +156,11 @@ def _own_key(item: Mapping[str, Any], shape: Shape) -> str | None:
 
 def _is_children(key: str, value: Any, shape: Shape) -> bool:
     named = key == shape.children if shape.children else key.lower() == "children"
-    return named and isinstance(value, (Mapping, *_LISTS))
-
-
-def _parents(item: Mapping[str, Any], shape: Shape) -> list[str]:
-    keys = [shape.parent] if shape.parent else [key for key in item if is_parent(key)]
-    return [one for key in keys for one in _ids(item.get(key))]
+    return named and isinstance(value, Mapping | list)
 
 
 def _several(value: Any) -> list[Any]:
-    return [*value] if isinstance(value, _LISTS) else [value]
+    return value if isinstance(value, list) else [value]
 
 
 def _ids(value: Any) -> list[str]:
@@ -252,47 +170,42 @@ def _ids(value: Any) -> list[str]:
     return [_id(one) for one in inner if _is_id(one)]
 
 
-def _title(node: _Node, own: str | None, shape: Shape) -> str | None:
-    keys = [key for key in node.stated if key != (own if own in node.stated else node.key)]
-    title = node.stated.get(shape.title or first_of(keys, TITLES) or "")
+def _title(node: str, record: Mapping[str, Any], shape: Shape) -> str | None:
+    own = _own_key(record, shape)
+    title = record.get(shape.title or first_of([key for key in record if key != own], TITLES) or "")
     if not isinstance(title, str | None):
         hint = "--hierarchy-title KEY names another key"
-        raise SchemaError("a title must be text", found=f"{title!r} at {node.id!r}", hint=hint)
+        raise SchemaError("a title must be text", found=f"{title!r} at {node!r}", hint=hint)
     return title
 
 
-def _refuse_unknown(
-    nodes: Sequence[_Node], ids: set[str], chosen: str | None, shape: Shape
-) -> None:
+def _refuse_unknown(mentions: Sequence[_Mention], shape: Shape) -> None:
     """Ask of further keys that hold nodes or their ids whether these are above or below."""
-    values = defaultdict[str, list[tuple[_Node, Any]]](list)
-    for node in nodes:
-        for key, value in node.stated.items():
-            known = key in (shape.title, shape.parent, node.key, chosen) or key.lower() in _KNOWN
-            role = is_parent(key) or _is_children(key, value, shape)
-            if not (known or role) and value not in (None, "", [], {}):
-                values[key].append((node, value))
-    for key, held in values.items():
-        if all(_refers(value, node, ids) for node, value in held):
-            said = (("children", f"--hierarchy-children {key}"),
-                    ("parents", f"--hierarchy-parent {key}"),
-                    ("something else", "take it out of the file"))  # fmt: skip
-            ways = [Reading(f"{key!r} holds {what}", "", len(held), option, "nodes")
-                    for what, option in said]  # fmt: skip
-            raise asked(f"it must be stated what the key {key!r} holds", ways)
-
-
-def _refers(value: Any, node: _Node, ids: set[str]) -> bool:
-    """Whether a value names other nodes; a number does so only in a list."""
-    if not isinstance(value, _LISTS):
-        return isinstance(value, str) and value in ids and value != node.id
-    if all(isinstance(one, Mapping) for one in value):
-        return all(node.key in one for one in value)
-    return all(_is_id(one) and _id(one) in ids for one in value)
-
-
-def _is_pair(item: Any) -> bool:
-    return isinstance(item, list | tuple) and len(item) == 2 and all(map(_is_id, item))
+    ids = {node for node, *_ in mentions}
+    refer = defaultdict[str, list[bool]](list)
+    for node, _, record in mentions:
+        own = _own_key(record, shape)
+        for key, value in record.items():
+            known = key in (own, shape.title) or key.lower() in _KNOWN
+            if not (known or _is_children(key, value, shape)) and value not in (None, "", [], {}):
+                parts = _several(value) if isinstance(value, str | list) else [None]
+                refer[key].append(
+                    value != node
+                    and all(
+                        own in one if isinstance(one, Mapping) else _id(one) in ids for one in parts
+                    )
+                )
+    for key in (key for key, own in refer.items() if all(own)):
+        options = {
+            "children": as_typed({"hierarchy_children": key}),
+            "parents": as_typed({"hierarchy_parent": key}),
+            "something else": "take it out of the file",
+        }
+        ways = [
+            Reading(f"{key!r} holds {what}", "", len(refer[key]), option, "nodes")
+            for what, option in options.items()
+        ]
+        raise asked(f"it must be stated what the key {key!r} holds", ways)
 
 
 def _is_id(value: Any) -> bool:
@@ -302,32 +215,40 @@ def _is_id(value: Any) -> bool:
 
 
 def _id(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) else str(value).strip()
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value).strip()
 
 
 def _no_node(value: Any) -> SchemaError:
     return SchemaError(
-        "a tree is made of nodes with children, or of names within names",
+        "JSON of a hierarchy is a list of records with parents, nodes with children, or names "
+        "within names",
         found=f"{str(value)[:40]!r}",
-        hint='for example {"animal": {"dog": {}, "cat": {}}}',
+        hint='for example {"animal": {"dog": {}, "cat": {}}}; audit.load_hierarchy takes graphs of '
+        "networkx",
     )
 
 
 _TAKES = frozenset({"child", "parent", "title", "children"})
 FORMAT = HierarchyFormat(
-    "tree", "JSON: nodes with children or with parents, or names within names", is_json, read,
+    "tree",
+    "JSON: nodes with children or with parents, or names within names",
+    is_json,
+    read,
     _TAKES,
-)  # fmt: skip
+)
 
 
 def _mapping(role: str) -> HierarchyFormat:
     def read_mapping(path: Path, shape: Shape) -> Hierarchy:
         if is_json(path, first_bytes(path)):
-            return of_object(path, document(path), shape, role)
-        pairs = [(first, one) for first, *others in listed(path)[1] for one in others]
+            return read(path, shape, role)
+        if (pairs := pairs_in(path)) is None:
+            found = repr(read_text(path)[:60])
+            raise SchemaError("lines of two names are required", found=found)
         return of_pairs(path, pairs, role)
 
-    title = f"JSON or lines of names: the {role} of each name, where that is asked"
+    title = f"JSON or pairs of names: the {role} of each name, where that is asked"
     return HierarchyFormat(role, title, lambda *_: False, read_mapping, _TAKES)
 
 

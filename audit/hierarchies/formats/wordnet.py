@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.base.errors import AuditError, InputError, SchemaError, refuse_unknown
+from audit.base.machine import require_package
+from audit.hierarchies.coding import Entry
 from audit.hierarchies.formats.format import (
     EdgeRow,
     HierarchyFormat,
@@ -19,7 +21,7 @@ from audit.hierarchies.formats.format import (
 from audit.hierarchies.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
-    from audit.hierarchies.formats.wordnet_nltk import NounReader
+    from audit.hierarchies.formats.wordnet_nltk import WordReader
 
 RELATIONS = {
     "hypernym": ("hypernyms", "instance_hypernyms"),
@@ -59,9 +61,12 @@ class WordNet:
             HierarchyError: On a cycle, naming a shortest one. WordNet 3.0 has none.
         """
         refuse_unknown(relation, RELATIONS, "a relation of WordNet", "relations")
-        nodes = [(synset, ", ".join(lemmas), True) for synset, lemmas in self.lemmas.items()]
+        nodes = [
+            Entry(synset, ", ".join(lemmas), assignable=True)
+            for synset, lemmas in self.lemmas.items()
+        ]
         with reading_of(self.path):
-            return hierarchy_of(self.path, self.edges[relation], nodes)
+            return hierarchy_of(self.path, nodes, self.edges[relation], declared="once")
 
 
 def matches(path: Path, head: bytes = b"") -> bool:
@@ -86,15 +91,13 @@ def read_wordnet(path: Path) -> WordNet:
             where=path,
             hint="Debian's package wordnet-base installs one as /usr/share/wordnet",
         )
-    try:
-        from audit.hierarchies.formats.wordnet_nltk import NounReader
-    except ImportError:
-        required, hint = "WordNet is read through nltk", "pip install 'hierarchy-audit[wordnet]'"
-        raise InputError(required, found="no nltk", hint=hint) from None
+    require_package("nltk", "to read WordNet")
+    from audit.hierarchies.formats.wordnet_nltk import WordReader
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)
-            return _tables(path, NounReader(path))
+            return _tables(path, WordReader(path, _FILES))
     except AuditError:
         raise
     except Exception as error:  # nltk raises what it stumbles over in a broken file, or warns
@@ -105,8 +108,8 @@ def read_wordnet(path: Path) -> WordNet:
         ) from None
 
 
-def _tables(path: Path, reader: NounReader) -> WordNet:
-    synsets = reader.nouns()
+def _tables(path: Path, reader: WordReader) -> WordNet:
+    synsets = [*reader.all_synsets("n")]
     edges = {
         relation: tuple(
             (synset.name(), parent.name())
@@ -116,16 +119,13 @@ def _tables(path: Path, reader: NounReader) -> WordNet:
         )
         for relation, pointers in RELATIONS.items()
     }
+    words = {one.name(): one.lemma_names() for one in synsets}
     return WordNet(
         path,
-        {one.name(): tuple(map(_spaced, one.lemma_names())) for one in synsets},
-        {_spaced(lemma): tuple(names) for lemma, names in reader.senses().items()},
+        {name: tuple(one.replace("_", " ") for one in own) for name, own in words.items()},
+        {lemma.replace("_", " "): tuple(names) for lemma, names in reader.senses().items()},
         edges,
     )
-
-
-def _spaced(lemma: str) -> str:
-    return lemma.replace("_", " ")
 
 
 def read(path: Path, shape: Shape) -> Hierarchy:

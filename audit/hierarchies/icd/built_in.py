@@ -40,9 +40,7 @@ def _load_icd9cm() -> Hierarchy:
 
 
 ICD9CM = BuiltInHierarchy(
-    name="icd9cm",
-    title="ICD-9-CM version 32: all diagnoses and procedures",
-    load=_load_icd9cm,
+    name="icd9cm", title="ICD-9-CM version 32: all diagnoses and procedures", load=_load_icd9cm
 )
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.files import sha256_as_read
-from audit.base.reading import refuse_changed
+from audit.base.streams import refuse_changed
 from audit.hierarchies.same import refuse_other, shared_nodes
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.compare.causes import Cause, causes, same_data

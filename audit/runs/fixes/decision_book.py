@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from audit.base.spreadsheets import sheet_names, writing_workbook
+from audit.base.spreadsheets import writing_workbook
 from audit.runs.fixes.judgements import VERDICTS
 
 _WIDTHS = {
@@ -32,7 +33,8 @@ def write_decision_book(sheet: pl.DataFrame, file: Path) -> None:
     A decision is chosen from a list, or written as ``other: LABEL``.
     """
     parts = sheet.partition_by("finding", maintain_order=True)
-    names = sheet_names(str(one["finding"][0]) for one in parts)
+    plain = (re.sub(r"[\[\]:*?/\\']", " ", str(one["finding"][0])) for one in parts)
+    names = (f"{number} {name}"[:31].rstrip() for number, name in enumerate(plain, start=1))
     _write(dict(zip(names, parts, strict=True)), file, "decision", _CHOICE)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.connections import is_database
+from audit.base.databases import is_database
 from audit.base.files import read_bytes
 from audit.base.remote import address_of
 from audit.base.streams import bare_suffix

@@ -70,7 +70,6 @@ WRITTEN = (
     Written("tree", "records.json", files.write_records),
     Written("tree", "h.jsonl", files.write_records),
     Written("tree", "names.json", files.write_names, trees(titled=False), example=TREE),
-    Written("tree", "graph.json", files.write_graph),
     Written("obo", "h.obo", files.write_obo, sayable=files.all_assignable),
     Written("obo", "h.txt", files.write_obo, sayable=files.all_assignable),
     Written("obographs", "h.json", files.write_obographs, sayable=files.all_assignable),

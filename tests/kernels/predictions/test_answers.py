@@ -17,7 +17,7 @@ from audit.base.readings import AskedError
 from audit.base.settings import Transform
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions, map_predictions
-from audit.data.raw_predictions import RawPredictions
+from audit.data.raw_predictions import RawPredictions, stored
 from audit.data.scores import COARSE, MOST_TOLERANCE
 from fixtures.examples import examples
 
@@ -55,7 +55,7 @@ def read(
     single_label: bool | None = None,
 ) -> Predictions:
     rows = tuple(map(str, range(len(scores))))
-    numbers = csr_array(scores) if listed else np.asarray(scores, np.float64)
+    numbers = csr_array(scores) if listed else stored(scores)
     raw = RawPredictions(rows, classes, numbers, False, (), numbered=True)
     dataset = labelled(len(scores)) if dataset is None else dataset
     return map_predictions(

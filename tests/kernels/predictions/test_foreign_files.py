@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from numpy.typing import NDArray
 
@@ -143,6 +144,8 @@ ASKED: dict[str, bytes] = {
     "blanks.csv": FRAME.assign(file=FILES, dog=None).to_csv(index=False).encode(),
     "shorter lists.jsonl": lines([{"id": n, "labels": [0, 1]} for n in ROWS]),
     "numbers from 1.csv": table(id=ROWS, prediction=NUMBERS + 1),
+    "lists of ids.jsonl": lines([{"id": ["a", "b"], "labels": ["dog"]} for _ in ROWS]),
+    "lists of lists.jsonl": lines([{"id": n, "labels": [["dog"], ["cat"]]} for n in ROWS]),
     "no answers.csv": table(file=FILES, comment=["fine"] * 6),
     "broken.json": b'{"id": 1, "scores"',
     "empty.npy": b"",
@@ -193,3 +196,37 @@ def test_what_is_offered_reads(tmp_path: Path) -> None:
         read(ASKED["three best.csv"], "three best.csv", tmp_path)
     offered: dict[str, Any] = caught.value.options  # type: ignore[attr-defined]
     assert answers(read(ASKED["three best.csv"], "three best.csv", tmp_path, **offered)) == GIVEN
+
+
+def test_the_recipe_of_several_answers_with_scores_reads() -> None:
+    best = np.argsort(-SCORES, axis=1, kind="stable")
+    df = pl.DataFrame({"file": FILES})
+    for rank in (0, 1):
+        names = [CLASSES[at] for at in best[:, rank]]
+        scores = np.take_along_axis(SCORES, best, 1)[:, rank]
+        df = df.with_columns(pl.Series(f"pred_{rank}", names), pl.Series(f"prob_{rank}", scores))
+    dataset = audit.load_labels({"file": FILES, "label": GIVEN}, TREE, id="file")
+    with pytest.raises(audit.AuditError, match="which column holds the answers") as caught:
+        audit.load_predictions(df, dataset)
+    recipe = caught.value.hint.partition("a row each: ")[2]
+    rows = eval(recipe, {"pl": pl, "df": df})
+    assert answers(audit.load_predictions(rows, dataset, single_label=True)) == GIVEN
+
+
+@pytest.mark.parametrize("odd", ["-1", "tensor(2)", "[0.1 0.9]", "tensor([0.1, 0.9])"])
+def test_answers_that_are_no_numbers_of_classes_are_told_as_such(odd: str) -> None:
+    dataset = audit.load_labels({"id": ["a", "b"], "label": ["dog", "cat"]}, TREE)
+    with pytest.raises(audit.AuditError, match="numbers of classes, from 0 on") as caught:
+        audit.load_predictions(
+            {"id": ["a", "b"], "prediction": ["0", odd]}, dataset, classes=CLASSES
+        )
+    assert odd in caught.value.found
+    assert "--classes" not in caught.value.hint
+
+
+def test_two_families_of_numbers_are_asked() -> None:
+    dataset = audit.load_labels({"id": ["a", "b"], "label": ["dog", "cat"]}, TREE)
+    best = {"id": ["a", "b"], "pred_1": [0, 1], "prob_1": SURE[:2], "pred_2": [1, 0],
+            "prob_2": SURE[:2] / 9}  # fmt: skip
+    with pytest.raises(audit.AuditError, match="which columns hold the scores"):
+        audit.load_predictions(best, dataset, classes=CLASSES)

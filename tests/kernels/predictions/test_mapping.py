@@ -16,7 +16,7 @@ from audit.base.readings import AskedError
 from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset, load_labels
 from audit.data.predictions import Predictions, load_predictions, map_predictions
-from audit.data.raw_predictions import RawPredictions
+from audit.data.raw_predictions import RawPredictions, stored
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from fixtures.labelled import tree
@@ -44,7 +44,7 @@ def raw(
     return RawPredictions(
         instances=tuple(instances),
         classes=classes,
-        scores=csr_array(matrix) if listed else matrix,
+        scores=csr_array(matrix) if listed else stored(matrix),
         set_valued=set_valued,
         sources=(Path("scores.npy"),),
     )

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from audit.base.errors import SchemaError
 from audit.base.settings import Transform
-from audit.data.raw_predictions import RawPredictions
+from audit.data.raw_predictions import RawPredictions, stored
 from audit.data.scores import as_scores, sum_to_one
 
 LOGITS = arrays(np.float64, (3, 4), elements=st.floats(-1e6, 1e6)).filter(
@@ -29,7 +29,7 @@ def raw(
     return RawPredictions(
         instances=tuple("abcdef"[: len(scores)]),
         classes=tuple(str(column) for column in range(scores.shape[1])),
-        scores=csr_array(scores) if listed else scores,
+        scores=csr_array(scores) if listed else stored(scores),
         set_valued=set_valued,
         sources=(Path("scores.npy"),),
         name="scores.npy",

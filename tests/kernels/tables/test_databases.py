@@ -9,12 +9,11 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from audit.base.connections import one_snapshot
+from audit.base.databases import one_snapshot
 from audit.base.errors import InputError
 from audit.base.tables import open_table, open_tables
 from fixtures.postgres import SECRET, execute, ingest, server
@@ -103,15 +102,14 @@ def test_connections_end_with_their_tables(postgres: str) -> None:
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("DELETE FROM tag", "one query that reads"),
+        ("DELETE FROM tag", "(?i)syntax|parser"),
         ("WITH gone AS (DELETE FROM tag RETURNING *) SELECT * FROM gone", "tag|DELETE|modifying"),
         ("SELECT visit, word INTO other FROM tag", "(?i)into"),
         ("SELECT 1; SELECT 2", "two statements"),
         ("SELECT ';' AS word, visit FROM tag) AS t; DROP TABLE tag; --", "two statements"),
-        ("", "one query that reads"),
+        ("", "(?i)syntax|parser"),
         ("SELECT visit, word FROM nowhere", "nowhere"),
         ("SELECT visit, word FROM tag WHERE", "(?i)incomplete|syntax"),
-        ("SELECT visit, visit FROM tag", "different names"),
     ],
 )
 def test_broken_queries_are_told_in_one_sentence(base: str, query: str, told: str) -> None:
@@ -139,15 +137,6 @@ def test_what_is_no_database_is_told(data: object, told: str) -> None:
     assert SECRET not in str(error.value)
 
 
-def test_a_database_of_another_kind_is_named(base: str) -> None:
-    if base.startswith("postgresql"):
-        pytest.skip("it is no file")
-    scheme, path = base.split(":///")
-    other = "duckdb" if scheme == "sqlite" else "sqlite"
-    with pytest.raises(InputError, match=f"{scheme}:///.* names it"):
-        open_table(f"{other}:///{path}", table="tag")
-
-
 def test_no_secret_is_kept(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGPASSWORD", SECRET)
     table = open_table(postgres.replace("postgres@", "secret@"), table="tag")
@@ -165,6 +154,8 @@ def test_no_secret_is_kept(postgres: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_types_of_postgresql_are_plain(postgres: str) -> None:
+    with pytest.raises(InputError, match="different names"):
+        open_table(postgres, query="SELECT visit, visit FROM tag")
     query = "SELECT 1.50::numeric AS n, '{a,b}'::text[] AS l, NULL::text AS nothing"
     assert open_table(postgres, query=query).frame().rows() == [("1.50", ["a", "b"], None)]
 
@@ -181,24 +172,3 @@ def test_cells_of_sqlite_of_several_types_are_text(tmp_path: Path) -> None:
     ]
     read = open_table(f"sqlite:///{path}", table="t").frame()
     assert read.row(-1) == ("b", "038")
-
-
-def test_connections_and_relations_of_python_are_read(base: str, postgres: str) -> None:
-    from adbc_driver_postgresql import dbapi
-    from adbc_driver_sqlite import dbapi as sqlite
-
-    scheme, _, path = base.partition(":///")
-    if scheme == "duckdb":
-        connection = duckdb.connect()
-        connection.register("tag", ROWS.to_arrow())
-    else:
-        connection = (
-            dbapi.connect(base) if base == postgres else sqlite.connect(f"file:{path}?mode=ro")
-        )
-    wanted, query = open_table(base, table="tag").digest, "SELECT * FROM tag"
-    given: list[tuple[Any, dict[str, Any]]] = [(connection, {"query": query})]
-    if scheme == "duckdb":
-        given += [(connection.sql(query), {}), (connection.sql(query), {"table": "audit_relation"})]
-    for data, said in given:
-        assert open_table(data, **said).digest == wanted
-    connection.close()

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.dag import Sparse, edge_matrix
-from audit.base.paths import (
+from audit.base.dag import (
     CycleSearch,
+    Sparse,
     condensed,
+    edge_matrix,
     on_cycle,
     one_way,
     shortest_cycle,

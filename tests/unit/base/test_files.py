@@ -21,7 +21,7 @@ from audit.base.files import (
     read_text,
     refuse_pickle,
 )
-from audit.base.limits import EXPANSION, UNPACKED, limits
+from audit.base.limits import UNPACKED, limits
 from audit.base.tables import open_table
 
 
@@ -48,11 +48,11 @@ def test_a_packed_file_is_read_up_to_the_limit(
 def test_a_packed_file_may_hold_a_hundred_times_its_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("audit.base.streams.UNPACKED", replace(UNPACKED, most=1000))
+    monkeypatch.setattr("audit.base.limits.UNPACKED", replace(UNPACKED, most=1000))
     read = []
     for size in (1_000, 2_000, 3_000, 30_000, 300_000):
         path = written(tmp_path, "a.gz", gzip.compress(b"a" * size))
-        if size <= EXPANSION * path.stat().st_size:
+        if size <= 100 * path.stat().st_size:
             assert len(read_bytes(path)) == size
             read.append(size)
         else:
@@ -67,7 +67,8 @@ def test_the_byte_that_is_no_text_is_told_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_text(path)
     assert (caught.value.found, caught.value.where) == ("the byte 0xe9", f"{path}:3")
-    assert caught.value.hint == "iconv -f cp1252 -t utf-8 reads the line as '2,café'"
+    assert "cp1252" in caught.value.hint
+    assert "'2,café'" in caught.value.hint
 
 
 def test_lines_have_their_numbers_in_the_file(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit._reports.words.parts import Node
 from audit.base.plurals import title_and_code
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import tree
+from reports.words import node
 
 codes = st.text("0123456789.VE", min_size=1, max_size=6)
 titles = st.text(min_size=1, max_size=20)
@@ -30,7 +30,7 @@ def test_a_node_without_a_title_is_its_code(code: str) -> None:
 
 @given(codes, titles)
 def test_reports_name_a_node_as_checks_do(code: str, title: str) -> None:
-    assert Node(code, title).text == title_and_code(code, title)
+    assert node(code, title) == title_and_code(code, title)
 
 
 def described(hierarchy: Hierarchy, node: str) -> str:

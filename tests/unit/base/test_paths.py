@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base import paths
-from audit.base.dag import Sparse, edge_matrix
-from audit.base.paths import edge_ends, leads_to, shortcuts
+from audit.base import dag
+from audit.base.dag import Sparse, edge_ends, edge_matrix, leads_to, shortcuts
 from fixtures.examples import examples
 
 
@@ -80,7 +79,7 @@ def test_no_pairs_lead_nowhere() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_more_edges_than_are_looked_at_at_once(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "_AT_ONCE", 70)
+    monkeypatch.setattr(dag, "_AT_ONCE", 70)
     random = np.random.default_rng(seed)
     pairs = np.sort(random.integers(0, 400, (1200, 2)), axis=1)
     edges = {(int(child), int(parent)) for parent, child in pairs if parent != child}

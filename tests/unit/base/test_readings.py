@@ -20,8 +20,8 @@ def test_a_question_names_every_reading_with_its_rows_and_its_option() -> None:
 
     assert str(error) == (
         "p.csv: it must be known what scores are\n"
-        "Found: each row is one answer (1,200 instances); or each class is asked by itself (3 rows)"
-        "\nHint: --sigmoid if each row is one answer; --softmax if each class is asked by itself"
+        "\n--sigmoid\n    each row is one answer (1,200 instances)\n"
+        "\n--softmax\n    each class is asked by itself (3 rows)"
     )
 
 

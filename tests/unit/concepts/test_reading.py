@@ -315,9 +315,10 @@ class TestFiles:
         with pytest.raises(InputError):
             read_representations(tmp_path / f"empty{suffix}")
 
-    def test_a_folder_that_is_not_there_cannot_be_written_to(self, tmp_path: Path) -> None:
-        with pytest.raises(OutputError, match="can be written"):
-            write_representations(symbolic(per_class=1), tmp_path / "missing" / "x.npz")
+    def test_a_folder_that_is_a_file_cannot_be_written_to(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(OutputError, match="writable folder"):
+            write_representations(symbolic(per_class=1), tmp_path / "file" / "x.npz")
 
 
 def test_values_that_are_no_texts_are_refused() -> None:

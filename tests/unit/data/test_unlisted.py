@@ -19,7 +19,7 @@ from audit.counting.file import count_pairs
 from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions, map_predictions
-from audit.data.raw_predictions import RawPredictions
+from audit.data.raw_predictions import RawPredictions, stored
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding
 from audit.measure.measure import measure
@@ -170,7 +170,11 @@ def predicted(
     dataset: LabelDataset, classes: tuple[str, ...], scores: list[list[float]]
 ) -> Predictions:
     raw = RawPredictions(
-        tuple("abcd"), classes, np.array(scores), set_valued=False, sources=(Path("scores.npz"),)
+        tuple("abcd"),
+        classes,
+        stored(np.array(scores)),
+        set_valued=False,
+        sources=(Path("scores.npz"),),
     )
     return replace(map_predictions(raw, dataset), sources=())
 

@@ -407,7 +407,7 @@ class TestBadInput:
     def test_a_package_that_lacks_is_named_with_its_extra(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setitem(EXTRAS, "no_such_package", "explain")
+        monkeypatch.setitem(EXTRAS, "explain", ("no_such_package",))
         with pytest.raises(InputError, match=r"pip install 'hierarchy-audit\[explain\]'"):
             require_package("no_such_package", "to compute it")
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from audit._reports.words.words import printable
 from audit.explorer.views import instances
 from fixtures.explained_notes import HOSTILE, SCORES, TOKENS, write_notes
 from fixtures.explored import Visitor, entered
+from reports.words import printable
 from tests.unit.explorer.test_pages import rows_of
 
 STEPS = (0.1, 0.25, 0.5, 0.75)

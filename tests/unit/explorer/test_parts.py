@@ -14,27 +14,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from audit._reports.chapters.analyses import OF_NAME
-from audit._reports.words.words import EXACT
-from audit.concepts.analysis import SHARED as OF_CONCEPTS
-from audit.entailment.analysis import SHARED as OF_TUPLES
-from audit.explanations.analysis import SHARED as OF_EXPLANATIONS
 from fixtures.explored import Visitor, entered
 from fixtures.once import filled_once
 from fixtures.part_runs import HOSTILE, PARTS, write_part_runs
 from fixtures.sealed_files import reseal
+from reports.words import EXACT
 from tests.unit.explorer.test_links import follow_all
 from tests.unit.explorer.test_pages import rows_of
 
 pytestmark = pytest.mark.slow
 
 pytest.importorskip("sklearn")
-SAID = {
-    "explanations": {*OF_EXPLANATIONS, "nodes"},
-    "concepts": {*OF_CONCEPTS, "points"},
-    "entailment": {*OF_TUPLES, "answers"},
-}
-"""Tables that runs may have."""
 
 
 @pytest.fixture(scope="session")
@@ -79,16 +69,16 @@ def file_of(visitor: Visitor, address: str, **asked: str) -> list[dict[str, str]
 def test_the_page_has_all_tables_that_have_rows(
     visitors: dict[str, Visitor], runs: Path, part: str
 ) -> None:
-    text = visitors[part].get(f"/{part}").text
+    text = visitors[part].get(f"/analyses/{part}").text
 
     assert HOSTILE not in text
-    linked = re.findall(rf'<li><a href="/{part}/(\w+)">', text)
+    linked = re.findall(rf'<li><a href="/analyses/{part}/(\w+)">', text)
     filled = {name for name, table in tables(runs, part).items() if len(table)}
     assert sorted(linked) == sorted(filled)
     for other in {*PARTS} - {part}:
-        assert f'href="/{other}"' not in text
-        assert visitors[part].get(f"/{other}").status == 404
-        assert visitors[part].get(f"/{other}/nodes").status == 404
+        assert f'href="/analyses/{other}"' not in text
+        assert visitors[part].get(f"/analyses/{other}").status == 404
+        assert visitors[part].get(f"/analyses/{other}/nodes").status == 404
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -96,13 +86,13 @@ def test_every_table_has_a_page_and_a_file_with_its_rows(
     visitors: dict[str, Visitor], runs: Path, part: str
 ) -> None:
     for name, table in tables(runs, part).items():
-        answer = visitors[part].get(f"/{part}/{name}")
+        answer = visitors[part].get(f"/analyses/{part}/{name}")
         assert answer.status == 200
         assert EXACT in answer.text
         assert HOSTILE not in answer.text
         assert not re.search(r'\s(style|on\w+)="', answer.text)
         assert len(rows_of(answer.text, name)) == (min(len(table), 25) or 1)
-        told = file_of(visitors[part], f"/{part}/{name}")
+        told = file_of(visitors[part], f"/analyses/{part}/{name}")
         assert len(told) == len(table)
         assert {row["sharing"] for row in told} <= {"exact: not for sharing"}
         assert all(HOSTILE not in "".join(row) for row in told)
@@ -112,7 +102,7 @@ def test_a_file_has_the_values_of_the_table_in_the_order_of_the_page(
     visitors: dict[str, Visitor], runs: Path
 ) -> None:
     asked = {"measure": "token_f1_evidence", "method": "first", "order": "value:rising"}
-    told = file_of(visitors["explanations"], "/explanations/nodes", **asked)
+    told = file_of(visitors["explanations"], "/analyses/explanations/nodes", **asked)
     table = tables(runs, "explanations")["nodes"]
     kept = table.filter(measure="token_f1_evidence", method="first").sort(
         "value", maintain_order=True
@@ -123,7 +113,7 @@ def test_a_file_has_the_values_of_the_table_in_the_order_of_the_page(
     assert [float(row["value"]) for row in told] == kept["value"].to_list()
     assert {row["node_title"] for row in told if row["node"] == "a1"} == {f"a1{HOSTILE}"}
     query = "&".join(f"{name}={value}" for name, value in asked.items())
-    pages = walked(visitors["explanations"], f"/explanations/nodes?{query}", "nodes")
+    pages = walked(visitors["explanations"], f"/analyses/explanations/nodes?{query}", "nodes")
     shown = [row[0] for page in pages for row in page]
     titles = {f"{node}{HOSTILE} {node}": node for node in kept["node"]}
     assert [titles.get(text, text) for text in shown] == kept["node"].to_list()
@@ -135,7 +125,7 @@ def test_51_rows_at_25_a_page_are_25_25_and_1(runs: Path, tmp_path: Path) -> Non
     pl.read_parquet(edges).head(51).write_parquet(edges)
     reseal(run)
     with entered(run) as visitor:
-        pages = walked(visitor, "/entailment/graph_edges?order=heads", "graph_edges")
+        pages = walked(visitor, "/analyses/entailment/graph_edges?order=heads", "graph_edges")
 
     assert [len(page) for page in pages] == [25, 25, 1]
     kept = pl.read_parquet(edges).sort("heads", descending=True, maintain_order=True)
@@ -153,7 +143,7 @@ def test_51_rows_at_25_a_page_are_25_25_and_1(runs: Path, tmp_path: Path) -> Non
 def test_an_address_that_makes_no_sense_is_a_page_all_the_same(
     visitors: dict[str, Visitor], asked: dict[str, str]
 ) -> None:
-    answer = visitors["explanations"].get("/explanations/nodes", **asked)
+    answer = visitors["explanations"].get("/analyses/explanations/nodes", **asked)
 
     assert answer.status == 200
     assert HOSTILE not in answer.text
@@ -162,7 +152,7 @@ def test_an_address_that_makes_no_sense_is_a_page_all_the_same(
 @pytest.mark.parametrize("path", ["facts", "no such", "../../manifest.json", "nodes/x", HOSTILE])
 def test_what_is_no_table_is_not_here(visitors: dict[str, Visitor], path: str) -> None:
     for part in PARTS:
-        answer = visitors[part].ask("GET", f"/{part}/" + path.replace(" ", "%20"))
+        answer = visitors[part].ask("GET", f"/analyses/{part}/" + path.replace(" ", "%20"))
         assert answer.status == 404
         assert HOSTILE not in answer.text
 
@@ -173,7 +163,8 @@ def test_a_node_leads_to_what_was_measured_of_it(
 ) -> None:
     node, column = ("Noun-Entail", "relation") if part == "entailment" else ("a1", "node")
     text = visitors[part].get("/node", id=node).text
-    link = rf'href="/{part}/(\w+)\?{column}={node}">[^<]+</a> <span class="muted">([\d,]+)</span>'
+    to = rf"/analyses/{part}/(\w+)\?{column}={node}"
+    link = rf'href="{to}">[^<]+</a> <span class="muted">([\d,]+)</span>'
     found = {name: int(n.replace(",", "")) for name, n in re.findall(link, text)}
     wanted = {
         name: len(table.filter(pl.col(column) == node))
@@ -184,7 +175,7 @@ def test_a_node_leads_to_what_was_measured_of_it(
     assert wanted
     assert found == {name: n for name, n in wanted.items() if n}
     for name in found:
-        told = file_of(visitors[part], f"/{part}/{name}", **{column: node})
+        told = file_of(visitors[part], f"/analyses/{part}/{name}", **{column: node})
         assert len(told) == wanted[name]
 
 
@@ -193,7 +184,7 @@ def test_the_page_of_a_tuple_has_its_rows_of_every_table(
 ) -> None:
     every = tables(runs, "entailment")
     wanted = every["quality_mismatches"]["id"][0]
-    text = visitors["entailment"].get("/entailment/tuple", id=wanted).text
+    text = visitors["entailment"].get("/analyses/entailment/record", id=wanted).text
 
     shown = re.findall(r'<section class="sheet" id="(\w+)"', text)
     held = {
@@ -202,25 +193,17 @@ def test_the_page_of_a_tuple_has_its_rows_of_every_table(
     assert {name: len(rows_of(text, name)) for name in shown} == {
         name: n for name, n in held.items() if n
     }
-    listed = visitors["entailment"].get("/entailment/quality_mismatches").text
-    assert f'href="/entailment/tuple?id={wanted}"' in listed
-    assert visitors["entailment"].get("/entailment/tuple", id=HOSTILE).status == 404
+    listed = visitors["entailment"].get("/analyses/entailment/quality_mismatches").text
+    assert f'href="/analyses/entailment/record?id={wanted}"' in listed
+    assert visitors["entailment"].get("/analyses/entailment/record", id=HOSTILE).status == 404
 
 
 def test_checks_and_findings_of_a_table_lead_to_their_pages(visitors: dict[str, Visitor]) -> None:
-    around = visitors["entailment"].get("/entailment/graph_neighbourhoods").text
+    around = visitors["entailment"].get("/analyses/entailment/graph_neighbourhoods").text
     finding = re.search(r'href="(/finding\?[^"]+)"', around)
 
     assert finding
     assert visitors["entailment"].ask("GET", unescape(finding[1])).status == 200
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_every_table_that_a_run_may_have_is_described(runs: Path, part: str) -> None:
-    described = [name for names in OF_NAME[part].tables.values() for name in names]
-
-    assert len(described) == len({*described})
-    assert {*described} >= SAID[part] | {*tables(runs, part)}
 
 
 @pytest.mark.parametrize("part", PARTS)

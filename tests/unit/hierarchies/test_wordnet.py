@@ -155,8 +155,7 @@ def test_a_broken_file_is_told_in_one_message(name: str, folder: Path) -> None:
 
 @pytest.fixture
 def without_nltk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "audit.hierarchies.formats.wordnet_nltk", raising=False)
-    monkeypatch.setitem(sys.modules, "nltk.corpus.reader.wordnet", None)
+    monkeypatch.setitem(sys.modules, "nltk", None)
 
 
 @pytest.mark.usefixtures("without_nltk")

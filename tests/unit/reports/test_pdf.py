@@ -1,271 +1,228 @@
-"""The PDF report: tagged, titled, the same each time, with the result inside."""
+"""The PDF: the page with the result inside, by a standard that it follows, or by none."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
+import os
 import shutil
 import subprocess
-import time
-from html.parser import HTMLParser
-from importlib.resources import files
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from xml.etree import ElementTree
+from typing import Any
 
 import pikepdf
 import pytest
 
 import reports
-from audit._reports.chapters.report import build
-from audit._reports.pdf.budget import PAGES, budgets
-from audit._reports.pdf.pdf import paper, pdf_bytes
-from audit._reports.words.words import printable
 from audit.base.errors import InputError, RenderError
 from audit.results.result import AuditResult, to_json_bytes
-from fixtures import results
-from tests.unit.reports.conftest import EPOCH
-from tests.unit.reports.document import joined
-from tests.unit.reports.huge import huge_view
+from fixtures import pdf_validator, results
+from fixtures.once import filled_once
+from fixtures.pdf_validator import Validator
+from reports import pdf
+from reports.pdf import Typeset, Variant, typeset
 
 pytestmark = pytest.mark.slow
 
-needs_pdftotext = pytest.mark.skipif(
-    shutil.which("pdftotext") is None, reason="pdftotext is not installed"
+EPOCH = "1700000000"
+PRIVATE = "\U0010fffd"
+"""A character that has no meaning in any font."""
+ANCIENT = "\U00010600"
+"""The first character of Linear A, which few machines have a font of."""
+PAGES = 7
+"""Pages of the report of the sample."""
+
+
+@pytest.fixture(scope="session")
+def rich() -> AuditResult:
+    return results.rich_result()
+
+
+@pytest.fixture(scope="session")
+def pdf_path(rich: AuditResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def fill(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SOURCE_DATE_EPOCH", EPOCH)
+            reports.write_pdf(rich, folder / "report.pdf")
+
+    return filled_once("rich_pdf", fill, tmp_path_factory) / "report.pdf"
+
+
+def titled(text: str) -> dict[str, Any]:
+    """The view of a release whose title holds a text."""
+    sample = results.sample_result()
+    data = {**sample.identity["data"], "title": f"Release {text}"}
+    return replace(sample, identity={**sample.identity, "data": data}).shared()
+
+
+def claims_of(path: Path) -> tuple[str, str | None]:
+    """What the metadata of a file name of both standards."""
+    with pikepdf.open(path) as file, file.open_metadata() as metadata:
+        return metadata.pdfa_status, metadata.get("pdfuaid:part")
+
+
+def test_it_is_tagged_titled_dated_and_holds_the_result(rich: AuditResult, pdf_path: Path) -> None:
+    with pikepdf.open(pdf_path) as file:
+        assert file.Root.MarkInfo.Marked
+        assert str(file.Root.Lang) == "en"
+        assert str(file.docinfo["/Title"]) == "Cardiac unit, release 2"
+        assert str(file.docinfo["/CreationDate"]).startswith("D:20231114221320")
+        attached = file.attachments["result.json"].get_file()
+        assert attached.read_bytes() == to_json_bytes(rich.shared())
+        assert str(attached.obj.Params.ModDate).startswith("D:20231114221320")
+        assert str(file.Root.AF[0].AFRelationship) == "/Source"
+        with file.open_outline() as outline:
+            titles = [item.title for item in outline.root[0].children]
+    assert {"To act on first", "Findings by check", "The model"} <= {*titles}
+    assert claims_of(pdf_path) == ("3A", None)
+
+
+def test_same_bytes_later_from_what_may_be_shared_alone(rich: AuditResult, pdf_path: Path) -> None:
+    moment = datetime.fromtimestamp(int(EPOCH), UTC)
+    again = typeset(json.loads(to_json_bytes(rich.shared())), moment=moment)
+
+    assert again.content == pdf_path.read_bytes()
+
+
+@pytest.mark.parametrize("text", [PRIVATE, f"{ANCIENT} and more"])
+def test_what_no_font_shows_is_named_and_nothing_is_claimed(tmp_path: Path, text: str) -> None:
+    made = typeset(titled(text))
+    (tmp_path / "report.pdf").write_bytes(made.content)
+
+    assert made.unshown in (text[:1], "")
+    assert bool(made.unshown) or text[:1] == ANCIENT  # a machine may have the font
+    assert claims_of(tmp_path / "report.pdf") == (("", None) if made.unshown else ("3A", None))
+    assert (f"U+{ord(text[0]):04X}" in made.warning()) == bool(made.unshown)
+
+
+def test_many_characters_are_counted_and_the_first_named() -> None:
+    said = Typeset(b"", "".join(map(chr, range(0x10600, 0x10600 + 1_007)))).warning("pdf/ua-1")
+
+    assert said.startswith("it is no PDF/UA-1")
+    assert said.endswith("U+10604 (linear a sign ab005), 1,002 more")
+
+
+def test_the_sample_has_few_pages_and_nothing_beyond_their_margins(
+    sample_runs: Path, tmp_path: Path
+) -> None:
+    view = json.loads((sample_runs / "second" / "result.json").read_text("utf-8"))
+    (tmp_path / "report.pdf").write_bytes(typeset(view).content)
+
+    with pikepdf.open(tmp_path / "report.pdf") as file:
+        assert len(file.pages) <= PAGES
+    if shutil.which("pdftotext"):
+        told = subprocess.run(
+            ["pdftotext", "-bbox", tmp_path / "report.pdf", "-"], capture_output=True, check=True
+        )
+        ends = [float(one.split('"')[0]) for one in told.stdout.decode().split('xMax="')[1:]]
+        assert max(ends) * 25.4 / 72 <= 210 - 11
+
+
+# --- the process ----------------------------------------------------------------------------------
+
+
+def stand_in(folder: Path, patch: pytest.MonkeyPatch, source: str) -> None:
+    """A module that the process imports in place of WeasyPrint."""
+    (folder / "weasyprint.py").write_text(source, "utf-8")
+    patch.syspath_prepend(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("import os; os.abort()", "with status -6"),
+        ("import os; os._exit(7)", "with status 7"),
+        ("raise RuntimeError('torn')", "RuntimeError: torn"),
+        ("raise MemoryError", "it needs more"),
+        ("raise OSError('cannot load libpango-1.0-0')", "needs the system library Pango"),
+        ("raise ImportError('No module')", "pip install weasyprint"),
+        ("print('a notice'); raise RuntimeError('torn')", "torn"),
+    ],
 )
-
-
-def test_is_tagged_titled_and_in_english(pdf: pikepdf.Pdf) -> None:
-    assert pdf.Root.MarkInfo.Marked
-    assert "/StructTreeRoot" in pdf.Root
-    assert str(pdf.Root.Lang) == "en"
-    assert str(pdf.docinfo["/Title"]) == "Cardiac unit, release 2: hierarchy audit"
-
-
-def test_declares_its_variant(pdf: pikepdf.Pdf) -> None:
-    with pdf.open_metadata() as metadata:
-        assert metadata.pdfa_status == "3A"
-    assert "/OutputIntents" in pdf.Root
-
-
-def test_has_an_outline_of_sections_and_findings(rich: AuditResult, pdf: pikepdf.Pdf) -> None:
-    with pdf.open_outline() as outline:
-        titles = [item.title for item in outline.root]
-        findings = outline.root[titles.index("Findings")].children
-    assert titles[:2] == ["Checks", "Findings"]
-    assert {"The model", "Appendix: policy", "Appendix: provenance"} <= set(titles)
-    assert [joined(one.title) for one in findings] == [
-        joined(block.title) for block in build(rich.shared()).blocks
-    ]
-
-
-def test_figures_have_alternate_text(pdf: pikepdf.Pdf) -> None:
-    figures = [
-        thing
-        for thing in pdf.objects
-        if isinstance(thing, pikepdf.Dictionary) and thing.get("/S") == "/Figure"
-    ]
-    assert any("dot plot" in str(figure.get("/Alt", "")) for figure in figures)
-
-
-def test_result_is_attached_byte_for_byte(rich: AuditResult, pdf: pikepdf.Pdf) -> None:
-    assert list(pdf.attachments) == ["result.json"]
-    attached = pdf.attachments["result.json"].get_file()
-    assert attached.read_bytes() == to_json_bytes(rich.shared())
-    assert attached.mime_type == "application/json"
-    assert str(pdf.Root.AF[0].AFRelationship) == "/Source"
-
-
-def test_what_verify_leaves_out_of_a_page_is_its_margins() -> None:
-    style = files("audit._reports").joinpath("styles", "paper.css").read_text("utf-8")
-    margins = re.findall(r"@page[^{]*\{[^@]*?margin: (\d+)mm \d+mm (\d+)mm;", style)
-    assert len(margins) == 2
-    assert min(float(one) for both in margins for one in both) * 72 / 25.4 > 44.0
-
-
-def test_dates_are_those_of_the_epoch(pdf: pikepdf.Pdf) -> None:
-    assert str(pdf.docinfo["/CreationDate"]).startswith("D:20231114221320")
-    attached = pdf.attachments["result.json"].get_file()
-    assert str(attached.obj.Params.ModDate).startswith("D:20231114221320")
-
-
-@needs_pdftotext
-def test_every_finding_and_the_digest_stand_in_it(rich: AuditResult, pdf_path: Path) -> None:
-    text = _text(pdf_path)
-    shared = rich.shared()
-    for check in shared["checks"]:
-        for finding in check["findings"]:
-            assert joined(finding["id"]) in text
-    assert hashlib.sha256(to_json_bytes(shared)).hexdigest() in text
-
-
-@needs_pdftotext
-def test_hostile_titles_are_laid_out(tmp_path: Path) -> None:
-    path = tmp_path / "hostile.pdf"
-    reports.write_pdf(results.hostile_result(), path)
-    text = _text(path)
-    for title in results.HOSTILE_TITLES:
-        if title.isascii():
-            assert joined(printable(title)) in text
-    assert _outside(path) == []
-
-
-@needs_pdftotext
-def test_a_huge_release_keeps_every_finding_the_pages_and_the_margins(tmp_path: Path) -> None:
-    path = tmp_path / "huge.pdf"
-    huge = huge_view()
-    reports.write_pdf(huge, path)
-    text = _text(path)
-    findings = [finding for check in huge["checks"] for finding in check["findings"]]
-    assert len(findings) == 480
-    assert [one["id"] for one in findings if joined(one["id"]) not in text] == []
-    assert "linesareleftoutof" in text
-    assert _outside(path) == []
-    assert len(pikepdf.open(path).pages) <= PAGES
-
-
-@needs_pdftotext
-def test_words_stay_inside_the_page(pdf_path: Path) -> None:
-    assert _outside(pdf_path) == []
-
-
-def test_outline_is_the_headings(rich: AuditResult, pdf: pikepdf.Pdf) -> None:
-    headings = Headings(paper(next(budgets(build(rich.shared()))), "")).found
-    with pdf.open_outline() as outline:
-        found = [
-            (level, joined(item.title))
-            for section in outline.root
-            for level, item in ((1, section), *((2, inner) for inner in section.children))
-        ]
-    assert found == headings
-
-
-def test_metadata_names_part_and_level(pdf: pikepdf.Pdf) -> None:
-    with pdf.open_metadata() as metadata:
-        assert metadata["pdfaid:part"] == "3"
-        assert metadata["pdfaid:conformance"] == "A"
-        assert metadata["dc:title"] == str(pdf.docinfo["/Title"])
-    assert pdf.Root.ViewerPreferences.DisplayDocTitle
-
-
-def test_same_bytes_later_elsewhere(
-    rich: AuditResult, pdf_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_process_that_fails_is_one_message_and_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, told: str
 ) -> None:
-    """From what may be shared alone, at another moment, in other folders and order of hashes; the
-    input is touched between."""
-    source = tmp_path / "result.json"
-    source.write_bytes(to_json_bytes(rich.shared()))
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", EPOCH)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    time.sleep(1.1)
-    source.touch()
-    reports.write_pdf(json.loads(source.read_bytes()), "again.pdf")
-    assert Path("again.pdf").read_bytes() == pdf_path.read_bytes()
-
-
-def test_an_epoch_that_is_no_number_is_told(
-    rich: AuditResult, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
-    with pytest.raises(InputError, match="Found: 'yesterday'"):
-        pdf_bytes(rich.shared())
-
-
-@needs_pdftotext
-def test_no_heading_is_the_last_line_of_a_page(pdf_path: Path, pdf: pikepdf.Pdf) -> None:
-    with pdf.open_outline() as outline:
-        sections = [joined(item.title) for item in outline.root]
-        findings = [joined(inner.title) for item in outline.root for inner in item.children]
-    for number, page in enumerate(_pdftotext(pdf_path, "-layout").split("\f")):
-        lines = [joined(line) for line in page.splitlines() if line.strip()]
-        if body := lines[:-1] if number else lines:
-            assert body[-1] not in sections
-            assert not any(heading.endswith(body[-1]) for heading in findings)
-
-
-def test_a_failure_writes_nothing(
-    rich: AuditResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "weasyprint.py").write_text("import os; os.abort()", "utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(RenderError, match="SIGABRT"):
-        reports.write_pdf(rich, tmp_path / "report.pdf")
+    stand_in(tmp_path, monkeypatch, source)
+    with pytest.raises(RenderError, match=told) as caught:
+        reports.write_pdf(results.empty_result(), tmp_path / "report.pdf")
+    assert caught.value.exit_status == 3
+    assert "Traceback" not in str(caught.value)
     assert not (tmp_path / "report.pdf").exists()
 
 
-class Headings(HTMLParser):
-    """Level and text of the headings that make the outline."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__()
-        self.found: list[tuple[int, str]] = []
-        self._level = 0
-        self.feed(source)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("h2", "h3"):
-            self._level = int(tag[1]) - 1
-            self.found.append((self._level, ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("h2", "h3"):
-            self._level = 0
-
-    def handle_data(self, data: str) -> None:
-        if self._level:
-            level, text = self.found.pop()
-            self.found.append((level, text + joined(data)))
+def test_limits_of_time_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = "<!doctype html><title>t</title>" + "<p>Many words to be set in lines.</p>" * 40_000
+    task = {"html": page, "attached": "{}", "identifier": "0" * 32, "moment": 0,
+            "variant": "pdf/a-3a"}  # fmt: skip
+    monkeypatch.setattr(pdf, "SECONDS", 1)
+    with pytest.raises(RenderError, match=r"within 1 s\nFound: it takes longer"):
+        pdf._made(task)
+    # what is set in this process does not reach the other
+    limited = "import sys, reports.pdf as p; p.MEMORY = 100 << 20; sys.exit(p._main())"
+    command = [sys.executable, "-c", limited]
+    done = subprocess.run(
+        command, input=json.dumps(task), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == pdf.REFUSED or sys.platform != "linux"
+    assert "MemoryError" in done.stderr or sys.platform != "linux"
 
 
-def _pdftotext(path: Path, *options: str) -> str:
-    command = ["pdftotext", *options, str(path), "-"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+@pytest.mark.parametrize("url", ["https://example.org/x.svg", "file:///etc/hostname"])
+def test_nothing_is_fetched(url: str) -> None:
+    task = {"html": f"<title>t</title><img src='{url}'>", "attached": "{}", "identifier": "0",
+            "moment": 0, "variant": "pdf/a-3a"}  # fmt: skip
+    with pytest.raises(RenderError, match="Error fetching") as caught:
+        pdf._made(task)
+    assert url in str(caught.value)
 
 
-def _text(path: Path) -> str:
-    return joined(_pdftotext(path, "-raw"))
+def test_an_epoch_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    with pytest.raises(InputError, match="Found: 'yesterday'"):
+        typeset(results.empty_result().shared())
 
 
-def _outside(path: Path) -> list[str]:
-    """Words beyond the margins of an A4 page, a little tolerance given.
+def test_the_process_has_little_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", "x")
 
-    Above and below the text stand a running head and a running foot, of one line each.
-    """
-    return [
-        word
-        for number, page in enumerate(_pages(path), 1)
-        for word in (*_beside(page), *_above(page), *_below(page, number))
-    ]
+    assert "SECRET" not in pdf.child_environment()
+    assert pdf.child_environment()["PATH"] == os.environ["PATH"]
 
 
-def _beside(page: list[ElementTree.Element]) -> list[str]:
-    return [
-        word.text or ""
-        for word in page
-        if _mm(word, "xMin") < 14 - 0.4 or _mm(word, "xMax") > 196 + 0.4
-    ]
+# --- by veraPDF -----------------------------------------------------------------------------------
 
 
-def _above(page: list[ElementTree.Element]) -> list[str]:
-    """Words between the head's line and the text, or above the head."""
-    above = [word for word in page if _mm(word, "yMin") < 16 - 1]
-    return [word.text or "" for word in above if _mm(word, "yMin") < 6 or _mm(word, "yMax") > 14]
+@pytest.fixture(scope="module")
+def validator() -> Iterator[Validator]:
+    if lacking := pdf_validator.missing():
+        pytest.skip(f"needs {lacking}")
+    with pdf_validator.running_validator() as running:
+        yield running
 
 
-def _below(page: list[ElementTree.Element], number: int) -> list[str]:
-    """Words below the text that are not the foot."""
-    below = [word.text or "" for word in page if _mm(word, "yMax") > 297 - 16 + 1]
-    foot = rf"result\.jsonsha256[0-9a-f]{{64}}Page{number}of\d+" if number > 1 else ""
-    return [] if re.fullmatch(foot, "".join(below)) else below
+@pytest.mark.parametrize(("variant", "name"), pdf.STANDARDS.items())
+@pytest.mark.parametrize(
+    "text", ["אבחנה ראשית", "e\u0301 \u200d \ufe0e", PRIVATE, ANCIENT, "🫀 heart", "心臓"]
+)
+def test_verapdf_agrees_with_what_is_claimed(
+    validator: Validator, tmp_path: Path, text: str, variant: Variant, name: str
+) -> None:
+    made = typeset(titled(text), variant=variant)
+    path = tmp_path / "report.pdf"
+    path.write_bytes(made.content)
+
+    assert bool(validator.failures(path, name)) == bool(made.unshown)
 
 
-def _pages(path: Path) -> list[list[ElementTree.Element]]:
-    """The words of each page, with their boxes."""
-    source = "".join(c for c in _pdftotext(path, "-bbox") if c >= " " or c == "\n")
-    pages = [one for one in ElementTree.fromstring(source).iter() if one.tag.endswith("page")]
-    return [[one for one in page.iter() if one.tag.endswith("word")] for page in pages]
+@pytest.mark.parametrize(("variant", "name"), pdf.STANDARDS.items())
+@pytest.mark.parametrize("make", [results.rich_result, results.hostile_result])
+def test_verapdf_finds_no_fault(
+    validator: Validator, tmp_path: Path, make: Any, variant: Variant, name: str
+) -> None:
+    made = typeset(make().shared(), variant=variant)
+    (tmp_path / "report.pdf").write_bytes(made.content)
 
-
-def _mm(word: ElementTree.Element, edge: str) -> float:
-    return float(word.attrib[edge]) * 25.4 / 72
+    assert made.unshown or validator.failures(tmp_path / "report.pdf", name) == {}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from audit.results.printed import Count, Share, cell, difference_of, marked, percent_of, share_of
-from fixtures import concept_results, entailment_results, explanation_results, results
+from fixtures import entailment_results, results
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "result.schema.json").read_text("utf-8"))
 ALWAYS_EXACT = ("setting", "whole", "findings", "nodes told")
@@ -22,9 +22,7 @@ BINS = {"bin": 10, "totals": {"instances": 5000}}
     [
         lambda: results.rich_result().shared(),
         lambda: results.judged_result().shared(),
-        concept_results.as_told,
         entailment_results.as_told,
-        explanation_results.as_told,
     ],
 )
 def test_the_counts_of_the_schema_are_those_that_are_printed_as_such(

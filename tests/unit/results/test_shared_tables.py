@@ -14,22 +14,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.declared import NONE, Columns, chance, count, share, text
+from audit.base.declared import NONE, Columns, Table, chance, count, share, text
 from audit.base.errors import InputError
-from audit.concepts import analysis as of_concepts
-from audit.entailment import analysis as of_tuples
-from audit.explanations import analysis as of_explanations
+from audit.concepts import declared as of_concepts
+from audit.entailment import declared as of_tuples
+from audit.explanations import declared as of_explanations
 from audit.results.parts import AnalysisPart
-from audit.results.shared_tables import SharedTable, shared_facts, shared_rows
+from audit.results.shared_tables import shared_facts, shared_rows
 from audit.runs import preference as of_answers
 from audit.sharing.told import Rounding
 from fixtures.examples import examples
 
 SCHEMA: Any = json.loads(Path("docs/result.schema.json").read_text("utf-8"))
 TABLES = {
-    "explanations": of_explanations.SHARED,
-    "concepts": of_concepts.SHARED,
-    "entailment": of_tuples.SHARED,
+    "explanations": of_explanations.TABLES,
+    "concepts": of_concepts.TABLES,
+    "entailment": of_tuples.TABLES,
 }
 
 
@@ -46,11 +46,11 @@ def test_the_schema_names_every_column_of_every_table(part: str) -> None:
     }
 
 
-RULES = [t for part in (*TABLES.values(), of_answers.SHARED) for t in part.values()]
+RULES = [t for part in (*TABLES.values(), of_answers.TABLES) for t in part.values()]
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_what_a_column_is_computed_from_is_in_the_table(rule: SharedTable) -> None:
+def test_what_a_column_is_computed_from_is_in_the_table(rule: Table) -> None:
     own = {*rule.columns}
     for one in rule.columns.values():
         assert {*one.of, *filter(None, [one.effective])} <= own, one
@@ -58,11 +58,11 @@ def test_what_a_column_is_computed_from_is_in_the_table(rule: SharedTable) -> No
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_rule_is_read_back_as_it_was_stored(rule: SharedTable) -> None:
-    assert SharedTable.read(json.loads(json.dumps(rule.stored()))) == rule
+def test_a_rule_is_read_back_as_it_was_stored(rule: Table) -> None:
+    assert Table.read(json.loads(json.dumps(rule.stored()))) == rule
 
 
-RULE = SharedTable(
+RULE = Table(
     Columns(
         text("name"),
         chance("verdict q"),
@@ -75,7 +75,7 @@ RULE = SharedTable(
 
 
 def rows(
-    counts: list[tuple[int, int]], rule: SharedTable = RULE, width: int = 10
+    counts: list[tuple[int, int]], rule: Table = RULE, width: int = 10
 ) -> list[dict[str, Any]]:
     """Rows of n instances and a part of these, as they are told of 300."""
     frame = pl.DataFrame(
@@ -109,9 +109,7 @@ def test_counts_are_told_in_bins_and_what_a_test_says_is_not() -> None:
     assert row["verdict"] is row["q"] is None
 
 
-def of_classes(
-    rule: SharedTable, one: np.random.Generator, other: np.random.Generator
-) -> pl.DataFrame:
+def of_classes(rule: Table, one: np.random.Generator, other: np.random.Generator) -> pl.DataFrame:
     """A made-up table in its exact order: ``one`` draws what is told of it, ``other`` all else."""
     columns = dict[str, Any]()
     for name, column in rule.columns.items():
@@ -136,7 +134,7 @@ TOTALS = {"instances": 300, "groups": 300}
 @examples(4)
 @given(st.integers(0, 99), st.integers(0, 99), st.integers(0, 99))
 def test_tables_whose_counts_are_in_the_same_classes_are_told_alike(
-    rule: SharedTable, told: int, some: int, others: int
+    rule: Table, told: int, some: int, others: int
 ) -> None:
     """Neither the order of rows nor the first ones tell more, nor which are left out."""
     one, other = (
@@ -163,7 +161,7 @@ def test_rows_that_are_not_there_for_a_count_stay() -> None:
     (row,) = rows([(4, 2)], replace(RULE, listed=""))
     assert (row["name"], row["n"], row["share"]) == ("f", 5, None)
     kinds = Columns(text("node"), count("instances"))
-    assert SharedTable(kinds).listed == "instances"
+    assert Table(kinds).listed == "instances"
 
 
 def test_single_records_are_shared_only_where_all_is_told_as_it_is() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.base.declared import Columns, chance, count, setting, share, total
+from audit.base.declared import Columns, Mark, chance, count, setting, share, total
 from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.checks.rules.habits.sibling_shift import LEAST_EXCHANGE, Shift, Units, Values, shift_of
 from audit.checks.shared.carriers import carrying_any
@@ -21,7 +21,7 @@ from audit.measure.residual_use import Share
 from audit.measure.rule_book import at_or_below
 from audit.measure.validity import days_of
 from audit.policy.statements import Lifelong
-from audit.results.findings import INSTANCES, Column, Finding, share_evidence, times_limit
+from audit.results.findings import Finding, share_evidence, times_limit
 from audit.sharing.told import Rounding
 
 _NAME = "chronic_gap"
@@ -281,20 +281,23 @@ CHECK = Check(
     needs="instances",
     cases=cases,
     evidence=Columns(
-        count("instances of elsewhere of_elsewhere"),
-        share("share", of="instances of", ends="low_share high_share", effective="effective"),
+        share(
+            "share",
+            "Share that lacks it",
+            of="instances of",
+            ends="low_share high_share",
+            effective="effective",
+            mark=Mark(),
+        ),
+        count("instances", "Instances", among="of"),
+        count("of elsewhere of_elsewhere"),
         share("elsewhere_share", of="elsewhere of_elsewhere"),
         total("effective"),
-        count("persons", of="groups", under="of"),
+        count("persons", "Persons", of="groups", under="of"),
         setting("published_share"),
         chance("q_value family"),
     ),
     denominator="untold",
     proposes=proposes,
-    columns=(
-        Column("Condition", "node"),
-        Column("Share that lacks it", "share", low="low_share", high="high_share"),
-        INSTANCES,
-        Column("Persons", "persons"),
-    ),
+    nodes="Condition",
 )

@@ -18,9 +18,6 @@ from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.measure.measure import Measurements
 from audit.results.findings import (
-    INSTANCES,
-    NODE,
-    Column,
     Finding,
     finding_id,
     share_evidence,
@@ -380,21 +377,24 @@ CHECK = Check(
     needs="instances",
     cases=cases,
     evidence=Columns(
-        count("instances elsewhere less_instances less_elsewhere"),
+        share("share", "Share there", of="instances of", effective="effective"),
+        share(
+            "elsewhere_share",
+            "Elsewhere",
+            of="elsewhere of_elsewhere",
+            effective="effective_elsewhere",
+        ),
+        difference(
+            "difference",
+            "Difference",
+            of="share elsewhere_share",
+            ends="difference_low difference_high",
+        ),
+        count("instances elsewhere less_instances less_elsewhere", "Instances", among="of"),
         count("of of_elsewhere", of=NONE),
-        share("share", of="instances of", effective="effective"),
-        share("elsewhere_share", of="elsewhere of_elsewhere", effective="effective_elsewhere"),
-        difference("difference", of="share elsewhere_share", ends="difference_low difference_high"),
         total("effective effective_elsewhere"),
         chance("points_share frequency p_value q_value family"),
     ),
     denominator="untold",
-    columns=(
-        NODE,
-        Column("In place of", "other"),
-        Column("Share there", "share"),
-        Column("Elsewhere", "elsewhere_share"),
-        Column("Difference", "difference"),
-        INSTANCES,
-    ),
+    nodes="Node|In place of",
 )

@@ -1,1 +1,0 @@
-"""The chapters of a report, made of tables, cards and figures."""

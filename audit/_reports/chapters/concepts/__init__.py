@@ -1,1 +1,0 @@
-"""Chapters on concepts in representations."""

@@ -1,1 +1,0 @@
-"""Charts: rows in, SVG out."""

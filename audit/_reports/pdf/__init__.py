@@ -1,1 +1,0 @@
-"""The report as PDF, from the same templates as the HTML."""

@@ -1,8 +1,0 @@
-addSorting();
-addTableFilters();
-addFindingsFilter();
-addBranches();
-addFolding();
-unfoldOnPaper();
-followReading();
-watchWidths();

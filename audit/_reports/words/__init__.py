@@ -1,1 +1,0 @@
-"""Wording and formatting of reports."""

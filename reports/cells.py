@@ -1,0 +1,139 @@
+"""Cells: fields of one row, written by the kinds of their columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from audit.base.declared import Column, Columns
+from audit.results.printed import Rounded
+from reports import words
+from reports.marks import Scale, mark
+from reports.words import NOTHING, Row
+
+NO_MARK = Markup("")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell: its words, smaller ones behind them, and what is drawn beside them.
+
+    Args:
+        id: The finding that its row is; empty for other rows.
+        tone: Its severity.
+        parts: Lines that are folded below its id.
+    """
+
+    text: str
+    small: str = ""
+    mark: Markup = NO_MARK
+    numeric: bool = False
+    id: str = ""
+    tone: str = ""
+    parts: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """Its words in one line."""
+        return f"{self.text} ({self.small})" if self.small else self.text
+
+
+def cell(
+    column: Column, row: Row, columns: Columns, rounding: Rounded, scale: Scale | None = None
+) -> Cell:
+    """A cell of a row, written by the kind of its column from fields of the row alone.
+
+    Args:
+        columns: The columns of the table, among which those stand that the cell names beside.
+        rounding: ``rounding`` of the view.
+        scale: What its mark is drawn on; None for no mark.
+    """
+    value = row.get(column.name)
+    if column.words and isinstance(value, str):
+        value = words.name(value)
+    if column.kind == "text":
+        return Cell(text_of(value, row.get(column.title)))
+    text = written(column, value, row, columns, rounding)
+    beyond = row.get("beyond") if column.kind == "metric" else None
+    text = f"{beyond} {text}" if beyond else text
+    if column.among and row.get(column.among) is not None:
+        of = columns.get(column.among, column)
+        text = f"{text} of {written(of, row[column.among], row, columns, rounding)}"
+    low, high = ends = _ends(column, row)
+    between = "" if low is None or high is None else _between(column, row, ends, columns, rounding)
+    drawn = NO_MARK
+    if scale is not None and column.mark is not None and isinstance(value, int | float):
+        beside = (row.get(one) for one in (column.mark.limit, column.mark.reference))
+        drawn = mark(scale, value, ends, *beside)
+    return Cell(text, between, drawn, numeric=True)
+
+
+def text_of(value: Any, title: str | None = None) -> str:
+    """A text of a row, a flag, or a list; a node with its title."""
+    match value:
+        case None | "":
+            return NOTHING
+        case bool():
+            return "yes" if value else "no"
+        case list() | tuple():
+            return words.listed([str(one) for one in value])
+        case int() | float():
+            return words.number(value)
+    return words.node(str(value), title)
+
+
+def _ends(column: Column, row: Row) -> tuple[float | None, float | None]:
+    low, high = ([row.get(name) for name in column.ends] + [None, None])[:2]
+    return low, high
+
+
+def _between(
+    column: Column,
+    row: Row,
+    ends: tuple[float | None, float | None],
+    columns: Columns,
+    rounding: Rounded,
+) -> str:
+    low, high = (written(column, end, row, columns, rounding) for end in ends)
+    return low if low == high else f"{low} to {high}"
+
+
+def _n(column: Column, row: Row, columns: Columns) -> int | None:
+    """The count that a share is of, or the shares that a difference is of."""
+    of = column.of[-1] if column.of else ""
+    if of in columns and columns[of].kind == "share":
+        return _n(columns[of], row, columns)
+    found: int | None = row.get(of)
+    return found
+
+
+def written(column: Column, value: Any, row: Row, columns: Columns, rounding: Rounded) -> str:
+    """A number, or an end of its interval, by the kind of its column."""
+    if value is None or isinstance(value, str):
+        return value or NOTHING
+    n = _n(column, row, columns)
+    if column.unit == "%":
+        return words.percent(value, n, rounding)
+    match column.kind:
+        case "count":
+            return words.count(value, rounding)
+        case "sum":
+            return words.count(value, rounding) if rounding else words.number(value)
+        case "share":
+            return words.percent(value, n, rounding)
+        case "difference":
+            return words.points(value, n, rounding)
+        case "metric":
+            return _metric(str(row[column.of[0]]), value, n, rounding)
+    return words.number(value)
+
+
+def _metric(name: str, value: float, n: int | None, rounding: Rounded) -> str:
+    if name not in words.METRICS:
+        return words.number(value)
+    places = words.DECIMALS.get(name)
+    if places is None:
+        return words.percent(value, n, rounding)
+    return f"{value:,.{places}f}".replace("-", "−")

@@ -1,0 +1,236 @@
+"""A comparison of two runs, and a history of several, as chapters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from audit.base.plurals import counted
+from audit.results import compared as tables
+from audit.results.printed import rounding_of
+from audit.results.tables import MENDED_DECISIONS, MENDED_FINDINGS
+from reports import words
+from reports.core import level
+from reports.findings import Verdict
+from reports.page import page, rendering
+from reports.render import Chapter, chapter, table
+from reports.words import UNNAMED, Imprint, Row
+
+LIMITS = (
+    "A change of use is not a fault: patients, services and rules of coding change.",
+    "The releases are taken as samples with no instance in common: where one holds the other,"
+    " intervals are too wide.",
+)
+_ALONE = (
+    "Every instance is taken as independent: where several are of one patient, intervals are too"
+    " small unless a column says so (--group)."
+)
+_OF_GROUPS = (
+    "What is tested is the mean over groups of the share of their instances; groups that come again"
+    " are not paired."
+)
+_ONE_SIDE = "In one run alone groups have several instances: name their column in both (--group)."
+_MODELS = {
+    "same": "The predictions are the same.",
+    "differ": "The predictions differ.",
+    "alike": "The predictions were read from different files, and every number of them is equal.",
+    "only_old": "Only the earlier run has predictions.",
+    "only_new": "Only the later run has predictions.",
+}
+_CHANGES = ("new", "worse", "gone", "better")
+
+
+def comparison_html(view: Row, imprints: tuple[Imprint, Imprint] | None = None) -> str:
+    """The complete file of a comparison; a `RenderError` if it cannot be rendered.
+
+    Args:
+        imprints: What the old and the new run say of themselves.
+    """
+    with rendering("comparison.html"):
+        old, new = (one.printable() for one in imprints or (UNNAMED, UNNAMED))
+        return _page(words.printable(view), old, new)
+
+
+def _page(view: Row, old: Imprint, new: Imprint) -> str:
+    identity = view["identity"]
+    names = [one.named(identity[side]["data"]) for side, one in (("old", old), ("new", new))]
+    title = " → ".join(dict.fromkeys(filter(None, names))) or "Two runs"
+    tool = identity["new"]["tool"]
+    said = new.stated(f"{tool['name']} {tool['version']}", rounding_of(view))
+    return page(
+        "report.html.jinja", title=title, stated=said, band="", foot="", paper=False,
+        verdict=verdict(view), lines=(), ten=(), before=(), blocks=(), severities={},
+        seen=chapters(view), folded=(), where="comparison.json and its tables",
+    )  # fmt: skip
+
+
+def chapters(view: Row) -> list[Chapter]:
+    """What a comparison shows, in order; what is folded stands last."""
+    every = (_differs(view), _checks(view), _use(view), _models(view), _folded(view))
+    return [one for one in every if one]
+
+
+def verdict(view: Row) -> Verdict:
+    """Whether anything changed, and how much of what."""
+    if not view["changed"]:
+        return Verdict("pass", "Nothing changed that a comparison can show", ())
+    worse = view["totals"]["new"] + view["totals"]["worse"]
+    return Verdict("warning" if worse else "note", "Changed", (_sentence(view),))
+
+
+def _sentence(view: Row) -> str:
+    totals, model = view["totals"], view["model"]
+    found = [f"{totals[one]:,} {one}" for one in _CHANGES]
+    limit = sum(one["changes"]["limit"] for one in view["checks"])
+    found += [f"{limit:,} at the limit in one of the two"] * bool(limit)
+    use = [counted(totals[name], name) for name in ("nodes", "pairs")]
+    said = [f"Findings: {words.listed(found)}.", f"The use of {words.listed(use)} changed."]
+    said += [_MODELS[model["predictions"]]] if model else []
+    said += _beyond_chance(totals["metrics"], model["metrics"]["total"], "metrics") if model else []
+    said += _beyond_chance(totals.get("measures", 0), len(view.get("measures", ())),
+                           "measured numbers")  # fmt: skip
+    edits = totals["edits"]
+    return " ".join([*said, *[f"The hierarchy has {counted(edits, 'edits')}."] * bool(edits)])
+
+
+def _beyond_chance(changed: int, total: int, what: str) -> list[str]:
+    return [f"{changed:,} of {counted(total, what)} changed beyond chance."] * bool(total)
+
+
+def _differs(view: Row) -> Chapter | None:
+    rows = [one for one in view["causes"] if one["changed"]]
+    few = "Few rows differ: a count that moved to the next bin tells that one of them carries the"
+    lead = f"{few} label." if view["few_rows_differ"] else ""
+    mended = view.get("mended")
+    shown = [table(tables.CAUSES, rows, None)]
+    if mended:
+        rounding = rounding_of(view)
+        shown += [table(MENDED_FINDINGS, mended["findings"], rounding),
+                  table(MENDED_DECISIONS, mended["decisions"], rounding)]  # fmt: skip
+    return chapter("What differs", shown, anchor="differs", lead=lead)
+
+
+def _checks(view: Row) -> Chapter | None:
+    rounding = rounding_of(view)
+    checks = [
+        {**one, **one["changes"]}
+        for one in view["checks"]
+        if one["status_old"] != one["status_new"] or _moved(one["changes"])
+    ]
+    found = [{**one, "found": _named(one)} for check in view["checks"]
+             for one in check["findings"]]  # fmt: skip
+    more = sum(one["not_shown"] for one in view["checks"])
+    shown = [
+        table(tables.CHECKS, checks, rounding),
+        table(tables.FINDINGS, [*map(_effects, found)], rounding, more=more),
+    ]
+    return chapter("Checks and findings", shown, anchor="checks")
+
+
+def _moved(changes: Mapping[str, int]) -> bool:
+    return any(n for name, n in changes.items() if name in (*_CHANGES, "limit"))
+
+
+def _named(finding: Row) -> str:
+    """The nodes of a finding by their titles."""
+    return words.listed([one["title"] or one["id"] for one in finding["nodes"]], 3)
+
+
+def _effects(finding: Row) -> Row:
+    """A finding whose effect is written as a share only where it is one."""
+    if finding["effect"] == "share":
+        return finding
+    return {**finding, "effect_old": None, "effect_new": None}
+
+
+def _use(view: Row) -> Chapter | None:
+    rounding = rounding_of(view)
+    of = {f"of_{side}": view["ledger"][side]["instances"] for side in ("old", "new")}
+    nodes, pairs = ([{**row, **of} for row in view[one]["rows"]] for one in ("nodes", "pairs"))
+    shown = [
+        table(tables.NODES, nodes, rounding, more=view["nodes"]["changed"] - len(nodes)),
+        table(tables.PAIRS, pairs, rounding, more=view["pairs"]["changed"] - len(pairs)),
+        table(tables.EDITS, view["edits"]["rows"], rounding,
+              more=sum(view["edits"]["totals"].values()) - len(view["edits"]["rows"])),
+    ]  # fmt: skip
+    return chapter("Use of nodes", shown, anchor="use")
+
+
+def _models(view: Row) -> Chapter | None:
+    rounding, model = rounding_of(view), view["model"]
+    shown = [table(tables.MEASURES, [*_metrics(view.get("measures", ()))], rounding)]
+    if model:
+        shown += [
+            table(tables.METRICS, [*_metrics(model["metrics"]["rows"])], rounding),
+            table(tables.CONFUSIONS, model["confusions"]["rows"], rounding),
+        ]
+    return chapter("Models and measures", shown, anchor="models")
+
+
+def _metrics(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
+    """Metrics with their names in words, and at which level each is taken."""
+    for row in rows:
+        title = words.METRICS.get(row["name"], words.name(row["name"]))
+        yield {**row, "title": title, "at": level(row["parameters"])}
+
+
+def _folded(view: Row) -> Chapter | None:
+    grouped = {*view["grouped"].values()}
+    groups = _OF_GROUPS if grouped == {True} else _ONE_SIDE if True in grouped else _ALONE
+    shown = [
+        table(tables.SIDES, [*_sides(view)], None),
+        table(tables.TERMS, view["terms"], None),
+    ]
+    return chapter(
+        "How it was compared", shown, anchor="limits", lead=" ".join((*LIMITS, groups)), folded=True
+    )
+
+
+def _sides(view: Row) -> Iterator[dict[str, Any]]:
+    for name in ("instances", "groups", "rows_read"):
+        yield {"what": words.name(name).capitalize(),
+               **{side: view["ledger"][side][name] for side in ("old", "new")}}  # fmt: skip
+    for name in ("hierarchy", "policy"):
+        of = {side: view["identity"][side][name] for side in ("old", "new")}
+        yield {"what": name.capitalize(), **{side: one["name"] for side, one in of.items()}}
+        yield {"what": f"{name.capitalize()}, SHA-256",
+               **{side: one["sha256"] for side, one in of.items()}}  # fmt: skip
+    for name in ("tool", "normaliser"):
+        of = {side: view["identity"][side][name] for side in ("old", "new")}
+        yield {"what": name.capitalize(), **{side: _tool(one) for side, one in of.items()}}
+
+
+def _tool(one: Any) -> str:
+    return f"{one['name']} {one['version']}" if isinstance(one, Mapping) else one or "none"
+
+
+def history(told: Row) -> list[Chapter]:
+    """What a history shows: its runs, checks and metrics by run, and what came or went."""
+    rounding = rounding_of(told)
+    steps = {one["to"]: one for one in told["steps"]}
+    runs = [
+        {**run, "day": (run["started"] or "")[:10], **steps.get(run["run"], {})}
+        for run in told["runs"]
+    ]
+    names = [row["check"] for row in told["checks"] if row["found"]]
+    checks = [row for row in told["checks"] if row["check"] in names]
+    metrics = [row for row in told["metrics"] if row["scope"] == "all"]
+    metrics = [{**row, "name": row["metric"]} for row in metrics]
+    moved = [
+        {**one, "found": _named(one), "states": words.listed(_states(one))}
+        for one in told["findings"]
+        if {*one["steps"]} & {"appeared", "disappeared"}
+    ]
+    every = (
+        chapter("The runs", [table(tables.RUNS, runs, None)], anchor="runs"),
+        chapter("Checks and metrics", [
+            table(tables.CHECKS_BY_RUN, checks, None),
+            table(tables.METRICS_BY_RUN, [*_metrics(metrics)], rounding),
+        ], anchor="by-run"),
+        chapter("Findings", [table(tables.CAME_OR_WENT, moved, rounding)], anchor="findings"),
+    )  # fmt: skip
+    return [one for one in every if one]
+
+
+def _states(finding: Row) -> list[str]:
+    return [words.name(step) for step in finding["steps"] if step]

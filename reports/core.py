@@ -1,0 +1,285 @@
+"""The chapters on the release, the hierarchy in use and the model, and what is folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from audit.base.declared import Table
+from audit.results import tables
+from reports import words
+from reports.cells import cell
+from reports.findings import moved
+from reports.render import Chapter, ShownTable, chapter, facts, table
+from reports.words import Row
+
+LEVELS = ("Labels as given", "One level up", "By branch")
+NODES_NAMED = 4
+"""Nodes of a side of a rule that are named."""
+METHODS = "docs/methods.md"
+
+
+def of_view(view: Row) -> tuple[list[Chapter], list[Chapter]]:
+    """The chapters of a view, in order: those seen, and those that are folded."""
+    seen = [_since(view), _use(view), _model(view)]
+    folded = [_read(view), _policy(view), _limits(view), _provenance(view)]
+    return [one for one in seen if one], [one for one in folded if one]
+
+
+def _rows(view: Row, name: str) -> ShownTable | None:
+    declared = tables.TABLES[name]
+    return table(declared, view["overview"][name], view["rounding"])
+
+
+def _since(view: Row) -> Chapter | None:
+    since, rounding = view["since_reference"], view["rounding"]
+    if since is None:
+        return None
+    changed = [
+        {
+            **one,
+            **{key: words.STATUS.get(one[key] or "", "") for key in ("status_before", "status")},
+        }
+        for one in since["checks"]
+        if one["status_before"] != one["status"] or one["new"] or one["worse"] or one["gone"]
+    ]
+    shown = [table(tables.MOVED, moved(view), rounding)]
+    shown.append(table(tables.CHANGED_CHECKS, changed, rounding))
+    return chapter("Since the reference", [*shown, *_mended(view)], anchor="since")
+
+
+def _mended(view: Row) -> Iterator[ShownTable | None]:
+    if "mended" in view:
+        for declared, name in ((tables.MENDED_FINDINGS, "findings"),
+                               (tables.MENDED_DECISIONS, "decisions")):  # fmt: skip
+            yield table(declared, view["mended"][name], view["rounding"])
+
+
+def _use(view: Row) -> Chapter | None:
+    overview, rounding = view["overview"], view["rounding"]
+    limits = {one["name"]: one["value"] for one in view["policy"]["thresholds"]}
+    residuals = [{**row, "limit": limits["residual_share"]} for row in overview["residuals"]]
+    before = (view["since_reference"] or {"depths": ()})["depths"]
+    depths = {row["depth"]: row["before"] for row in before}
+    coverage = overview["coverage"]
+    shown = [
+        _rows(view, "tree"),
+        table(tables.RESIDUALS, residuals, rounding),
+        _rows(view, "pairs"),
+        _rows(view, "frequent_pairs"),
+        table(tables.BRANCHES, coverage["branches"], rounding),
+        table(
+            tables.DEPTHS,
+            [{**row, "before": depths.get(row["depth"])} for row in coverage["depths"]],
+            rounding,
+        ),
+        table(tables.DRIFT, coverage["drift"], rounding),
+    ]
+    tree, *others = shown
+    parts = tree and replace(tree, title="Numbers of the icicle", folded=True)
+    return chapter("The hierarchy in use", [parts, *others], anchor="use")
+
+
+def _model(view: Row) -> Chapter | None:
+    every = [
+        one
+        for one in view["metrics"]
+        if one["scope"] == "all" and one["name"] in words.METRICS  # those of analyses are theirs
+    ]
+    rows = [
+        {
+            **one,
+            "at": level(one["parameters"]),
+            "title": words.METRICS.get(one["name"], one["name"]),
+        }
+        for one in [*every, *view["metrics_beside"]]
+    ]
+    note = "; ".join(_absent(view["metrics_absent"]))
+    shown = [
+        table(tables.METRICS, rows, view["rounding"], note=note and f"Not measured: {note}."),
+        *(_rows(view, one) for one in ("behaviours", "answers", "exchanged_pairs")),
+        _rows(view, "data_beside_model"),
+    ]
+    return chapter("The model", shown, anchor="model") if rows else None
+
+
+def model_lines(view: Row) -> list[str]:
+    """What the verdict says of a model: how often it is right, at each level of the hierarchy."""
+    every = [one for one in view["metrics"] if one["scope"] == "all" and one["value"] is not None]
+    right = next((one for one in ("accuracy", "f1") if any(m["name"] == one for m in every)), "")
+    columns, rounding = tables.METRICS.columns, view["rounding"]
+    said = [
+        f"{cell(columns['value'], one, columns, rounding).said} {level(one['parameters']).lower()}"
+        for one in every
+        if one["name"] == right
+    ]
+    return [f"{words.METRICS[right]}: {'; '.join(said)}."] if said else []
+
+
+def _absent(metrics: Sequence[Row]) -> Iterator[str]:
+    """The metrics that these predictions do not allow, by the reason."""
+    for reason in dict.fromkeys(one["reason"] for one in metrics):
+        names = [words.METRICS[one["name"]].split(" (")[0].lower() for one in metrics
+                 if one["reason"] == reason]  # fmt: skip
+        yield f"{words.listed(names)} ({reason})"
+
+
+def level(parameters: Row) -> str:
+    """At which level of the hierarchy a metric is taken, and how it is averaged.
+
+    >>> level({"up": 1, "threshold": 0.5}), level({"depth_from": 3, "depth_to": 1})
+    ('One level up', 'Depth 3 to depth 1')
+    """
+    up = parameters.get("up")
+    if up is not None:
+        return LEVELS[min(up, 1)] if up < 2 else f"{up} levels up"
+    parts = [
+        f"{kind} {parameters[name]}"
+        for kind in ("depth", "level")
+        for name in (f"{kind}_from", f"{kind}_to")
+        if parameters.get(name) is not None
+    ]
+    if parts == ["depth 1"]:
+        return LEVELS[2]
+    others = [
+        words.name(f"{value} {name}" if name == "average" else f"{name} {_plain(value)}")
+        for name, value in parameters.items()
+        if name not in ("threshold", "up") and not name.startswith(("depth_", "level_"))
+        and value is not None
+    ]  # fmt: skip
+    return (", ".join(filter(None, [" to ".join(parts), *others])) or "All").capitalize()
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(_plain, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _read(view: Row) -> Chapter | None:
+    ledger, rounding = view["ledger"], view["rounding"]
+    refused = sorted(ledger["refused"].items(), key=lambda item: (-(item[1] or 0), item[0]))
+    rows = [{"what": f"Refused: {words.name(reason)}", "rows": n} for reason, n in refused]
+    nothing = [one for one in view["checks"] if one["status"] == "pass"]
+    absent = [one for one in view["checks"] if one["status"] in ("not_applicable", "error")]
+    shown = [
+        facts(tables.READ, ledger, rounding, "Rows and instances"),
+        facts(tables.READ_PREDICTIONS, ledger["predictions"] or {}, rounding, "Predictions"),
+        table(tables.ROWS, rows, rounding),
+        table(tables.READINGS, view["readings"], rounding),
+        table(tables.CHECKED, [*_checked(nothing)], rounding),
+        table(tables.NOT_APPLICABLE, absent, rounding),
+    ]
+    return chapter("What was read and checked", shown, anchor="read", folded=True)
+
+
+def _checked(checks: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    for one in checks:
+        yield {**one, "name": words.name(one["name"]), "unit": one["denominator_unit"]}
+
+
+def _policy(view: Row) -> Chapter | None:
+    policy, rounding = view["policy"], view["rounding"]
+
+    def shown(declared: Table, rows: Sequence[Row]) -> ShownTable | None:
+        return table(declared, rows, rounding)
+
+    exclusive = [
+        {**one, "nodes": " | ".join(map(_some, one["nodes"]))} for one in policy["exclusive"]
+    ]
+    companions = [
+        {name: _some(one[name]) for name in ("if", "needs", "unless")}
+        | {"source": one["source"].split(":")[0]}
+        for one in policy["companions"]
+    ]
+    rules = [
+        {**one, **{side: "any other" if one[side] == "*" else one[side] for side in "ab"}}
+        for one in policy["branch_rules"]
+    ]
+    thresholds = [{**one, "name": words.name(one["name"])} for one in policy["thresholds"]]
+    every = [
+        shown(tables.THRESHOLDS, thresholds),
+        shown(tables.BRANCH_RULES, rules),
+        shown(tables.EXCLUSIVE, exclusive),
+        shown(tables.COMPANIONS, companions),
+        shown(tables.WAIVERS, [{**one, "covers": _covers(one)} for one in view["waivers"]]),
+    ]
+    return chapter(
+        f"The policy in force: {policy['name']}",
+        every,
+        anchor="policy",
+        lead=" ".join(_stated(policy)),
+        folded=True,
+    )
+
+
+def _stated(policy: Row) -> Iterator[str]:
+    """What a policy states that is no table, a sentence each."""
+    if policy["expected"]:
+        yield f"{len(policy['expected']):,} associations are known, and not reported."
+    if policy["person_rules"] and policy.get("person"):
+        yield f"{len(policy['person_rules']):,} rules on the sex and the age of persons hold."
+    if policy["labelled_ancestors"] == "allowed":
+        yield "A label beside its own ancestor is no fault."
+    if policy["ratchet"]:
+        yield "A finding that the reference has too counts as a note."
+    if dates := policy.get("code_dates"):
+        yield (
+            f"Codes are judged on the day in {dates['column']}, by {dates['codes']:,} codes in "
+            f"{dates['file']}."
+        )
+    for check, severity in policy["severities"].items():
+        yield f"Findings of {check} are of severity {severity}."
+
+
+def _some(nodes: Sequence[str]) -> str:
+    return words.listed(nodes, NODES_NAMED)
+
+
+def _covers(waiver: Row) -> str:
+    """What a waiver is about."""
+    places = ("finding", "node", "subtree", "pair")
+    named = next((waiver[one] for one in places if waiver.get(one)), "every finding")
+    return _plain(named)
+
+
+def _limits(view: Row) -> Chapter | None:
+    lines = [
+        "It compares labels with the hierarchy and the policy, sees no record, and cannot tell"
+        " whether a label is true.",
+        "A pair that is frequent beyond its expectation may be so for good reasons.",
+        "Intervals say how numbers would vary among samples like this one, not how it was drawn.",
+    ]
+    if view["rounding"]:
+        lines.append(
+            "Counts in bins leave small ones open in almost all releases: no law says that they"
+            " cannot be combined."
+        )
+    if view["ledger"]["predictions"]:
+        lines.append("Where a label is wrong, a right answer counts as an error.")
+    return Chapter("What this audit cannot say", "limits", (), folded=True, lines=tuple(lines))
+
+
+def _provenance(view: Row) -> Chapter | None:
+    rows = [*digests(view["identity"]), {"what": "Methods", "value": METHODS}]
+    return chapter(
+        "Versions and digests",
+        [table(replace(tables.DIGESTS, title=""), rows, None)],
+        anchor="provenance",
+        folded=True,
+    )
+
+
+def digests(identity: Row) -> list[dict[str, str]]:
+    """Rows ``what, value``: the tool, and the SHA-256 of what went in."""
+    tool = identity["tool"]
+    every = (("hierarchy", "Hierarchy"), ("policy", "Policy"), ("reference", "Reference"))
+    parts = ((said, identity.get(part)) for part, said in every)
+    return [
+        {"what": "Tool", "value": f"{tool['name']} {tool['version']}"},
+        *(
+            {"what": f"{said} {one.get('name', '')}".strip(), "value": one["sha256"]}
+            for said, one in parts
+            if one
+        ),
+        *({"what": "Normaliser", "value": one} for one in [identity["normaliser"]] if one),
+    ]
