@@ -10,6 +10,7 @@ from audit.base.declared import Table
 from audit.results import tables
 from reports import words
 from reports.cells import cell
+from reports.findings import moved
 from reports.render import Chapter, ShownTable, chapter, facts, table
 from reports.words import Row
 
@@ -43,25 +44,9 @@ def _since(view: Row) -> Chapter | None:
         for one in since["checks"]
         if one["status_before"] != one["status"] or one["new"] or one["worse"] or one["gone"]
     ]
-    shown = [table(tables.MOVED, [*_moved(since)], rounding)]
+    shown = [table(tables.MOVED, moved(view), rounding)]
     shown.append(table(tables.CHANGED_CHECKS, changed, rounding))
     return chapter("Since the reference", [*shown, *_mended(view)], anchor="since")
-
-
-def _moved(since: Row) -> Iterator[dict[str, Any]]:
-    """The findings whose share moved, as they are told of both runs, the furthest first."""
-    rows = [
-        {
-            "what": " beside ".join(words.node(each["id"], each["title"]) for each in one["nodes"]),
-            "before": one["before"],
-            "now": one["now"],
-            "difference": one["now"] - one["before"],
-        }
-        for one in since["findings"]
-        if one["effect"] == "share" and None not in (one["before"], one["now"])
-    ]
-    rows = [row for row in rows if row["difference"]]
-    yield from sorted(rows, key=lambda row: -abs(row["difference"]))
 
 
 def _mended(view: Row) -> Iterator[ShownTable | None]:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from audit.base.declared import Columns, Table, node, text
-from audit.base.plurals import counted, roughly
+from audit.base.plurals import counted
 from audit.results.findings import OF_MODEL
 from audit.results.order import by_severity, first_findings
 from audit.results.printed import NOT_TOLD, Rounded
+from audit.results.since import twin_of
 from reports import words
 from reports.cells import Cell, cell
 from reports.render import ShownTable, table
@@ -139,12 +140,42 @@ def number_of_findings(view: Row) -> int:
 
 
 def _since(view: Row) -> Iterator[str]:
-    """What is new or worse than in the reference, and what moved most."""
-    since = view["since_reference"]
+    """What is new or worse than in the reference, and what of it moved most."""
+    since, rounding = view["since_reference"], view["rounding"]
     if since is None:
         return
     new, worse = (sum(one[what] or 0 for one in since["checks"]) for what in ("new", "worse"))
-    yield f"Since the reference {new:,} are new and {worse:,} worse."
+    said = f"Since the reference {new:,} are new and {worse:,} worse"
+    first = next((one for one in moved(view) if one["change"] in ("new", "worse")), None)
+    if first:
+        before, now = (
+            words.percent(first[one], first["of"], rounding) for one in ("before", "now")
+        )
+        said += (
+            f": most of all {first['what']}, {words.name(first['check'])}, {before} before, {now}"
+        )
+        said += " now"
+    yield f"{said}."
+
+
+def moved(view: Row) -> list[dict[str, Any]]:
+    """The findings whose share moved, as both runs tell it, the furthest first.
+
+    One that holds another against the reference is told by that one.
+    """
+    every = view["since_reference"]["findings"]
+    twins = {twin_of(one["id"]) for one in every}
+    rows = [
+        {
+            **one,
+            "what": " beside ".join(words.node(each["id"], each["title"]) for each in one["nodes"]),
+            "difference": one["now"] - one["before"],
+        }
+        for one in every
+        if one["effect"] == "share" and one["id"] not in twins
+        and None not in (one["before"], one["now"]) and one["before"] != one["now"]
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: -abs(row["difference"]))
 
 
 def _not_judged(view: Row) -> Iterator[str]:
@@ -163,7 +194,7 @@ def blocks(view: Row) -> list[Block]:
 
 
 def _block(check: Row, rounding: Rounded, states: Mapping[str, str]) -> Block:
-    every = sorted(check["findings"], key=by_severity)
+    every = _with_twins(sorted(check["findings"], key=by_severity))
     warnings = sum(one["severity"] != "note" for one in every)
     shown = every[: min(WARNINGS, max(SHOWN, warnings))]
     columns = check_columns(check)
@@ -186,8 +217,19 @@ def _block(check: Row, rounding: Rounded, states: Mapping[str, str]) -> Block:
             replace(_found(check["name"], one, states), parts=tuple(_parts(one, check, rounding)))
             for one in shown
         ),
-        notes=tuple(_notes(check, len(shown))),
+        notes=tuple(_notes(check, len(shown), len(check["findings"]) - len(every))),
     )  # fmt: skip
+
+
+def _with_twins(every: Sequence[Row]) -> list[Row]:
+    """Findings, each with the evidence of the one that holds it against the reference."""
+    twins = {one["id"]: one["evidence"] for one in every}
+    joined = {twin_of(one["id"]) for one in every}
+    return [
+        {**one, "evidence": {**twins.get(twin_of(one["id"]), {}), **one["evidence"]}}
+        for one in every
+        if one["id"] not in joined
+    ]
 
 
 def check_columns(check: Row) -> Columns:
@@ -233,18 +275,10 @@ def _parts(one: Row, check: Row, rounding: Rounded) -> Iterator[str]:
         yield "and more in the window"
 
 
-def _notes(check: Row, shown: int) -> Iterator[str]:
+def _notes(check: Row, shown: int, joined: int) -> Iterator[str]:
     """What of a check's findings is not shown."""
-    more = check["total"] - check["folded"] - shown
+    more = check["total"] - check["folded"] - shown - joined
     if more > 0:
         yield f"{more:,} more in the window."
     if check["not_told"]:
         yield NOT_TOLD
-
-
-def looked_at(check: Row, rounding: Rounded) -> str:
-    """What a check looked at, or why it did not."""
-    if check["reason"]:
-        return str(check["reason"])
-    n, unit = check["denominator"], check["denominator_unit"]
-    return str(unit) if n is None else roughly(n, unit)

@@ -134,7 +134,7 @@ def _across(declared: Table, rows: Sequence[Row], rounding: Rounded) -> _Grid:
     """The grid of a table in which the values of a column became columns."""
     columns, across = declared.columns, declared.across
     shown = [one for one in columns.values() if one.heading and one.name != across]
-    keys = [one for one in shown if one.kind in _NAMED]
+    keys = [one for one in shown if one.kind in _NAMED and _there(one, rows)]
     numbers = [one for one in shown if one.kind not in _NAMED and _there(one, rows)]
     scales = [_scale(one, columns, rows) for one in numbers]
     values = list(dict.fromkeys(row[across] for row in rows))

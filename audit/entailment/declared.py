@@ -37,7 +37,7 @@ TABLES: Mapping[str, Table] = {
     "quality_totals": Table(
         Columns(
             text("relation split", "Relation|Split"),
-            share("share", "Valid", of="valid tuples", ends="low high", mark=Mark()),
+            share("share", "Valid", of="valid tuples", ends="low high"),
             count("tuples valid"),
         ),
         title="Tuples that are valid",
@@ -105,14 +105,14 @@ TABLES: Mapping[str, Table] = {
         ),
         title="Separating valid from invalid",
         row="a model or baseline, relation, split and measure",
-        across="measure",
-        first=8,
+        across="relation",
+        first=9,
         figures=(
             Dots(
                 title="Macro F1 with its interval, beside what is expected by chance",
                 value="value",
                 name="model trained_on",
-                panel="relation",
+                series="relation",
                 where=("measure", "macro_f1"),
             ),
         ),
@@ -127,7 +127,8 @@ TABLES: Mapping[str, Table] = {
         ),
         title="Generated concepts against references",
         row="a model, relation, split and measure",
-        across="measure",
+        first=9,
+        across="relation",
     ),
     "quality_diversity": Table(
         Columns(

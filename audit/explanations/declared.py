@@ -71,7 +71,8 @@ TABLES: Mapping[str, Table] = {
         ),
         title="Scores against people's marks",
         row="a method, model and metric",
-        across="metric",
+        across="method",
+        first=16,
     ),
     "agreement": Table(
         Columns(
@@ -198,10 +199,8 @@ TABLES: Mapping[str, Table] = {
             _AGREEING,
             _AGREEMENT,
         ),
-        title="Agreement by length of text",
         row="the same for texts of one length",
         records=True,
-        fold=True,
     ),
     "differences": Table(
         Columns(
@@ -269,7 +268,7 @@ TABLES: Mapping[str, Table] = {
             mean("precision recall", "Precision|Recall", n="n"),
             mean("micro", "Micro F1", n="n", ends="micro_low micro_high"),
             mean("macro", "Macro F1", n="n", ends="macro_low macro_high"),
-            count("n", "Instances"),
+            count("n"),
         ),
         title="Spans of evidence",
         row="a method, rule and match",

@@ -21,6 +21,7 @@ DIGITS = 3
 SHALLOWER = "not_specific", ("shallower",)
 """Check and key of the finding that labels are less deep than in the reference."""
 _COUNTS = ("rows", "instances")
+_TWIN = ":reference:"
 _UNASKED = ("error", "not_applicable")
 _UNKNOWN: Mapping[str, Any] = {"status": None, "standing": (), "folded": (), "findings": ()}
 """Stands for a check that the reference does not have."""
@@ -92,6 +93,14 @@ def since_reference(
     }
 
 
+def twin_of(finding: str) -> str:
+    """Id of the finding that holds what another one is about against the reference.
+
+    Its ``elsewhere_share`` is what the reference has.
+    """
+    return f"{finding}{_TWIN}"
+
+
 def _ran_in_both(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return {old["status"], new["status"]}.isdisjoint((None, *_UNASKED))
 
@@ -115,18 +124,23 @@ def _check(old: Mapping[str, Any], new: Mapping[str, Any], ids: Ids) -> dict[str
 
 
 def _findings(old: Mapping[str, Any], new: Mapping[str, Any], ids: Ids) -> Iterator[dict[str, Any]]:
-    there, shown = {*old["standing"], *old["folded"]}, {one["id"]: one for one in old["findings"]}
+    there = {*old["standing"], *old["folded"]}
+    shown = {one["id"]: one["value"] for one in old["findings"]}
+    measured = {one["id"]: one["evidence"] for one in new["findings"]}
     for finding in new["findings"]:
         name, value = effect(finding["evidence"])
-        before = shown.get(finding["id"])
+        twin = finding["id"] if finding["id"].endswith(_TWIN) else twin_of(finding["id"])
+        beside = measured.get(twin, {}).get("elsewhere_share")
+        before = shown.get(finding["id"], effect({"share": beside})[1])
         known = "known" if finding["known"] else "worse"
         yield {
             **{key: finding[key] for key in ("id", "severity", "nodes")},
             "check": new["name"],
             "change": known if finding["id"] in there else "new",
             "effect": name,
-            "before": None if before is None else before["value"],
+            "before": before,
             "now": value,
+            "of": finding["evidence"].get("of"),
         }
     for one in old["findings"]:
         if one["id"] not in ids.standing | ids.folded:
@@ -136,6 +150,7 @@ def _findings(old: Mapping[str, Any], new: Mapping[str, Any], ids: Ids) -> Itera
                 "change": "gone",
                 "before": one["value"],
                 "now": None,
+                "of": None,
             }
 
 

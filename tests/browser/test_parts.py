@@ -58,7 +58,11 @@ def test_no_violation_of_wcag_2_2_aa(
     browser: Browser, windows: dict[str, Visitor], part: str, width: int
 ) -> None:
     node = "Noun-Entail" if part == "entailment" else "a1"
-    paths = [f"/{part}", *(f"/{part}/{one}" for one in PAGES[part]), f"/node?id={node}"]
+    paths = [
+        f"/analyses/{part}",
+        *(f"/analyses/{part}/{one}" for one in PAGES[part]),
+        f"/node?id={node}",
+    ]
     scheme = "dark" if width == 420 else "light"
     options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
     for path in paths:

@@ -491,8 +491,11 @@ def test_limits_and_columns_speak_of_evidence_that_findings_have(check: Check) -
 
     for limit in check.limits:
         assert {limit.evidence, limit.shown_as or limit.evidence} <= there
-    for column in check.columns:
-        assert there & {*column.shows.split()} or column.shows in ("node", "other"), column
+    names: dict[str, set[str]] = {}
+    for column in check.evidence.values():
+        names.setdefault(column.heading, set()).add(column.name)
+    for heading, of in names.items():
+        assert not heading or of & there, heading
 
 
 def with_cases(measured: Measurements) -> Iterator[tuple[Finding, list[int]]]:

@@ -122,11 +122,11 @@ def _findings(findings: Sequence[Found], shared: Mapping[str, Any], run: Path) -
     for place, one in enumerate(findings, 1):
         state = f", {one.state}" if one.state else ""
         severity = (f"{one.severity.capitalize()}{state}", STYLE[one.severity])
-        lines.append(Text.assemble(f"{place:>2}  ", severity, (f"  {one.id}", "dim")))
+        lines.append(Text.assemble(f"{place:>2}  ", severity, (f"  {one_line(one.id)}", "dim")))
         lines.append(Padding(Text(_shortened(one_line(one.sentence))), (0, 0, 0, 4)))
         if one.to_do:
             lines.append(Padding(Text(f"To do: {one_line(one.to_do)}", "dim"), (0, 0, 0, 4)))
-    lines.append(Text(f"Their records: audit cases {run} {findings[0].id}", "dim"))
+    lines.append(Text(one_line(f"Their records: audit cases {run} {findings[0].id}"), "dim"))
     return Group(*lines)
 
 

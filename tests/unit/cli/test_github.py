@@ -140,4 +140,4 @@ def test_the_numbers_of_the_summary_are_those_of_its_verdict() -> None:
     assert result.findings["folded_into"].is_not_null().any()
     rows = [row.split("|") for row in markdown(outcome).splitlines() if row.startswith("| ")]
     listed = sum(int(cells[3]) for cells in rows if cells[3].strip().isdigit())
-    assert f"; {listed} note" in outcome.word
+    assert f"{listed} finding" in outcome.sentence
