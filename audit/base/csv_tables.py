@@ -45,15 +45,8 @@ class TextShape:
 
 @dataclass(frozen=True)
 class _Form:
-    """How a text is written; that of a publisher is known by how it ``begins``.
-
-    Args:
-        notes: What first lines begin with that are no rows.
-        separator: What parts its fields; empty: its lines are cells; None: it is found.
-        header: Whether its first row names the columns.
-        quotes: Whether quotes are around fields, behind blanks; else they are letters as others.
-        last: A last line that is no row.
-    """
+    """How a text is written, a publisher's known by how it ``begins``: what ``notes`` begin with,
+    its separator (None: it is found), quotes around fields behind blanks, a last line as no row."""
 
     begins: str = ""
     notes: str = "#"

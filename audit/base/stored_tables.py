@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
@@ -25,65 +25,46 @@ _ROWS = 8_192
 """Rows that are unpacked at a time."""
 
 
-def parquet_table(path: Path, name: str) -> Table:
-    """The table of a Parquet file, with the names that ``datasets`` gave its classes."""
-    import pyarrow.parquet as pq
+def stored_table(path: Path, name: str) -> Table:
+    """The table of a file of Parquet or Arrow, with the names that ``datasets`` gave classes."""
+    required = "a whole file of Parquet or Arrow is required"
 
-    with reading(path), _told("a Parquet file is required", name):
-        schema = pq.read_schema(path)
-
-    def batches(columns: Sequence[str]) -> Iterator[Any]:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            for batch in file.iter_batches(_ROWS, columns=[*columns]):
-                yield batch.select(columns)
-
-    return _arrow_table(path, name, "a Parquet file is required", schema, batches)
-
-
-def arrow_table(path: Path, name: str) -> Table:
-    """The table of a file or a stream of Arrow, Feather included."""
-    import pyarrow as pa
-
-    def opened(file: Any) -> Any:
-        is_file = file.read(6) == b"ARROW1"
-        file.seek(0)
-        return (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file)
-
-    with (
-        reading(path),
-        _told("a file of Arrow is required", name),
-        pa.memory_map(str(path)) as file,
-    ):
-        schema = opened(file).schema
-
-    def batches(columns: Sequence[str]) -> Iterator[Any]:
-        with pa.memory_map(str(path)) as file:
-            reader = opened(file)
-            several = hasattr(reader, "num_record_batches")
-            own = map(reader.get_batch, range(reader.num_record_batches)) if several else reader
-            for batch in own:
-                yield batch.select(columns)
-
-    return _arrow_table(path, name, "a file of Arrow is required", schema, batches)
-
-
-def _arrow_table(path: Path, name: str, required: str, schema: Any, batches: Any) -> Table:
     def frames(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         size, refuse_beyond = 0, unpacking(path)
-        for batch in batches(columns):
-            frame = frame_of_batch(batch)  # which refuses damaged buffers, that have no size
-            size += batch.nbytes
-            refuse_beyond(size)
-            yield frame
+        with _opened(path) as (_, batches):
+            for batch in batches([*columns]):
+                own = batch.select(columns)
+                frame = frame_of_batch(own)  # which refuses damaged buffers, that have no size
+                size += own.nbytes
+                refuse_beyond(size)
+                yield frame
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
         with reading(path), _told(required, name):
             yield from gathered(frames(columns), at_once)
 
-    with reading(path), _told(required, name):
+    with reading(path), _told(required, name), _opened(path) as (schema, _):
         empty = frame_of_batch(schema.empty_table())
         names = class_names_in((schema.metadata or {}).get(b"huggingface", b"{}"))
     return Table(name=name, schema=dict(empty.schema), scan=scan, files=(path,), class_names=names)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Callable[[list[str]], Iterable[Any]]]]:
+    """The schema of Parquet, or of a file or a stream of Arrow, and batches of some columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if path.suffix.lower() == ".parquet":
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            yield file.schema_arrow, lambda columns: file.iter_batches(_ROWS, columns=columns)
+        return
+    with pa.memory_map(str(path)) as file:
+        is_file = file.read(6) == b"ARROW1"
+        file.seek(0)
+        reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file)
+        own = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+        yield reader.schema, lambda _: own
 
 
 def frame_of_batch(batch: Any) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from audit.base.files import files_in, refuse_pickle
 from audit.base.frames import frame_of, table_of
 from audit.base.json_tables import json_tables
 from audit.base.remote import local
-from audit.base.stored_tables import array_table, arrow_table, parquet_table, workbook_table
+from audit.base.stored_tables import array_table, stored_table, workbook_table
 from audit.base.streams import bare_suffix, reading, see
 from audit.base.table import Table, gathered
 
@@ -26,7 +26,7 @@ __all__ = ["TextShape", "open_table", "open_tables"]
 UNSTATED = TextShape()
 _TEXT = dict.fromkeys((".csv", ".tsv", ".tab", ".psv", ".txt"), text_table)
 _JSON = dict.fromkeys((".json", ".jsonl", ".ndjson"), json_tables)
-_STORED = {".parquet": parquet_table} | dict.fromkeys((".arrow", ".feather", ".ipc"), arrow_table)
+_STORED = dict.fromkeys((".parquet", ".arrow", ".feather", ".ipc"), stored_table)
 _BOOKS = dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), workbook_table)
 _SEVERAL = _BOOKS | dict.fromkeys((".npy", ".npz"), array_table)
 """Readers of files that may hold several tables, of which one is named."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import once, read_text
@@ -186,7 +186,14 @@ def _in_json(text: str, path: Path, is_node: IsNode) -> Mapping[int, str]:
         held = json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise InputError("JSON is required", found=str(error), where=path) from None
-    named = _of_json(held, is_node)
+    held = dict(enumerate(held)) if isinstance(held, list) else held
+    pairs = [*held.items()] if isinstance(held, dict) else []
+    numbered, named = all(str(key).isdecimal() for key, _ in pairs), dict[int, str]()
+    for key, value in pairs:
+        number, names = (int(key), value) if numbered else (value, key)
+        texts = [str(one).strip() for one in (names if isinstance(names, list) else [names])]
+        if texts:
+            named[number if type(number) is int else -1] = next(filter(is_node, texts), texts[0])
     if not named or not all(0 <= number < len(named) + _GAPS for number in named):
         raise InputError(
             "a list of names, or an object from number to name or name to number, is required",
@@ -194,17 +201,3 @@ def _in_json(text: str, path: Path, is_node: IsNode) -> Mapping[int, str]:
             where=path,
         )
     return named
-
-
-def _of_json(held: Any, is_node: IsNode) -> Mapping[int, str]:
-    if isinstance(held, list) and all(isinstance(name, (str, int)) for name in held):
-        return {number: str(name).strip() for number, name in enumerate(held)}
-    if not isinstance(held, dict):
-        return {}
-    if all(type(number) is int for number in held.values()):
-        return {number: name.strip() for name, number in held.items()}
-    if not all(key.isdecimal() for key in held):
-        return {}
-    lists = {int(n): one if isinstance(one, list) else [one] for n, one in held.items()}
-    texts = {number: [str(one).strip() for one in own] for number, own in lists.items()}
-    return {n: next(filter(is_node, own), own[0]) for n, own in texts.items() if own}

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, get_index_dtype
 from audit.base.csv_tables import TextShape
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.databases import one_snapshot
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import SchemaError
 from audit.base.files import name_among
 from audit.base.plugins import opening
 from audit.base.plurals import counted
@@ -293,7 +293,7 @@ def load_labels(
         flags=flags,
         group=group or "",
         split=split or "",
-        strata=_distinct(_several(strata)),
+        strata=_several(strata),
         codes=_several(codes),
         where=_several(where),
         missing=_several(missing),
@@ -305,18 +305,20 @@ def load_labels(
     wanted = Wanted(stated, Nodes(known), system or "", vocabulary or "")
     shape = TextShape(encoding=encoding or "", skip_rows=skip_rows, header=header)
     tables = tables_of(data, wanted, query, table, shape)
-    wanted.refuse_unused(tables[0])
-    stated = replace(stated, id=stated.id or (ROW,)) if is_list(data, tables[0]) else stated
+    if is_list(data, tables[0]):
+        stated = replace(stated, id=stated.id or (ROW,))
     every = [*read_tables(tables, stated, known, classes, names)]
     own = {path: read_own_titles(path, known) for path in map(Path, titles)}
     found = {path: read_titles(path) for one in tables for path in titles_beside(one)}
     fields = _mapped(every, with_titles(known, [*own.values(), *found.values()]), classes)
-    return LabelDataset(**fields | {"titles": (*own, *found)})
+    return LabelDataset(**fields, titles=(*own, *found))
 
 
 def _mapped(every: Sequence[Read], hierarchy: Hierarchy, classes: GivenClasses) -> dict[str, Any]:
     """The fields of a dataset of tables as read."""
     table, columns = every[0].table, every[0].columns
+    files = dict.fromkeys(file for one in every for file in one.table.files)
+    named = file_of(classes) if any(one.named for one in every) else ()
     fields = mapped(
         pl.concat([one.rows for one in every], how="diagonal"),
         hierarchy,
@@ -326,12 +328,11 @@ def _mapped(every: Sequence[Read], hierarchy: Hierarchy, classes: GivenClasses) 
     )
     told = (reading for one in every for reading in one.told)
     numbered = is_numbered(columns, table.schema)
-    named = file_of(classes) if any(one.named for one in every) else ()
     return fields | {
         "readings": (*told, *fields["readings"]),
         "unnamed": unnamed_columns(every, fields["instances"]["instance"]),
         "format": columns.layout or "table",
-        "sources": (*dict.fromkeys(file for one in every for file in one.table.files), *named),
+        "sources": (*files, *named),
         "digest": table.digest,
         "queried": table.queried,
         "persons": columns.persons or fields["persons"],
@@ -353,14 +354,3 @@ def _loaded(
 
 def _several(stated: str | Iterable[str] | None) -> tuple[str, ...]:
     return (stated,) if isinstance(stated, str) else tuple(stated or ())
-
-
-def _distinct(strata: tuple[str, ...]) -> tuple[str, ...]:
-    taken = [*INSTANCES, *strata]
-    if repeated := sorted({name for name in strata if taken.count(name) > 1}):
-        raise SchemaError(
-            f"strata must have different names, none of them {', '.join(INSTANCES)}",
-            found=first_cases(repeated),
-            hint="the group and the split are named with --group and --split",
-        )
-    return strata

@@ -19,6 +19,7 @@ from audit.data.beside import labelled, with_columns_beside, with_deepest
 from audit.data.class_lists import GivenClasses, columns_named
 from audit.data.columns import ROW, Columns
 from audit.data.layout import as_written
+from audit.data.mapped import INSTANCES
 from audit.data.published.events import events_of
 from audit.data.published.wanted import Wanted
 from audit.data.records import tidy
@@ -77,13 +78,16 @@ class Read:
 def tables_of(
     data: object, wanted: Wanted, query: str | None, table: str | None, shape: TextShape
 ) -> tuple[Table, ...]:
-    """The tables of data that hold labels, with the columns that stand beside them."""
+    """The tables of data that hold labels, with the columns that stand beside them; InputError
+    where a code system or vocabulary is stated that they have not."""
     place = data if is_database(data) or not isinstance(data, (str, Path)) else local(data)
     if isinstance(place, (str, Path)) and not (query or shape.skip_rows) and shape.header:
         event = events_of(place, wanted, shape.encoding)
         if event is not None:
+            wanted.refuse_unused(event)
             return (event,)
     tables = labelled(open_tables(data, query=query, table=table, text=shape), data)
+    wanted.refuse_unused(tables[0])
     own, levels = wanted.columns, wanted.nodes.hierarchy.levels
     stated = {*own.label, *own.taken}
     return tuple(with_deepest(with_columns_beside(one), levels, stated) for one in tables)
@@ -109,8 +113,15 @@ def read_tables(
     Raises:
         AskedError: If it is not certain what columns hold.
         InputError: If a table has no instance or no label, or ``given`` are not used.
-        SchemaError: If no table has the column of a stratum.
+        SchemaError: If no table has the column of a stratum, or two are of one name.
     """
+    taken = [*INSTANCES, *stated.strata]
+    if repeated := {name for name in stated.strata if taken.count(name) > 1}:
+        raise SchemaError(
+            f"strata must have different names, none of them {', '.join(INSTANCES)}",
+            found=first_cases(sorted(repeated)),
+            hint="the group and the split are named with --group and --split",
+        )
     for name in stated.strata:
         if not any(table.column(name) for table in tables):
             known = first_cases(dict.fromkeys(one for table in tables for one in table.schema))

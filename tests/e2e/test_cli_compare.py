@@ -188,7 +188,7 @@ def test_two_models_of_the_same_data_are_never_unchanged(tmp_path: Path) -> None
     )
     assert (accuracy["old"], accuracy["new"]) == pytest.approx((20 / 60, 50 / 60))
     assert 0 < accuracy["low"] < 0.5 < accuracy["high"] < 1
-    assert "+50.0 points" in page
+    assert "+50.0" in page
     pairs = pl.read_parquet(out / "restricted" / "confusion_changes.parquet")
     assert len(pairs) == shared["model"]["confusions"]["family"]
     assert (out / "restricted" / "metric_changes.parquet").is_file()

@@ -165,7 +165,7 @@ def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     else of its node, or of the first code with zeros; ``several_sets``, whether the table is
     unknown and the codes with zeros are of several code sets; ``may_be_valid``, whether it may be
     valid as written, also if there is no complete list to tell; ``is_code``, whether it is a code,
-    or a heading that may have been one.
+    or a heading that may have been one: not one beside which the code with zeros stands.
 
     A code is valid if it is assignable and is in the hierarchy not only because of a label or a
     model class, or if a dictionary lists it. A label that is valid as written gets no other
@@ -212,9 +212,12 @@ def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
         for row, node, with_zeros in zip(rows, nodes, lost, strict=True)
     ]
     shown = _code_sets_shown(integrity, rows, own)
+    beside = list(_with_zeros_beside(integrity, rows, nodes, codes))
     zeros = [
-        [] if valid else sorted(codes & ({code} if code else _with_zeros(integrity, row, shown)))
-        for row, valid, code in zip(rows, own, lost, strict=True)
+        []
+        if valid
+        else sorted(more | codes & ({code} if code else _with_zeros(integrity, row, shown)))
+        for row, valid, code, more in zip(rows, own, lost, beside, strict=True)
     ]
     elsewhere = [
         [] if valid else sorted(codes & _elsewhere(integrity, row.text, row.table))
@@ -226,6 +229,7 @@ def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
         node is not None and code is None and not never(node)
         for node, code in zip(nodes, lost, strict=True)
     ]
+    named = pl.Series([bool(found) for found in beside], dtype=pl.Boolean)
     valid = pl.Series([bool(found) for found in own], dtype=pl.Boolean)
     changed = pl.Series([row.text != row.label for row in rows], dtype=pl.Boolean)
     listed_completely = pl.col("code_set").is_in(measured.hierarchy.complete_tables)
@@ -240,8 +244,24 @@ def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
         ),
     ).with_columns(
         may_be_valid=valid | (pl.col("node").is_not_null() & ~listed_completely),
-        is_code=valid | (pl.Series(headings, dtype=pl.Boolean) & ~pl.col("added") & ~changed),
+        is_code=valid
+        | (pl.Series(headings, dtype=pl.Boolean) & ~pl.col("added") & ~changed & ~named),
     )
+
+
+def _with_zeros_beside(
+    integrity: Integrity, rows: Sequence[_Row], nodes: Iterable[str | None], codes: set[str]
+) -> Iterator[set[str]]:
+    """Of each label the codes, of any edition, that stand in its table with a zero or two more."""
+    every = codes.union(integrity.years or ())
+    begun = {
+        (row.table, row.text): node
+        for row, node in zip(rows, nodes, strict=True)
+        if row.text.startswith("0") and node in every
+    }
+    for row in rows:
+        texts = ((row.table, zeros + row.text) for zeros in ("0", "00"))
+        yield {begun[one] for one in texts if one in begun}
 
 
 def _lists(found: Iterable[Iterable[str]]) -> pl.Series:

@@ -92,12 +92,12 @@ def read_wordnet(path: Path) -> WordNet:
             hint="Debian's package wordnet-base installs one as /usr/share/wordnet",
         )
     require_package("nltk", "to read WordNet")
-    from audit.hierarchies.formats.wordnet_nltk import NOUN_FILES, WordReader
+    from audit.hierarchies.formats.wordnet_nltk import WordReader
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)
-            return _tables(path, WordReader(path, NOUN_FILES))
+            return _tables(path, WordReader(path, _FILES))
     except AuditError:
         raise
     except Exception as error:  # nltk raises what it stumbles over in a broken file, or warns

@@ -12,7 +12,6 @@ from nltk.data import PathPointer, SeekableUnicodeStreamReader
 
 from audit.base.files import read_bytes
 
-NOUN_FILES = ("data.noun", "index.noun")
 _LEXNAMES = b"".join(b"%02d file%02d 1\n" % (number, number) for number in range(100))
 
 

@@ -68,7 +68,7 @@ def write(frame: pl.DataFrame, folder: Path, kind: str) -> Path:
 
 
 def assert_counts_the_file(found: PairCount, path: Path, hierarchy: Hierarchy) -> None:
-    dataset = load_labels(path, hierarchy, Columns(unlisted="refuse"))
+    dataset = load_labels(path, hierarchy, unlisted="refuse")
     aggregated = aggregate(dataset.direct, dataset.hierarchy.closure)
     expected, pairs = count_in_memory(aggregated), found.pairs
     closure = dataset.hierarchy.closure
@@ -146,7 +146,7 @@ def test_a_damaged_row_group_is_told(tmp_path: Path) -> None:
     content[end - 20 : end] = b"\xff" * 20
     path.write_bytes(bytes(content))
 
-    with pytest.raises(InputError, match="Parquet file"):
+    with pytest.raises(InputError, match="whole file of Parquet"):
         count_pairs(path, toy())
 
 
