@@ -68,7 +68,7 @@ def write(frame: pl.DataFrame, folder: Path, kind: str) -> Path:
 
 
 def assert_counts_the_file(found: PairCount, path: Path, hierarchy: Hierarchy) -> None:
-    dataset = load_labels(path, hierarchy, Columns(unlisted="refuse"))
+    dataset = load_labels(path, hierarchy, unlisted="refuse")
     aggregated = aggregate(dataset.direct, dataset.hierarchy.closure)
     expected, pairs = count_in_memory(aggregated), found.pairs
     closure = dataset.hierarchy.closure
