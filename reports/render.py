@@ -96,7 +96,7 @@ def _grid(declared: Table, rows: Sequence[Row], rounding: Rounded) -> _Grid:
         return _across(declared, rows, rounding)
     first = rows[: declared.first]
     shown = _headed(columns, first)
-    scales = {one.name: _scale(one, columns, first) for group in shown for one in group}
+    scales = {one.name: _scale(one, declared, first) for group in shown for one in group}
 
     def written(group: Sequence[Column], row: Row) -> Cell:
         one = next((one for one in group if _there(one, [row])), group[0])
@@ -120,9 +120,9 @@ def _there(column: Column, rows: Iterable[Row]) -> bool:
     return any(row.get(column.name) not in (None, "", []) for row in rows)
 
 
-def _scale(column: Column, columns: Columns, rows: Sequence[Row]) -> Scale | None:
-    """What the marks of a column are drawn on; None without marks."""
-    if column.mark is None:
+def _scale(column: Column, declared: Table, rows: Sequence[Row]) -> Scale | None:
+    """What the marks of a column are drawn on; None without marks, or where a figure draws it."""
+    if column.mark is None or declared.figures:
         return None
     names = (column.name, *column.ends, column.mark.limit, column.mark.reference)
     numbers = (row.get(name) for row in rows for name in names if name)
@@ -136,7 +136,7 @@ def _across(declared: Table, rows: Sequence[Row], rounding: Rounded) -> _Grid:
     shown = [one for one in columns.values() if one.heading and one.name != across]
     keys = [one for one in shown if one.kind in _NAMED and _there(one, rows)]
     numbers = [one for one in shown if one.kind not in _NAMED and _there(one, rows)]
-    scales = [_scale(one, columns, rows) for one in numbers]
+    scales = [_scale(one, declared, rows) for one in numbers]
     values = list(dict.fromkeys(row[across] for row in rows))
     lines: dict[str, dict[Any, Row]] = {}
     for row in rows:

@@ -252,11 +252,6 @@ class CycleSearch:
         return []
 
 
-def leads_to(edges: Sparse, low: IntArray, high: IntArray) -> BoolArray:
-    """Whether the second node of each pair is the first one or is above it, shape (n_pairs,)."""
-    return _stored(closure(edges), low, high)
-
-
 def shortcuts(edges: Sparse) -> IntArray:
     """For each stored edge the first other parent of its child that is below its parent.
 
@@ -274,15 +269,11 @@ def shortcuts(edges: Sparse) -> IntArray:
     reach, n_parents = closure(edges), np.diff(edges.indptr)
     through = np.full(len(child), -1, np.int64)
     possible = np.flatnonzero(n_parents[child] > 1)
-    for some in np.array_split(possible, len(possible) // _AT_ONCE + 1):
+    parts = np.array_split(possible, len(possible) // _AT_ONCE + 1) if len(possible) else []
+    for some in parts:
         others = rows(edges, child[some])
         edge = np.repeat(some, n_parents[child[some]])
-        below = (others != parent[edge]) & _stored(reach, others, parent[edge])
+        below = (others != parent[edge]) & (np.asarray(reach[others, parent[edge]]) != 0)
         met, first = np.unique(edge[below], return_index=True)
         through[met] = others[below][first]
     return through
-
-
-def _stored(matrix: Sparse, row: IntArray, column: IntArray) -> BoolArray:
-    """Whether each entry is stored."""
-    return np.asarray(matrix[row, column]) != 0 if len(row) else np.zeros(0, np.bool_)

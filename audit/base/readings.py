@@ -41,14 +41,16 @@ class Reading:
         return asdict(self)
 
 
-def read_as(reading: Mapping[str, str | int | None]) -> str:
-    """A reading as shown, as one line of a terminal.
+def read_as(reading: Mapping[str, str | int | None], few: int = 0) -> str:
+    """A reading as shown, as one line of a terminal; counts up to ``few`` are not told.
 
     >>> read_as(Reading("each row is one answer", "all rows sum to one", 9, "--sigmoid").as_dict())
     'each row is one answer, since all rows sum to one (9 rows; otherwise: --sigmoid)'
     """
     rows = reading["rows"]
     touched = counted(rows if isinstance(rows, int) else None, str(reading["unit"]))
+    if few and isinstance(rows, int) and rows <= few:
+        touched = f"<{few + 1} {reading['unit']}"
     said = f"{reading['decision']}, since {reading['evidence']}"
     return f"{said} ({touched}; otherwise: {reading['option']})"
 

@@ -256,9 +256,8 @@ def summarise(
 ) -> None:
     """Print the summary of an audit, as text or as JSON, and the path of its report."""
     from audit.cli.terminal.summary import machine_summary, summary
-    from audit.results.printed import marked
 
-    shared = marked(result.shared())
+    shared = result.shared()
     if as_json:
         print_json({**machine_summary(shared, out, unrendered), "memory": memory})
     else:

@@ -98,7 +98,7 @@ TABLES: Mapping[str, Table] = {
                 ends="unused_low unused_high",
             ),
             estimate("best_separable", n="instances sibling_instances", reason="an area"),
-            chance("readable", "Read", ends="readable_low readable_high", mark=Mark()),
+            chance("readable", "Read", ends="readable_low readable_high"),
             count("instances", "Instances"),
             count("groups", of="groups", under="instances"),
             count("sibling_instances taken_for_sibling sibling_taken_for_it"),

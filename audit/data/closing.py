@@ -36,11 +36,19 @@ def closed_side(hierarchy: Hierarchy, labels: Sparse, answers: Sparse) -> Closed
 
 def _share_closed(hierarchy: Hierarchy, nodes: Sparse) -> float | None:
     """Share of instances that hold every ancestor, of those that have some; None of none."""
-    own = csr_array(nodes.multiply(np.arange(len(hierarchy)) != hierarchy.root))
-    own.eliminate_zeros()
-    closed = closed_upwards(hierarchy, own)
-    held, needed, least = (np.diff(x.indptr) for x in (own, closed, lowest(hierarchy, closed)))
-    return float((held == needed)[needed > least].mean()) if (needed > least).any() else None
+    above = _ancestors(hierarchy, nodes)
+    needed, held = np.diff(above.indptr), np.diff(csr_array(above.multiply(nodes > 0)).indptr)
+    some = needed > 0
+    return float((held[some] == needed[some]).mean()) if some.any() else None
+
+
+def _ancestors(hierarchy: Hierarchy, nodes: Sparse) -> Sparse:
+    """The ancestors of each instance's nodes, the root left out; 0/1, canonical."""
+    above = hierarchy.strict_closure.multiply(np.arange(len(hierarchy)) != hierarchy.root)
+    found = csr_array((nodes > 0).astype(np.int64) @ csr_array(above))
+    found.eliminate_zeros()
+    found.data[:] = 1
+    return found
 
 
 def closed_upwards(hierarchy: Hierarchy, values: Sparse) -> Sparse:

@@ -16,7 +16,7 @@ from audit.base.errors import OutputError
 from audit.base.plurals import counted
 from audit.results.findings import OF_MODEL
 from audit.results.order import first_findings
-from audit.results.printed import in_sentence, mapped_of, marked, none_refused, said_at_head
+from audit.results.printed import Rounded, in_sentence, mapped_of, none_refused, said_at_head, told
 from audit.results.result import to_json_bytes
 
 _Record = dict[str, Any]
@@ -53,7 +53,7 @@ def croissant(shared: Mapping[str, Any], name: str) -> _Record:
     Returns:
         The description. It names no files and no licence, which a run does not know.
     """
-    shared = marked(shared)
+    rounding = shared["rounding"]
     ledger, identity = shared["ledger"], shared["identity"]
     hierarchy, tool = identity["hierarchy"], identity["tool"]
     first = [one for check, one in first_findings(shared) if check not in OF_MODEL]
@@ -69,10 +69,11 @@ def croissant(shared: Mapping[str, Any], name: str) -> _Record:
         ],
         "rai:annotationsPerItem": _lengths(ledger),
         "rai:dataCollectionMissingData": " ".join(
-            filter(None, (_missing(ledger), said_at_head(shared["rounding"])))
+            filter(None, (_missing(ledger, rounding), said_at_head(rounding)))
         ),
         "rai:dataPreprocessingProtocol": [
-            f"Read as: {one['decision']} ({one['evidence']}; {counted(one['rows'], one['unit'])})."
+            f"Read as: {one['decision']} ({one['evidence']}; "
+            f"{told(one['rows'], one['unit'], rounding)})."
             for one in shared["readings"]
         ],
         "rai:dataAnnotationAnalysis": [
@@ -95,11 +96,13 @@ def _lengths(ledger: Mapping[str, Any]) -> str:
     return f"{instances}." if mean is None else f"{instances}; labels on average: {mean:g}."
 
 
-def _missing(ledger: Mapping[str, Any]) -> str:
-    refused = "; ".join(f"{why} {in_sentence(rows)}" for why, rows in ledger["refused"].items())
+def _missing(ledger: Mapping[str, Any], rounding: Rounded) -> str:
+    every = ledger["refused"].items()
+    refused = "; ".join(f"{why} {in_sentence(rows, rounding)}" for why, rows in every)
     return (
-        f"Mapped to a node: {mapped_of(ledger)}. Refused: {refused or none_refused(ledger)}. "
-        f"Instances without labels: {in_sentence(ledger['instances_without_labels'])}."
+        f"Mapped to a node: {mapped_of(ledger, rounding)}. "
+        f"Refused: {refused or none_refused(ledger, rounding)}. "
+        f"Instances without labels: {in_sentence(ledger['instances_without_labels'], rounding)}."
     )
 
 

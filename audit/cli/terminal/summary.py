@@ -16,7 +16,15 @@ from audit.base.plurals import counted
 from audit.base.readings import read_as
 from audit.cli.terminal.tables import LONGEST, STYLE, chapter, one_line, status_word, table
 from audit.results.findings import NEEDS_INSTANCES, promise
-from audit.results.printed import NOT_TOLD, looked_at, mapped_of, none_refused, said_at_head
+from audit.results.printed import (
+    NOT_TOLD,
+    Rounded,
+    cell,
+    looked_at,
+    mapped_of,
+    none_refused,
+    said_at_head,
+)
 from reports.analysis import READ, analyses
 from reports.core import model_lines
 from reports.findings import Found, number_of_findings, ten, verdict
@@ -28,7 +36,7 @@ _QUIET = {"pass": "pass", "not_applicable": "not applicable"}
 
 def summary(shared: Mapping[str, Any], run: Path) -> Group:
     """Summary of an audit, from the verdict to the rows that could not be read."""
-    parts: list[RenderableType] = [*read_as_lines(shared["readings"])]
+    parts: list[RenderableType] = [*read_as_lines(shared["readings"], shared["rounding"])]
     if rounded := said_at_head(shared["rounding"]):
         parts.append(Text(rounded, "dim"))
     said = verdict(shared)
@@ -37,7 +45,7 @@ def summary(shared: Mapping[str, Any], run: Path) -> Group:
     if findings := ten(shared):
         parts += ["", _findings(findings, shared, run)]
     if loud := [check for check in shared["checks"] if check["status"] not in _QUIET]:
-        parts += ["", _checks(loud)]
+        parts += ["", _checks(loud, shared["rounding"])]
     parts += ["", *_quiet(shared["checks"]), *_analysed(shared)]
     parts += _to_fix(shared["checks"])
     return Group(*parts, *_not_told(shared["checks"]), "", _reading(shared))
@@ -61,11 +69,14 @@ def machine_summary(
     }
 
 
-def read_as_lines(readings: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+def read_as_lines(
+    readings: Sequence[Mapping[str, Any]], rounding: Rounded = None
+) -> Iterator[RenderableType]:
     """What the data were taken to mean, a line each; nothing where they say it themselves."""
     if readings:
         yield Text("Read as", "bold")
-        yield from (Padding(Text(one_line(read_as(one))), (0, 0, 0, 2)) for one in readings)
+        few = rounding["bin"] if rounding else 0
+        yield from (Padding(Text(one_line(read_as(one, few))), (0, 0, 0, 2)) for one in readings)
         yield ""
 
 
@@ -80,7 +91,7 @@ def _verdict(status: str, word: str, sentence: str) -> Text:
     return Text.assemble((word, f"{STYLE.get(status, '')} bold".strip()), f". {one_line(sentence)}")
 
 
-def _checks(checks: Sequence[Mapping[str, Any]]) -> Table:
+def _checks(checks: Sequence[Mapping[str, Any]], rounding: Rounded) -> Table:
     """A line a check, with what it looked at and its findings; how many are shown, and how many
     are folded, where it is not all and none."""
     numbers = ["findings"]
@@ -93,7 +104,7 @@ def _checks(checks: Sequence[Mapping[str, Any]]) -> Table:
         lines.add_row(
             status_word(check["status"]),
             check["name"],
-            Text(one_line(looked_at(check))),
+            Text(one_line(looked_at(check, rounding))),
             *(f"{counts[one]:,}" for one in numbers),
         )
     return lines
@@ -161,29 +172,27 @@ def _analysed(shared: Mapping[str, Any]) -> Iterator[RenderableType]:
         yield from chapter(replace(one, lead="", tables=read if one.folded else one.tables[:1]))
 
 
-def _written(findings: Sequence[Mapping[str, Any]]) -> str:
+def _written(findings: Sequence[Mapping[str, Any]], rounding: Rounded) -> str:
     """The labels of findings that were refused, the most frequent first."""
     parts = [part for finding in findings for part in finding["parts"] if part["nodes"]]
-    names = [one_line(f"{one['nodes'][0]['id']} {_instances(one)}") for one in parts[:TOP]]
+    counts = (cell(one["evidence"].get("instances"), rounding) for one in parts)
+    every = zip(parts[:TOP], counts, strict=False)
+    names = [one_line(f"{one['nodes'][0]['id']} {count}") for one, count in every]
     more = f" and {len(parts) - TOP:,} more" if len(parts) > TOP else ""
     return f" ({', '.join(names)}{more})" if names else ""
 
 
-def _instances(part: Mapping[str, Any]) -> str:
-    count = part["evidence"].get("instances")
-    return "" if count is None else f"{count:,}"
-
-
 def _reading(shared: Mapping[str, Any]) -> Text:
     """Where the rows went, and why those that were refused were."""
-    ledger = shared["ledger"]
+    ledger, rounding = shared["ledger"], shared["rounding"]
     counts = {reason: n for reason, n in ledger["refused"].items() if n is not None}
     refused = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     hierarchy = one_line(shared["identity"]["hierarchy"]["name"])
-    mapped = (
-        f"{counted(ledger['instances'], 'instances')}; {mapped_of(ledger)} mapped to {hierarchy}"
-    )
+    instances = counted(ledger["instances"], "instances")
+    mapped = f"{instances}; {mapped_of(ledger, rounding)} mapped to {hierarchy}"
     checks = (check for check in shared["checks"] if check["name"] in counts)
-    named = {check["name"]: _written(check["findings"]) for check in checks}
-    reasons = ", ".join(f"{reason} {rows:,}{named.get(reason, '')}" for reason, rows in refused)
-    return Text(f"{mapped}; refused: {reasons or none_refused(ledger)}.")
+    named = {check["name"]: _written(check["findings"], rounding) for check in checks}
+    reasons = ", ".join(
+        f"{reason} {cell(rows, rounding)}{named.get(reason, '')}" for reason, rows in refused
+    )
+    return Text(f"{mapped}; refused: {reasons or none_refused(ledger, rounding)}.")

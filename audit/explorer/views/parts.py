@@ -30,7 +30,7 @@ CHECKS = (
 def show_verdict(site: Site, request: Request) -> Response:
     """The verdict, and what each check found."""
     view = site.printable
-    rows = [{**check, "looked_at": looked_at(check)} for check in view["checks"]]
+    rows = [{**check, "looked_at": looked_at(check, None)} for check in view["checks"]]
     sheet = site.sheet(
         request, "checks", "What each check found", CHECKS, lambda _: Page(rows, len(rows))
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -30,7 +30,7 @@ _PARENT = re.compile(r"parents?[ _]?(ids?|codes?|keys?)?", re.IGNORECASE)
 IDS, TITLES = ("child", "id", "code", "key", "uri", "name", "title"), ("title", "name", "label")
 """Names of keys of ids and of titles, the first that is there before others."""
 _RELATIONS = ("relation", "relationship", "relationship_id", "predicate", "typeid", "edge_type")
-_NOTHING = ("", "-1", "0", "none", "null", "nan")
+NOTHING = ("", "-1", "0", "none", "null", "nan")
 """What stands for a parent where there is none, if no node is called so."""
 _SIGNS = "|;,"
 
@@ -68,7 +68,7 @@ def keyed(
                 for k in keys if "" not in keys[k]][:4]  # fmt: skip
         raise asked("it must be stated by which key nodes go: no parent is a value of any", ways)
     key, ids = stated or best, {*keys[best]}
-    real = {one for one in named if one in ids or one.lower() not in _NOTHING}
+    real = {one for one in named if one in ids or one.lower() not in NOTHING}
     parents = [[one for one in row if one in real] for row in above]
     share = f"{found[best]:,} of {len(real):,} parents are values of {best!r}"
     told = Reading(f"nodes go by {key!r}", share, len(above), "--hierarchy-child COL")
@@ -91,13 +91,10 @@ def _found(values: Sequence[str], above: Sequence[Sequence[str]], named: set[str
     return 0 if 2 * own > sum(map(bool, above)) else len(named.intersection(values))
 
 
-def several_told(entries: Iterable[Entry], named: Collection[str]) -> Reading:
+def several_told(edges: Iterable[EdgeRow], named: Collection[str]) -> Reading:
     """What is told of nodes below several others of which only a name says what they are."""
-    above = defaultdict[str, set[str]](set)
-    for one in entries:
-        if one.node in named:
-            above[one.node] |= {*one.parents} - {one.node}
-    several = [node for node, parents in above.items() if len(parents) > 1]
+    above = Counter(child for child, parent in {*edges} if child in named and child != parent)
+    several = [node for node, n in above.items() if n > 1]
     why = f"only its name says what it is, as of {min(several)!r}" if several else ""
     return Reading("a name below several others is one node", why, len(several), WITH_IDS, "names")
 
@@ -196,7 +193,7 @@ def of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
     others = [name for name in texts if name not in (key, parent)]
     title = named(texts, shape.title) if shape.title else first_of(others, TITLES)
     titles = frame[title].cast(pl.String).fill_null("") if title else [""] * len(frame)
-    stated = {name.strip().lower(): own for name, own in texts.items()}
+    stated = {one.strip().lower(): texts.get(one) or frame[one].to_list() for one in frame.columns}
     said = {name: stated[name] for name in (*OBSOLETE, REPLACED_BY, CONSIDER) if name in stated}
     cells = [dict(zip(said, row, strict=True)) for row in zip(*said.values(), strict=True)]
     rows = [*zip(keys[key], parents, titles, cells or [{}] * len(frame), strict=True)]
@@ -206,7 +203,8 @@ def of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
     entries = [
         Entry(id, label, up, **retirement(id, stated)) for id, up, label, stated in rows if id
     ]
-    several = several_told(entries, keys[key] if key.lower() in TITLES else ())
+    edges = [(one.node, up) for one in entries for up in one.parents]
+    several = several_told(edges, {*keys[key]} if key.lower() in TITLES else ())
     return hierarchy_of(path, entries, readings=[*told, several])
 
 

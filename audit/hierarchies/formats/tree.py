@@ -18,6 +18,7 @@ from audit.base.tables import open_table
 from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY, Entry
 from audit.hierarchies.formats.edges import (
     IDS,
+    NOTHING,
     TITLES,
     first_of,
     is_parent,
@@ -27,6 +28,7 @@ from audit.hierarchies.formats.edges import (
     several_told,
 )
 from audit.hierarchies.formats.format import (
+    EdgeRow,
     HierarchyFormat,
     Shape,
     head_text,
@@ -81,21 +83,25 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
         return of_pairs(path, pairs, role or upward, names)
     if isinstance(tree, list) and all(isinstance(one, Mapping) for one in tree):
         columns = dict.fromkeys(name for one in tree for name in one)
-        if any(_is_parent(name, shape) for name in columns):
+        nested = any(
+            _is_children(name, value, shape) for one in tree for name, value in one.items()
+        )
+        if any(_is_parent(name, shape) for name in columns) and not nested:
             frame = pl.DataFrame([_column(name, tree) for name in columns])
             return of_table(path, open_table(frame), shape)
     mentions = [*_mentions(tree, shape)]
     _refuse_unknown(mentions, shape)
-    entries, edges = list[Entry](), set[tuple[str, str | None]]()
+    entries, by_name, edges = list[Entry](), set[str](), dict[EdgeRow, None]()
+    ids = {node for node, *_ in mentions}
     for node, above, record in mentions:
-        up = [] if above is None or (node, above) in edges else [above]
-        edges.add((node, above))
+        stated = [up for up in _parents(record, shape) if up in ids or up.lower() not in NOTHING]
+        within = [] if above is None else [above]
+        edges |= dict.fromkeys((node, up) for up in (*stated, *within))
         said = retirement(node, {name.lower(): value for name, value in record.items()})
-        entries.append(Entry(node, _title(node, record, shape), up, **said))
-    by_name = {
-        node for node, _, one in mentions if not one or str(_own_key(one, shape)).lower() in TITLES
-    }
-    return hierarchy_of(path, entries, readings=[several_told(entries, by_name)])
+        entries.append(Entry(node, _title(node, record, shape), **said))
+        if not (stated or (record and str(_own_key(record, shape)).lower() not in TITLES)):
+            by_name.add(node)
+    return hierarchy_of(path, entries, edges, readings=[several_told(edges, by_name)])
 
 
 def _pairs_of(tree: Any, shape: Shape) -> list[tuple[str, str]] | None:
@@ -110,6 +116,11 @@ def _pairs_of(tree: Any, shape: Shape) -> list[tuple[str, str]] | None:
 
 def _is_parent(name: str, shape: Shape) -> bool:
     return name == shape.parent if shape.parent else is_parent(name)
+
+
+def _parents(record: Mapping[str, Any], shape: Shape) -> list[str]:
+    held = (value for name, value in record.items() if _is_parent(name, shape))
+    return [one for value in held for one in _ids(value)]
 
 
 def _column(name: str, records: Sequence[Mapping[str, Any]]) -> pl.Series:
@@ -133,8 +144,6 @@ def _mentions(tree: Any, shape: Shape) -> Iterator[_Mention]:
             raise _no_node(value)
         elif key := _own_key(value, shape):
             node = _id(value[key])
-            if any(_is_parent(name, shape) for name in value):
-                raise _no_node(value)
             yield node, above, value
             waiting += [
                 (one, node) for name, one in value.items() if _is_children(name, one, shape)
@@ -143,7 +152,9 @@ def _mentions(tree: Any, shape: Shape) -> Iterator[_Mention]:
             for name, held in value.items():
                 yield _id(name), above, {}
                 record = isinstance(held, Mapping) and _own_key(held, shape)
-                if record or not (held in (None, "") or isinstance(held, Mapping | list)):
+                parts = [one for one in _several(held) if isinstance(one, Mapping)]
+                alone = held in (None, "") or isinstance(held, Mapping | list)
+                if record or not alone or any(_parents(one, shape) for one in parts):
                     raise _no_node(held)
                 waiting += [(held, _id(name))] if held else []
 
@@ -186,8 +197,9 @@ def _refuse_unknown(mentions: Sequence[_Mention], shape: Shape) -> None:
     for node, _, record in mentions:
         own = _own_key(record, shape)
         for key, value in record.items():
-            known = key in (own, shape.title) or key.lower() in _KNOWN
-            if not (known or _is_children(key, value, shape)) and value not in (None, "", [], {}):
+            role = _is_parent(key, shape) or _is_children(key, value, shape)
+            known = role or key in (own, shape.title) or key.lower() in _KNOWN
+            if not known and value not in (None, "", [], {}):
                 parts = _several(value) if isinstance(value, str | list) else [None]
                 refer[key].append(
                     value != node

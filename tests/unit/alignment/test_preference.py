@@ -334,7 +334,7 @@ def test_bad_scores_are_refused_with_their_line(
         ('{"question": 0, "scores": [1]}', "'scores', an object"),
         ('{"scores": {"a": 1}}', "'question'"),
         ("[1]", "JSON object"),
-        ("{", "JSON object"),
+        ("{", "JSON document"),
         ("", "empty"),
         ("\xff", "text in UTF-8 is required"),
     ],

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base import dag
-from audit.base.dag import Sparse, edge_ends, edge_matrix, leads_to, shortcuts
+from audit.base.dag import Sparse, edge_ends, edge_matrix, shortcuts
 from fixtures.examples import examples
 
 
@@ -57,26 +57,6 @@ def test_shortcuts_are_what_the_transitive_reduction_leaves_out(
     assert_as_networkx(*drawn)
 
 
-def assert_leads_as_networkx(edges: list[tuple[int, int]], n: int) -> None:
-    oracle: nx.DiGraph[int] = nx.DiGraph(edges)
-    oracle.add_nodes_from(range(n))
-    low, high = (ends.ravel() for ends in np.indices((n, n)))
-    expected = [b == a or b in nx.descendants(oracle, a) for a, b in zip(low, high, strict=True)]
-
-    assert leads_to(graph(edges, n), low, high).tolist() == expected
-
-
-@given(acyclic())
-def test_a_node_leads_to_what_networkx_reaches(drawn: tuple[list[tuple[int, int]], int]) -> None:
-    assert_leads_as_networkx(*drawn)
-
-
-def test_no_pairs_lead_nowhere() -> None:
-    none = np.empty(0, np.int64)
-
-    assert leads_to(graph([(0, 1)], 2), none, none).tolist() == []
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_more_edges_than_are_looked_at_at_once(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dag, "_AT_ONCE", 70)
@@ -85,8 +65,6 @@ def test_more_edges_than_are_looked_at_at_once(seed: int, monkeypatch: pytest.Mo
     edges = {(int(child), int(parent)) for parent, child in pairs if parent != child}
 
     assert_as_networkx(sorted(edges), 400)
-    few = [(child, parent) for child, parent in edges if child < 80]
-    assert_leads_as_networkx(few, 80)
 
 
 def test_by_hand() -> None:

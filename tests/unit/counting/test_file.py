@@ -146,7 +146,7 @@ def test_a_damaged_row_group_is_told(tmp_path: Path) -> None:
     content[end - 20 : end] = b"\xff" * 20
     path.write_bytes(bytes(content))
 
-    with pytest.raises(InputError, match="Parquet file"):
+    with pytest.raises(InputError, match="whole file of Parquet"):
         count_pairs(path, toy())
 
 
