@@ -82,7 +82,15 @@ _MEASURED = (
     *text("name"),
     *metric("old", "Before", by="name", n="n_old"),
     *metric("new", "After", by="name", n="n_new"),
-    *metric("difference", "Difference", by="name", n="n_new", ends="low high", mark=Mark()),
+    *metric(
+        "difference",
+        "Difference",
+        by="name",
+        n="n_new",
+        ends="low high",
+        unit="points",
+        mark=Mark(),
+    ),
     *count("n_old n_new"),
 )
 METRICS = Table(Columns(_MEASURED), title="Metrics over all instances", row="a metric", first=12)
