@@ -68,11 +68,11 @@ def first_sentence(text: str) -> str:
 def ten(view: Row) -> list[Found]:
     """The findings to act on, the first one first; advice that repeats stands once."""
     states = _states(view)
-    made, before = list[Found](), ""
+    made, said = list[Found](), set[str]()
     for check, one in first_findings(view):
         found = _found(check, one, states)
-        made.append(replace(found, to_do="" if found.to_do == before else found.to_do))
-        before = found.to_do
+        made.append(replace(found, to_do="" if found.to_do in said else found.to_do))
+        said.add(found.to_do)
     return made
 
 
@@ -198,10 +198,10 @@ def _block(check: Row, rounding: Rounded, states: Mapping[str, str]) -> Block:
     warnings = sum(one["severity"] != "note" for one in every)
     shown = every[: min(WARNINGS, max(SHOWN, warnings))]
     columns = check_columns(check)
-    sheet = None
-    named = any(one.heading and one.kind == "text" for one in columns.values() if one not in _STATE)
+    sheet, rows = None, [finding_row(one, states) for one in shown]
+    texts = [one for one in columns.values() if one.heading and one.kind == "text"]
+    named = any(all(row.get(one.name) for row in rows) for one in texts if one not in _STATE)
     if len(shown) > 1 and named:
-        rows = [finding_row(one, states) for one in shown]
         sheet = table(Table(columns, first=len(shown)), rows, rounding)
         sheet = sheet and replace(
             sheet, rows=tuple(_with_parts(sheet.rows, shown, check, rounding))

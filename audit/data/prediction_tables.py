@@ -278,7 +278,12 @@ class PredictionTable:
         answers = self._answer(own)
         score, told = self._score(answers)
         cells = self.frame[answers]
-        labels = labels_in(cells, Columns(sep=known.sep))
+        if not cells.dtype.is_nested():  # labels are parted once for each text
+            kind = pl.Enum(texts_of(cells).drop_nulls().unique(maintain_order=True))
+            of = labels_in(kind.categories, Columns(sep=known.sep))
+            labels = of.gather(texts_of(cells).cast(kind).to_physical())
+        else:
+            labels = labels_in(cells, Columns(sep=known.sep))
         if not cells.dtype.is_nested() and labels.list.len().max() == 1:
             filled(cells, "an answer", where)
         numbers = 1.0 if score is None else numbers_of(filled(self.frame[score], "a score", where))

@@ -54,6 +54,8 @@ class RawPredictions:
 
     def matched(self, rows: IntArray) -> RawPredictions:
         """Some rows, in the order wanted."""
+        if np.array_equal(rows, np.arange(len(self.instances))):
+            return self
         own = tuple(self.instances[row] for row in rows.tolist())
         return replace(self, instances=own, scores=csr_array(self.scores[rows]))
 
@@ -103,9 +105,10 @@ def texts_in(array: AnyArray, where: object) -> tuple[str, ...]:
 def stored(numbers: AnyArray) -> Sparse:
     """A matrix as float64, every number of which is stored, 0 too."""
     rows, columns = numbers.shape
-    places = np.tile(np.arange(columns, dtype=np.int32), rows)
+    kind = np.int32 if numbers.size < np.iinfo(np.int32).max else np.int64
+    places, starts = np.arange(columns, dtype=kind), np.arange(rows + 1, dtype=kind) * columns
     held = np.ravel(numbers).astype(np.float64, copy=False)
-    return csr_array((held, places, np.arange(rows + 1) * columns), shape=numbers.shape)
+    return csr_array((held, np.tile(places, rows), starts), shape=numbers.shape)
 
 
 def listed(
@@ -116,19 +119,19 @@ def listed(
 
     Raises SchemaError where an instance has several scores for a node.
     """
-    pairs = scores.select("instance", "node")
-    repeated = pairs.filter(pairs.is_duplicated()).unique(maintain_order=True)
-    if repeated.height:
-        cases = [f"{node} of {instance}" for instance, node in repeated.head(5).iter_rows()]
-        raise SchemaError(
-            "an instance may have one score for a node",
-            found=f"several: {first_cases(cases, repeated.height)}",
-            where=where,
-        )
     nodes = scores["node"].unique(maintain_order=True).to_list()
     places = [
         scores[name].cast(pl.Enum(known)).to_physical().cast(pl.Int64).to_numpy()
         for name, known in (("instance", [*instances]), ("node", nodes))
     ]
     held = csr_array((scores["score"].to_numpy(), places), shape=(len(instances), len(nodes)))
+    if held.nnz < scores.height:
+        pairs = scores.select("instance", "node")
+        repeated = pairs.filter(pairs.is_duplicated()).unique(maintain_order=True)
+        cases = [f"{node} of {instance}" for instance, node in repeated.head(5).iter_rows()]
+        raise SchemaError(
+            "an instance may have one score for a node",
+            found=f"several: {first_cases(cases, repeated.height)}",
+            where=where,
+        )
     return RawPredictions(tuple(instances), tuple(nodes), held, set_valued, name=str(where))

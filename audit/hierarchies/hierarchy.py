@@ -308,9 +308,12 @@ class Hierarchy:
 
         A row a node. ``branch`` is the first of ``branches`` in node order; null for the root.
         """
-        names, above = np.array(self.nodes, object)[self.branches], self.closure[:, self.branches]
-        parts = np.split(names[above.indices], above.indptr[1:-1])
-        branches = pl.Series([part.tolist() for part in parts], dtype=pl.List(pl.String))
+        above, every = self.closure[:, self.branches], np.arange(len(self))
+        names = pl.Series([self.nodes[i] for i in self.branches.tolist()], dtype=pl.String)
+        pairs = {"at": every.repeat(np.diff(above.indptr)), "branches": names.gather(above.indices)}
+        lists = pl.DataFrame(pairs).group_by("at", maintain_order=True).agg("branches")
+        rows = pl.DataFrame({"at": every}).join(lists, on="at", how="left", maintain_order="left")
+        branches = rows["branches"].fill_null([])
         return pl.DataFrame(
             {
                 "node": self.nodes,

@@ -143,7 +143,9 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
     built = hierarchy_of(
         path,
         [*entries.values()],
-        dict.fromkeys((node[a], node[b]) for a, b in edges if a not in gone),
+        dict.fromkeys(
+            (node[a], node[b]) for a, b in edges if a not in gone and (a == b or node[a] != node[b])
+        ),
         declared="once",
         same=_aliases(graph, node),
         readings=[*told, *said, *spoken, one_node],
