@@ -28,7 +28,7 @@ _RATES = (
     *share("rate_new", "After", of="support_new of_new"),
     *difference("difference", "Points", of="rate_new rate_old", ends="low high", mark=Mark()),
 )
-_MEANS = chance("mean_old mean_new", "Mean of groups before|Mean of groups after")
+_MEANS = chance("mean_old mean_new", "Mean of groups, before|Mean of groups, after")
 
 CAUSES = Table(
     Columns(key("name", "What"), text("changed statement", "|What follows")),
@@ -48,7 +48,7 @@ PAIRS = Table(
         _MEANS,
         chance(
             "lift_change ratio_old ratio_new nodes_q_value",
-            "Lift|Times expected before|Times expected after|q",
+            "Lift|Times expected, before|Times expected, after|q",
         ),
     ),
     title="Pairs that changed beyond what their nodes explain",
@@ -85,7 +85,15 @@ _MEASURED = (
     *text("name"),
     *metric("old", "Before", by="name", n="n_old"),
     *metric("new", "After", by="name", n="n_new"),
-    *metric("difference", "Difference", by="name", n="n_new", ends="low high", mark=Mark()),
+    *metric(
+        "difference",
+        "Difference",
+        by="name",
+        n="n_new",
+        ends="low high",
+        unit="points",
+        mark=Mark(),
+    ),
     *count("n_old n_new"),
 )
 METRICS = Table(Columns(_MEASURED), title="Metrics over all instances", row="a metric", first=12)

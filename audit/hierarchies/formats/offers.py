@@ -28,13 +28,15 @@ _Offer: TypeAlias = tuple[str, dict[str, Any]]
 
 
 def offers(path: Path, table: Table) -> AskedError | None:
-    """The question which of some readings makes the hierarchy, those of most nodes first."""
+    """The question which of some readings makes the hierarchy: first one by which fewest nodes have
+    further parents, since the wrong end of each edge as child gives most; then one of most nodes.
+    """
     every = edges.texts_of(table.frame()).items()
     names = [(name, own) for name, own in every if sum(map(len, own)) < _PROSE * len(own)]
     texts = dict(names[:_COLUMNS])
     if any(name in own for name, own in texts.items()):  # its first line is no header
         return None
-    found = list[tuple[Reading, dict[str, str]]]()
+    found = list[tuple[int, Reading, dict[str, str]]]()
     for decision, stated in _of_columns(texts):
         levels = tuple(stated["levels"].split(",")) if "levels" in stated else ()
         shape = Shape(**{**stated, "levels": levels})
@@ -45,10 +47,11 @@ def offers(path: Path, table: Table) -> AskedError | None:
         options = {f"hierarchy_{name}": one for name, one in stated.items()}
         depth = f"depth {int(made.depth.max())}"
         typed = as_typed(options)
-        found.append((Reading(f"{decision}, {depth}", depth, len(made), typed, "nodes"), options))
-    best = sorted(found, key=lambda one: -one[0].rows)[:_OFFERED]
+        reading = Reading(f"{decision}, {depth}", depth, len(made), typed, "nodes")
+        found.append((made.edges.nnz - len(made), reading, options))
+    best = sorted(found, key=lambda one: (one[0], -one[1].rows))[:_OFFERED]
     required = "it must be stated what makes the hierarchy"
-    return asked(required, [one for one, _ in best], options=best[0][1]) if best else None
+    return asked(required, [one for _, one, _ in best], options=best[0][2]) if best else None
 
 
 def _of_columns(texts: Mapping[str, list[str]]) -> Iterator[_Offer]:
