@@ -97,7 +97,7 @@ def _between(
     rounding: Rounded,
 ) -> str:
     low, high = (written(column, end, row, columns, rounding) for end in ends)
-    return low if low == high else f"{low} to {high}"
+    return f"{low} to {high}"
 
 
 def _n(column: Column, row: Row, columns: Columns) -> int | None:

@@ -112,7 +112,12 @@ def _differs(view: Row) -> Chapter | None:
 def _checks(view: Row) -> Chapter | None:
     rounding = rounding_of(view)
     checks = [
-        {**one, **one["changes"]}
+        {
+            **one,
+            **one["changes"],
+            "name": words.name(one["name"]),
+            **{side: words.STATUS.get(one[side], "") for side in ("status_old", "status_new")},
+        }
         for one in view["checks"]
         if one["status_old"] != one["status_new"] or _moved(one["changes"])
     ]

@@ -15,7 +15,7 @@ from reports.render import Chapter, ShownTable, chapter, facts, table
 from reports.words import Row
 
 LEVELS = ("Labels as given", "One level up", "By branch")
-NODES_NAMED = 4
+NODES_NAMED = 3
 """Nodes of a side of a rule that are named."""
 METHODS = "docs/methods.md"
 
@@ -77,7 +77,7 @@ def _use(view: Row) -> Chapter | None:
         table(tables.DRIFT, coverage["drift"], rounding),
     ]
     tree, *others = shown
-    parts = tree and replace(tree, title="Numbers of the icicle", folded=True)
+    parts = tree and replace(tree, title="The numbers", folded=True)
     return chapter("The hierarchy in use", [parts, *others], anchor="use")
 
 
@@ -167,7 +167,7 @@ def _read(view: Row) -> Chapter | None:
         table(tables.ROWS, rows, rounding),
         table(tables.READINGS, view["readings"], rounding),
         table(tables.CHECKED, [*_checked(nothing)], rounding),
-        table(tables.NOT_APPLICABLE, absent, rounding),
+        table(tables.NOT_APPLICABLE, [*_checked(absent)], rounding),
     ]
     return chapter("What was read and checked", shown, anchor="read", folded=True)
 

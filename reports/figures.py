@@ -309,10 +309,15 @@ def _icicle(figure: Icicle, drawn: _Rows) -> _Drawn:
     below: dict[Any, list[Row]] = defaultdict(list)
     for row in drawn.rows:
         below[row[figure.parent]].append(row)
-    tops, tall, shapes = below[None], 420.0, list[Markup]()
+    tops, tall, shapes = below[None], 260.0, list[Markup]()
     start = tops[0][figure.node] if len(tops) == 1 and below.get(tops[0][figure.node]) else None
     whole = sum(row[figure.value] for row in below[start])
     wide = WIDE / figure.levels
+    tones = {row.get(figure.tone) for row in drawn.rows}
+    legend = [tone for tone in words.SEVERITY if tone in tones]
+    for n, tone in enumerate(legend):
+        shapes += [rect(90 * n, 1, 12, 12, tone), text(90 * n + 17, 11, tone)]
+    first = float(LINE) if legend else 0.0
 
     def place(parent: Any, top: float, height: float, level: int) -> None:
         rows = sorted(below.get(parent, ()), key=lambda row: -row[figure.value])
@@ -330,15 +335,13 @@ def _icicle(figure: Icicle, drawn: _Rows) -> _Drawn:
             top += high
 
     if whole:
-        place(start, 0.0, tall, 0)
-    return tall, shapes
+        place(start, first, tall, 0)
+    return first + tall, shapes if whole else []
 
 
 def _rest(figure: Icicle, rows: Sequence[Row]) -> Row:
     """Parts that are too small to be drawn alone, as one, with the worst that is found of them."""
-    tones = [
-        one for one in ("error", "warning", "note") if any(r.get(figure.tone) == one for r in rows)
-    ]
+    tones = [one for one in words.SEVERITY if any(r.get(figure.tone) == one for r in rows)]
     return {
         figure.node: None,
         "title": f"and {len(rows):,} others",

@@ -20,7 +20,7 @@ from reports.words import Row
 
 SHOWN, WARNINGS, PARTS = 5, 15, 5
 """Findings of a check that are shown, of warnings, and parts of a finding."""
-_SENTENCE_END = re.compile(r"(?:(?<=[a-z0-9)%]{3})|(?<=[0-9)%]))[.;](?= [^a-z])")
+_SENTENCE_END = re.compile(r"(?:(?<=[a-z0-9)%]{3})|(?<=[0-9)%]))[.;](?= [^a-z\d])(?![^(]*\))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,13 +272,13 @@ def _parts(one: Row, check: Row, rounding: Rounded) -> Iterator[str]:
         counts = [cell(c, part["evidence"], columns, rounding).text for c in [*told][:1]]
         yield ": ".join([names, *counts])
     if len(parts) > PARTS or one["more_parts"]:
-        yield "and more in the window"
+        yield "and more"
 
 
 def _notes(check: Row, shown: int, joined: int) -> Iterator[str]:
     """What of a check's findings is not shown."""
     more = check["total"] - check["folded"] - shown - joined
     if more > 0:
-        yield f"{more:,} more in the window."
+        yield f"{more:,} more in audit explore."
     if check["not_told"]:
         yield NOT_TOLD

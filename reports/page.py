@@ -91,7 +91,7 @@ def _report(view: Row, imprint: Imprint, digest: str, paper: bool) -> str:
             *(one for one in seen if one not in before),
             *(one for one in analysed if not one.folded),
         ],
-        where="the window",
+        where="audit explore",
         folded=[*(one for one in analysed if one.folded), *folded],
     )
 

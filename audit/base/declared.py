@@ -351,10 +351,16 @@ def metric(
 
 
 def chance(
-    names: str, heading: str = "", *, ends: str = "", type: str = "", mark: Mark | None = None
+    names: str,
+    heading: str = "",
+    *,
+    ends: str = "",
+    type: str = "",
+    unit: str = "",
+    mark: Mark | None = None,
 ) -> tuple[Column, ...]:
     """P and q values, verdicts, and other numbers of tests, a single one with its interval."""
-    kept: dict[str, Any] = {"ends": tuple(ends.split()), "type": type, "mark": mark}
+    kept: dict[str, Any] = {"ends": tuple(ends.split()), "type": type, "unit": unit, "mark": mark}
     own = _each(names, "chance", heading, words=True, **kept)
     return (*own, *_each(ends, "chance"))
 

@@ -277,7 +277,7 @@ TABLES: Mapping[str, Table] = {
 }
 """Every table by its name."""
 FACTS = Columns(
-    count("rows_read rows left_out", "Rows read|Rows kept|Left out", of=NONE),
+    count("rows_read rows left_out", "Rows read|Rows kept|Counted", of=NONE),
     count("instances instances_without_labels", "Instances|Without labels"),
     count("examples labels", "Explained labels|Different labels", of=NONE),
     text("methods models evidence only compat", "Methods|Models|Evidence|Labels|By the rules of"),

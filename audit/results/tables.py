@@ -35,7 +35,15 @@ TREE = Table(
     ),
     row="a part of the hierarchy in use",
     first=12,
-    figures=(Icicle(node="node", parent="parent", value="instances", tone="found"),),
+    figures=(
+        Icicle(
+            title="Instances by part, coloured by the worst found",
+            node="node",
+            parent="parent",
+            value="instances",
+            tone="found",
+        ),
+    ),
 )
 RESIDUALS = Table(
     Columns(
@@ -52,7 +60,7 @@ RESIDUALS = Table(
     ),
     title="Catch-alls",
     row="a parent",
-    first=6,
+    first=5,
 )
 PAIRS = Table(
     Columns(
@@ -82,7 +90,7 @@ FREQUENT_PAIRS = Table(
     ),
     title="Most frequent pairs of a depth",
     row="two nodes of one depth",
-    first=6,
+    first=5,
 )
 BRANCHES = Table(
     Columns(
@@ -156,7 +164,7 @@ EXCHANGED_PAIRS = Table(
     ),
     title="Confusions in both directions",
     row="two labels",
-    first=5,
+    first=4,
 )
 DATA_BESIDE_MODEL = Table(
     Columns(
@@ -222,15 +230,13 @@ CHECKED = Table(
     first=60,
 )
 NOT_APPLICABLE = Table(
-    Columns(text("name reason", "Check|For lack of")),
-    title="Checks that do not apply",
+    Columns(text("name reason", "Check|Why")),
+    title="Checks without a result",
     row="a check",
     first=60,
 )
 THRESHOLDS = Table(
-    Columns(
-        text("name", "Threshold"), setting("value", "Value"), text("unit"), text("reason", "Why")
-    ),
+    Columns(text("name", "Threshold"), setting("value", "Value"), text("unit reason", "Of|Why")),
     title="Thresholds",
     row="a threshold",
     first=40,

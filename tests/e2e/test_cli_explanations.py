@@ -84,8 +84,8 @@ def test_the_terminal_counts_rows_and_evidence_that_were_not_used(tmp_path: Path
     made = audit("explanations", path, "--no-pdf", "--out", tmp_path / "run")
     told = " ".join(made.output.split())
     assert "Rows read 4 Rows kept 3" in told
-    assert "Left out: length differs 1" in told
-    assert "Left out: evidence outside 0 to 1 3" in told
+    assert "Counted: length differs 1" in told
+    assert "Counted: evidence outside 0 to 1 3" in told
 
 
 def test_the_result_is_as_its_schema_says(alone: Any) -> None:

@@ -247,7 +247,7 @@ CHECK = Check(
         share("beside_share", "Share with both", of="instances support_a"),
         share("both_share", "Share with both", of="instances either"),
         share("within_share", of="instances rarer"),
-        chance("chance_share least_share", "By chance"),
+        chance("chance_share least_share", "By chance", unit="%"),
         count("instances support_a support_b either rarer", "Instances with both"),
     ),
     denominator="untold",
