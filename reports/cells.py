@@ -126,8 +126,16 @@ def written(column: Column, value: Any, row: Row, columns: Columns, rounding: Ro
         case "difference":
             return words.points(value, n, rounding)
         case "metric":
-            return _metric(str(row[column.of[0]]), value, n, rounding)
+            shown = _apart if column.unit == "points" else _metric
+            return shown(str(row[column.of[0]]), value, n, rounding)
     return words.number(value)
+
+
+def _apart(name: str, value: float, n: int | None, rounding: Rounded) -> str:
+    """The difference of two values of a metric, with its sign; of shares in points."""
+    if name in words.METRICS and name not in words.DECIMALS:
+        return words.points(value, n, rounding)
+    return f"{'+' if value > 0 else ''}{words.number(value)}"
 
 
 def _metric(name: str, value: float, n: int | None, rounding: Rounded) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from audit.base.plurals import counted
 from audit.results import compared as tables
-from audit.results.printed import rounding_of
+from audit.results.printed import Rounded, in_sentence, rounding_of
 from audit.results.tables import MENDED_DECISIONS, MENDED_FINDINGS
 from reports import words
 from reports.core import level
@@ -31,8 +31,8 @@ _OF_GROUPS = (
 )
 _ONE_SIDE = "In one run alone groups have several instances: name their column in both (--group)."
 _MODELS = {
-    "same": "The predictions are the same.",
-    "differ": "The predictions differ.",
+    "same": "The predictions are the same in both runs.",
+    "differ": "The predictions of the two runs differ.",
     "alike": "The predictions were read from different files, and every number of them is equal.",
     "only_old": "Only the earlier run has predictions.",
     "only_new": "Only the later run has predictions.",
@@ -85,7 +85,6 @@ def _sentence(view: Row) -> str:
     found += [f"{limit:,} at the limit in one of the two"] * bool(limit)
     use = [counted(totals[name], name) for name in ("nodes", "pairs")]
     said = [f"Findings: {words.listed(found)}.", f"The use of {words.listed(use)} changed."]
-    said += [_MODELS[model["predictions"]]] if model else []
     said += _beyond_chance(totals["metrics"], model["metrics"]["total"], "metrics") if model else []
     said += _beyond_chance(totals.get("measures", 0), len(view.get("measures", ())),
                            "measured numbers")  # fmt: skip
@@ -164,7 +163,27 @@ def _models(view: Row) -> Chapter | None:
             table(tables.METRICS, [*_metrics(model["metrics"]["rows"])], rounding),
             table(tables.CONFUSIONS, model["confusions"]["rows"], rounding),
         ]
-    return chapter("Models and measures", shown, anchor="models")
+    lead = " ".join(_of_models(model, rounding)) if model else ""
+    return chapter("Models and measures", shown, anchor="models", lead=lead)
+
+
+def _of_models(model: Row, rounding: Rounded) -> Iterator[str]:
+    """Whether predictions differ, in how many answers, and how intervals are to be read."""
+    yield _MODELS[model["predictions"]]
+    if model["common"] is not None and model["predictions"] != "same":
+        both, scores, answers = (
+            in_sentence(model[one], rounding)
+            for one in ("common", "scores_differ", "answers_differ")
+        )
+        yield (
+            f"Of {both} instances that both predicted, {scores} have other scores and {answers}"
+            " other predicted labels."
+        )
+    if model["metrics"]["rows"]:
+        yield (
+            "Intervals take the runs as independent, so that they are too wide where both models"
+            " predicted the same instances."
+        )
 
 
 def _metrics(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:

@@ -74,6 +74,8 @@ class _Rows:
 
 def kind_of(column: Column) -> str:
     """The kind that says on what scale a column is drawn."""
+    if column.unit == "points":
+        return "difference"
     return "share" if column.unit == "%" or column.kind == "metric" else column.kind
 
 

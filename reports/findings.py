@@ -68,11 +68,11 @@ def first_sentence(text: str) -> str:
 def ten(view: Row) -> list[Found]:
     """The findings to act on, the first one first; advice that repeats stands once."""
     states = _states(view)
-    made, before = list[Found](), ""
+    made, said = list[Found](), set[str]()
     for check, one in first_findings(view):
         found = _found(check, one, states)
-        made.append(replace(found, to_do="" if found.to_do == before else found.to_do))
-        before = found.to_do
+        made.append(replace(found, to_do="" if found.to_do in said else found.to_do))
+        said.add(found.to_do)
     return made
 
 

@@ -10,7 +10,7 @@ from audit.base.declared import Column, Columns, Table
 from audit.results.printed import Rounded
 from reports import words
 from reports.cells import Cell, cell, text_of
-from reports.figures import Drawing, draw
+from reports.figures import Drawing, draw, kind_of
 from reports.marks import Scale, scale_of
 from reports.words import NOTHING, Row
 
@@ -126,8 +126,7 @@ def _scale(column: Column, declared: Table, rows: Sequence[Row]) -> Scale | None
         return None
     names = (column.name, *column.ends, column.mark.limit, column.mark.reference)
     numbers = (row.get(name) for row in rows for name in names if name)
-    kind = "share" if column.unit == "%" or column.kind == "metric" else column.kind
-    return scale_of(kind, (one for one in numbers if isinstance(one, int | float)))
+    return scale_of(kind_of(column), (one for one in numbers if isinstance(one, int | float)))
 
 
 def _across(declared: Table, rows: Sequence[Row], rounding: Rounded) -> _Grid:

@@ -65,7 +65,8 @@ class Column:
         type: ``string, boolean`` or ``array`` where its kind does not say it.
         words: Whether its texts are of a fixed list and not of a file: ``_`` is written as a blank.
         among: The count that a cell names behind this one: "935 of 1,345".
-        unit: ``%`` of a number that is written in per cent though it is no share.
+        unit: ``%`` of a number that is written in per cent though it is no share; ``points`` of the
+            difference of two values of a metric.
         mark: What is drawn in its cells; None for nothing.
     """
 
@@ -336,10 +337,17 @@ def difference(
 
 
 def metric(
-    name: str, heading: str = "", *, by: str, n: str, ends: str = "", mark: Mark | None = None
+    name: str,
+    heading: str = "",
+    *,
+    by: str,
+    n: str,
+    ends: str = "",
+    unit: str = "",
+    mark: Mark | None = None,
 ) -> tuple[Column, ...]:
     """The value of the metric that the column ``by`` names, over ``n``, and its interval's ends."""
-    return _with_ends(_each(name, "metric", heading, of=(by, n), mark=mark), ends)
+    return _with_ends(_each(name, "metric", heading, of=(by, n), unit=unit, mark=mark), ends)
 
 
 def chance(

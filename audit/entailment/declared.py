@@ -195,7 +195,7 @@ TABLES: Mapping[str, Table] = {
     "quality_weak": Table(
         Columns(
             text("relation", "Relation"),
-            share("share", "Weak", of="weak tuples", ends="low high"),
+            share("share", "Share", of="weak tuples", ends="low high"),
             count("tuples weak ties against", "Tuples|Weak|Ties|Against"),
         ),
         title="Labels that few votes support",

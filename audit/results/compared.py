@@ -28,7 +28,7 @@ _RATES = (
     *share("rate_new", "After", of="support_new of_new"),
     *difference("difference", "Points", of="rate_new rate_old", ends="low high", mark=Mark()),
 )
-_MEANS = chance("mean_old mean_new", "Mean of groups before|After")
+_MEANS = chance("mean_old mean_new", "Mean of groups, before|Mean of groups, after")
 
 CAUSES = Table(
     Columns(key("name", "What"), text("changed statement", "|What follows")),
@@ -46,7 +46,10 @@ PAIRS = Table(
         count("joint_old joint_new", "Before|After"),
         difference("difference", "Points", of="joint_new joint_old", ends="low high", mark=Mark()),
         _MEANS,
-        chance("lift_change ratio_old ratio_new nodes_q_value", "Lift|Times expected|After|q"),
+        chance(
+            "lift_change ratio_old ratio_new nodes_q_value",
+            "Lift|Times expected, before|Times expected, after|q",
+        ),
     ),
     title="Pairs that changed beyond what their nodes explain",
     row="two nodes",
@@ -82,7 +85,15 @@ _MEASURED = (
     *text("name"),
     *metric("old", "Before", by="name", n="n_old"),
     *metric("new", "After", by="name", n="n_new"),
-    *metric("difference", "Difference", by="name", n="n_new", ends="low high", mark=Mark()),
+    *metric(
+        "difference",
+        "Difference",
+        by="name",
+        n="n_new",
+        ends="low high",
+        unit="points",
+        mark=Mark(),
+    ),
     *count("n_old n_new"),
 )
 METRICS = Table(Columns(_MEASURED), title="Metrics over all instances", row="a metric", first=12)
@@ -91,7 +102,7 @@ MEASURES = Table(
 )
 CONFUSIONS = Table(
     Columns(
-        node("a b", "Label|Label", title="title_a title_b"),
+        node("a b", "Label|With", title="title_a title_b"),
         estimate("old new", "Before|After", reason="means of entropies"),
         estimate("difference", "Difference", reason="of means of entropies", ends="low high"),
         chance("q_value", "q"),

@@ -9,14 +9,17 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from itertools import groupby
+from typing import Any, TypeAlias, TypeVar
 
 from audit.results.findings import SEVERITIES, CheckResult, Finding, Place, place_of
 
 TEN = 10
 """Number of findings to act on first."""
 OF_ONE = 3
-"""Most of them that are of one check, and that only ask."""
+"""Most of them that are of one check, while another has more of the same severity."""
+_ASIDE = 2
+"""Rank of what stands aside."""
 BY_RESULT = ("error", "fail", "warn", "note", "pass", "not_applicable")
 """Results of checks, the worst first."""
 Found = TypeVar("Found")
@@ -27,20 +30,31 @@ def merged(checks: Iterable[Iterable[Found]], place: Callable[[Found], Place]) -
     return list(heapq.merge(*checks, key=place))
 
 
-def worst(found: Iterable[tuple[str, int, Found]], most: int = TEN) -> list[Found]:
-    """The first of some findings, each with its check and whether it asks (1) or is aside (2).
+Rank: TypeAlias = tuple[int, bool, int]
+"""Severity, whether the reference has it too and no smaller, and whether it asks or is aside."""
 
-    At most `OF_ONE` are of one check, and at most as many only ask, the first of their check each.
-    What stands aside is none to act on.
+
+def rank(finding: Finding) -> Rank:
+    """What decides first whether a finding is among those to act on."""
+    _, severity, below, *_ = between(finding)
+    return severity, finding.judgement.known, below
+
+
+def worst(found: Iterable[tuple[str, Rank, Found]], most: int = TEN) -> list[Found]:
+    """The first of some findings in order, each with its check and rank.
+
+    By severity; within one, those that are known come last, and at most `OF_ONE` are of one check
+    while another check has one that is not among them. What stands aside is none to act on.
     """
-    taken = Counter[str | bool]()
+    kept = sorted((one for one in found if one[1][2] < _ASIDE), key=lambda one: one[1])
     first: list[Found] = []
-    for check, below, one in found:
-        of_check = (OF_ONE, 1, 0)[below]
-        if len(first) < most and taken[check] < of_check and taken[below > 0] < OF_ONE:
-            taken.update((check, True) if below else (check,))
-            first.append(one)
-    return first
+    for _, alike in groupby(kept, key=lambda one: one[1][0]):
+        taken, later = Counter[str](), list[Found]()
+        for check, _, one in alike:
+            taken[check] += 1
+            (first if taken[check] <= OF_ONE else later).append(one)
+        first += later
+    return first[:most]
 
 
 def by_first(
@@ -67,7 +81,7 @@ def ordered(checks: Iterable[CheckResult]) -> list[Finding]:
     checks = list(checks)
     found = merged((check.findings for check in checks), between)
     standing = {one.id for check in checks for one in check.standing if one.counts_as}
-    first = worst((one.check, between(one)[2], one) for one in found if one.id in standing)
+    first = worst((one.check, rank(one), one) for one in found if one.id in standing)
     taken = {one.id for one in first}
     return [*first, *(one for one in found if one.id not in taken)]
 

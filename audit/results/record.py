@@ -25,7 +25,7 @@ from audit.results.findings import (
     Status,
     Waived,
 )
-from audit.results.order import TEN, between, ordered, worst
+from audit.results.order import TEN, between, ordered, rank, worst
 from audit.results.parts import AnalysisPart, DriftPart, ModelPart, ResultPart
 from audit.sharing.told import Rounding
 
@@ -317,9 +317,9 @@ class Record:
     def worst(self, n: int = TEN) -> pl.DataFrame:
         """The findings to act on first: at most ``n``, few of one check."""
         standing = [one for check in self.checks for one in check.standing if one.counts_as]
-        below, rows = {one.id: between(one)[2] for one in standing}, self.findings
-        ids = rows.filter(pl.col("id").is_in(list(below))).select("check", "id").iter_rows()
-        counting = ((check, below[id_], id_) for check, id_ in ids)
+        ranks, rows = {one.id: rank(one) for one in standing}, self.findings
+        ids = rows.filter(pl.col("id").is_in(list(ranks))).select("check", "id").iter_rows()
+        counting = ((check, ranks[id_], id_) for check, id_ in ids)
         return rows.filter(pl.col("id").is_in(worst(counting, n)))
 
     @property

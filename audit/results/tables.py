@@ -150,7 +150,7 @@ ANSWERS = Table(
 )
 EXCHANGED_PAIRS = Table(
     Columns(
-        node("a b", "Label|Label", title="title_a title_b"),
+        node("a b", "Label|With", title="title_a title_b"),
         count("observed", "Confused", of=NONE),
         total("expected", "Expected"),
     ),

@@ -8,11 +8,10 @@ import json
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from html import unescape
 from pathlib import Path
-from typing import Any, NamedTuple
-from xml.etree import ElementTree
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -210,7 +209,7 @@ TEXTS: Mapping[str, Callable[[Path], str]] = {
 
 @pytest.mark.parametrize("export", TEXTS)
 def test_every_number_is_one_of_the_result(left: Path, told: Told, export: str) -> None:
-    text = TEXTS[export](left)
+    text = re.sub(r"[\d,]+ more in the window", "", TEXTS[export](left))  # rows less those shown
     assert len(NUMBER.findall(text)) > 50
     assert told.unfound(text) == []
 
@@ -249,111 +248,3 @@ def test_what_leaves_is_made_of_the_result_alone(
     ]
     assert len(made) > 20
     assert other == []
-
-
-class Part(NamedTuple):
-    """A point of a picture in pixels, or a text at one."""
-
-    at: tuple[float, float]
-    text: str = ""
-
-
-def parts_of(element: ElementTree.Element, x: float = 0, y: float = 0) -> Iterator[Part]:
-    """The points of shapes and places of texts; hatching is left out, which is always as wide."""
-    tag = element.tag.rpartition("}")[2]
-    moves = re.findall(r"translate\(([^ ,)]+)[ ,]?([^)]*)\)", element.get("transform", ""))
-    for right, down in moves:
-        x, y = x + float(right), y + float(down or 0)
-    here = {name: float(element.get(name, 0)) for name in ("x", "y", "cx", "cy", "width", "height")}
-    if tag == "text":
-        yield Part((x + here["x"], y + here["y"]), "".join(element.itertext()).strip())
-    elif tag == "circle":
-        yield Part((x + here["cx"], y + here["cy"]))
-    elif tag == "rect":
-        for far in (0, 1):
-            corner = (x + here["x"] + far * here["width"], y + here["y"] + far * here["height"])
-            yield Part(corner)
-    elif tag == "line":
-        for end in "12":
-            yield Part((x + float(element.get(f"x{end}", 0)), y + float(element.get(f"y{end}", 0))))
-    elif tag == "path" and not re.fullmatch(r"(M\S+ \S+L\S+ \S+)+", element.get("d", "")):
-        yield from (Part((x + right, y + down)) for right, down in _ends(element))
-    for inner in element if tag != "text" else ():
-        yield from parts_of(inner, x, y)
-
-
-def _ends(path: ElementTree.Element) -> Iterator[tuple[float, float]]:
-    """Where each step of a path ends; of a symbol, which is drawn about its place, that place."""
-    drawn = path.get("d", "")
-    if path.get("transform") and re.search("[aAcC]|Z$", drawn):
-        yield 0.0, 0.0
-        return
-    at = [0.0, 0.0]
-    for letter, rest in re.findall(r"([a-zA-Z])([^a-zA-Z]*)", drawn):
-        numbers = [float(one) for one in re.findall(r"-?\d*\.?\d+", rest)]
-        axis, size = {"H": (0, 1), "V": (1, 1), "A": (None, 7), "C": (None, 6)}.get(
-            letter.upper(), (None, 2)
-        )
-        for step in range(0, len(numbers), size):
-            end = numbers[step : step + size]
-            for which in (0, 1) if axis is None else (axis,):
-                value = end[0] if axis is not None else end[which - 2]
-                at[which] = value + at[which] * letter.islower()
-            yield at[0], at[1]
-
-
-class Axis(NamedTuple):
-    """A straight axis by its ticks: ``place = start + length * value``, along x (0) or y (1)."""
-
-    along: int
-    start: float
-    length: float
-    ticks: tuple[float, ...]
-
-
-def axes_of(parts: Iterable[Part]) -> Iterator[Axis]:
-    """Three numbers or more in a row, whose places follow from what they say."""
-    texts = [(one.at, re.fullmatch(r"([-−+]?)([\d,]*\.?\d+)(%?)", one.text)) for one in parts]
-    for along in (0, 1):
-        rows: dict[int, dict[float, float]] = {}
-        for at, read in texts:
-            if read:
-                sign, size, share = read.groups()
-                value = float(size.replace(",", "")) / (100 if share else 1)
-                row = rows.setdefault(round(at[1 - along]), {})
-                row[-value if sign in ("-", "−") else value] = at[along]
-        for row in rows.values():
-            values, places = np.array([*row]), np.array([*row.values()])
-            numbered = [*row] == [*range(1, len(row) + 1)]
-            if len(row) < 3 or numbered:
-                continue
-            length, start = np.polyfit(values, places, 1)
-            if abs(start + length * values - places).max() < 0.6:
-                yield Axis(along, start, length, tuple(values))
-
-
-def test_every_length_is_a_number_that_is_told(left: Path, told: Told) -> None:
-    every, axes, points = [(one, 0.0) for one in (*told.values, *told.percents / 100)], 0, 0
-    page = (left / "run" / "report.html").read_text("utf-8")
-    for text in re.findall('<svg class="chart".*?</svg>', page, re.DOTALL):
-        parts = [*parts_of(ElementTree.fromstring(text))]
-        known = [*every, (0.0, 0.0), (1.0, 0.0)]
-        for axis in axes_of(parts):
-            pixel = 0.5 / abs(axis.length)  # a tick stands at the nearest one
-            values, most = np.array([*known, *((abs(tick), pixel) for tick in axis.ticks)]).T
-            places = sorted(axis.start + axis.length * tick for tick in axis.ticks)
-            axes += 1
-            for part in parts:
-                place, least = part.at[axis.along], axis.start + 1  # the shortest bar: a pixel
-                if (
-                    part.text
-                    or not places[0] - 0.5 <= place <= places[-1] + 0.5
-                    or abs(place - least) < 0.01
-                ):
-                    continue
-                far = np.array([place + half - axis.start for half in (0, 0.5)]) / axis.length
-                off = np.abs(values - np.abs(far)[:, None]) - most - 0.06 / abs(axis.length)
-                points += 1
-                assert off.min() <= 0, (text[:200], axis, part)
-    assert axes > 3
-    assert points > 100

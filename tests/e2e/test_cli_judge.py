@@ -112,7 +112,7 @@ def test_a_waiver_takes_an_error_out_of_the_verdict(desk: Desk) -> None:
     assert result.exit_code == 0, result.output
     assert desk.status("unknown_code") == "pass"
     html = (desk.run / "report.html").read_text("utf-8")
-    assert "Waived by Office until 9999-01-01: Elves are handled by hand." in html
+    assert "Elves are handled by hand." in html
 
 
 def test_an_expired_waiver_fails_and_is_told(desk: Desk) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pikepdf
@@ -13,10 +12,8 @@ from typer.testing import CliRunner
 from audit.cli.app import app
 from fixtures.sample_runs import RELEASE_1, RELEASE_2, SAMPLE_DATA
 
-PAGES = 10
+PAGES = 7
 """In DejaVu Sans too, a wide font, where no other is installed."""
-UNFOLDED = 16_000
-"""Words with all that unfolds, but for the appendix; those behind the charts too."""
 
 
 MODEL = ("--predictions", str(SAMPLE_DATA / "predictions.psv"), "--title", "Ward 7")
@@ -52,23 +49,11 @@ def test_a_release_like_the_sample_is_printed_on_few_pages(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RUNS)
-def test_a_release_like_the_sample_is_told_in_few_words(runs: dict[str, Path], name: str) -> None:
-    page = (runs[name] / "report.html").read_text("utf-8")
-    body = re.sub(r"(?s)<(style|script|title).*?</\1>", " ", page)
-    without = re.sub(r'(?s)<details class="appendix">.*?</section>', " ", body)
-    shown = re.sub(r'(?s)<div class="finding-more">.*?</details>\s*</article>', " ", without)
-    words = [len(re.sub(r"<[^>]*>", " ", text).split()) for text in (without, shown)]
-    assert 4_000 < words[0] <= UNFOLDED
-    assert words[1] <= 12_000
-
-
-@pytest.mark.slow
 def test_the_title_and_the_day_stand_in_the_report_and_stay_when_it_is_written_again(
     run: Path,
 ) -> None:
     before = (run / "report.html").read_text("utf-8")
-    assert "<h1><bdi>Ward 7</bdi></h1>" in before
+    assert "<h1>Ward 7</h1>" in before
     assert "14 November 2023" in before
     assert "Ward 7" not in (run / "result.json").read_text("utf-8")
     assert json.loads((run / "manifest.json").read_bytes())["settings"]["title"] == "Ward 7"

@@ -59,6 +59,8 @@ def test_a_table_names_columns_that_it_has(name: str) -> None:
         named |= {column.mark.limit, column.mark.reference} if column.mark else set()
     assert named - {""} <= declared.columns.keys()
     assert not declared.title or declared.row
+    headings = [one.heading for one in declared.columns.values() if one.heading]
+    assert len(headings) == len({*headings})
 
 
 @pytest.mark.parametrize("kind", ["some", "none", "zero", "odd"])

@@ -10,19 +10,18 @@ def finding(check: str, *nodes: str, about: tuple[str, ...] = (), asks: bool = F
     return Finding(check, "note", nodes, "", {}, "", "", about=about, asks=asks)
 
 
-def test_few_of_one_check_and_few_that_stand_aside_are_to_be_acted_on() -> None:
-    """Pairs that belong together fill no list, however many checks find them.
+def test_ten_are_to_be_acted_on_where_there_are_ten_and_few_of_one_check() -> None:
+    faults = [("many", (0, False, 0), f"fault {n}") for n in range(20)]
+    other = [("other", (0, False, 0), f"other {n}") for n in range(2)]
+    known = [("known", (0, True, 0), "known")]
+    notes = [("notes", (1, False, 1), "note")]
 
-    What merely asks is asked once a check, and what stands aside is none to act on.
-    """
-    asked = [(f"check {n % 4}", 1, f"pair {n}") for n in range(40)]
-    faults = [("check 5", 0, f"fault {n}") for n in range(OF_ONE + 1)]
-
-    assert worst(asked) == [f"pair {n}" for n in range(OF_ONE)]
-    assert worst(one for one in asked if one[0] == "check 2") == ["pair 2"]
-    assert [one[:4] for one in worst([*faults, *asked])] == ["faul"] * OF_ONE + ["pair"] * OF_ONE
-    assert worst([("check 5", 2, "aside"), *faults[:1], ("check 5", 1, "asks")]) == ["fault 0"]
-    assert len(worst((f"check {n}", 0, n) for n in range(40))) == TEN
+    assert worst(faults) == [f"fault {n}" for n in range(TEN)]
+    assert worst([*known, *faults, *other])[:6] == [
+        *(f"fault {n}" for n in range(OF_ONE)), "other 0", "other 1", "known",
+    ]  # fmt: skip
+    assert worst([*notes, *faults[:1]]) == ["fault 0", "note"]
+    assert worst([("many", (0, False, 2), "aside")]) == []
 
 
 def test_what_two_checks_say_of_the_same_nodes_one_restates() -> None:
