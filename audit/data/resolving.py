@@ -300,6 +300,7 @@ class Request:
             return columns
         if not (columns.version or columns.table):
             columns = replace(columns, sets=sets_of(seen, columns))
+        used |= {one.name for one in seen.frame if one.equals(seen.frame[columns.label[0]])}
         nodes = [one for one in seen.frame.columns if one not in used and seen.is_good(one)]
         told = self._unread(nodes, "nine in ten of their values are nodes too")
         return replace(columns, readings=(*columns.readings, *told))

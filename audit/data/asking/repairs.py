@@ -123,11 +123,11 @@ def _around(cells: pl.DataFrame, nodes: Nodes) -> list[tuple[str, ...]]:
 
 
 def _without_words(best: Way, cells: pl.DataFrame, nodes: Nodes, stated: Columns) -> Way:
-    """The way that takes words without a digit for no code, where nodes have digits and others are
-    nearly all nodes."""
-    if best.share.of_complete >= NEARLY_ALL or not nodes.have_digits:
-        return best
+    """The way that takes words without a digit for no code, where nodes have digits, labels are no
+    titles, and others are nearly all nodes."""
     columns = replace(stated, **best.options)
+    if best.share.of_complete >= NEARLY_ALL or not nodes.have_digits or columns.by_title:
+        return best
     labels = labels_of(cells, columns, TRIED)
     refused = [one for one in labels if not any(map(nodes.is_node, read({one: 1}, nodes, columns)))]
     nothing = [one for one in refused if not re.search(r"\d", one) and one not in columns.missing]

@@ -87,10 +87,14 @@ class Seen:
         return int(self.cells(column)["rows"].sum())
 
     def labels(self, column: str, columns: Columns = AS_WRITTEN) -> Mapping[str, int]:
-        """Labels in a column with the number of times that each occurs; classes by their names."""
+        """Labels in a column with the number of times that each occurs; classes by their names,
+        each of them once where lists say of every class whether it is a label."""
         names = self._class_names(column)
-        found = labels_of(self.cells(column), columns, VALUES).items()
-        return {names.get(text.removesuffix(".0"), text): n for text, n in found}
+        found = labels_of(self.cells(column), columns, VALUES)
+        values = {*map(str.lower, found)}
+        if names and self.is_listed(column) and any(values <= flags for flags in FLAGS):
+            return dict.fromkeys(names.values(), 1)
+        return {names.get(text.removesuffix(".0"), text): n for text, n in found.items()}
 
     def rows(self, column: str) -> pl.DataFrame:
         """``row, label``: the labels in a column as stated, row by row; classes by their names."""
