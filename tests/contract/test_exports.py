@@ -209,7 +209,7 @@ TEXTS: Mapping[str, Callable[[Path], str]] = {
 
 @pytest.mark.parametrize("export", TEXTS)
 def test_every_number_is_one_of_the_result(left: Path, told: Told, export: str) -> None:
-    text = re.sub(r"[\d,]+ more in the window", "", TEXTS[export](left))  # rows less those shown
+    text = re.sub(r"[\d,]+ more in audit explore", "", TEXTS[export](left))  # rows less those shown
     assert len(NUMBER.findall(text)) > 50
     assert told.unfound(text) == []
 
