@@ -135,7 +135,7 @@ def test_a_comparison_of_two_runs_tells_the_finding_that_is_gone(files: Files, a
     runs = (files.folder / "again", files.folder / "sound")
     compared = audit("compare", *runs, "--out", files.folder / "changes")
     assert compared.exit_code == 0, compared.output
-    assert "evidence_ignored" in (files.folder / "changes" / "comparison.html").read_text("utf-8")
+    assert "evidence ignored" in (files.folder / "changes" / "comparison.html").read_text("utf-8")
 
 
 def test_the_same_files_give_the_same_bytes(files: Files, alone: Any) -> None:
