@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from audit.base.declared import Table
 from audit.results import tables
 from reports import words
 from reports.cells import cell
@@ -179,10 +178,6 @@ def _checked(checks: Sequence[Row]) -> Iterator[dict[str, Any]]:
 
 def _policy(view: Row) -> Chapter | None:
     policy, rounding = view["policy"], view["rounding"]
-
-    def shown(declared: Table, rows: Sequence[Row]) -> ShownTable | None:
-        return table(declared, rows, rounding)
-
     exclusive = [
         {**one, "nodes": " | ".join(map(_some, one["nodes"]))} for one in policy["exclusive"]
     ]
@@ -196,16 +191,16 @@ def _policy(view: Row) -> Chapter | None:
         for one in policy["branch_rules"]
     ]
     thresholds = [{**one, "name": words.name(one["name"])} for one in policy["thresholds"]]
-    every = [
-        shown(tables.THRESHOLDS, thresholds),
-        shown(tables.BRANCH_RULES, rules),
-        shown(tables.EXCLUSIVE, exclusive),
-        shown(tables.COMPANIONS, companions),
-        shown(tables.WAIVERS, [{**one, "covers": _covers(one)} for one in view["waivers"]]),
-    ]
+    every = (
+        (tables.THRESHOLDS, thresholds),
+        (tables.BRANCH_RULES, rules),
+        (tables.EXCLUSIVE, exclusive),
+        (tables.COMPANIONS, companions),
+        (tables.WAIVERS, [{**one, "covers": _covers(one)} for one in view["waivers"]]),
+    )
     return chapter(
         f"The policy in force: {policy['name']}",
-        every,
+        [table(declared, rows, rounding) for declared, rows in every],
         anchor="policy",
         lead=" ".join(_stated(policy)),
         folded=True,

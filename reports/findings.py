@@ -82,14 +82,19 @@ def _states(view: Row) -> dict[str, str]:
     return {one["id"]: one["change"] for one in since["findings"]}
 
 
-def _found(check: str, one: Row, states: Mapping[str, str]) -> Found:
-    waived = one["waiver"] and one["waiver"]["decision"]
+def _state(one: Row, states: Mapping[str, str]) -> str:
+    """What was decided of a finding, else what became of it since the reference."""
+    waived: str = one["waiver"] and one["waiver"]["decision"]
     promised = "to be fixed" if "to_fix" in one else ""
+    return waived or promised or states.get(one["id"], "")
+
+
+def _found(check: str, one: Row, states: Mapping[str, str]) -> Found:
     return Found(
         id=one["id"],
         check=check,
         severity=one["severity"],
-        state=waived or promised or states.get(one["id"], ""),
+        state=_state(one, states),
         sentence=first_sentence(one["statement"]),
         to_do=first_sentence(one["curator"]),
     )
@@ -247,7 +252,7 @@ _STATE = text("state", "State")
 
 def finding_row(one: Row, states: Mapping[str, str]) -> dict[str, Any]:
     """A finding as a row of `check_columns`: its evidence, its nodes, and its state."""
-    row = {**one["evidence"], "state": _found("", one, states).state}
+    row = {**one["evidence"], "state": _state(one, states)}
     for name, found in zip(("node", "other"), one["nodes"], strict=False):
         row |= {name: found["id"], f"{name}_title": found["title"]}
     return row
