@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,7 +27,7 @@ from audit.base.dag import (
     strong_components,
 )
 from audit.base.plurals import counted, filled
-from audit.hierarchies.building import EDGE_SCHEMA, CyclicError, arrows, end_indices
+from audit.hierarchies.building import CyclicError, arrows, end_indices
 from audit.hierarchies.catch_alls import CatchAlls
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
@@ -154,28 +155,24 @@ def without_cycles(error: CyclicError) -> tuple[Hierarchy, tuple[LintFinding, ..
     """
     ids = error.nodes["node"].to_list()
     edges = edge_matrix(*end_indices(error.edges, ids), len(ids))
-    component = strong_components(edges)
-    on, search = np.flatnonzero(on_cycle(edges, component)), CycleSearch(edges)
-    members = pl.DataFrame({"component": component[on], "node": on})
-    sets = members.group_by("component", maintain_order=True).agg("node")["node"].to_list()
+    component, search = strong_components(edges), CycleSearch(edges)
+    first, sets = dict[int, str](), defaultdict[int, list[int]](list)
+    one_of = {
+        node: first.setdefault(own, node) for node, own in zip(ids, component.tolist(), strict=True)
+    }
+    for node in np.flatnonzero(on_cycle(edges, component)).tolist():
+        sets[component[node]].append(node)
     findings = []
-    for one in sorted(sets, key=len, reverse=True):
+    for one in sorted(sets.values(), key=len, reverse=True):
         cycle = tuple(ids[node] for node in search.shortest(one))
         findings.append(_finding("cycle", (cycle,), len(one), len(ids), cycle=arrows(cycle)))
-    nodes = (
-        error.nodes.with_columns(component=pl.Series(component))
-        .with_columns(first=pl.col("node").first().over("component"))
-        .filter(pl.col("node") != SYNTHETIC_ROOT)
+    across = error.edges.select(pl.all().replace(one_of)).filter(
+        pl.col("child") != pl.col("parent")
     )
-    name = dict(nodes.select("node", "first").iter_rows())
-    between = error.edges.filter(pl.col("parent") != SYNTHETIC_ROOT).select(
-        pl.col(end).replace_strict(name, return_dtype=pl.String) for end in EDGE_SCHEMA
-    )
-    merged = nodes.group_by(node="first").agg(
+    merged = error.nodes.group_by(pl.col("node").replace(one_of), maintain_order=True).agg(
         pl.col("title").first(), pl.col("assignable").any(ignore_nulls=False)
     )
-    across = between.filter(pl.col("child") != pl.col("parent")).unique()
-    return Hierarchy.build(across, merged, name=error.name), tuple(findings)
+    return Hierarchy.build(across.unique(), merged, name=error.name), tuple(findings)
 
 
 def _stated(hierarchy: Hierarchy) -> BoolArray:

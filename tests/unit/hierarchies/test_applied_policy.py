@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -31,9 +30,8 @@ def of_file(without: str = "", renamed: str = "{}.99") -> Hierarchy:
     return Hierarchy.build(edges.with_columns(pl.all().replace(names)), name="file")
 
 
-def told(hierarchy: Hierarchy, policy: Policy, labels: tuple[str, ...] = ()) -> list[str]:
-    support = np.array([3 * (node in labels) for node in hierarchy.nodes])
-    return [reading.option for reading in policy_readings(hierarchy, policy, support)]
+def told(hierarchy: Hierarchy, policy: Policy) -> list[str]:
+    return [reading.option for reading in policy_readings(hierarchy, policy)]
 
 
 @settings(max_examples=5, deadline=None)
@@ -97,15 +95,6 @@ def test_codes_without_their_dots_are_judged_by_the_rules_on_them() -> None:
 def test_a_policy_of_another_hierarchy_is_refused(toy_hierarchy: Hierarchy) -> None:
     with pytest.raises(PolicyError, match="must have nodes that rules"):
         policy_for(toy_hierarchy, BASED)
-
-
-def test_the_policy_is_proposed_where_most_labels_are_codes(toy_hierarchy: Hierarchy) -> None:
-    codes = ("401.9", "V27.0", "250.00", "486")
-
-    assert told(of_file(), Policy(), codes) == ["--policy icd9cm"]
-    assert told(of_file(), Policy(), codes[-1:]) == []
-    assert told(icd9cm(), Policy(), codes) == []
-    assert told(toy_hierarchy, Policy(), ("dog", "cow")) == []
 
 
 def test_a_file_goes_before_the_name_of_a_built_in_policy(
