@@ -7,7 +7,6 @@ import pytest
 
 from audit.base.errors import AuditError, InputError, SchemaError
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import TitleList, read_titles, with_titles
 from fixtures import coded
 from fixtures.written import written
@@ -151,20 +150,3 @@ def test_the_dictionaries_of_mimic_complete_the_built_in_tree(icd9cm: Hierarchy)
     assert richer.further_titles == {}
     assert int(richer.assignable.sum()) == 14_567 + 3_882
     assert title(richer, "36.06") == "Insertion of non-drug-eluting coronary artery stent(s)"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[Term]\nid: b\nname: B\nname: C\n",
-        '[{"id": "a", "children": [{"id": "b", "name": "B"}]}, {"id": "b", "name": "C"}]',
-        '{"graphs": [{"nodes": [{"id": "b", "lbl": "B"}]}, {"nodes": [{"id": "b", "lbl": "C"}]}]}',
-        "child,parent,title\nb,,B\nb,a,C\n",
-    ],
-)
-def test_a_node_of_two_titles_in_a_hierarchy_is_refused(tmp_path: Path, text: str) -> None:
-    path = written(tmp_path / "h.txt", text)
-    with pytest.raises(SchemaError, match=r"(?s)a node has one title.*several for 'b'"):
-        load_hierarchy(path)
-    path.write_text(text.replace("C", "B"))
-    assert load_hierarchy(path).titles[-1] == "B"
