@@ -16,13 +16,14 @@ from audit.base.table import Table, TextLines
 from audit.data.asking.ask import kinds_of, patterns, proposed, screen, way_of
 from audit.data.asking.ids import ids_of
 from audit.data.asking.known_sets import refuse_headings, sets_of, stated_set
-from audit.data.asking.seen import FLAGS, HALF, NEARLY_ALL, Seen, family, is_record, read
+from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, is_record, read
 from audit.data.cells import labels_in
-from audit.data.columns import ROW, Columns
+from audit.data.columns import ROW, Columns, family
 from audit.data.layout import as_written, taking
 from audit.data.layouts import layout_of, spelt
 from audit.data.nodes import Nodes
 from audit.data.rows import (
+    FLAGS,
     SCIENTIFIC,
     ClassNames,
     own_classes,
@@ -309,7 +310,7 @@ class Request:
             return columns
         lists = labels_in(cells, columns)
         lengths, values = {*lists.list.len()}, {*lists.explode().str.to_lowercase()}
-        if len(lengths) != 1 or min(lengths) < 2 or not values <= set().union(*FLAGS):
+        if len(lengths) != 1 or min(lengths) < 2 or not values <= FLAGS:
             return columns
         classes = self.classes or own_classes(self.table, columns)
         if not classes:
