@@ -15,14 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import SchemaError
-from audit.checks.rules.retired_code import CHECK
 from audit.hierarchies.building import DanglingError
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled
+
+CHECK = CHECK_OF["retired_code"]
 
 NODES, GONE = ("a", "b", "c"), ("x", "y", "z")
 IDS = st.lists(st.sampled_from((*NODES, *GONE)), max_size=3, unique=True)
