@@ -10,6 +10,7 @@ import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
 from audit.base.declared import NONE, Columns, chance, count, estimate, setting, share
+from audit.base.schemas import schema
 from audit.checks.check import TOP_PARTS, Limit, first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.carriers import named
@@ -256,7 +257,7 @@ def _headings(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
         for node, codes in below.items()
         if codes
     ]
-    kinds = {"node": pl.String, "code_set": pl.String, "candidates": pl.List(pl.String)}
+    kinds = schema(("node code_set", pl.String), ("candidates", pl.List(pl.String)))
     own = pl.DataFrame(found, kinds, orient="row").drop_nulls("code_set")
     return labels.join(own, on="node", maintain_order="left")
 

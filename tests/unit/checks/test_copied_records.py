@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.checks.rules.habits.copied_records import copies_of
+from audit.checks.rules.repeats import copies_of
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult

@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.rules.duplicate_instance import met_twice
+from audit.checks.rules.repeats import met_twice
 from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure

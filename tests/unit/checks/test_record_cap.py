@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from audit.base.plurals import filled
-from audit.checks.rules.record_cap import LEAST_RATIO, pile_of
+from audit.checks.rules.records import LEAST_RATIO, pile_of
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
