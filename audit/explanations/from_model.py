@@ -295,7 +295,7 @@ def _scores(method: str, text: _Text, seed: int, name: str) -> FloatArray:
         return partition_shap(text.masked, tokens, seed)
     if method == OCCLUSION:
         outputs = text.masked(np.vstack([np.ones((1, tokens), bool), ~np.eye(tokens, dtype=bool)]))
-        return outputs[0] - outputs[1:]
+        return np.asarray(outputs[0] - outputs[1:])
     scores = _gradients(method, text)
     if method == INTEGRATED:
         _refuse_gap(scores, text.masked(np.array([[True], [False]]).repeat(tokens, 1)), text, name)
