@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, Self, TypeAlias, TypedDict, Unpack
 
+import polars as pl
+
 from audit.base.figures import Figure, read_figure
 
 Kind: TypeAlias = Literal[
@@ -19,6 +21,19 @@ a hierarchy or a file, ``setting`` and, with a reason, ``exact``. Told in bins: 
 ``share``, ``ratio``, ``difference``, and ``end``, an end of the interval of one of these. For the
 window alone: ``chance``, whatever follows from a test. ``metric``: of the metric that the row
 names, which says how it is told and written."""
+
+_OF_KIND: Mapping[str, str] = {
+    "text": "string",
+    **dict.fromkeys(("whole", "setting", "exact", "count", "sum"), "integer"),
+}
+"""What columns of a kind hold where they do not say it themselves; those of others numbers."""
+_TYPES: Mapping[str, pl.DataType] = {
+    "string": pl.String(),
+    "boolean": pl.Boolean(),
+    "array": pl.List(pl.String()),
+    "integer": pl.Int64(),
+    "number": pl.Float64(),
+}
 
 NONE = "none"
 """Total of what has none, such as labels and exchanges."""
@@ -62,7 +77,7 @@ class Column:
             window alone.
         title: Of a column of nodes, the column with their titles.
         ends: Columns with the ends of its interval, the lower one first; empty without one.
-        type: ``string, boolean`` or ``array`` where its kind does not say it.
+        type: ``string, boolean, array, integer`` or ``number`` where its kind does not say it.
         words: Whether its texts are of a fixed list and not of a file: ``_`` is written as a blank.
         among: The count that a cell names behind this one: "935 of 1,345".
         unit: ``%`` of a number that is written in per cent though it is no share; ``points`` of the
@@ -98,6 +113,17 @@ class Columns(dict[str, Column]):
 
     def __init__(self, *columns: Iterable[Column]) -> None:
         super().__init__((one.name, one) for some in columns for one in some)
+
+    @property
+    def types(self) -> dict[str, pl.DataType]:
+        """The Polars type of each column, for the frames that are measured.
+
+        >>> Columns(text("node"), count("n")).types
+        {'node': String, 'n': Int64}
+        """
+        return {
+            name: _TYPES[one.type or _OF_KIND.get(one.kind, "number")] for name, one in self.items()
+        }
 
     def stored(self) -> list[dict[str, Any]]:
         """The columns as JSON, each without what is as usual."""
@@ -175,6 +201,14 @@ class Table:
         if {"node", "instances"} <= self.columns.keys():
             object.__setattr__(self, "listed", "instances")
 
+    def frame(self, rows: Iterable[Mapping[str, Any]] = ()) -> pl.DataFrame:
+        """Rows as a frame of its columns; what a row lacks is null."""
+        return pl.DataFrame(list(rows), schema=self.columns.types)
+
+    def cast(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Its columns of a frame, in order, and of their types."""
+        return frame.select(pl.col(name).cast(kind) for name, kind in self.columns.types.items())
+
     def stored(self) -> dict[str, Any]:
         """As JSON, which `read` reads, without what is as usual.
 
@@ -231,9 +265,9 @@ def whole(names: str, heading: str = "") -> tuple[Column, ...]:
     return _each(names, "whole", heading)
 
 
-def setting(names: str, heading: str = "") -> tuple[Column, ...]:
+def setting(names: str, heading: str = "", *, type: str = "") -> tuple[Column, ...]:
     """Numbers that a policy, a file or a hierarchy states, such as limits."""
-    return _each(names, "setting", heading)
+    return _each(names, "setting", heading, type=type)
 
 
 def exact(names: str, heading: str = "", *, reason: str, of: str = "") -> tuple[Column, ...]:

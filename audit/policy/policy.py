@@ -218,7 +218,7 @@ class Policy(Frozen):
             raise ValueError(f"entry {', '.join(twice)} repeats an earlier one")
         return rules
 
-    def nodes_named(self) -> Iterator[tuple[str, str]]:
+    def nodes_by_key(self) -> Iterator[tuple[str, str]]:
         """Key and id of every node that the policy names."""
         for key in _NAMING_NODES:
             for rule in getattr(self, key):
@@ -304,7 +304,7 @@ THRESHOLDS = {
 
 def refuse_unknown_nodes(policy: Policy, nodes: Collection[str], hierarchy: str) -> None:
     """Raise PolicyError if a policy names a node that the hierarchy does not have."""
-    unknown = [f"{key}: {node}" for key, node in policy.nodes_named() if node not in nodes]
+    unknown = [f"{key}: {node}" for key, node in policy.nodes_by_key() if node not in nodes]
     if unknown:
         raise PolicyError(
             f"every node that the policy names must be in {hierarchy}",

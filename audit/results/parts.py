@@ -77,7 +77,13 @@ _ANSWERS = schema(
     ("falsely missed hits answers labelled", pl.Int64),
     ("share q_value", pl.Float64),
 )
+_ANSWERED = schema(
+    ("answers labels right wrong related beside within elsewhere missed", pl.Int64),
+    ("precision recall", pl.Float64),
+    ("branches", pl.List(pl.String)),
+)
 _OF_MODEL = {
+    "answered": _ANSWERED,
     "behaviours": _BEHAVIOURS,
     "exchanges": _EXCHANGES,
     "exchanged_pairs": _EXCHANGED,
@@ -94,6 +100,7 @@ class ModelPart:
         pair_table: The pairs of the predictions, with ``co_predicted``.
         metrics: ``name, scope, value, low, high, n, parameters`` of each metric.
         absent_metrics: ``name, reason`` of each metric that these predictions do not allow.
+        answered: A single row, as `audit.alignment.answers.answered` counts it.
         beside: Rows as in ``metrics``: tied answers (``ties``), and mass under no node of a cut.
         behaviours: ``name, title, instances, of, low, high, examples`` of each behaviour.
         exchanges: ``kind, a, b, observed, margin, expected``: exchanges of labels, in total and by
@@ -111,6 +118,7 @@ class ModelPart:
     pair_table: PairTable
     metrics: tuple[Mapping[str, Any], ...] = ()
     absent_metrics: tuple[Mapping[str, str], ...] = ()
+    answered: tuple[Mapping[str, Any], ...] = ()
     beside: tuple[Mapping[str, Any], ...] = ()
     behaviours: tuple[Mapping[str, Any], ...] = ()
     exchanges: tuple[Mapping[str, Any], ...] = ()

@@ -94,7 +94,7 @@ def test_associations_that_are_known_are_read(tmp_path: Path) -> None:
     policy = load_policy(written(tmp_path, text))
 
     assert policy.expected == (Expected(nodes=("a", "b"), source="A book."),)
-    assert ("expected", "a") in policy.nodes_named()
+    assert ("expected", "a") in policy.nodes_by_key()
 
 
 def test_every_threshold_has_a_unit_and_a_reason() -> None:
@@ -266,7 +266,7 @@ def test_every_node_and_check_that_a_policy_names_is_told() -> None:
         severities={"y": "note"},
     )
 
-    assert [node for _, node in policy.nodes_named()] == list("abcdef")
+    assert [node for _, node in policy.nodes_by_key()] == list("abcdef")
     assert list(policy.checks_named()) == [("severities", "y"), ("waivers", "x")]
 
 
@@ -330,7 +330,7 @@ def test_columns_and_rules_of_persons_are_read(tmp_path: Path) -> None:
     assert policy.columns == ("gender", "years")
     assert policy.columns_of_values == {"years"}
     assert (one.nodes_named, one.ages, one.severity) == (("a", "b"), (3, math.inf), "warning")
-    assert list(policy.nodes_named()) == [("person_rules", "a"), ("person_rules", "b")]
+    assert list(policy.nodes_by_key()) == [("person_rules", "a"), ("person_rules", "b")]
 
 
 @pytest.mark.parametrize(
