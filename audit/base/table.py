@@ -41,10 +41,6 @@ class TextLines:
     below: Callable[[int], Table] | None = None
 
 
-NO_TEXT = TextLines()
-"""Of a table that no text file holds."""
-
-
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of named columns.
@@ -71,7 +67,7 @@ class Table:
     schema: Mapping[str, pl.DataType]
     scan: Callable[[Sequence[str], int], Iterator[pl.DataFrame]]
     files: tuple[Path, ...] = ()
-    text: TextLines = NO_TEXT
+    text: TextLines = TextLines()
     class_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hashing: Callable[[], str] = str
     queried: Mapping[str, str] = field(default_factory=dict)
