@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -117,12 +117,16 @@ class Table:
         return first.head(HEAD)
 
     def column(self, wanted: str) -> str | None:
-        """The column of that name as written, else the only one that differs in case and blanks
-        around it alone; None if there is none, or several are written so."""
-        if wanted in self.schema:
-            return None if f"{wanted}{REPEATED}0" in self.schema else wanted
-        alike = [one for one in self.schema if one.strip().lower() == wanted.strip().lower()]
-        return alike[0] if len(alike) == 1 else None
+        """The column that `column_among` finds."""
+        return column_among(self.schema, wanted)
+
+
+def column_among(names: Collection[str], wanted: str) -> str | None:
+    """The name as written, else the only one that differs in case and blanks around it alone; None
+    if there is none, or several are written so."""
+    alike = [one for one in names if one.strip().lower() == wanted.strip().lower()]
+    alike = [wanted] if wanted in alike else alike
+    return alike[0] if len(alike) == 1 and f"{alike[0]}{REPEATED}0" not in names else None
 
 
 def gathered(frames: Iterator[pl.DataFrame], at_once: int) -> Iterator[pl.DataFrame]:

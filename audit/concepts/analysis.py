@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -18,8 +18,7 @@ from audit.concepts.facets import (
     join_facets,
     read_facets,
 )
-from audit.concepts.measure import measure_concepts
-from audit.concepts.measurements import ConceptMeasurements
+from audit.concepts.measure import ConceptMeasurements, measure_concepts
 from audit.concepts.nodes_below import with_mistakes
 from audit.concepts.representation_files import read_representations
 from audit.concepts.representations import Representations
@@ -96,8 +95,9 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             seed=seed,
             progress=progress,
         )
-        nodes = with_mistakes(concepts.nodes, placed, hierarchy, answers)
-        return replace(concepts, nodes=nodes)
+        nodes = with_mistakes(concepts.frames["nodes"], placed, hierarchy, answers)
+        named = nodes.with_columns(title=title_of_node(hierarchy))
+        return replace(concepts, frames={**concepts.frames, "nodes": named})
 
     def kept(self, found: ConceptMeasurements, measured: Measurements) -> AnalysisPart:
         """Every table; accuracies by seed and class are never shared."""
@@ -106,10 +106,10 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             name=self.name,
             facts=facts,
             facts_columns=FACTS,
-            frames=dict(_frames(found, measured.hierarchy)),
+            frames={name: found.frames[name] for name in TABLES},
             rules=TABLES,
             says=SAYS,
-            restricted={"points": found.points},
+            restricted={"points": found.frames["points"]},
             headlines=HEADLINES,
         )
 
@@ -198,7 +198,7 @@ def _facts(concepts: Concepts, tested: ConceptMeasurements) -> Mapping[str, Any]
         "instances": ledger.pop("read"),
         "used": ledger.pop("used"),
         "labels": instances["labels"].explode().n_unique(),
-        "classes": len(tested.classes),
+        "classes": len(tested.frames["classes"]),
         "layers": list(tested.layers),
         "layer": tested.layer,
         "features": {name: of.shape[1] for name, of in representations.layers.items()},
@@ -210,7 +210,7 @@ def _facts(concepts: Concepts, tested: ConceptMeasurements) -> Mapping[str, Any]
         "parameters": tested.parameters,
         "left_out": ledger,
         "facets_from": " and ".join(name for name, given in sources.items() if given),
-        **_verdicts(tested.tests),
+        **_verdicts(tested.frames["tests"]),
     }
 
 
@@ -224,12 +224,3 @@ def _verdicts(tests: pl.DataFrame) -> Mapping[str, int]:
     counts = {name: made.count(name) for name in ("pass", "fail", "undecided")}
     names = ("passed", "failed", "undecided")
     return {"tests": sum(counts.values()), **dict(zip(names, counts.values(), strict=True))}
-
-
-def _frames(
-    tested: ConceptMeasurements, hierarchy: Hierarchy
-) -> Iterator[tuple[str, pl.DataFrame]]:
-    title = title_of_node(hierarchy)
-    for name in TABLES:
-        frame: pl.DataFrame = getattr(tested, name)
-        yield name, frame.with_columns(title=title) if name == "nodes" else frame

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import polars as pl
@@ -111,7 +110,7 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
 
     def kept(self, found: EntailmentMeasurements, measured: Measurements) -> AnalysisPart:
         """Every table; of cases the first ones are shared."""
-        tables = dict(_tables(found))
+        tables = dict(found.frames)
         if self.settings.answers:
             paths, first = self.settings.answers, self.settings.numbered_from
             texts = Records(answer_texts(paths), {}, paths)
@@ -161,15 +160,3 @@ def _dataset(settings: Entailing) -> EntailmentDataset:
     return read_entailment(
         settings.files, settings.kind, settings.columns, classes=shared or settings.classes
     )
-
-
-def _tables(entailed: EntailmentMeasurements) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Every table, named by what measured it."""
-    for room in ("quality", "graph", "detection", "generation"):
-        measured = getattr(entailed, room)
-        if measured is None:
-            continue
-        for field in fields(measured):
-            value = getattr(measured, field.name)
-            if isinstance(value, pl.DataFrame):
-                yield f"{room}_{field.name}", value

@@ -21,7 +21,7 @@ from audit.results.since import since_reference
 from audit.sharing.told import Declared, Rounding
 from audit.sharing.words import said
 
-SCHEMA_VERSION = "5.0"
+SCHEMA_VERSION = "5.1"
 
 
 def view(run: Record) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from typing import Any
 import polars as pl
 from pydantic import TypeAdapter
 
-from audit.base.declared import undeclared
 from audit.base.errors import InputError, PluginError, first_cases
 from audit.base.plugins import added
 from audit.base.settings import Stored
@@ -108,8 +107,8 @@ def with_kinds(check: Check) -> Check:
 def _refuse_untold(check: Check, finding: Finding) -> None:
     if finding.check != check.name:
         _refuse(check, "call its findings by its own name", finding.check)
-    lacking = undeclared(finding.evidence, check.evidence)
-    lacking += [one for part in finding.parts for one in undeclared(part.evidence, check.of_parts)]
+    lacking = [one for one in finding.evidence if one not in check.evidence]
+    lacking += [one for part in finding.parts for one in part.evidence if one not in check.of_parts]
     if lacking:
         _refuse(check, "declare the kind of its evidence", first_cases(lacking))
     for text in (finding.statement, finding.curator, finding.data_user):

@@ -247,7 +247,7 @@ def _result(
 def _readings(measured: Measurements, analyses: Iterable[Analysis[Any]]) -> Iterator[Reading]:
     hierarchy, policy = measured.hierarchy, measured.policy
     yield from (*hierarchy.readings, *measured.counts.readings)
-    yield from policy_readings(hierarchy, policy, measured.direct_support)
+    yield from policy_readings(hierarchy, policy)
     if measured.model is not None:
         yield from measured.model.predictions.readings
     for analysis in analyses:

@@ -31,12 +31,14 @@ from audit.results.findings import Finding
 
 def _run_contradiction(measured: Measurements) -> Outcome:
     """Report contradictions of each relation: those under one head, and those across heads."""
-    graph = measured.of(EntailmentMeasurements).graph
-    edges = int(graph.relations["edges"].sum())
+    frames = measured.of(EntailmentMeasurements).frames
+    edges = int(frames["graph_relations"]["edges"].sum())
     return Outcome(
         denominator=edges,
         denominator_unit="edges",
-        findings=tuple(_contradiction(measured, rows) for rows in _alike(graph.contradictions)),
+        findings=tuple(
+            _contradiction(measured, rows) for rows in _alike(frames["graph_contradictions"])
+        ),
         not_applicable="" if edges else "no tuple states an edge",
     )
 
@@ -85,7 +87,7 @@ def _contradicting(row: Mapping[str, Any]) -> str:
 def _of_relation(entailed: EntailmentMeasurements, relation: str) -> dict[str, Any]:
     """The numbers of edges of a relation, and others."""
     own = pl.col("relation") == relation
-    return entailed.graph.relations.row(by_predicate=own, named=True)
+    return entailed.frames["graph_relations"].row(by_predicate=own, named=True)
 
 
 CONTRADICTION = entailment_check(
@@ -93,7 +95,7 @@ CONTRADICTION = entailment_check(
     "Is any edge both valid and invalid?",
     _run_contradiction,
     lambda entailed, finding: tuples_of(
-        entailed, of_key(entailed.graph.contradictions, finding.key)
+        entailed, of_key(entailed.frames["graph_contradictions"], finding.key)
     ),
     Columns(OF_EDGES),
     "untold",
@@ -103,9 +105,9 @@ CONTRADICTION = entailment_check(
 def _run_cycle(measured: Measurements) -> Outcome:
     """Report each strongly connected component of valid edges, with a shortest cycle."""
     entailed = measured.of(EntailmentMeasurements)
-    valid = int(entailed.graph.relations["valid_edges"].sum())
+    valid = int(entailed.frames["graph_relations"]["valid_edges"].sum())
     tuples = _within_components(entailed).group_by("relation", "first").len("tuples")
-    table = entailed.graph.components.join(
+    table = entailed.frames["graph_components"].join(
         tuples, on=["relation", "first"], how="left", maintain_order="left"
     )
     return Outcome(
@@ -161,7 +163,7 @@ def _within_components(entailed: EntailmentMeasurements) -> pl.DataFrame:
     other = pl.col("instance") != pl.col("concept")
     tuples = entailed.dataset.tuples.filter(pl.col("valid") & other)
     for end in ("instance", "concept"):
-        members = entailed.graph.members.rename({"text": end, "first": f"{end}_first"})
+        members = entailed.frames["graph_members"].rename({"text": end, "first": f"{end}_first"})
         tuples = tuples.join(members, on=["relation", end])
     return tuples.filter(pl.col("instance_first") == pl.col("concept_first")).rename(
         {"instance_first": "first"}
@@ -182,12 +184,12 @@ CYCLE = entailment_check(
 
 def _run_transitivity(measured: Measurements) -> Outcome:
     """Report violations of each relation: those under one head, and those across heads."""
-    graph = measured.of(EntailmentMeasurements).graph
-    chains = int(graph.relations["chains"].sum())
+    frames = measured.of(EntailmentMeasurements).frames
+    chains = int(frames["graph_relations"]["chains"].sum())
     return Outcome(
         denominator=chains,
         denominator_unit="chains of two valid edges",
-        findings=tuple(_violation(measured, rows) for rows in _alike(graph.violations)),
+        findings=tuple(_violation(measured, rows) for rows in _alike(frames["graph_violations"])),
         not_applicable="" if chains else "no valid edge begins where another ends",
     )
 
@@ -239,7 +241,7 @@ TRANSITIVITY = entailment_check(
     "Is any edge denied that follows from two valid ones?",
     _run_transitivity,
     lambda entailed, finding: _along_chains(
-        entailed, of_key(entailed.graph.violations, finding.key)
+        entailed, of_key(entailed.frames["graph_violations"], finding.key)
     ),
     Columns(OF_EDGES, count("chains open", of=NONE)),
     "untold",
@@ -248,9 +250,9 @@ TRANSITIVITY = entailment_check(
 
 def _run_redundant_edge(measured: Measurements) -> Outcome:
     """Report the redundant edges of each relation."""
-    graph = measured.of(EntailmentMeasurements).graph
-    valid = int(graph.relations["valid_edges"].sum())
-    groups = graph.redundant.group_by("relation", maintain_order=True)
+    frames = measured.of(EntailmentMeasurements).frames
+    valid = int(frames["graph_relations"]["valid_edges"].sum())
+    groups = frames["graph_redundant"].group_by("relation", maintain_order=True)
     return Outcome(
         denominator=valid,
         denominator_unit="valid edges",
@@ -289,7 +291,7 @@ REDUNDANT_EDGE = entailment_check(
     "Do any valid edges follow from other valid edges?",
     _run_redundant_edge,
     lambda entailed, finding: tuples_of(
-        entailed, entailed.graph.redundant.filter(relation=finding.key[0])
+        entailed, entailed.frames["graph_redundant"].filter(relation=finding.key[0])
     ),
     Columns(OF_EDGES),
     "untold",

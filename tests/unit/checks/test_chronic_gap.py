@@ -11,13 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import AuditError
-from audit.checks.rules.habits.chronic_gap import CHECK, _judged
+from audit.checks.rules.habits.chronic_gap import _judged
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from audit.policy.statements import Lifelong
 from audit.results.findings import CheckResult, Finding
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, tree
+
+CHECK = CHECK_OF["chronic_gap"]
 
 BODY = tree("old new < diabetes", "diabetes kidney cough < body", "body < top")
 CONDITION = Lifelong(condition="diabetes", nodes="diabetes", still="kidney")
