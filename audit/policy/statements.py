@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import name_among
+from audit.base.table import name_among
 from audit.base.tables import open_table
 from audit.policy.rules import AnyNodes, Frozen, Nodes, OnNodes, listed
 

@@ -125,10 +125,10 @@ def _decoded(every: pl.DataFrame, kind: str) -> pl.DataFrame:
     return own.select("place", "address").hstack(said.struct.unnest())
 
 
-def _codes(concept: str) -> pl.Expr:
+def _codes(coding: str) -> pl.Expr:
     """The codes of a concept, or of a list of such."""
     of_each = pl.element().struct.field("coding").explode().struct.field("code").drop_nulls()
-    return pl.concat_list(concept).list.eval(of_each)
+    return pl.concat_list(coding).list.eval(of_each)
 
 
 def _id(reference: str) -> pl.Expr:
