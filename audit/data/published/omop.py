@@ -141,11 +141,11 @@ def _counted(tables: Mapping[str, Table], kinds: Sequence[str]) -> pl.DataFrame:
     counts = pl.concat(found).group_by(_KEYS).agg(pl.col("rows", "loose").cast(pl.Int64).sum())
     columns = {"id": "concept_id", "code": "concept_code", "vocabulary": "vocabulary_id"}
     ids = pl.concat(counts[side] for side in _SIDES).unique().drop_nulls().implode()
-    concepts = pl.concat(
+    known = pl.concat(
         rows.filter(pl.col("id").is_in(ids)) for rows in _frames(tables[_CODES], columns)
     ).unique("id", keep="first", maintain_order=True)
     for side in _SIDES:
-        own = concepts.select(
+        own = known.select(
             pl.col("id").alias(side), pl.col("code", "vocabulary").name.prefix(f"{side}_")
         )
         counts = counts.join(own, on=side, how="left")
