@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -29,17 +29,20 @@ from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
-from audit.measure.measure import Measurements
-from audit.results.parts import AnalysisPart
+from audit.measure.measure import Found, Measurements
 
 
 @dataclass(frozen=True, eq=False)
-class Concepts(FileAnalysis[ConceptMeasurements]):
+class Concepts(FileAnalysis):
     """Representations as read, and how they are to be tested."""
 
     name: ClassVar[str] = "concepts"
     format: ClassVar[str] = "representations"
     stated_by: ClassVar[type[Testing]] = Testing
+    tables = TABLES
+    facts = FACTS
+    says = SAYS
+    headlines = HEADLINES
 
     representations: Representations
     facets: Facets | None
@@ -75,8 +78,8 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             hierarchy,
         )
 
-    def measure(self, measured: Measurements, seed: int, progress: Progress) -> ConceptMeasurements:
-        """Test the concepts of labels as nodes."""
+    def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
+        """Test the concepts of labels as nodes; accuracies by seed and class are never shared."""
         dataset = measured.loaded.dataset
         hierarchy, settings = dataset.hierarchy, self.settings
         node_of = dict(dataset.mappings.select("label", "node").iter_rows())
@@ -97,21 +100,9 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             progress=progress,
         )
         nodes = with_mistakes(concepts.nodes, placed, hierarchy, answers)
-        return replace(concepts, nodes=nodes)
-
-    def kept(self, found: ConceptMeasurements, measured: Measurements) -> AnalysisPart:
-        """Every table; accuracies by seed and class are never shared."""
-        facts = _facts(self, found)
-        return AnalysisPart(
-            name=self.name,
-            facts=facts,
-            facts_columns=FACTS,
-            frames=dict(_frames(found, measured.hierarchy)),
-            rules=TABLES,
-            says=SAYS,
-            restricted={"points": found.points},
-            headlines=HEADLINES,
-        )
+        tested = replace(concepts, nodes=nodes.with_columns(title=title_of_node(hierarchy)))
+        frames = {name: getattr(tested, name) for name in (*TABLES, "points")}
+        return Found(frames, _facts(self, tested))
 
     def _facets(self, hierarchy: Hierarchy) -> Facets:
         tables = [] if self.facets is None else [self.facets]
@@ -224,12 +215,3 @@ def _verdicts(tests: pl.DataFrame) -> Mapping[str, int]:
     counts = {name: made.count(name) for name in ("pass", "fail", "undecided")}
     names = ("passed", "failed", "undecided")
     return {"tests": sum(counts.values()), **dict(zip(names, counts.values(), strict=True))}
-
-
-def _frames(
-    tested: ConceptMeasurements, hierarchy: Hierarchy
-) -> Iterator[tuple[str, pl.DataFrame]]:
-    title = title_of_node(hierarchy)
-    for name in TABLES:
-        frame: pl.DataFrame = getattr(tested, name)
-        yield name, frame.with_columns(title=title) if name == "nodes" else frame

@@ -26,6 +26,7 @@ from audit.entailment.votes import (
     agreement,
     weak_labels,
 )
+from audit.measure.measure import Measurements
 
 
 def _parameters() -> dict[str, float]:
@@ -131,6 +132,12 @@ class EntailmentMeasurements:
     graph: GraphMeasurements
     detection: DetectionMeasurements
     generation: GenerationMeasurements | None
+
+
+def entailed_in(measured: Measurements) -> EntailmentMeasurements:
+    """What was measured of an entailment graph."""
+    found: EntailmentMeasurements = measured.of("entailment").behind
+    return found
 
 
 def measure_entailment(

@@ -24,14 +24,14 @@ from audit.entailment.checks.edges import (
     with_bounds,
 )
 from audit.entailment.graph.text_graph import ACROSS, ONE
-from audit.entailment.measure import EntailmentMeasurements
+from audit.entailment.measure import EntailmentMeasurements, entailed_in
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 
 def _run_contradiction(measured: Measurements) -> Outcome:
     """Report contradictions of each relation: those under one head, and those across heads."""
-    graph = measured.of(EntailmentMeasurements).graph
+    graph = entailed_in(measured).graph
     edges = int(graph.relations["edges"].sum())
     return Outcome(
         denominator=edges,
@@ -47,7 +47,7 @@ def _alike(faults: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _contradiction(measured: Measurements, rows: pl.DataFrame) -> Finding:
-    first, entailed = rows.row(0, named=True), measured.of(EntailmentMeasurements)
+    first, entailed = rows.row(0, named=True), entailed_in(measured)
     relation, one = first["relation"], first["one_context"]
     of, tuples = _of_relation(entailed, relation)["edges"], len(tuples_of(entailed, rows))
     return Finding(
@@ -102,7 +102,7 @@ CONTRADICTION = entailment_check(
 
 def _run_cycle(measured: Measurements) -> Outcome:
     """Report each strongly connected component of valid edges, with a shortest cycle."""
-    entailed = measured.of(EntailmentMeasurements)
+    entailed = entailed_in(measured)
     valid = int(entailed.graph.relations["valid_edges"].sum())
     tuples = _within_components(entailed).group_by("relation", "first").len("tuples")
     table = entailed.graph.components.join(
@@ -182,7 +182,7 @@ CYCLE = entailment_check(
 
 def _run_transitivity(measured: Measurements) -> Outcome:
     """Report violations of each relation: those under one head, and those across heads."""
-    graph = measured.of(EntailmentMeasurements).graph
+    graph = entailed_in(measured).graph
     chains = int(graph.relations["chains"].sum())
     return Outcome(
         denominator=chains,
@@ -193,7 +193,7 @@ def _run_transitivity(measured: Measurements) -> Outcome:
 
 
 def _violation(measured: Measurements, rows: pl.DataFrame) -> Finding:
-    first, entailed = rows.row(0, named=True), measured.of(EntailmentMeasurements)
+    first, entailed = rows.row(0, named=True), entailed_in(measured)
     relation, one = first["relation"], first["one_context"]
     summary, tuples = _of_relation(entailed, relation), len(_along_chains(entailed, rows))
     return Finding(
@@ -248,7 +248,7 @@ TRANSITIVITY = entailment_check(
 
 def _run_redundant_edge(measured: Measurements) -> Outcome:
     """Report the redundant edges of each relation."""
-    graph = measured.of(EntailmentMeasurements).graph
+    graph = entailed_in(measured).graph
     valid = int(graph.relations["valid_edges"].sum())
     groups = graph.redundant.group_by("relation", maintain_order=True)
     return Outcome(
@@ -260,7 +260,7 @@ def _run_redundant_edge(measured: Measurements) -> Outcome:
 
 
 def _redundant(measured: Measurements, rows: pl.DataFrame) -> Finding:
-    relation, entailed = rows["relation"][0], measured.of(EntailmentMeasurements)
+    relation, entailed = rows["relation"][0], entailed_in(measured)
     of, tuples = _of_relation(entailed, relation)["valid_edges"], len(tuples_of(entailed, rows))
     said = quoted_cases(rows, lambda row: f"{edge_of(row)} by way of {quoted(row['through'])}")
     return Finding(

@@ -17,14 +17,14 @@ from audit.entailment.checks.edges import (
     with_bounds,
 )
 from audit.entailment.dataset import ALL
-from audit.entailment.measure import EntailmentMeasurements
+from audit.entailment.measure import EntailmentMeasurements, entailed_in
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 
 def _run_weak_label(measured: Measurements) -> Outcome:
     """Report the weak labels of each relation."""
-    weak = measured.of(EntailmentMeasurements).quality.weak
+    weak = entailed_in(measured).quality.weak
     relations = weak.filter((pl.col("relation") != ALL) & (pl.col("weak") > 0))
     voted = int(weak.filter(relation=ALL)["tuples"].sum())
     return Outcome(
@@ -36,7 +36,7 @@ def _run_weak_label(measured: Measurements) -> Outcome:
 
 
 def _weak(measured: Measurements, row: Mapping[str, Any]) -> Finding:
-    relation, entailed = row["relation"], measured.of(EntailmentMeasurements)
+    relation, entailed = row["relation"], entailed_in(measured)
     return Finding(
         check=WEAK_LABEL.name,
         severity="error" if row["against"] else "warning",
