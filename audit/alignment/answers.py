@@ -62,7 +62,7 @@ def answered(
         labels = csr_array(gold @ of_label)[instance]
         return np.asarray(csr_array(of_answer)[node].multiply(labels).sum(axis=1)) > 0
 
-    itself = identity(len(hierarchy), np.int64, "csr")
+    itself = csr_array(identity(len(hierarchy), np.int64))
     in_branch = csr_array(hierarchy.closure[:, branches])
     inside = np.asarray(in_branch.sum(axis=1) > 0, np.int64)
     parents = csr_array(hierarchy.edges.multiply(inside))

@@ -364,7 +364,7 @@ CHECK = Check(
     evidence=Columns(
         share(
             "share",
-            "Share of catch-alls",
+            "Nothing more specific",
             of="instances of",
             ends="low high",
             effective="effective",
