@@ -125,9 +125,9 @@ def answered(
     """Scores at nodes, whether they are one answer of each instance, and what is not certain.
 
     They are if all rows sum to one within `MOST_TOLERANCE`, over all classes or those that are
-    nodes; if each instance lists one class of several; if each of those that name labels alone has
-    one, and one label; or if ``single``, what the user says, is true. An instance whose one answer
-    is a class that is no node keeps no score.
+    nodes; if each instance lists one class of several; if each names one label alone, and has one;
+    or if ``single``, what the user says, is true. An instance whose one answer is a class that is
+    no node keeps no score.
 
     Args:
         raw: The matched instances, with scores in [0, 1].
