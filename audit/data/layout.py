@@ -11,8 +11,7 @@ from typing import Any
 from audit.base.errors import InputError, first_cases
 from audit.base.readings import as_typed
 from audit.base.table import Table
-from audit.data.asking.seen import family
-from audit.data.columns import ROW, Columns
+from audit.data.columns import ROW, Columns, family
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,7 +107,8 @@ def _placed(
     label: str, table: str | None, hierarchy: Hierarchy, unlisted: Unlisted | None
 ) -> Placement:
     found, integrity = hierarchy.place(label, table), hierarchy.integrity
-    if integrity is not None and integrity.never_valid(found):
+    listed = found.node in hierarchy.further_titles
+    if integrity is not None and integrity.never_valid(found) and not listed:
         return Placement(reason="malformed_code")
     lacked = found.parent is not None or found.reason == "no_place"
     if lacked and "refuse" in (unlisted, hierarchy.unlisted):

@@ -10,9 +10,8 @@ from typing import TypeAlias
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import name_among
 from audit.base.schemas import schema
-from audit.base.table import AT_ONCE, Table
+from audit.base.table import AT_ONCE, Table, name_among
 from audit.data.cells import labels_in
 from audit.data.class_lists import GivenClasses, class_number, named_numbers, refuse_unused
 from audit.data.columns import ROW, Columns
@@ -43,7 +42,9 @@ ClassNames: TypeAlias = Mapping[str, str]
 
 SCIENTIFIC = r"^-?\d(\.\d+)?E\+\d+$"
 _CONDITION = re.compile(r"\s*([^=!]+?)\s*(!?=)\s*(.*?)\s*", re.DOTALL)
-_YES, _NO = ("1", "1.0", "true"), ("0", "0.0", "false")
+_YES = ("1", "1.0", "true")
+FLAGS = frozenset((*_YES, "0", "0.0", "false"))
+"""What says in lower case whether a class is a label."""
 
 
 def rows_of(
@@ -301,7 +302,7 @@ def _flagged(
         flags = frame.select(first.list.get(n).alias(name) for n, name in enumerate(names))
     carried = [pl.DataFrame(schema={"row": pl.UInt32, "label": pl.String})]
     for values in tidy(flags, where).select(pl.all().str.to_lowercase()):
-        if len(wrong := values.filter(~values.is_in(_YES + _NO))):
+        if len(wrong := values.filter(~values.is_in([*FLAGS]))):
             raise SchemaError(
                 f"the column {values.name!r} must hold 0, 1, true, false or nothing",
                 found=first_cases(wrong.unique(maintain_order=True)),

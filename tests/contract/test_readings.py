@@ -172,8 +172,7 @@ def of_policy(folder: Path, base: str | None = None, dot: str = ".") -> Found:
     edges = f"child,parent\nh,all\n401{dot}0,h\n401{dot}1,h\n401{dot}9,all\n"
     hierarchy = audit.load_hierarchy(at(folder, ("h.csv", edges)))
     policy = policy_for(hierarchy, Policy.model_validate({"base": base}))
-    support = hierarchy.leaf.astype(np.int64)
-    return policy.exclusive, tuple(policy_readings(hierarchy, policy, support))
+    return policy.exclusive, tuple(policy_readings(hierarchy, policy))
 
 
 def of_based(folder: Path, base: str | None = "icd9cm") -> Found:
@@ -395,8 +394,6 @@ TOLD = [
     Told("hierarchies.formats.rdf.read", "one node", "remove owl:equivalentClass",
          of_either(lambda end: of_hierarchy("h.ttl", f"{CLASSED}{end}"),
                    " :a owl:equivalentClass :b .", ""), {"otherwise": True}),
-    Told("hierarchies.applied_policy._proposed", "not judged",
-         "--policy icd9cm", of_policy, {"base": "icd9cm"}),
     Told("hierarchies.applied_policy.policy_readings", "not applied",
          "--policy FILE", of_based, {"base": None}),
     Told("hierarchies.applied_policy.policy_readings", "without their dots",
@@ -422,9 +419,6 @@ ASKED: list[Asked] = [
      of_hierarchy("h.csv", "id,path\n1,a\n2,a > b\n3,a > c\n"),
      [("--hierarchy-child id --hierarchy-levels path", {"child": "id", "levels": ("path",)}),
       ("--hierarchy-levels path", {"levels": ("path",)})]),
-    ("hierarchies.formats.tree._refuse_unknown",
-     of_hierarchy("h.json", '[{"id": "a", "see": ["b"]}, {"id": "b"}]'),
-     [(f"--hierarchy-{one} see", {one: "see"}) for one in ("children", "parent")]),
     ("hierarchies.formats.rdf._kind",
      of_hierarchy("h.ttl", f"{SPOKEN} :K <{RDFS.subClassOf}> :L ."),
      [(f"--hierarchy-format {one}", {"format": one}) for one in ("skos", "owl")]),

@@ -11,7 +11,8 @@ import polars as pl
 
 from audit.data.asking.ids import ids_of
 from audit.data.asking.repairs import Way, best_way
-from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, family, read
+from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, read
+from audit.data.columns import family
 from audit.data.nodes import Nodes, Share
 from audit.data.rows import left_out
 
