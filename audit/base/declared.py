@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, Self, TypeAlias, TypedDict, Unpack
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack
 
 from audit.base.figures import Figure, read_figure
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Kind: TypeAlias = Literal[
     "text", "whole", "setting", "exact", "count", "sum", "mean", "factor", "estimate",
@@ -27,13 +28,6 @@ _OF_KIND: Mapping[str, str] = {
     **dict.fromkeys(("whole", "setting", "exact", "count", "sum"), "integer"),
 }
 """What columns of a kind hold where they do not say it themselves; those of others numbers."""
-_TYPES: Mapping[str, pl.DataType] = {
-    "string": pl.String(),
-    "boolean": pl.Boolean(),
-    "array": pl.List(pl.String()),
-    "integer": pl.Int64(),
-    "number": pl.Float64(),
-}
 
 NONE = "none"
 """Total of what has none, such as labels and exchanges."""
@@ -121,9 +115,17 @@ class Columns(dict[str, Column]):
         >>> Columns(text("node"), count("n")).types
         {'node': String, 'n': Int64}
         """
-        return {
-            name: _TYPES[one.type or _OF_KIND.get(one.kind, "number")] for name, one in self.items()
+        import polars as pl
+
+        types = {
+            "string": pl.String(),
+            "boolean": pl.Boolean(),
+            "array": pl.List(pl.String()),
+            "integer": pl.Int64(),
+            "number": pl.Float64(),
         }
+        kinds = {name: one.type or _OF_KIND.get(one.kind, "number") for name, one in self.items()}
+        return {name: types[kind] for name, kind in kinds.items()}
 
     def stored(self) -> list[dict[str, Any]]:
         """The columns as JSON, each without what is as usual."""
@@ -203,11 +205,13 @@ class Table:
 
     def frame(self, rows: Iterable[Mapping[str, Any]] = ()) -> pl.DataFrame:
         """Rows as a frame of its columns; what a row lacks is null."""
+        import polars as pl
+
         return pl.DataFrame(list(rows), schema=self.columns.types)
 
     def cast(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Its columns of a frame, in order, and of their types."""
-        return frame.select(pl.col(name).cast(kind) for name, kind in self.columns.types.items())
+        return frame.select(frame[name].cast(kind) for name, kind in self.columns.types.items())
 
     def stored(self) -> dict[str, Any]:
         """As JSON, which `read` reads, without what is as usual.

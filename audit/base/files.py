@@ -7,11 +7,11 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, AnyStr, BinaryIO
 
-from audit.base.errors import AuditError, InputError, SchemaError, first_cases
+from audit.base.errors import AuditError, InputError, first_cases
 from audit.base.streams import (
     SUFFIXES,
     bare_suffix,
@@ -20,7 +20,6 @@ from audit.base.streams import (
     refuse_changed,
     text_blocks,
 )
-from audit.base.table import REPEATED, column_among
 
 SNIFFED_BYTES = 65_536
 """Number of bytes that `first_bytes` reads, at most."""
@@ -125,17 +124,6 @@ def whole_characters(where: object) -> Iterator[None]:
     except UnicodeEncodeError as error:
         found = f"half a character: {error.object!r}"
         raise InputError("text must be Unicode", found=found, where=where) from None
-
-
-def name_among(names: Sequence[str], wanted: str, where: object, hint: str = "") -> str:
-    """The name that `column_among` finds; SchemaError if there is none, or several are."""
-    if (name := column_among(names, wanted)) is not None:
-        return name
-    if any(one.lower().startswith(f"{wanted}{REPEATED}".lower()) for one in names):
-        required = f"one column named {wanted!r} is required"
-        raise SchemaError(required, found="several of that name", where=where)
-    found = f"the columns {first_cases(names)}" if names else "no columns"
-    raise SchemaError(f"a column named {wanted!r} is required", found=found, where=where, hint=hint)
 
 
 def in_text(paths: Iterable[Path]) -> list[Path]:

@@ -90,9 +90,6 @@ def reading(path: Path) -> Iterator[None]:
         elif path.exists():
             found = "a pipe or a device, which cannot be read twice"
             hint = "write its output to a file first"
-        elif path.is_symlink() and "annex" in path.readlink().parts:
-            found = "a link of git-annex to content that is not here"
-            hint = f"git annex get {path} fetches it"
         raise InputError("a file is required", found=found, where=path, hint=hint)
     see(path, opened=True)
     try:

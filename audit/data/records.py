@@ -11,8 +11,7 @@ import polars as pl
 from polars.datatypes import DataTypeClass
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import name_among
-from audit.base.table import Table
+from audit.base.table import Table, name_among
 
 _LISTS = (pl.List, pl.Array)
 ATTRIBUTION_COLUMNS = ("id", "target", "tokens", "scores")

@@ -293,9 +293,9 @@ class Hierarchy:
         return found
 
     def node_frame(self) -> pl.DataFrame:
-        """Table with ``node, title, depth, height, level, branch, branches, assignable``.
+        """A row a node: ``node, title, depth, height, level, branch, branches, assignable``.
 
-        A row a node. ``branch`` is the first of ``branches`` in node order; null for the root.
+        ``branch`` is the first of ``branches`` in node order; null for the root.
         """
         above, every = self.closure[:, self.branches], np.arange(len(self))
         names = pl.Series([self.nodes[i] for i in self.branches.tolist()], dtype=pl.String)

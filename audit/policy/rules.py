@@ -21,13 +21,17 @@ class Frozen(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, serialize_by_alias=True)
 
+
+class OnNodes(Frozen):
+    """A record that names nodes."""
+
     @property
     def nodes_named(self) -> tuple[str, ...]:
         """Every node that the record names."""
         return listed(getattr(self, "nodes", ()))
 
 
-class Exclusive(Frozen):
+class Exclusive(OnNodes):
     """Nodes of which an instance should carry at most one.
 
     Args:
@@ -59,7 +63,7 @@ class Exclusive(Frozen):
         return tuple(node for side in self.sides for node in side)
 
 
-class Expected(Frozen):
+class Expected(OnNodes):
     """An association that is known: pairs of nodes at or below its two nodes are not reported.
 
     Args:
@@ -76,7 +80,7 @@ class Expected(Frozen):
         return (self.nodes[0],), (self.nodes[1],)
 
 
-class Companion(Frozen):
+class Companion(OnNodes):
     """A node that asks for another one beside it, each with all below it.
 
     Args:
@@ -194,7 +198,7 @@ class Person(Frozen):
         return tuple(dict.fromkeys(name for name in (self.sex, self.age) if name))
 
 
-class PersonRule(Frozen):
+class PersonRule(OnNodes):
     """Nodes that belong to persons of one sex, or of some ages.
 
     Args:
@@ -251,7 +255,7 @@ Counts: TypeAlias = Annotated[tuple[int, int], Field(strict=False)]
 Shares: TypeAlias = Annotated[tuple[Share, Share], Field(strict=False)]
 
 
-class Subgraph(Frozen):
+class Subgraph(OnNodes):
     """A named part of the hierarchy, for equation 3.
 
     Args:

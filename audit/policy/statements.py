@@ -11,15 +11,11 @@ from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import name_among
+from audit.base.table import name_among
 from audit.base.tables import open_table
-from audit.policy.rules import AnyNodes, Frozen, Nodes, listed
+from audit.policy.rules import AnyNodes, Frozen, Nodes, OnNodes, listed
 
-_KINDS = {
-    "code": (pl.String,),
-    "first": (pl.String, pl.Date, pl.Datetime, pl.Null),
-    "last": (pl.String, pl.Date, pl.Datetime, pl.Null),
-}
+_COLUMNS = ("code", "first", "last")
 _DAY = r"^(\d{4}-\d{2}-\d{2})(?:[ T].*)?$"
 
 
@@ -51,14 +47,14 @@ def read_code_dates(path: Path) -> tuple[Spell, ...]:
             read or lies before the first, or two spells of a code as written share a day.
     """
     table = open_table(path).frame()
-    hint = f"a table of code dates has the columns {', '.join(_KINDS)}"
-    found = {name: table[name_among(table.columns, name, path, hint)] for name in _KINDS}
-    if others := [name for name, kinds in _KINDS.items() if found[name].dtype not in kinds]:
-        raise SchemaError(
-            "codes must be text, so that no leading zero is lost, and days be text or dates",
-            found=first_cases(f"{name} of type {found[name].dtype}" for name in others),
-            where=path,
+    hint = f"a table of code dates has the columns {', '.join(_COLUMNS)}"
+    found = {name: table[name_among(table.columns, name, path, hint)] for name in _COLUMNS}
+    if found["code"].dtype != pl.String:
+        required, said = (
+            "codes must be text, so that no leading zero is lost",
+            str(found["code"].dtype),
         )
+        raise SchemaError(required, found=said, where=path)
     text = pl.all().cast(pl.String).str.strip_chars().replace("", None)
     rows = pl.DataFrame(found).select(text).filter(~pl.all_horizontal(pl.all().is_null()))
     if rows.is_empty():
@@ -76,7 +72,9 @@ def read_code_dates(path: Path) -> tuple[Spell, ...]:
         (ends < begins, "the last day of a code must not be before its first"),
         (begins.fill_null(date.min) <= before, "the periods of a code must not share a day"),
     ):
-        written = pl.format("{}: {} to {}", *(pl.col(name).fill_null("(none)") for name in _KINDS))
+        written = pl.format(
+            "{}: {} to {}", *(pl.col(name).fill_null("(none)") for name in _COLUMNS)
+        )
         if cases := rows.filter(wrong).select(written).to_series().to_list():
             raise SchemaError(required, found=first_cases(cases), where=path)
     return tuple(Spell(*spell) for spell in rows.select("code", "begins", "ends").iter_rows())
@@ -93,7 +91,7 @@ class Threshold(Frozen):
     reason: str
 
 
-class BranchRule(Frozen):
+class BranchRule(OnNodes):
     """What it means that instances carry nodes of two branches.
 
     Args:
@@ -132,7 +130,7 @@ Decision: TypeAlias = Literal["waived", "accepted", "to_fix"]
 """
 
 
-class Waiver(Frozen):
+class Waiver(OnNodes):
     """Findings that somebody answers for until a day: reported, and counted only if to be fixed.
 
     Args:
@@ -190,7 +188,7 @@ class Waiver(Frozen):
         return self.expires < today
 
 
-class Lifelong(Frozen):
+class Lifelong(OnNodes):
     """A condition that a person does not lose again.
 
     Args:

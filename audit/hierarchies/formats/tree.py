@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -235,17 +236,18 @@ FORMAT = HierarchyFormat(
 )
 
 
-def _mapping(role: str) -> HierarchyFormat:
-    def read_mapping(path: Path, shape: Shape) -> Hierarchy:
-        if is_json(path, first_bytes(path)):
-            return read(path, shape, role)
-        if (pairs := pairs_in(path)) is None:
-            found = repr(read_text(path)[:60])
-            raise SchemaError("lines of two names are required", found=found)
-        return of_pairs(path, pairs, role)
-
-    title = f"JSON or pairs of names: the {role} of each name, where that is asked"
-    return HierarchyFormat(role, title, lambda *_: False, read_mapping, _TAKES)
+def _read_mapping(path: Path, shape: Shape, role: str) -> Hierarchy:
+    if is_json(path, first_bytes(path)):
+        return read(path, shape, role)
+    if (pairs := pairs_in(path)) is None:
+        raise SchemaError("lines of two names are required", found=repr(read_text(path)[:60]))
+    return of_pairs(path, pairs, role)
 
 
-PARENTS, CHILDREN = _mapping("parents"), _mapping("children")
+PARENTS, CHILDREN = (
+    HierarchyFormat(
+        role, f"JSON or pairs of names: the {role} of each name, where that is asked",
+        lambda *_: False, partial(_read_mapping, role=role), _TAKES,
+    )
+    for role in ("parents", "children")
+)  # fmt: skip

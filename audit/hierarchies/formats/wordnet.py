@@ -158,11 +158,10 @@ def read(path: Path, shape: Shape) -> Hierarchy:
 
     Pointers that lead nowhere are refused: the file is damaged.
     """
-    relation, *others = shape.relations or ("hypernym",)
-    if others:
+    if len(shape.relations) > 1:
         found = ", ".join(shape.relations)
         raise InputError("one relation of WordNet is required", found=found)
-    return read_wordnet(path).hierarchy(relation)
+    return read_wordnet(path).hierarchy(*shape.relations)
 
 
 FORMAT = HierarchyFormat(

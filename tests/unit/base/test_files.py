@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from audit.base.errors import InputError, SchemaError
 from audit.base.files import (
     files_in,
-    name_among,
     open_bytes,
     read_bytes,
     read_json,
@@ -22,6 +21,7 @@ from audit.base.files import (
     refuse_pickle,
 )
 from audit.base.limits import UNPACKED, limits
+from audit.base.table import name_among
 from audit.base.tables import open_table
 
 
