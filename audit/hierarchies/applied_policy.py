@@ -60,7 +60,7 @@ def _placed_policy(hierarchy: Hierarchy, base: str) -> tuple[Policy, int, int]:
     policy = built_in_policy(base)
     if hierarchy.name == base or base not in WITH_POLICY:
         return policy, 0, 0
-    places = _places(hierarchy, base, [node for _, node in policy.nodes_named()])
+    places = _places(hierarchy, base, [node for _, node in policy.nodes_by_key()])
     if not places:
         raise PolicyError(
             f"the hierarchy must have nodes that rules of {base} name",

@@ -105,7 +105,7 @@ def load_hierarchy(
         child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``sep``, ``children``
             and ``vocabulary``.
         plugins: Installed packages whose formats and hierarchies are used besides.
-        allow_network: Whether a file may be at an address: ``https://``, ``s3://`` or ``gs://``.
+        allow_network: Whether a file may be at an address: ``https://`` or ``s3://``.
 
     Raises:
         FormatError: If no format matches the file.

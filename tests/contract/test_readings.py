@@ -58,15 +58,6 @@ def of_labels(data: Any, hierarchy: Any = TREE, **always: Any) -> Read:
     return read
 
 
-def of_archive(beside: dict[str, list[str]]) -> Read:
-    def read(folder: Path, **options: Any) -> Found:
-        np.savez(folder / "p.npz", y_pred=np.eye(4, 5), **beside)
-        own = {} if "names" in beside else {"classes": [*CLASSES, "elm"]}
-        return of_scores(folder / "p.npz", **own)(folder, **options)
-
-    return read
-
-
 def of_scores(data: Any, labels: Any = LABELLED, **always: Any) -> Read:
     def read(folder: Path, *, id: str | None = None, **options: Any) -> Found:
         dataset = audit.load_labels(labels, TREE, id=id)
@@ -273,7 +264,6 @@ SCORES = np.eye(4)[::-1] * 0.6 + 0.1
 FAMILIES = {"id": range(12), "label": CLASSES * 3, "b1": CLASSES[::-1] * 3}
 HOT = {"id": ABCD, "label": [[1, 0, 0, 0], [0, 1, 0, 1]] * 2, "more": [[0, 1], [2], [3], []]}
 ODD = {"id": range(10), "label": [*CLASSES * 2, "z1 rose", "q2 oak"]}
-HEADLESS = "a,dog,b\nb,cat,a\nc,oak,y\nd,rose,z\n"
 SCORED = {"id": ABCD, "prediction": CLASSES[::-1], "conf": [0.4, 0.9, 0.8, 0.7]}
 ALL = {"id": [*"aabbccdd"], "label": ["dog", "animal", "cat", "animal", *("oak", "plant") * 2]}
 ALIKE = "child,parent\njoy,joy\nlove,joy\nanger,anger\nannoyance,anger\n"
@@ -333,12 +323,6 @@ TOLD = [
          of_scores(SCORES, IMAGES, classes=CLASSES), {"id": "image"}),
     Told("data.joining.joined", "same id", "--by-order",
          of_scores({**OPEN, "id": [*"abcx"]}), {"by_order": True}),
-    Told("data.joining._bared", "without folders", "--by-order",
-         of_scores({"id": [f"{one}.png" for one in "dcba"], "prediction": CLASSES}),
-         {"by_order": True}),
-    Told("data.prediction_files._in_table", "first line", "write names of the columns above it",
-         of_either(of_scores, ("p.csv", HEADLESS), ("p.csv", f"other,prediction,id\n{HEADLESS}")),
-         {"otherwise": True}),
     Told("data.prediction_tables.PredictionTable", "highest", "write one score for each label",
          of_boxes, {"again": False}),
     Told("data.prediction_tables.PredictionTable", "not read: 'a'",
@@ -353,16 +337,6 @@ TOLD = [
     Told("data.predictions._alike", "all their ancestors", "write labels without ancestors",
          of_either(lambda labels: of_scores({"id": ABCD, "prediction": CLASSES}, labels),
                    ALL, LABELLED), {"otherwise": True}),
-    Told("data.prediction_files._beside", "'names' names the columns",
-         "call the array that does 'classes'",
-         of_either(of_archive, {"names": [*CLASSES, "elm"], "ids": [*"abcd"]},
-                   {"names": [*CLASSES, "elm"], "classes": ["elm", *CLASSES[::-1]],
-                    "ids": [*"abcd"]}),
-         {"otherwise": True}),
-    Told("data.prediction_files._beside", "'files' names the instances",
-         "call the array that does 'instances'",
-         of_either(of_archive, {"files": [*"bcda"]}, {"files": [*"bcda"], "ids": [*"dcba"]}),
-         {"otherwise": True}),
     Told("data.scores._one_answer", "one answer", "--multi-label",
          of_scores(ROUNDED), {"single_label": False}),
     Told("data.scores._one_answer", "one answer", "--multi-label",

@@ -38,7 +38,7 @@ def test_rules_hold_where_a_file_has_their_nodes(without: str) -> None:
     gone = {without, *icd9cm().descendants(without)}
     lost = [pair for pair in whole.expected if gone.intersection(pair.nodes)]
 
-    assert {node for _, node in policy.nodes_named()} <= set(hierarchy.nodes)
+    assert {node for _, node in policy.nodes_by_key()} <= set(hierarchy.nodes)
     assert len(policy.expected) == len(whole.expected) - len(lost)
     assert len(policy.branch_rules) == len(whole.branch_rules)
     needed = {node for rule in whole.companions for node in rule.needed} - gone - set(RANGES)
