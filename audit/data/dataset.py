@@ -16,11 +16,11 @@ from audit.base.csv_tables import TextShape
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.databases import one_snapshot
 from audit.base.errors import SchemaError
-from audit.base.files import name_among
 from audit.base.plugins import opening
 from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.base.settings import Unlisted
+from audit.base.table import name_among
 from audit.data.beside import titles_beside
 from audit.data.class_lists import GivenClasses, class_names, file_of
 from audit.data.columns import AS_WRITTEN, ROW, Columns

@@ -11,10 +11,9 @@ import polars as pl
 from audit.base.csv_tables import TextShape
 from audit.base.databases import is_database
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import name_among
 from audit.base.readings import Reading
 from audit.base.remote import local
-from audit.base.table import Table
+from audit.base.table import Table, name_among
 from audit.base.tables import open_tables
 from audit.data.beside import labelled, with_columns_beside, with_deepest
 from audit.data.class_lists import GivenClasses, columns_named

@@ -92,7 +92,8 @@ def place(
 
     def placed_as(text: str) -> Placement:
         found = hierarchy.place(text, table)
-        if integrity is not None and integrity.never_valid(found):
+        listed = found.node in hierarchy.further_titles
+        if integrity is not None and integrity.never_valid(found) and not listed:
             return Placement(reason="malformed_code")
         lacked = found.parent is not None or found.reason == "no_place"
         return Placement(reason="unknown_code") if lacked and refuse else found

@@ -88,7 +88,7 @@ class Predictions:
     """Whether the file only says which nodes were predicted, without scores."""
     single_label: bool
     """Whether each instance has a single predicted node, that of its highest score, because scores
-    sum to one or the user said so; always False for predicted sets."""
+    sum to one, each names one label, or the user said so."""
     left_out: IntArray
     """Indices in the dataset of the instances with a score above 0 for an unknown class."""
     ledger: PredictionLedger
@@ -186,7 +186,7 @@ def load_predictions(
             are given and predictions have names, or ids.
         SchemaError: If a number is no score, or the transform cannot be applied; two classes are
             the same node; no instance is shared, or not all are and the policy refuses others; or
-            ``single_label`` is given for predicted sets or an instance without scores.
+            ``single_label`` is given for sets of several or an instance without scores.
 
     >>> import audit
     >>> labels = audit.load_labels({"id": ["a"], "label": ["cat"]}, {"pet": {"cat": {}, "dog": {}}})
@@ -351,8 +351,9 @@ def _refuse_unmatched(raw: RawPredictions, dataset: LabelDataset, matched: Seque
 
 def _require_answers(raw: RawPredictions) -> None:
     without = np.flatnonzero(raw.scores.sum(axis=1) == 0).tolist()
-    if raw.set_valued or without:
+    several = raw.set_valued and bool((np.diff(raw.scores.indptr) > 1).any())
+    if several or without:
         none = f"none: {first_cases(raw.instances[i] for i in without)}"
-        found = "predicted sets" if raw.set_valued else none
+        found = "predicted sets" if several else none
         required = "--single-label needs a score above 0 of every instance, the highest of which is"
         raise SchemaError(f"{required} the answer", found=found, where=raw.name)

@@ -125,8 +125,9 @@ def answered(
     """Scores at nodes, whether they are one answer of each instance, and what is not certain.
 
     They are if all rows sum to one within `MOST_TOLERANCE`, over all classes or those that are
-    nodes; if each instance lists one class of several; or if ``single``, what the user says, is
-    true. An instance whose one answer is a class that is no node keeps no score.
+    nodes; if each instance lists one class of several; if each names one label alone, and has one;
+    or if ``single``, what the user says, is true. An instance whose one answer is a class that is
+    no node keeps no score.
 
     Args:
         raw: The matched instances, with scores in [0, 1].
@@ -139,7 +140,8 @@ def answered(
             and rows may be the highest of scores that do, or such scores that were rounded.
     """
     if raw.set_valued or single is False:
-        return placed, False, ()
+        one = single is None and alone and bool((np.diff(raw.scores.indptr) == 1).all())
+        return placed, bool(single or one), ()
     whole, known = _sums(raw.scores), _sums(placed)
     sums = known if _apart(known) < _apart(whole) else whole
     said = () if single else _one_answer(raw, sums, alone)

@@ -14,7 +14,7 @@ from audit.base import dag
 from audit.base.dag import IntArray, Sparse
 from audit.base.declared import NONE, Columns, Mark, chance, count, factor, ratio, share
 from audit.checks.check import TOP_PARTS, Check, Outcome
-from audit.checks.shared.carriers import carrying_both, labelled_below_both, labels_apart
+from audit.checks.shared.carriers import carrying_apart, labels_apart
 from audit.checks.shared.evidence import ALL
 from audit.measure.measure import Measurements
 from audit.results.findings import Evidence, Finding, Part, times_limit
@@ -164,8 +164,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     For a finding on most children of a parent, the instances of its strongest pair.
     """
     a, b = finding.nodes[-2:]
-    both = carrying_both(measured, a, b)
-    return both[~labelled_below_both(measured, a, b)[both]]
+    return carrying_apart(measured, a, b)
 
 
 _OF_PAIR = (

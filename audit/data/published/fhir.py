@@ -20,17 +20,17 @@ from audit.base.table import Table
 from audit.data.published.wanted import Wanted, code_set, meant
 
 _CODING = pl.Struct(dict.fromkeys(("system", "code", "display"), pl.String))
-_CONCEPT = pl.Struct({"coding": pl.List(_CODING), "text": pl.String})
+_CODED = pl.Struct({"coding": pl.List(_CODING), "text": pl.String})
 _PERIOD, _REFERENCE = pl.Struct({"start": pl.String}), pl.Struct({"reference": pl.String})
 _EVENT: dict[str, Any] = {
-    **dict.fromkeys(("code", "clinicalStatus", "verificationStatus"), _CONCEPT),
+    **dict.fromkeys(("code", "clinicalStatus", "verificationStatus"), _CODED),
     **dict.fromkeys(("subject", "encounter"), _REFERENCE),
     **dict.fromkeys(("performedPeriod", "onsetPeriod"), _PERIOD),
     **dict.fromkeys(("recordedDate", "onsetDateTime", "performedDateTime", "status"), pl.String),
 }
 _KINDS = {
-    "Condition": _EVENT | {"category": pl.List(_CONCEPT)},
-    "Procedure": _EVENT | {"category": _CONCEPT},
+    "Condition": _EVENT | {"category": pl.List(_CODED)},
+    "Procedure": _EVENT | {"category": _CODED},
     "Encounter": {"id": pl.String, "status": pl.String, "period": _PERIOD, "class": _CODING},
 }
 """What is read of each kind of resource."""
@@ -125,10 +125,10 @@ def _decoded(every: pl.DataFrame, kind: str) -> pl.DataFrame:
     return own.select("place", "address").hstack(said.struct.unnest())
 
 
-def _codes(concept: str) -> pl.Expr:
+def _codes(coding: str) -> pl.Expr:
     """The codes of a concept, or of a list of such."""
     of_each = pl.element().struct.field("coding").explode().struct.field("code").drop_nulls()
-    return pl.concat_list(concept).list.eval(of_each)
+    return pl.concat_list(coding).list.eval(of_each)
 
 
 def _id(reference: str) -> pl.Expr:

@@ -12,10 +12,10 @@ import polars as pl
 
 from audit.base.databases import is_database
 from audit.base.errors import InputError
-from audit.base.files import files_in, name_among
+from audit.base.files import files_in
 from audit.base.readings import Reading, asked
 from audit.base.streams import bare_suffix
-from audit.base.table import AT_ONCE, Table
+from audit.base.table import AT_ONCE, Table, name_among
 from audit.base.tables import open_table, open_tables
 from audit.data.published.wanted import Wanted, code_set, meant
 from audit.data.records import pick
@@ -27,7 +27,7 @@ _SIDES = {
     "standard": "concepts that codes were mapped to are labels",
     "source": "source concepts are labels",
 }
-_CONCEPTS, _VISITS, _VISIT = "concept", "visit_occurrence", "visit_occurrence_id"
+_CODES, _VISITS, _VISIT = "concept", "visit_occurrence", "visit_occurrence_id"
 _OF_VISIT = ("visit_concept_id", "care_site_id")
 _KEYS = ["resource", *_SIDES]
 _OWN = (
@@ -47,7 +47,7 @@ def omop_of(place: Path | str, wanted: Wanted) -> Table | None:
         return None
     tables = _tables(place)
     kinds = [kind for kind in _KINDS if kind in tables]
-    if not kinds or _CONCEPTS not in tables:
+    if not kinds or _CODES not in tables:
         return None
     counts = _counted(tables, kinds)
     vocabulary = _vocabulary(counts, wanted, place)
@@ -69,7 +69,7 @@ def omop_of(place: Path | str, wanted: Wanted) -> Table | None:
                 rows = rows.join(codes, _KEYS, "left", nulls_equal=True, maintain_order="left")
                 yield rows.with_columns(label.alias(side), label=label, **made).select(columns)
 
-    read = [tables[one] for one in (*kinds, _CONCEPTS, _VISITS) if one in tables]
+    read = [tables[one] for one in (*kinds, _CODES, _VISITS) if one in tables]
     queried = dict(read[0].queried)
     if queried:
         queried["query"] = f"tables of OMOP: {', '.join(one for one in tables)}"
@@ -87,7 +87,7 @@ def omop_of(place: Path | str, wanted: Wanted) -> Table | None:
 
 def _tables(place: Path | str) -> Mapping[str, Table]:
     """The tables that are read of a folder or a database by the names that the CDM gives them."""
-    wanted = (*_KINDS, _CONCEPTS, _VISITS)
+    wanted = (*_KINDS, _CODES, _VISITS)
     if isinstance(place, Path):
         files = [one for one in files_in(place) if bare_suffix(one) in _SUFFIXES]
         named = {one.name.partition(".")[0].lower(): one for one in files}
@@ -141,11 +141,11 @@ def _counted(tables: Mapping[str, Table], kinds: Sequence[str]) -> pl.DataFrame:
     counts = pl.concat(found).group_by(_KEYS).agg(pl.col("rows", "loose").cast(pl.Int64).sum())
     columns = {"id": "concept_id", "code": "concept_code", "vocabulary": "vocabulary_id"}
     ids = pl.concat(counts[side] for side in _SIDES).unique().drop_nulls().implode()
-    concepts = pl.concat(
-        rows.filter(pl.col("id").is_in(ids)) for rows in _frames(tables[_CONCEPTS], columns)
+    known = pl.concat(
+        rows.filter(pl.col("id").is_in(ids)) for rows in _frames(tables[_CODES], columns)
     ).unique("id", keep="first", maintain_order=True)
     for side in _SIDES:
-        own = concepts.select(
+        own = known.select(
             pl.col("id").alias(side), pl.col("code", "vocabulary").name.prefix(f"{side}_")
         )
         counts = counts.join(own, on=side, how="left")

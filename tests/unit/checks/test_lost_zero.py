@@ -11,7 +11,6 @@ import pytest
 
 import audit
 from audit.checks import CHECKS
-from audit.checks.rules.lost_zero import CHECK
 from audit.checks.shared import labels_as_written
 from audit.checks.shared.labels_as_written import integrity_of, read_again, unexplained
 from audit.hierarchies.coding import Integrity
@@ -22,6 +21,7 @@ from audit.hierarchies.titles import TitleList, read_titles, with_titles
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
+from fixtures.checked import CHECK_OF
 from fixtures.coded import Tables, icd9cm, measured, of_release
 from fixtures.labelled import labelled
 from fixtures.synthetic import (
@@ -30,6 +30,8 @@ from fixtures.synthetic import (
     make_release,
     with_procedures,
 )
+
+CHECK = CHECK_OF["lost_zero"]
 
 
 def many(label: str, times: int) -> dict[str, list[str]]:

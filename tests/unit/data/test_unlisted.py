@@ -13,7 +13,6 @@ import pytest
 import audit
 from audit.base.errors import InputError, PolicyError
 from audit.base.settings import Unlisted
-from audit.checks.rules.unknown_code import CHECK
 from audit.checks.shared.labels_as_written import integrity_of, read_again
 from audit.counting.file import count_pairs
 from audit.data.columns import Columns
@@ -27,7 +26,10 @@ from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from audit.results.findings import Finding
 from audit.runs.audit import run_audit
+from fixtures.checked import CHECK_OF
 from fixtures.written import written
+
+CHECK = CHECK_OF["unknown_code"]
 
 CAML = """@\tICD-9 CODES
 001-999.99\tDISEASES

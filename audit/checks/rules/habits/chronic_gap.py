@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.declared import Columns, Mark, chance, count, setting, share, total
-from audit.checks.check import Check, Limit, Outcome, first_unmet
+from audit.checks.check import Limit, first_unmet
+from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.rules.habits.sibling_shift import LEAST_EXCHANGE, Shift, Units, Values, shift_of
 from audit.checks.shared.carriers import carrying_any
-from audit.checks.shared.proposals import as_in_data, proposals
+from audit.checks.shared.proposals import as_in_data, proposals, with_instances
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import effective_n
-from audit.measure.measure import Measurements, once
+from audit.measure.measure import Measurements
 from audit.measure.residual_use import Share
 from audit.measure.rule_book import at_or_below
 from audit.measure.validity import days_of
 from audit.policy.statements import Lifelong
-from audit.results.findings import Finding, share_evidence, times_limit
+from audit.results.findings import share_evidence, times_limit
 from audit.sharing.told import Rounding
 
-_NAME = "chronic_gap"
 LEAST_PERSONS = 20
 """Least number of persons with a later instance for a condition to be judged."""
 LEAST_MISSING = 0.2
@@ -74,21 +75,21 @@ class _Judged:
         return self.share.at_limit(LEAST_MISSING, rounding)
 
 
-def run(measured: Measurements) -> Outcome:
+def _gone(measured: Measurements) -> Rows:
     """Report lifelong conditions that are missing on later instances of persons who have them.
 
     A person has a condition from the second instance on that carries it, in the order of days;
     instances of a later day are judged. One that carries neither the condition nor what may stand
     for it lacks it. The shares that lack it are compared by strata and by who codes.
     """
-    told = {one: one.told(measured.rounding) for one in _judged(measured)}
-    judged = [one for one, share in told.items() if share.groups >= LEAST_PERSONS]
-    return Outcome(
-        denominator=len(judged),
-        denominator_unit=f"lifelong conditions that {LEAST_PERSONS} persons or more have on two "
+    told = [(one, one.told(measured.rounding)) for one in judged_conditions(measured)]
+    judged = [(one, share) for one, share in told if share.groups >= LEAST_PERSONS]
+    return Rows(
+        len(judged),
+        f"lifelong conditions that {LEAST_PERSONS} persons or more have on two "
         "instances with another one of a later day",
-        findings=(*_gaps(measured, judged), *_differences(measured, judged)),
-        not_applicable=first_unmet(
+        (*_gaps(measured, judged), *_differences(measured, [one for one, _ in judged])),
+        first_unmet(
             (measured.policy.lifelong, "the policy names no lifelong condition"),
             (
                 measured.ledger.groups,
@@ -102,8 +103,7 @@ def run(measured: Measurements) -> Outcome:
     )
 
 
-@once
-def _judged(measured: Measurements) -> list[_Judged]:
+def judged_conditions(measured: Measurements) -> list[_Judged]:
     """What becomes of each condition of the policy; of none without persons or days."""
     groups, column = measured.loaded.group_of, measured.policy.ordered_by
     if groups is None or not column:
@@ -133,34 +133,35 @@ def _judged_of(
     return _Judged(condition, order[later], number, ~there[order[later]])
 
 
-def _gaps(measured: Measurements, judged: list[_Judged]) -> Iterator[Finding]:
+def _gaps(measured: Measurements, judged: list[tuple[_Judged, Share]]) -> Iterator[Row]:
     rate = measured.policy.false_discovery_rate.value
-    told = [one.told(measured.rounding) for one in judged]
-    p_values = [share.p_above(LEAST_MISSING) for share in told]
+    p_values = [share.p_above(LEAST_MISSING) for _, share in judged]
     q_values = benjamini_hochberg(np.array(p_values), len(judged))
-    for one, own, q in zip(judged, told, q_values.tolist(), strict=True):
+    for (one, own), q in zip(judged, q_values.tolist(), strict=True):
         if own.interval()[0] > LEAST_MISSING and q <= rate:
             unsure = (
                 "" if one.condition.sure else " It is less surely lifelong than other conditions."
             )
-            finding = _finding(one, q, len(judged))
-            yield replace(
-                finding,
-                statement=f"{finding.statement}; codes compared with charts in a "
+            sentence, evidence, row = _row(measured, one, q, len(judged))
+            yield row(
+                sentence=f"{sentence}; codes compared with charts in a "
                 f"published study missed {{published_share}} (median).{unsure}",
-                evidence={**finding.evidence, "published_share": PUBLISHED},
-                beyond=times_limit(finding.evidence["low_share"], LEAST_MISSING),
+                evidence={**evidence, "published_share": PUBLISHED},
+                strength=evidence["share"],
+                beyond=times_limit(evidence["low_share"], LEAST_MISSING),
+                key=(one.condition.condition,),
             )
 
 
-def _differences(measured: Measurements, judged: list[_Judged]) -> Iterator[Finding]:
+def _differences(measured: Measurements, judged: list[_Judged]) -> Iterator[Row]:
     """Conditions that a value of a stratum, or of who codes, lacks more or less than others: of
     each the value that differs most."""
     policy, values_of = measured.policy, measured.loaded.dataset.values_of
     names = dict.fromkeys((*policy.strata, *policy.coding_columns))
     columns = [Values(name, *values_of(name)) for name in names]
-    found = [(one, _shift(one, column)) for column in columns for one in judged]
-    tested = [(one, shift) for one, shift in found if shift is not None]
+    tested = [
+        (one, shift) for column in columns for one in judged if (shift := _shift(one, column))
+    ]
     q_values = benjamini_hochberg(np.array([shift.p_value for _, shift in tested]), len(tested))
     told = [
         (one, shift, q)
@@ -171,7 +172,7 @@ def _differences(measured: Measurements, judged: list[_Judged]) -> Iterator[Find
         own = [(shift, q) for each, shift, q in told if each is one]
         if own:
             shift, q = max(own, key=lambda both: both[0].cautious)
-            yield _difference(one, shift, q, len(tested))
+            yield _difference(measured, one, shift, q, len(tested))
 
 
 def _shift(one: _Judged, column: Values) -> Shift | None:
@@ -183,19 +184,19 @@ def _shift(one: _Judged, column: Values) -> Shift | None:
     return shift_of(units, grouped=True)
 
 
-def _difference(one: _Judged, shift: Shift, q_value: float, family: int) -> Finding:
+def _difference(
+    measured: Measurements, one: _Judged, shift: Shift, q_value: float, family: int
+) -> Row:
     column = shift.table.column
     value, of_later = column.values[shift.value], column.value_of[one.later]
     here, there = one.within(of_later == shift.value), one.within(of_later >= 0)
     elsewhere = int(there.lacking.sum() - here.lacking.sum())
     of_elsewhere = len(there.later) - len(here.later)
-    finding = _finding(here, q_value, family)
-    return replace(
-        finding,
-        statement=f"With the {column.name} {value!r}, {finding.statement}"
-        "[, elsewhere {elsewhere_share}].",
+    sentence, evidence, row = _row(measured, here, q_value, family)
+    return row(
+        sentence=f"With the {column.name} {value!r}, {sentence}[, elsewhere {{elsewhere_share}}].",
         evidence={
-            **finding.evidence,
+            **evidence,
             "elsewhere": elsewhere,
             "of_elsewhere": of_elsewhere,
             "elsewhere_share": elsewhere / of_elsewhere,
@@ -206,80 +207,66 @@ def _difference(one: _Judged, shift: Shift, q_value: float, family: int) -> Find
     )
 
 
-def _finding(one: _Judged, q_value: float, family: int) -> Finding:
-    """How many instances lack a condition, of all later ones or of some of them."""
-    condition, missed, later = one.condition, int(one.lacking.sum()), len(one.later)
-    low, high = one.share.interval()
-    return Finding(
-        check=_NAME,
-        severity="note",
-        nodes=condition.carrying,
-        statement="{instances} of {of} instances of persons who had "
+def _row(
+    measured: Measurements, one: _Judged, q_value: float, family: int
+) -> tuple[str, dict[str, float], partial[Row]]:
+    """How many instances lack a condition, of all later ones or of some of them: in words, in
+    numbers, and what every row says."""
+    condition, share = one.condition, one.share
+    low, high = share.interval()
+    sentence = (
+        "{instances} of {of} instances of persons who had "
         f"{condition.condition} on two earlier ones ({{share}}) {{instances|lacks|lack}} it"
-        "[ (95% interval {low_share} to {high_share})]",
-        evidence={
-            **share_evidence(missed, later),
-            "low_share": low,
-            "high_share": high,
-            "effective": one.share.effective,
-            "persons": one.share.groups,
-            "q_value": q_value,
-            "family": family,
-        },
+        "[ (95% interval {low_share} to {high_share})]"
+    )
+    evidence = {
+        **share_evidence(share.k, share.n),
+        "low_share": low,
+        "high_share": high,
+        "effective": share.effective,
+        "persons": share.groups,
+        "q_value": q_value,
+        "family": family,
+    }
+    cases = np.sort(one.later[one.lacking])
+    row = partial(
+        Row,
+        nodes=condition.carrying,
         curator="Find out whether conditions that are not treated during a stay are left out, and "
         "say in the release notes what a missing one means.",
         data_user="Do not read the missing condition as absent: take it from earlier instances of "
         "the person.",
-        touched=missed,
-        strength=missed / later,
-        key=(condition.condition,),
+        cases=lambda: cases,
+        proposes=lambda: _looked_up(measured, condition, cases),
     )
+    return sentence, evidence, row
 
 
-def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances that lack the condition, ascending; of a value those that have it."""
-    one = _judged_as(measured, finding)
-    those = np.sort(one.later[one.lacking])
-    if not finding.key[1:]:
-        return those
-    inside, _ = measured.loaded.dataset.having(*finding.key[1:])
-    return those[inside[those]]
-
-
-def _judged_as(measured: Measurements, finding: Finding) -> _Judged:
-    name = finding.key[0]
-    return next(one for one in _judged(measured) if one.condition.condition == name)
-
-
-def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
+def _looked_up(measured: Measurements, condition: Lifelong, lacking: IntArray) -> pl.DataFrame:
     """The label by which other instances of the person carry the condition, to be looked up."""
-    one, hierarchy = _judged_as(measured, finding), measured.hierarchy
-    nodes = np.flatnonzero(at_or_below(hierarchy, one.condition.carrying))
-    lacking, groups = cases(measured, finding), measured.loaded.group_of
+    hierarchy, groups = measured.hierarchy, measured.loaded.group_of
     assert groups is not None, "without persons nothing was judged"
-    of_person = groups[lacking]
-    persons, place = np.unique(of_person, return_inverse=True)
+    nodes = np.flatnonzero(at_or_below(hierarchy, condition.carrying))
+    persons, place = np.unique(groups[lacking], return_inverse=True)
     theirs = measured.loaded.dataset.direct[:, nodes].tocoo()
-    owner = np.searchsorted(persons, groups[theirs.row]).clip(max=len(persons) - 1)
-    own = persons[owner] == groups[theirs.row]
+    own = np.isin(groups[theirs.row], persons)
+    owner = np.searchsorted(persons, groups[theirs.row[own]])
     times = np.zeros((len(persons), len(nodes)), np.int64)
-    np.add.at(times, (owner[own], theirs.col[own]), 1)
+    np.add.at(times, (owner, theirs.col[own]), 1)
     written = as_in_data(measured)
-    usual = [written(hierarchy.nodes[nodes[best]]) for best in times.argmax(axis=1).tolist()]
-    found = pl.DataFrame(
-        {"instance": lacking.astype(np.uint32), "candidates": [[usual[n]] for n in place.tolist()]}
-    )
-    said = f"the person had {one.condition.condition} on two earlier ones, and does not lose it"
+    usual = [[written(hierarchy.nodes[nodes[best]])] for best in times.argmax(axis=1).tolist()]
+    candidates = pl.Series("candidates", usual, pl.List(pl.String)).gather(place)
+    said = f"the person had {condition.condition} on two earlier ones, and does not lose it"
+    found = with_instances(lacking).with_columns(candidates)
     return proposals(found, "add", "review", said)
 
 
-CHECK = Check(
-    _NAME,
+CHECK = check_of_rows(
+    "chronic_gap",
     "Do lifelong conditions vanish between the stays of a person?",
-    run,
+    _gone,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
-    cases=cases,
     evidence=Columns(
         share(
             "share",
@@ -298,6 +285,6 @@ CHECK = Check(
         chance("q_value family"),
     ),
     denominator="untold",
-    proposes=proposes,
+    proposes=True,
     nodes="Condition",
 )
