@@ -6,7 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from audit.base.plurals import filled
 from audit.results import tables
+from audit.results.columns import ANSWERED
+from audit.sharing.told import Rounding
+from audit.sharing.words import said as said_of
 from reports import words
 from reports.cells import cell
 from reports.findings import moved
@@ -104,16 +108,46 @@ def _model(view: Row) -> Chapter | None:
 
 
 def model_lines(view: Row) -> list[str]:
-    """What the verdict says of a model: how often it is right, at each level of the hierarchy."""
-    every = [one for one in view["metrics"] if one["scope"] == "all" and one["value"] is not None]
-    right = next((one for one in ("accuracy", "f1") if any(m["name"] == one for m in every)), "")
+    """What the verdict says of a model: how often it is right, where it is wrong, what it misses.
+
+    Of one answer an instance the branches are named in place of what is missed, where few.
+    """
+    return [line for row in view["overview"]["answered"] if row["answers"]
+            for line in _lines(row, view)]  # fmt: skip
+
+
+_WRONG = (
+    "{wrong} {wrong|answer is|answers are} wrong: {related} above or below a label, {beside} beside"
+    " one (below the same parent), {within} in its branch, {elsewhere} elsewhere."
+)
+_RIGHT = ": {precision} of {answers} answers are labels, {recall} of {labels} labels are found."
+
+
+def _lines(row: Row, view: Row) -> Iterator[str]:
     columns, rounding = tables.METRICS.columns, view["rounding"]
-    said = [
-        f"{cell(columns['value'], one, columns, rounding).said} {level(one['parameters']).lower()}"
-        for one in every
-        if one["name"] == right
-    ]
-    return [f"{words.METRICS[right]}: {'; '.join(said)}."] if said else []
+    single = view["ledger"]["predictions"]["single_label"]
+    named = [one for one in view["metrics"] if one["scope"] == "all" and one["value"] is not None
+             and one["name"] == ("accuracy" if single else "f1")]  # fmt: skip
+    counts = {name: row[name] for name, one in ANSWERED.items() if one.kind == "count"}
+    said = said_of(counts, ANSWERED, Rounding(rounding["bin"] if rounding else 0))
+    shares = {name: cell(ANSWERED[name], row, ANSWERED, rounding).text
+              for name in ("precision", "recall")}  # fmt: skip
+    for one in [max(named, key=_depth) if single else named[0]] if named else []:
+        value = cell(columns["value"], one, columns, rounding).said
+        beside = "." if single else _RIGHT
+        yield filled(f"{words.METRICS[one['name']]} {value}{beside}", counts | shares, said)
+    yield filled(_WRONG if row["wrong"] else "No answer is wrong.", counts, said)
+    if not single:
+        yield filled("{missed} of {labels} labels are missed.", counts, said)
+    elif row["branches"]:
+        branches = [words.node(one["node"], one["title"]) for one in row["branches"]]
+        yield f"Branches here: {words.listed(branches)}."
+
+
+def _depth(metric: Row) -> int:
+    """How deep the answers of a metric are, the deepest the greatest."""
+    of = metric["parameters"]
+    return int(of["depth_to"] if "depth_to" in of else -of["level_to"])
 
 
 def _absent(metrics: Sequence[Row]) -> Iterator[str]:

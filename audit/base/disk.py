@@ -37,8 +37,6 @@ def judging_date() -> date:
 
 _EARLIER = "earlier"
 """Name of a folder that is being replaced, between the two renames."""
-_UNKNOWN_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
-"""Error numbers of file systems that do not support locks."""
 
 
 class PassingFolder:
@@ -54,8 +52,12 @@ def written_whole(path: Path) -> Iterator[Path]:
     """Write a file atomically: yields a path to write to, which replaces ``path`` at the end.
 
     Raises:
-        OutputError: If the disk is full or the folder may not be written; nothing is left behind.
+        OutputError: If ``path`` is there and no regular file, such as ``/dev/null``, the disk is
+            full, or the folder may not be written; nothing is left behind.
     """
+    if path.exists() and not path.is_file():
+        required, found = "a regular file is required", "a folder, a pipe or a device"
+        raise OutputError(required, found=found, where=path, hint="name another file")
     begun = path.with_name(f".{path.name}.begun")
     with on_disk(path.parent):
         try:
@@ -121,7 +123,7 @@ def _lock(held: int, folder: Path) -> None:
             hint="wait for it, or choose another place with --out",
         ) from None
     except OSError as error:
-        if error.errno not in _UNKNOWN_LOCKS:
+        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP):
             raise
 
 
@@ -194,12 +196,8 @@ def on_disk(folder: Path) -> Iterator[None]:
 @contextmanager
 def replacing(file: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield the path of a file to write, which takes its name when the block has ended."""
-    if file.exists() and not (overwrite and file.is_file()):
-        raise OutputError(
-            "an earlier file is replaced only when asked",
-            found="a file" if file.is_file() else "something that is not a file",
-            where=file,
-            hint="add --overwrite, or name another file" if file.is_file() else "name another",
-        )
+    if file.is_file() and not overwrite:
+        required, hint = "an earlier file is replaced only when asked", "add --overwrite, or name"
+        raise OutputError(required, found="a file", where=file, hint=f"{hint} another file")
     with written_whole(file) as begun:
         yield begun

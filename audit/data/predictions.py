@@ -16,12 +16,7 @@ from audit.base.plugins import opening
 from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.base.settings import Transform, Unlisted
-from audit.data.class_lists import (
-    GivenClasses,
-    class_number,
-    file_of,
-    refuse_unused,
-)  # fmt: skip
+from audit.data.class_lists import GivenClasses, class_number, file_of, refuse_unused
 from audit.data.closing import Closed, closed_side, closed_upwards, lowest
 from audit.data.dataset import LabelDataset
 from audit.data.joining import joined
@@ -88,7 +83,7 @@ class Predictions:
     """Whether the file only says which nodes were predicted, without scores."""
     single_label: bool
     """Whether each instance has a single predicted node, that of its highest score, because scores
-    sum to one or the user said so; always False for predicted sets."""
+    sum to one, each names one label, or the user said so."""
     left_out: IntArray
     """Indices in the dataset of the instances with a score above 0 for an unknown class."""
     ledger: PredictionLedger
@@ -186,7 +181,7 @@ def load_predictions(
             are given and predictions have names, or ids.
         SchemaError: If a number is no score, or the transform cannot be applied; two classes are
             the same node; no instance is shared, or not all are and the policy refuses others; or
-            ``single_label`` is given for predicted sets or an instance without scores.
+            ``single_label`` is given for sets of several or an instance without scores.
 
     >>> import audit
     >>> labels = audit.load_labels({"id": ["a"], "label": ["cat"]}, {"pet": {"cat": {}, "dog": {}}})
@@ -204,7 +199,6 @@ def load_predictions(
     raw = read_predictions(data, known)
     raw = raw if instances is None else raw.with_ids(instances)
     if classes is not None and not raw.named:
-        _refuse_odd(raw, known)
         refuse_unused(classes, raw.classes, raw.name)
     elif classes is not None:
         raw = replace(raw, sources=(*raw.sources, *file_of(classes)))
@@ -292,19 +286,6 @@ def _alike(made: Predictions, dataset: LabelDataset, policy: Policy) -> Predicti
     return replace(made, closed=side, scores=scores, readings=(*made.readings, told))
 
 
-def _refuse_odd(raw: RawPredictions, known: Labelled) -> None:
-    """Refuse answers that are neither numbers of classes nor names, as -1 and printed arrays."""
-    odd = [one for one in raw.classes if class_number(one) is None]
-    if odd and not any(map(known.is_class, odd)):
-        raise SchemaError(
-            "numbers of classes, from 0 on, or names of nodes are required",
-            found=first_cases(odd),
-            where=raw.name,
-            hint="write 3 for tensor(3), [0.1, 0.9] for [0.1 0.9]; rows without an answer, as -1, "
-            "are left out",
-        )
-
-
 def _placed(
     raw: RawPredictions, dataset: LabelDataset, unlisted: Unlisted | None
 ) -> tuple[Placed, IntArray, Mapping[str, str]]:
@@ -351,8 +332,9 @@ def _refuse_unmatched(raw: RawPredictions, dataset: LabelDataset, matched: Seque
 
 def _require_answers(raw: RawPredictions) -> None:
     without = np.flatnonzero(raw.scores.sum(axis=1) == 0).tolist()
-    if raw.set_valued or without:
+    several = raw.set_valued and bool((np.diff(raw.scores.indptr) > 1).any())
+    if several or without:
         none = f"none: {first_cases(raw.instances[i] for i in without)}"
-        found = "predicted sets" if raw.set_valued else none
+        found = "predicted sets" if several else none
         required = "--single-label needs a score above 0 of every instance, the highest of which is"
         raise SchemaError(f"{required} the answer", found=found, where=raw.name)

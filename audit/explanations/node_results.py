@@ -22,9 +22,7 @@ from audit.engine.statistics.means import (
     instance_means,
     node_means,
 )
-from audit.explanations.agreement.agreement import Agreement
-from audit.explanations.agreement.plausibility import METRICS, Plausibility
-from audit.explanations.importance.importance import ImportanceAlignment
+from audit.explanations.agreement import MAIN_K, Agreed
 from audit.hierarchies.hierarchy import Hierarchy
 
 LEAST_INSTANCES = 11
@@ -148,25 +146,22 @@ NODE_RESULTS = schema(
     ("instances values", pl.Int64),
 )
 """Columns of `node_results`."""
-AGREEMENTS = {"dynamic": "agreement_dynamic", "fixed": "agreement_fixed"}
-"""Names of agreement by its rule."""
 
 
 def node_results(
-    rows: pl.DataFrame,
+    kept: pl.DataFrame,
     node_of: Mapping[str, str],
     hierarchy: Hierarchy,
-    alignment: ImportanceAlignment | None,
-    plausibility: Plausibility | None,
-    agreement: Agreement,
+    measures: Mapping[str, pl.DataFrame],
+    found: Agreed,
 ) -> pl.DataFrame:
     """Means of all measures below each node, by model and method, or pair of methods.
 
     Args:
-        rows: The rows of attributions that count, with their place as ``row``.
+        kept: The rows of attributions that count, with their place as ``row``.
         node_of: The node of each target; others are left out.
-        alignment: Its ``difference`` is the measure ``alignment_`` and the name of the oracle.
-        agreement: Agreement by peaks and at k of each pair, and of all methods together.
+        measures: Frames of ``row, value`` by the name of a measure.
+        found: Agreement by peaks and at the main k of each pair, and of all methods together.
 
     Returns:
         Columns `NODE_RESULTS`, a row for each node with a value: the mean over instances of the
@@ -174,56 +169,39 @@ def node_results(
         instances and of values. ``other`` is the second method of a pair, else null; ``method`` of
         all methods together is the name of their set.
     """
-    own = rows.with_columns(
-        node=pl.col("target").replace_strict(node_of, default=None, return_dtype=pl.String)
-    ).drop_nulls("node")
-    units = own.select("node", *_UNIT).unique(maintain_order=True)
-    placed = agreement.units.select("unit", *_UNIT).join(units, on=_UNIT, maintain_order="left")
-    table = pl.concat(
-        [
-            pl.DataFrame(schema=NODE_RESULTS),
-            _by_node(own, _of_rows(own["row"], alignment, plausibility), hierarchy),
-            _by_node(placed.drop("target", "seed"), _of_units(agreement, placed), hierarchy),
-        ],
-        how="diagonal_relaxed",
-    )
-    return table.select(pl.col(name).cast(kind) for name, kind in NODE_RESULTS.items())
-
-
-_UNIT = ["id", "target", "model", "seed"]
-
-
-def _of_rows(
-    row: pl.Series,
-    alignment: ImportanceAlignment | None,
-    plausibility: Plausibility | None,
-) -> Iterator[_Column]:
-    """Each measure of the rows."""
-    sources: list[tuple[str, Sequence[str], pl.DataFrame]] = []
-    if alignment is not None:
-        for (oracle,), of_oracle in alignment.rows.group_by("oracle", maintain_order=True):
-            sources.append((f"alignment_{oracle}", ["difference"], of_oracle))
-    if plausibility is not None:
-        sources.append(("", METRICS, plausibility.rows))
-    for name, measures, values in sources:
-        placed = row.to_frame().join(
-            values.select(pl.col("row").cast(pl.Int64), *measures),
-            on="row",
-            how="left",
-            maintain_order="left",
+    node = pl.col("target").replace_strict(node_of, default=None, return_dtype=pl.String)
+    own = kept.with_columns(node=node).drop_nulls("node")
+    of_rows = (
+        _Column(
+            {"measure": name},
+            own.select("row").join(values, on="row", how="left", maintain_order="left")["value"],
         )
-        for measure in measures:
-            yield _Column({"measure": name or measure}, placed[measure])
-
-
-def _of_units(agreement: Agreement, placed: pl.DataFrame) -> Iterator[_Column]:
-    """Agreement of each two methods, and of each set of them, by each rule."""
-    for one in agreement.of_units():
-        values = placed.select("unit").join(one, on="unit", how="left", maintain_order="left")
-        first, second, together = one.select("first", "second", "together").row(0)
-        named = {"method": first or together, "other": second}
-        for rule, measure in AGREEMENTS.items():
-            yield _Column(named | {"measure": measure}, values[rule])
+        for name, values in measures.items()
+    )
+    unit = ["id", "target", "model", "seed"]
+    placed = found.units.with_row_index("unit").join(
+        own.select("node", *unit).unique(maintain_order=True), on=unit, maintain_order="left"
+    )
+    at, agreed = placed["unit"].to_numpy(), {"dynamic": found.dynamic, "fixed": found.fixed(MAIN_K)}
+    of_units = (
+        _Column(
+            {
+                "method": one["first"] or one["together"],
+                "other": one["second"],
+                "measure": f"agreement_{rule}",
+            },
+            pl.Series(values[at, place]),
+        )
+        for place, one in enumerate(found.sets.iter_rows(named=True))
+        for rule, values in agreed.items()
+    )
+    tables = [
+        pl.DataFrame(schema=NODE_RESULTS),
+        _by_node(own, of_rows, hierarchy),
+        _by_node(placed.select("id", "node", "model"), of_units, hierarchy),
+    ]
+    table = pl.concat(tables, how="diagonal_relaxed")
+    return table.select(pl.col(name).cast(kind) for name, kind in NODE_RESULTS.items())
 
 
 class _Column(NamedTuple):

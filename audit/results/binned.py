@@ -104,6 +104,7 @@ def _model(part: ModelPart, run: Record, rounding: Rounding) -> ModelPart:
         pair_table=ToldPairs.of(part.pair_table, columns.MODEL_PAIRS, rounding),
         metrics=told_metrics(part.metrics, bounds, rounding),
         beside=told_metrics(part.beside, bounds, rounding),
+        answered=told(part.answered, columns.ANSWERED),
         behaviours=told(part.behaviours, columns.BEHAVIOURS),
         exchanges=told(part.exchanges, columns.EXCHANGES),
         exchanged_pairs=told(part.exchanged_pairs, columns.EXCHANGED_PAIRS),

@@ -14,6 +14,7 @@ from audit.base.declared import (
     ratio,
     share,
     text,
+    texts,
     total,
     whole,
 )
@@ -56,6 +57,12 @@ DRIFT_NODES = Columns(
     share("elsewhere_share", of="elsewhere of_elsewhere"),
     difference("difference", of="share elsewhere_share", ends="low high"),
     chance("p_value q_value smallest worth"),
+)
+ANSWERED = Columns(
+    count("answers labels right wrong related beside within elsewhere missed", of=NONE),
+    share("precision", of="right answers"),
+    share("recall", of="right labels"),
+    texts("branches"),
 )
 BEHAVIOURS = Columns(
     text("name title examples"), count("instances of"),

@@ -26,6 +26,13 @@ def model_overview(run: Record) -> Overview:
         return {name: [] for name in _FIGURES}
     depths = dict(run.nodes.select("node", "depth").iter_rows())
     return {
+        "answered": [
+            {
+                **row,
+                "branches": [{"node": node, "title": run.titles[node]} for node in row["branches"]],
+            }
+            for row in model.answered
+        ],
         "scopes": [
             {"node": node, "title": run.titles.get(node), "depth": depths[node]}
             for node in sorted(model.scopes)
@@ -61,8 +68,8 @@ def model_overview(run: Record) -> Overview:
 
 
 _FIGURES = (
-    "scopes", "behaviours", "exchanges", "branch_exchanges", "exchanged_pairs", "answers",
-    "data_beside_model",
+    "answered", "scopes", "behaviours", "exchanges", "branch_exchanges", "exchanged_pairs",
+    "answers", "data_beside_model",
 )  # fmt: skip
 _ANSWERS = ("node", "share", "falsely", "missed", "hits", "answers", "labelled")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import polars as pl
 
-from audit.base.declared import Columns, Table, undeclared
+from audit.base.declared import Columns, Table
 from audit.base.errors import InputError, first_cases
 from audit.base.schemas import schema
 from audit.results.shared_tables import FACTS, Sentence, shared_facts, shared_rows
@@ -77,7 +77,13 @@ _ANSWERS = schema(
     ("falsely missed hits answers labelled", pl.Int64),
     ("share q_value", pl.Float64),
 )
+_ANSWERED = schema(
+    ("answers labels right wrong related beside within elsewhere missed", pl.Int64),
+    ("precision recall", pl.Float64),
+    ("branches", pl.List(pl.String)),
+)
 _OF_MODEL = {
+    "answered": _ANSWERED,
     "behaviours": _BEHAVIOURS,
     "exchanges": _EXCHANGES,
     "exchanged_pairs": _EXCHANGED,
@@ -94,6 +100,7 @@ class ModelPart:
         pair_table: The pairs of the predictions, with ``co_predicted``.
         metrics: ``name, scope, value, low, high, n, parameters`` of each metric.
         absent_metrics: ``name, reason`` of each metric that these predictions do not allow.
+        answered: A single row, as `audit.alignment.answers.answered` counts it.
         beside: Rows as in ``metrics``: tied answers (``ties``), and mass under no node of a cut.
         behaviours: ``name, title, instances, of, low, high, examples`` of each behaviour.
         exchanges: ``kind, a, b, observed, margin, expected``: exchanges of labels, in total and by
@@ -111,6 +118,7 @@ class ModelPart:
     pair_table: PairTable
     metrics: tuple[Mapping[str, Any], ...] = ()
     absent_metrics: tuple[Mapping[str, str], ...] = ()
+    answered: tuple[Mapping[str, Any], ...] = ()
     beside: tuple[Mapping[str, Any], ...] = ()
     behaviours: tuple[Mapping[str, Any], ...] = ()
     exchanges: tuple[Mapping[str, Any], ...] = ()
@@ -278,7 +286,7 @@ class AnalysisPart:
         names = [*self.frames, *self.restricted]
         wrong = [name for name in names if not _TABLE.fullmatch(name) or names.count(name) > 1]
         wrong += [name for name in self.frames if name not in self.rules]
-        if wrong or (unknown := undeclared(self.facts, self.facts_columns)):
+        if wrong or (unknown := [one for one in self.facts if one not in self.facts_columns]):
             raise InputError(
                 "each table of an analysis needs a name of its own, of letters a to z and"
                 " underscores, and a rule if it is shared"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from audit.alignment.answers import answered
 from audit.alignment.measure import ModelMeasurements, branch_exchanges
 from audit.base.errors import InputError
 from audit.checks.shared.exchanged_pairs import most_exchanged, most_uneven
@@ -27,6 +28,7 @@ def model_part(measured: Measurements, model: ModelMeasurements) -> ModelPart:
         pair_table=model.pairs,
         metrics=model.metrics,
         absent_metrics=model.metrics_absent,
+        answered=(answered(measured.hierarchy, model.gold, model.decided, measured.rounding),),
         beside=model.metrics_beside,
         behaviours=model.behaviours,
         exchanges=branch_exchanges(model.predictions.hierarchy, model.exchanges),

@@ -17,6 +17,7 @@ from scipy.stats import binom
 
 import audit
 from fixtures import brute_force as plain
+from fixtures import brute_force_answers as answers
 from fixtures import brute_force_metrics as places
 from fixtures import brute_force_scores as scored
 from fixtures.brute_force_counts import in_line
@@ -109,6 +110,53 @@ def test_pairs_of_sets_are_those_of_labels_that_say_the_same(world: World) -> No
             assert row[name] == wanted[pair][name]
         assert row["co_predicted"] == row["joint"]
         assert row["confusion"] == pytest.approx(wanted[pair]["confusion"], rel=1e-12)
+
+
+@given(score_worlds(), st.sampled_from([1 / 64, 0.5]))
+def test_each_wrong_answer_stands_in_the_first_place_that_fits(world: World, at: float) -> None:
+    result = world.audited(audit.Policy(**threshold("decision", at)), single_label=False)
+    decided = [{n for n, s in line.items() if s >= at} for line in world.predicted.values()]
+    wanted = answers.counted(world.parents, zip(world.golds, decided, strict=True))
+    assert result.model is not None
+    (found,) = result.model.answered
+    labels = [label for own in world.golds for label in own]
+    highest = sorted(answers.branches(world.parents, labels))
+
+    assert {name: found[name] for name in wanted} == wanted
+    assert (
+        sum(found[name] for name in ("related", "beside", "within", "elsewhere"))
+        == (found["wrong"])
+    )
+    assert found["precision"] == (
+        wanted["right"] / wanted["answers"] if wanted["answers"] else None
+    )
+    assert found["recall"] == (wanted["right"] / wanted["labels"] if wanted["labels"] else None)
+    assert found["branches"] == (highest if len(highest) <= 6 else [])
+
+
+@examples(25)
+@given(score_worlds(single=True))
+def test_one_label_each_without_scores_is_measured_as_the_highest_score(world: World) -> None:
+    """Where each instance has one label too; else the labels are sets, as they were given."""
+    one = {name: best for name, line in world.predicted.items()
+           if (best := places.best_node(line)) is not None}  # fmt: skip
+    rows = {name: [sorted(own)[0]] for name, own in world.labels.items() if own and name in one}
+    if not rows:
+        return
+    alone = replace(world, rows=rows, scores={name: {one[name]: 1.0} for name in rows})
+    dataset = alone.dataset
+    named = {"id": [*rows], "label": [one[name] for name in rows]}
+    sets = audit.load_predictions(named, dataset)
+    scored_ = audit.load_predictions({**named, "score": [1.0] * len(rows)}, dataset,
+                                     single_label=True)  # fmt: skip
+    by_sets, by_scores = (audit.run_audit(dataset, predictions=one) for one in (sets, scored_))
+    metrics = {row["name"] for row in by_sets.metric_rows}
+
+    assert sets.set_valued
+    assert "mistake_severity" in metrics
+    assert [*by_sets.metric_rows] == [
+        row for row in by_scores.metric_rows if row["name"] in metrics
+    ]
 
 
 TREE = tree_of("x0 x1 x2 < x", "y0 y1 < y", "w < x y", "x y z < all")

@@ -160,7 +160,12 @@ def read_graphs(path: Path, shape: Shape) -> Hierarchy:
     ``BFO:0000050`` or ``part_of``.
     """
     required = "an object with 'graphs', each with lists of 'nodes' and 'edges', is required"
-    stated, edges = shaped(read_json(path), _lists, required)
+    keys = ("nodes", "edges")
+    stated, edges = shaped(
+        read_json(path),
+        lambda held: [[one for g in items(held["graphs"]) for one in g.get(k) or []] for k in keys],
+        required,
+    )
     every = [(shaped(one, _entry, _NODE), one.get("type")) for one in stated]
     typed = any(kind for _, kind in every)
     entries = [one for one, kind in every if kind == "CLASS" or not typed]
@@ -185,14 +190,6 @@ _NODE = (
     "a node needs an 'id', and may have a text 'lbl' and a 'meta' with 'deprecated', true or "
     "false, and 'basicPropertyValues', each with 'pred' and 'val'"
 )
-
-
-def _lists(held: Any) -> list[list[Any]]:
-    """The nodes and the edges of all graphs."""
-    return [
-        [one for g in items(held["graphs"]) for one in g.get(key) or []]
-        for key in ("nodes", "edges")
-    ]
 
 
 def _entry(stated: Mapping[str, Any]) -> Entry:

@@ -84,20 +84,6 @@ def test_ids_on_both_sides_join_in_any_order(ids: list[str]) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", ["{}.png", "val/{}", "val/{}.JPEG"])
-@pytest.mark.parametrize("of_labels", [True, False])
-def test_ids_that_differ_by_folders_and_endings_alone_are_joined(
-    shape: str, of_labels: bool
-) -> None:
-    files = [shape.format(name) for name in reversed(NAMES)]
-    dataset, others = (labels(files), NAMES) if of_labels else (labels(NAMES), files)
-    joined = predictions(others, dataset)
-    assert len(joined) == 12
-    assert [told.decision for told in joined.readings] == [
-        "ids are compared without folders and endings of files"
-    ]
-
-
 def test_other_ids_on_both_sides_are_refused_or_joined_by_order() -> None:
     dataset, others = labels([*map(str, range(200, 212))]), [*map(str, range(300, 312))]
     with pytest.raises(SchemaError, match="must share instances") as caught:

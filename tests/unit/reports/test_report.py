@@ -166,13 +166,14 @@ def test_exact_numbers_have_a_band_and_a_day_is_said() -> None:
     assert "they are middles of bins of 10; &lt;11 may be none." in shared
 
 
-def test_the_model_is_told_in_a_line_and_by_level() -> None:
+def test_the_model_is_told_in_lines_and_by_level() -> None:
     view = results.model_result().shared()
-    (line,) = core.model_lines(view)
+    right, wrong = core.model_lines(view)
     seen, _ = core.of_view(view)
     (model,) = [one for one in seen if one.anchor == "model"]
 
-    assert line.startswith("Accuracy: ")
+    assert right.startswith("Accuracy ")
+    assert wrong.startswith("396 answers are wrong: 4 above or below a label, 300 beside one")
     assert model.tables[0].title == "Metrics"
     assert "Not measured" in model.tables[0].note or not view["metrics_absent"]
     assert core.model_lines(results.empty_result().shared()) == []

@@ -87,8 +87,8 @@ def test_without_predictions_every_list_is_empty(toy_hierarchy: Hierarchy) -> No
     empty = model_overview(found)
 
     assert set(empty) == {
-        "scopes", "behaviours", "exchanges", "branch_exchanges", "exchanged_pairs", "answers",
-        "data_beside_model",
+        "answered", "scopes", "behaviours", "exchanges", "branch_exchanges", "exchanged_pairs",
+        "answers", "data_beside_model",
     }  # fmt: skip
     assert not any(empty.values())
 
