@@ -28,17 +28,20 @@ from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
-from audit.measure.measure import Measurements
-from audit.results.parts import AnalysisPart
+from audit.measure.measure import Found, Measurements
 
 
 @dataclass(frozen=True, eq=False)
-class Concepts(FileAnalysis[ConceptMeasurements]):
+class Concepts(FileAnalysis):
     """Representations as read, and how they are to be tested."""
 
     name: ClassVar[str] = "concepts"
     format: ClassVar[str] = "representations"
     stated_by: ClassVar[type[Testing]] = Testing
+    tables = TABLES
+    facts = FACTS
+    says = SAYS
+    headlines = HEADLINES
 
     representations: Representations
     facets: Facets | None
@@ -74,8 +77,8 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             hierarchy,
         )
 
-    def measure(self, measured: Measurements, seed: int, progress: Progress) -> ConceptMeasurements:
-        """Test the concepts of labels as nodes."""
+    def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
+        """Test the concepts of labels as nodes; accuracies by seed and class are never shared."""
         dataset = measured.loaded.dataset
         hierarchy, settings = dataset.hierarchy, self.settings
         node_of = dict(dataset.mappings.select("label", "node").iter_rows())
@@ -97,21 +100,7 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
         )
         nodes = with_mistakes(concepts.frames["nodes"], placed, hierarchy, answers)
         named = nodes.with_columns(title=title_of_node(hierarchy))
-        return replace(concepts, frames={**concepts.frames, "nodes": named})
-
-    def kept(self, found: ConceptMeasurements, measured: Measurements) -> AnalysisPart:
-        """Every table; accuracies by seed and class are never shared."""
-        facts = _facts(self, found)
-        return AnalysisPart(
-            name=self.name,
-            facts=facts,
-            facts_columns=FACTS,
-            frames={name: found.frames[name] for name in TABLES},
-            rules=TABLES,
-            says=SAYS,
-            restricted={"points": found.frames["points"]},
-            headlines=HEADLINES,
-        )
+        return Found({**concepts.frames, "nodes": named}, _facts(self, concepts))
 
     def _facets(self, hierarchy: Hierarchy) -> Facets:
         tables = [] if self.facets is None else [self.facets]

@@ -24,6 +24,7 @@ from audit.entailment.votes import (
     agreement,
     weak_labels,
 )
+from audit.measure.measure import Measurements
 
 PARAMETERS = {
     "unique_at_most": THRESHOLD,
@@ -99,6 +100,12 @@ class EntailmentMeasurements:
     positives: EntailmentDataset | None
     frames: Mapping[str, pl.DataFrame]
     ledgers: Mapping[str, Mapping[str, int]]
+
+
+def entailed_in(measured: Measurements) -> EntailmentMeasurements:
+    """What was measured of an entailment graph."""
+    found: EntailmentMeasurements = measured.of("entailment").behind
+    return found
 
 
 def measure_entailment(

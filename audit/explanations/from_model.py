@@ -339,7 +339,8 @@ def _gradient(text: _Text, points: torch.Tensor) -> torch.Tensor:
                 found="an output without a gradient",
                 hint="methods that only take tokens away need none: occlusion, lime",
             )
-        return torch.autograd.grad(output, vectors)[0]
+        gradient: torch.Tensor = torch.autograd.grad(output, vectors)[0]
+    return gradient
 
 
 def _refuse_gap(scores: FloatArray, ends: FloatArray, text: _Text, name: str) -> None:

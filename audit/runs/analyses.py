@@ -27,7 +27,7 @@ from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 from audit.runs.preference import Preference
 
-ANALYSES: tuple[type[FileAnalysis[Any]], ...] = (
+ANALYSES: tuple[type[FileAnalysis], ...] = (
     Explanations,
     Concepts,
     Entailment,
@@ -58,9 +58,9 @@ def added_checks() -> tuple[Check, ...]:
     return _apart(added("checks", Check), CHECK_NAMES)
 
 
-def added_analyses() -> tuple[Analysis[Any], ...]:
+def added_analyses() -> tuple[Analysis, ...]:
     """The analyses that plugins in use add, with their checks as in `added_checks`."""
-    found: tuple[Analysis[Any], ...] = added("analyses", Analysis)  # type: ignore[type-abstract]
+    found: tuple[Analysis, ...] = added("analyses", Analysis)  # type: ignore[type-abstract]
     for one in found:
         object.__setattr__(one, "checks", _apart(one.checks, CHECK_NAMES))
     return found
@@ -72,7 +72,7 @@ def _apart(checks: Sequence[Check], names: Collection[str]) -> tuple[Check, ...]
     return tuple(map(with_kinds, checks))
 
 
-def refuse_names(analyses: Sequence[Analysis[Any]]) -> None:
+def refuse_names(analyses: Sequence[Analysis]) -> None:
     """Refuse analyses whose entries and tables could not be told apart."""
     names, known = [analysis.name for analysis in analyses], {kind.name for kind in ANALYSES}
     for analysis in analyses:

@@ -718,7 +718,7 @@ def of_analyses() -> tuple[Finding, ...]:
         one.run(measured)
         for measured in runs
         for one in ALL_CHECKS
-        if isinstance(one, Check) and one.reads and measured.has(one.reads)
+        if isinstance(one, Check) and one.reads in measured.analyses
     ]
     return tuple(f for result in (*results, *audited_in_full(1).checks) for f in result.findings)
 

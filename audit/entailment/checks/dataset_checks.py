@@ -22,7 +22,7 @@ from audit.entailment.checks.edges import (
 )
 from audit.entailment.dataset_counts import beyond, wrongly_generated, wrongly_left_out
 from audit.entailment.declared import ALL
-from audit.entailment.measure import EntailmentMeasurements
+from audit.entailment.measure import EntailmentMeasurements, entailed_in
 from audit.entailment.repeated import SAME_KEY
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
@@ -40,7 +40,7 @@ _MISMATCHES: Mapping[str, str] = MappingProxyType(
 
 def _run_tail_mismatch(measured: Measurements) -> Outcome:
     """Report each fault of each relation."""
-    entailed = measured.of(EntailmentMeasurements)
+    entailed = entailed_in(measured)
     found = (
         entailed.frames["quality_consistency"].filter(pl.col("faulty") > 0).iter_rows(named=True)
     )
@@ -53,7 +53,7 @@ def _run_tail_mismatch(measured: Measurements) -> Outcome:
 
 def _mismatch(measured: Measurements, row: Mapping[str, Any]) -> Finding:
     relation, fault = row["relation"], row["fault"]
-    rows = _mismatched(measured.of(EntailmentMeasurements), relation, fault)
+    rows = _mismatched(entailed_in(measured), relation, fault)
     return Finding(
         check=TAIL_MISMATCH.name,
         severity="warning",
@@ -102,7 +102,7 @@ TAIL_MISMATCH = entailment_check(
 
 def _run_head_in_two_splits(measured: Measurements) -> Outcome:
     """Report pairs of splits that share a (head, instance)."""
-    shared = measured.of(EntailmentMeasurements).frames["quality_shared_keys"]
+    shared = entailed_in(measured).frames["quality_shared_keys"]
     found = shared.filter(pl.col("shared") > 0).iter_rows(named=True)
     return Outcome(
         denominator=len(shared),
@@ -113,7 +113,7 @@ def _run_head_in_two_splits(measured: Measurements) -> Outcome:
 
 
 def _shared_heads(measured: Measurements, row: Mapping[str, Any]) -> Finding:
-    tuples = _with_shared_key(measured.of(EntailmentMeasurements), row["split"], row["other"])
+    tuples = _with_shared_key(entailed_in(measured), row["split"], row["other"])
     said = quoted_cases(
         tuples.unique(SAME_KEY, maintain_order=True),
         lambda case: f"{quoted(case['head'])} with {quoted(case['instance'])}",
@@ -162,7 +162,7 @@ HEAD_IN_TWO_SPLITS = entailment_check(
 
 def _run_duplicate_tuple(measured: Measurements) -> Outcome:
     """Report relations with repeated tuples."""
-    entailed = measured.of(EntailmentMeasurements)
+    entailed = entailed_in(measured)
     repeated = entailed.frames["quality_repeats"]["relation"].unique(maintain_order=True).sort()
     return Outcome(
         denominator=entailed.dataset.tuples.height,
@@ -172,7 +172,7 @@ def _run_duplicate_tuple(measured: Measurements) -> Outcome:
 
 
 def _repeated(measured: Measurements, relation: str) -> Finding:
-    entailed = measured.of(EntailmentMeasurements)
+    entailed = entailed_in(measured)
     repeats = entailed.frames["quality_repeats"].filter(relation=relation)
     n = entailed.dataset.tuples.filter(relation=relation).height
     across = int((repeats["split"] != repeats["first_split"]).sum())
@@ -212,7 +212,7 @@ DUPLICATE_TUPLE = entailment_check(
 
 def _run_generation_mismatch(measured: Measurements) -> Outcome:
     """Report relations whose generation set lacks valid tuples, or has others."""
-    table = measured.of(EntailmentMeasurements).frames["quality_generation_set"]
+    table = entailed_in(measured).frames["quality_generation_set"]
     rows = table.filter(table["relation"] != ALL).to_dicts()
     wrong = ("only_detection", "only_generation", "not_valid")
     return Outcome(
@@ -236,7 +236,7 @@ def _other_set(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         nodes=(relation,),
         statement=f"The generation set lacks {{lacking}} of {{of}} valid tuples of {relation} "
         "({share}), and has {more} that are not valid tuples of the detection set."
-        + "".join(_first_cases(measured.of(EntailmentMeasurements), relation)),
+        + "".join(_first_cases(entailed_in(measured), relation)),
         evidence={
             "instances": lacking,
             "lacking": lacking,

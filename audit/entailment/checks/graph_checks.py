@@ -24,14 +24,14 @@ from audit.entailment.checks.edges import (
     with_bounds,
 )
 from audit.entailment.graph.text_graph import ACROSS, ONE
-from audit.entailment.measure import EntailmentMeasurements
+from audit.entailment.measure import EntailmentMeasurements, entailed_in
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 
 def _run_contradiction(measured: Measurements) -> Outcome:
     """Report contradictions of each relation: those under one head, and those across heads."""
-    frames = measured.of(EntailmentMeasurements).frames
+    frames = entailed_in(measured).frames
     edges = int(frames["graph_relations"]["edges"].sum())
     return Outcome(
         denominator=edges,
@@ -49,7 +49,7 @@ def _alike(faults: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _contradiction(measured: Measurements, rows: pl.DataFrame) -> Finding:
-    first, entailed = rows.row(0, named=True), measured.of(EntailmentMeasurements)
+    first, entailed = rows.row(0, named=True), entailed_in(measured)
     relation, one = first["relation"], first["one_context"]
     of, tuples = _of_relation(entailed, relation)["edges"], len(tuples_of(entailed, rows))
     return Finding(
@@ -104,7 +104,7 @@ CONTRADICTION = entailment_check(
 
 def _run_cycle(measured: Measurements) -> Outcome:
     """Report each strongly connected component of valid edges, with a shortest cycle."""
-    entailed = measured.of(EntailmentMeasurements)
+    entailed = entailed_in(measured)
     valid = int(entailed.frames["graph_relations"]["valid_edges"].sum())
     tuples = _within_components(entailed).group_by("relation", "first").len("tuples")
     table = entailed.frames["graph_components"].join(
@@ -184,7 +184,7 @@ CYCLE = entailment_check(
 
 def _run_transitivity(measured: Measurements) -> Outcome:
     """Report violations of each relation: those under one head, and those across heads."""
-    frames = measured.of(EntailmentMeasurements).frames
+    frames = entailed_in(measured).frames
     chains = int(frames["graph_relations"]["chains"].sum())
     return Outcome(
         denominator=chains,
@@ -195,7 +195,7 @@ def _run_transitivity(measured: Measurements) -> Outcome:
 
 
 def _violation(measured: Measurements, rows: pl.DataFrame) -> Finding:
-    first, entailed = rows.row(0, named=True), measured.of(EntailmentMeasurements)
+    first, entailed = rows.row(0, named=True), entailed_in(measured)
     relation, one = first["relation"], first["one_context"]
     summary, tuples = _of_relation(entailed, relation), len(_along_chains(entailed, rows))
     return Finding(
@@ -250,7 +250,7 @@ TRANSITIVITY = entailment_check(
 
 def _run_redundant_edge(measured: Measurements) -> Outcome:
     """Report the redundant edges of each relation."""
-    frames = measured.of(EntailmentMeasurements).frames
+    frames = entailed_in(measured).frames
     valid = int(frames["graph_relations"]["valid_edges"].sum())
     groups = frames["graph_redundant"].group_by("relation", maintain_order=True)
     return Outcome(
@@ -262,7 +262,7 @@ def _run_redundant_edge(measured: Measurements) -> Outcome:
 
 
 def _redundant(measured: Measurements, rows: pl.DataFrame) -> Finding:
-    relation, entailed = rows["relation"][0], measured.of(EntailmentMeasurements)
+    relation, entailed = rows["relation"][0], entailed_in(measured)
     of, tuples = _of_relation(entailed, relation)["valid_edges"], len(tuples_of(entailed, rows))
     said = quoted_cases(rows, lambda row: f"{edge_of(row)} by way of {quoted(row['through'])}")
     return Finding(

@@ -17,7 +17,7 @@ from audit.entailment.checks.edges import (
     with_bounds,
 )
 from audit.entailment.declared import ALL
-from audit.entailment.measure import EntailmentMeasurements
+from audit.entailment.measure import EntailmentMeasurements, entailed_in
 from audit.entailment.votes import CARRYING
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
@@ -25,7 +25,7 @@ from audit.results.findings import Finding
 
 def _run_weak_label(measured: Measurements) -> Outcome:
     """Report the weak labels of each relation."""
-    weak = measured.of(EntailmentMeasurements).frames["quality_weak"]
+    weak = entailed_in(measured).frames["quality_weak"]
     relations = weak.filter((pl.col("relation") != ALL) & (pl.col("weak") > 0))
     voted = int(weak.filter(relation=ALL)["tuples"].sum())
     return Outcome(
@@ -37,7 +37,7 @@ def _run_weak_label(measured: Measurements) -> Outcome:
 
 
 def _weak(measured: Measurements, row: Mapping[str, Any]) -> Finding:
-    relation, entailed = row["relation"], measured.of(EntailmentMeasurements)
+    relation, entailed = row["relation"], entailed_in(measured)
     return Finding(
         check=WEAK_LABEL.name,
         severity="error" if row["against"] else "warning",

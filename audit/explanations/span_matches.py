@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
@@ -14,11 +13,12 @@ from audit.base.schemas import schema
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import LEVEL
 
-Match: TypeAlias = Literal["exact", "overlapping"]
-MATCHES: tuple[Match, ...] = ("exact", "overlapping")
+MATCHES = ("exact", "overlapping")
 CHOICES = ("fixed", "dynamic", "evidence", "positive")
 """Which tokens are chosen: the first k; the peaks; as many as are marked; scores above 0, which is
 what a model chooses that says spans itself, with scores of 0 and 1."""
+MATCH = 0.5
+"""Least intersection over union at which a chosen span counts as a span of the evidence."""
 COUNTED = (
     "spans",
     *(f"{of}_{rule}" for rule in CHOICES for of in ("chosen", *MATCHES, "overlapped")),
@@ -40,6 +40,29 @@ def spans_of(marked: BoolArray) -> tuple[BoolArray, IntArray, IntArray]:
     number = np.cumsum(starts.reshape(-1)) - 1
     lengths = np.bincount(number[marked.reshape(-1)], minlength=int(number[-1]) + 1)
     return starts, number, lengths
+
+
+def span_f1(chosen: BoolArray, evidence: BoolArray) -> FloatArray:
+    """F1 of spans, where a chosen span is right if it overlaps a span of the evidence enough.
+
+    A span is a run of neighbouring tokens. It is right if its intersection with a span of the
+    evidence is at least half (`MATCH`) of their union; since runs are apart, no span is matched
+    twice. Precision is right over chosen spans, recall right over spans of the evidence. From
+    *ERASER: A Benchmark to Evaluate Rationalized NLP Models*, section 4.2, for each row.
+
+    Returns:
+        Shape (n_rows,), NaN without evidence.
+    """
+    starts, number, lengths = spans_of(chosen)
+    starts_there, number_there, lengths_there = spans_of(evidence)
+    starts_both, _, shared = spans_of(chosen & evidence)
+    places = np.flatnonzero(starts_both)
+    united = lengths[number[places]] + lengths_there[number_there[places]] - shared
+    right = np.zeros(chosen.shape, np.bool_)
+    right.reshape(-1)[places] = shared >= MATCH * united
+    spans, spans_there = starts.sum(axis=1), starts_there.sum(axis=1)
+    f1 = ratio(2 * right.sum(axis=1), spans + spans_there)
+    return np.where(spans_there > 0, f1, np.nan)
 
 
 def matched_spans(
@@ -67,7 +90,7 @@ def _touched(starts: BoolArray, number: IntArray, both: BoolArray) -> IntArray:
     return np.asarray(at_start.sum(axis=1))
 
 
-def span_scores(judged: pl.DataFrame, counts: Mapping[str, IntArray]) -> pl.DataFrame:
+def span_scores(judged: pl.DataFrame) -> pl.DataFrame:
     """F1 of spans by model, method, rule and match.
 
     With sums over rows of the chosen spans ``C``, those that match ``A``, the spans of the evidence
@@ -78,24 +101,23 @@ def span_scores(judged: pl.DataFrame, counts: Mapping[str, IntArray]) -> pl.Data
     spread.
 
     Args:
-        judged: A row per judged row: ``id, target, model, method``.
-        counts: `COUNTED` of each.
+        judged: A row per judged row: ``id, target, model, method`` and `COUNTED`.
 
     Returns:
         Columns `SPANS`: ``labels`` that macro is a mean of, ``n`` instances; no row where no span
         is in the evidence.
     """
     lines = [pl.DataFrame(schema=SPANS)]
-    places = judged.with_columns(at=pl.int_range(pl.len()))
-    for names, own in places.group_by(["model", "method"], maintain_order=True):
-        rows = own["at"].to_numpy()
-        instance, target = (own[name].rank("dense").to_numpy() - 1 for name in ("id", "target"))
+    for names, own in judged.group_by(["model", "method"], maintain_order=True):
+        instance, target = (
+            own[name].rank("dense").to_numpy().astype(np.int64) - 1 for name in ("id", "target")
+        )
         for rule in CHOICES:
             for match in MATCHES:
                 matched = "overlapped" if match == "overlapping" else match
                 sides = (f"{match}_{rule}", f"{matched}_{rule}", f"chosen_{rule}", "spans")
-                of = np.stack([counts[side][rows] for side in sides], axis=1).astype(np.float64)
-                found = _scores(of, instance.astype(np.int64), target.astype(np.int64))
+                of = np.stack([own[side].to_numpy() for side in sides], axis=1).astype(np.float64)
+                found = _scores(of, instance, target)
                 keys = {"model": names[0], "method": names[1], "rule": rule, "match": match}
                 lines.append(pl.DataFrame({**keys, **found}, schema=SPANS))
     table = pl.concat(lines).sort("model", "method", maintain_order=True)
