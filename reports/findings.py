@@ -20,6 +20,8 @@ from reports.words import Row
 
 SHOWN, WARNINGS, PARTS = 5, 15, 5
 """Findings of a check that are shown, of warnings, and parts of a finding."""
+SHARE = "Share"
+"""Heading of a share that says no more."""
 _SENTENCE_END = re.compile(r"(?:(?<=[a-z0-9)%]{3})|(?<=[0-9)%]))[.;](?= [^a-z\d])(?![^(]*\))")
 
 
@@ -86,7 +88,8 @@ def _state(one: Row, states: Mapping[str, str]) -> str:
     """What was decided of a finding, else what became of it since the reference."""
     waived: str = one["waiver"] and one["waiver"]["decision"]
     promised = "to be fixed" if "to_fix" in one else ""
-    return waived or promised or states.get(one["id"], "")
+    unasked = "not asked before" if one["unasked"] else ""
+    return waived or promised or unasked or states.get(one["id"], "")
 
 
 def _found(check: str, one: Row, states: Mapping[str, str]) -> Found:
@@ -156,10 +159,7 @@ def _since(view: Row) -> Iterator[str]:
         before, now = (
             words.percent(first[one], first["of"], rounding) for one in ("before", "now")
         )
-        said += (
-            f": most of all {first['what']}, {words.name(first['check'])}, {before} before, {now}"
-        )
-        said += " now"
+        said += f": most of all {first['what']}: {before} before, {now} now"
     yield f"{said}."
 
 
@@ -170,10 +170,11 @@ def moved(view: Row) -> list[dict[str, Any]]:
     """
     every = view["since_reference"]["findings"]
     twins = {twin_of(one["id"]) for one in every}
+    named = {one["id"]: _named(one, check) for check in view["checks"] for one in check["findings"]}
     rows = [
         {
             **one,
-            "what": " beside ".join(words.node(each["id"], each["title"]) for each in one["nodes"]),
+            "what": named[one["id"]],
             "difference": one["now"] - one["before"],
         }
         for one in every
@@ -181,6 +182,19 @@ def moved(view: Row) -> list[dict[str, Any]]:
         and None not in (one["before"], one["now"]) and one["before"] != one["now"]
     ]  # fmt: skip
     return sorted(rows, key=lambda row: -abs(row["difference"]))
+
+
+def _named(one: Row, check: Row) -> str:
+    """What a finding is of, as the row of its check's table says it, and what its share is of."""
+    columns, row = check_columns(check), finding_row(one, {})
+    first, *others = [
+        (column.heading.lower(), cell(column, row, columns, None).text)
+        for column in columns.values()
+        if column.heading and column.kind == "text" and row.get(column.name)
+    ] or [("", words.name(check["name"]))]
+    share = columns["share"].heading if "share" in columns else SHARE
+    of = f", {share.lower()}" if share not in ("", SHARE) else ""
+    return " ".join([first[1], *(f"{heading} {said}" for heading, said in others)]) + of
 
 
 def _not_judged(view: Row) -> Iterator[str]:

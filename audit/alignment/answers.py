@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import csr_array, identity
 
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.declared import NONE
@@ -62,7 +62,7 @@ def answered(
         labels = csr_array(gold @ of_label)[instance]
         return np.asarray(csr_array(of_answer)[node].multiply(labels).sum(axis=1)) > 0
 
-    itself = csr_array(eye_array(len(hierarchy), dtype=np.int64, format="csr"))
+    itself = csr_array(identity(len(hierarchy), np.int64))
     in_branch = csr_array(hierarchy.closure[:, branches])
     inside = np.asarray(in_branch.sum(axis=1) > 0, np.int64)
     parents = csr_array(hierarchy.edges.multiply(inside))

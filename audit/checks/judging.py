@@ -183,7 +183,17 @@ def _judged(
     before = None if given is None else remembered(given)
     back = mended_in(result, before) if policy.ratchet == "mended" else frozenset()
     known = findings_by_id(given)
-    asked = partial(_check, policy=policy, rounding=rounding, known=known, back=back)
+    own = frozenset[str](result.nodes["node"])
+    new = own if given is None else own.difference(given.nodes["node"])
+    asked = partial(
+        _check,
+        policy=policy,
+        rounding=rounding,
+        known=known,
+        back=back,
+        new=new,
+        ran=None if given is None else {one.name for one in given.checks if one.ran},
+    )
     checks = [
         asked(check, bounds=bounds.get(check.name, ()), waivers=waivers) for check in measured
     ]
@@ -230,12 +240,15 @@ def _check(
     rounding: Rounding,
     known: Mapping[str, Finding],
     back: Collection[str],
+    new: frozenset[str],
+    ran: Collection[str] | None,
     bounds: Sequence[Bound],
     waivers: Waivers | None,
 ) -> CheckResult:
     """A check's result, each finding judged again by its told numbers, with this policy's limits.
 
-    Findings in ``back`` were mended, and are errors. Waivers cover none where these are None.
+    Findings in ``back`` were mended, and are errors. Waivers cover none where these are None. The
+    reference, if any, lacks the ``new`` nodes, and its checks that ``ran`` are named.
     """
     limited = [
         replace(
@@ -256,6 +269,9 @@ def _check(
             severity="error" if mended else severity,
             waiver=None if waivers is None else waivers.of(finding),
             known=stays,
+            unasked=ran is not None
+            and before is None
+            and (check.name not in ran or not new.isdisjoint(finding.nodes)),
             excused=stays and bool(policy.ratchet) and not mended,
             dropped=any(within(finding, bound) for bound in bounds),
         )

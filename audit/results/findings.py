@@ -58,6 +58,8 @@ class Judgement:
         severity: The severity set by the policy; None to keep the check's own.
         waiver: The waiver that covers the finding; it does not count unless it is to be fixed.
         known: Whether the reference run has it too, and it has not become worse.
+        unasked: Whether the reference run could not have it: its check did not run there, or the
+            hierarchy there lacks one of its nodes.
         excused: Whether it counts as a note because it is known.
         restates: Whether another check says the same of the same nodes, more severely or before it.
         dropped: Whether a limit stricter than the run's own excludes it.
@@ -66,6 +68,7 @@ class Judgement:
     severity: Severity | None = None
     waiver: Waived | None = None
     known: bool = False
+    unasked: bool = False
     excused: bool = False
     restates: bool = False
     dropped: bool = False
@@ -174,11 +177,13 @@ def finding_id(check: str, *parts: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """Ids of a check's findings: those not folded, the known ones among them, and those folded."""
+    """Ids of a check's findings: those not folded, among them those that the reference has too and
+    those that it could not have, and those folded."""
 
     standing: frozenset[str]
     known: frozenset[str]
     folded: frozenset[str]
+    unasked: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -244,8 +249,16 @@ class CheckResult:
         standing = self.standing
         ids = frozenset(finding.id for finding in standing)
         there = (finding.id for finding in self.findings if not finding.judgement.dropped)
-        known = frozenset(finding.id for finding in standing if finding.judgement.known)
-        return Ids(ids, known, frozenset(there) - ids)
+        known, unasked = (
+            frozenset(one.id for one in standing if getattr(one.judgement, name))
+            for name in ("known", "unasked")
+        )
+        return Ids(ids, known, frozenset(there) - ids, unasked)
+
+    @property
+    def ran(self) -> bool:
+        """Whether it was applied, and did not crash."""
+        return not (self.crashed or self.not_applicable)
 
     @property
     def status(self) -> Status:

@@ -10,9 +10,10 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from audit.results.findings import SEVERITIES, CheckResult, Finding, Place, place_of
+from audit.results.since import twin_of
 
 TEN = 10
 """Number of findings to act on first."""
@@ -30,31 +31,31 @@ def merged(checks: Iterable[Iterable[Found]], place: Callable[[Found], Place]) -
     return list(heapq.merge(*checks, key=place))
 
 
-Rank: TypeAlias = tuple[int, bool, int]
-"""Severity, whether the reference has it too and no smaller, and whether it asks or is aside."""
+def worst(findings: Iterable[Finding], most: int = TEN) -> list[Finding]:
+    """The findings to act on of some that stand, in their order between checks; at most so many.
 
-
-def rank(finding: Finding) -> Rank:
-    """What decides first whether a finding is among those to act on."""
-    _, severity, below, *_ = between(finding)
-    return severity, finding.judgement.known, below
-
-
-def worst(found: Iterable[tuple[str, Rank, Found]], most: int = TEN) -> list[Found]:
-    """The first of some findings in order, each with its check and rank.
-
-    By severity; within one, those that are known come last, and at most `OF_ONE` are of one check
-    while another check has one that is not among them. What stands aside is none to act on.
+    By severity; within one, what is new or worse than in the reference stands before what the
+    reference could not have, and that before what is known; and at most `OF_ONE` are of one check
+    while another check has one that is not among them. What does not count or stands aside is none
+    to act on, nor is what only holds another one that is against the reference.
     """
-    kept = sorted((one for one in found if one[1][2] < _ASIDE), key=lambda one: one[1])
-    first: list[Found] = []
-    for _, alike in groupby(kept, key=lambda one: one[1][0]):
-        taken, later = Counter[str](), list[Found]()
-        for check, _, one in alike:
-            taken[check] += 1
-            (first if taken[check] <= OF_ONE else later).append(one)
+    kept = {one.id: one for one in findings if one.counts_as and between(one)[2] < _ASIDE}
+    joined = {twin_of(id_) for id_ in kept} & kept.keys()
+    own = sorted((one for id_, one in kept.items() if id_ not in joined), key=_rank)
+    first: list[Finding] = []
+    for _, alike in groupby(own, key=lambda one: _rank(one)[0]):
+        taken, later = Counter[str](), list[Finding]()
+        for one in alike:
+            taken[one.check] += 1
+            (first if taken[one.check] <= OF_ONE else later).append(one)
         first += later
     return first[:most]
+
+
+def _rank(finding: Finding) -> tuple[int, int, int]:
+    """Severity, what became of it since the reference, and whether it only asks."""
+    _, severity, below, *_ = between(finding)
+    return severity, 2 * finding.judgement.known + finding.judgement.unasked, below
 
 
 def by_first(
@@ -80,8 +81,8 @@ def ordered(checks: Iterable[CheckResult]) -> list[Finding]:
     """All findings of a result: the ten to act on, then the others; folded ones included."""
     checks = list(checks)
     found = merged((check.findings for check in checks), between)
-    standing = {one.id for check in checks for one in check.standing if one.counts_as}
-    first = worst((one.check, rank(one), one) for one in found if one.id in standing)
+    standing = {one.id for check in checks for one in check.standing}
+    first = worst(one for one in found if one.id in standing)
     taken = {one.id for one in first}
     return [*first, *(one for one in found if one.id not in taken)]
 

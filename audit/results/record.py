@@ -25,7 +25,7 @@ from audit.results.findings import (
     Status,
     Waived,
 )
-from audit.results.order import TEN, between, ordered, rank, worst
+from audit.results.order import TEN, between, merged, ordered, worst
 from audit.results.parts import AnalysisPart, DriftPart, ModelPart, ResultPart
 from audit.sharing.told import Rounding
 
@@ -316,11 +316,8 @@ class Record:
 
     def worst(self, n: int = TEN) -> pl.DataFrame:
         """The findings to act on first: at most ``n``, few of one check."""
-        standing = [one for check in self.checks for one in check.standing if one.counts_as]
-        ranks, rows = {one.id: rank(one) for one in standing}, self.findings
-        ids = rows.filter(pl.col("id").is_in(list(ranks))).select("check", "id").iter_rows()
-        counting = ((check, ranks[id_], id_) for check, id_ in ids)
-        return rows.filter(pl.col("id").is_in(worst(counting, n)))
+        first = worst(merged((check.standing for check in self.checks), between), n)
+        return self.findings.filter(pl.col("id").is_in([one.id for one in first]))
 
     @property
     def status(self) -> Status:

@@ -75,7 +75,7 @@ def since_reference(
 
     A finding is new if the reference does not have it, not even folded into another; gone is the
     reverse. A known finding is not worse than in the reference. Findings are not compared if their
-    check was not applicable in one of the runs.
+    check was not applicable in one of the runs, or if the reference could not have them.
     """
     there = {check["name"]: check for check in before["checks"]}
     pairs = [(there.get(check["name"], _UNKNOWN), check) for check in checks]
@@ -108,7 +108,7 @@ def _ran_in_both(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 def _check(old: Mapping[str, Any], new: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
     there = {*old["standing"], *old["folded"]}
     counts = {
-        "new": len(ids.standing - there),
+        "new": len(ids.standing - ids.unasked - there),
         "worse": len((ids.standing & there) - ids.known),
         "known": len(ids.known),
         "gone": len(set(old["standing"]) - ids.standing - ids.folded),
@@ -128,6 +128,8 @@ def _findings(old: Mapping[str, Any], new: Mapping[str, Any], ids: Ids) -> Itera
     shown = {one["id"]: one["value"] for one in old["findings"]}
     measured = {one["id"]: one["evidence"] for one in new["findings"]}
     for finding in new["findings"]:
+        if finding["unasked"]:
+            continue
         name, value = effect(finding["evidence"])
         twin = finding["id"] if finding["id"].endswith(_TWIN) else twin_of(finding["id"])
         beside = measured.get(twin, {}).get("elsewhere_share")

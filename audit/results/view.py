@@ -12,7 +12,7 @@ from audit.results.finding_lines import largest_first, mostly, nodes_by_parts
 from audit.results.findings import CheckResult, Finding, Waived
 from audit.results.mended import mended
 from audit.results.model_overview import model_overview
-from audit.results.order import between, by_first, merged, rank, worst
+from audit.results.order import between, by_first, merged, worst
 from audit.results.overview import overview
 from audit.results.parts import OTHERS, ModelPart
 from audit.results.record import Record
@@ -29,7 +29,7 @@ def view(run: Record) -> dict[str, Any]:
     figures: dict[str, Any] = {**overview(run), **model_overview(run), "coverage": coverage(run)}
     shown = {check.name: _kept(check, run) for check in run.checks}
     found = merged(shown.values(), between)
-    first = worst((one.check, rank(one), one.id) for one in found if one.counts_as)
+    first = [one.id for one in worst(found)]
     named = [one.check for one in found]
     order = by_first(run.checks, lambda check: (check.status, check.name), named)
     checks = [_check(check, shown[check.name], run) for check in order]
@@ -109,6 +109,7 @@ def finding_view(
         "data_user": finding.data_user,
         **_answered_for(finding.judgement.waiver),
         "known": finding.judgement.known,
+        "unasked": finding.judgement.unasked,
     }
 
 

@@ -209,6 +209,33 @@ def no_worse(one: dict[str, Any], before: audit.AuditResult) -> bool:
     return bool(one["touched"] <= earlier["touched"])
 
 
+def apart(*pairs: tuple[str, str]) -> audit.Policy:
+    groups = [{"nodes": pair, "reason": "R."} for pair in pairs]
+    return audit.Policy.model_validate({"min_cell": 1, "exclusive": groups})
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_what_the_reference_could_not_have_is_told_apart_and_stands_before_what_is_known(
+    asked: bool,
+) -> None:
+    """Its policy had no rule at all, or its hierarchy lacked a node."""
+    rows, tree = [["cat", "dog"], ["cat", "cat"]], {"pet": {"cat": {}, "dog": {}}, "fish": {}}
+    before = apart(("cat", "dog")) if asked else apart()
+    old = audit.run_audit(audit.load_labels(rows, tree), before)
+    labels = audit.load_labels([*rows, ["bird", "fish"]], tree | {"bird": {}})
+    new = audit.run_audit(labels, apart(("cat", "dog"), ("bird", "fish")), reference=old)
+    states = {one["id"]: (one["known"], one["unasked"]) for own in judged(new) for one in own}
+
+    assert states == {
+        "sibling_exclusive:bird:fish": (False, True),
+        "sibling_exclusive:cat:dog": (asked, not asked),
+        "duplicate_label:labels": (True, False),
+    }
+    assert new.worst()["id"][0] == "sibling_exclusive:bird:fish"
+    told = [one for check in new.shared()["checks"] for one in check["findings"]]
+    assert {one["id"]: (one["known"], one["unasked"]) for one in told} == states
+
+
 @pytest.mark.parametrize("number", [1, 3])
 def test_a_stricter_limit_drops_what_an_audit_by_it_would_not_find(number: int) -> None:
     world, result = release(number)

@@ -327,7 +327,7 @@ CHECK = check_of_rows(
     evidence=Columns(
         share(
             "share",
-            "Share of catch-alls",
+            "Nothing more specific",
             of="instances of",
             ends="low high",
             effective="effective",

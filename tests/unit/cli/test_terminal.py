@@ -28,6 +28,7 @@ def finding(severity: str = "warning", **changed: Any) -> dict[str, Any]:
         "evidence": {"share": 0.724, "low": 0.698, "high": 0.746},
         "waiver": None,
         "known": False,
+        "unasked": False,
         "id": changed.get("statement", "one"),
         "curator": "Look at them. Then decide.",
     } | changed
@@ -59,6 +60,7 @@ def shared(*checks: dict[str, Any], **refused: int) -> dict[str, Any]:
         "readings": [],
         "since_reference": None,
         "metrics": [],
+        "overview": {"answered": []},
         "identity": {"hierarchy": {"name": "toy"}},
         "worst": [f["id"] for one in checks for f in one["findings"] if f["waiver"] is None][:10],
         "checks": list(checks),

@@ -321,7 +321,7 @@ def test_findings_of_a_check_are_ordered_by_each_of_its_columns(tmp_path: Path) 
     write_run(run_audit(labelled(birds, repeated(counts))), tmp_path / "run")
     asked = {"check": "residual_overuse", "csv": "findings"}
     with entered(tmp_path / "run") as visitor:
-        for column in ("Share of catch-alls", "Instances"):
+        for column in ("Nothing more specific", "Instances"):
             file = visitor.get("/findings", **asked, order=column).text
             rows = list(csv.DictReader(io.StringIO(file)))
             numbers = [float(row[column]) for row in rows]

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from audit.results.findings import CheckResult, Finding
+from typing import Any
+
+from audit.results.findings import CheckResult, Finding, Judgement
 from audit.results.order import OF_ONE, TEN, restating, worst
+from audit.results.since import twin_of
 
 
-def finding(check: str, *nodes: str, about: tuple[str, ...] = (), asks: bool = False) -> Finding:
-    return Finding(check, "note", nodes, "", {}, "", "", about=about, asks=asks)
+def finding(check: str, *nodes: str, about: tuple[str, ...] = (), **own: Any) -> Finding:
+    return Finding(check, own.pop("severity", "note"), nodes, "", {}, "", "", about=about, **own)
+
+
+def faults(check: str, number: int, **judged: bool) -> list[Finding]:
+    judgement = Judgement(**judged)
+    return [finding(check, f"{n:02}", severity="warning", judgement=judgement)
+            for n in range(number)]  # fmt: skip
 
 
 def test_ten_are_to_be_acted_on_where_there_are_ten_and_few_of_one_check() -> None:
-    faults = [("many", (0, False, 0), f"fault {n}") for n in range(20)]
-    other = [("other", (0, False, 0), f"other {n}") for n in range(2)]
-    known = [("known", (0, True, 0), "known")]
-    notes = [("notes", (1, False, 1), "note")]
+    many, other, note = faults("many", 20), faults("other", 2), finding("note", "n", asks=True)
+    known, unasked = faults("known", 1, known=True), faults("unasked", 1, unasked=True)
 
-    assert worst(faults) == [f"fault {n}" for n in range(TEN)]
-    assert worst([*known, *faults, *other])[:6] == [
-        *(f"fault {n}" for n in range(OF_ONE)), "other 0", "other 1", "known",
+    assert worst(many) == many[:TEN]
+    assert worst([*known, *unasked, *many, *other])[:7] == [
+        *many[:OF_ONE], *other, *unasked, *known
     ]  # fmt: skip
-    assert worst([*notes, *faults[:1]]) == ["fault 0", "note"]
-    assert worst([("many", (0, False, 2), "aside")]) == []
+    assert worst([note, *many[:1]]) == [*many[:1], note]
+    assert worst([finding("many", "n", aside=True)]) == []
+
+
+def test_a_finding_on_the_difference_to_a_reference_joins_the_one_that_is_there() -> None:
+    own, alone = (finding("c", n) for n in "ab")
+    twins = [finding("c", n, key=(n, "reference", "")) for n in "abx"]
+
+    assert twin_of(own.id) == twins[0].id
+    assert worst([own, *twins, alone]) == [own, twins[2], alone]
 
 
 def test_what_two_checks_say_of_the_same_nodes_one_restates() -> None:

@@ -27,6 +27,7 @@ def finding(id_: str, instances: int, of: int = 1000, *, known: bool = False) ->
         "nodes": [{"id": id_, "title": None}],
         "evidence": {"instances": instances, "of": of, "share": instances / of},
         "known": known,
+        "unasked": False,
     }
 
 
