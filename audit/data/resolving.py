@@ -16,7 +16,7 @@ from audit.base.table import Table, TextLines
 from audit.data.asking.ask import kinds_of, patterns, proposed, screen, way_of
 from audit.data.asking.ids import ids_of
 from audit.data.asking.known_sets import refuse_headings, sets_of, stated_set
-from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, is_record, read
+from audit.data.asking.seen import HALF, Seen, is_record, read
 from audit.data.cells import labels_in
 from audit.data.columns import ROW, Columns, family
 from audit.data.layout import as_written, taking
@@ -85,7 +85,7 @@ class Request:
         except AskedError as error:
             error.where, (error.options, error.reads) = str(self.table), self._tried(error.options)
             if not (error.options or error.hint):
-                way = "name them with --id and --label; --skip-rows N passes over lines above"
+                way = "name them with --id and --label; --skip-rows N passes over lines above them"
                 error.hint = error.reads or way
             raise
 
@@ -183,16 +183,11 @@ class Request:
 
     def _named(self, columns: Columns) -> Columns:
         """With the columns that are named as ids and labels are."""
-        seen = self.seen
         ids, labels = (tuple(filter(None, map(self.table.column, own))) for own in (IDS, LABELS))
-        if len(labels) > 1 and not columns.label:
-            labels = tuple(one for one in labels if seen.share(one).of_complete >= HALF)
-            sure = len(labels) == 1 and seen.share(labels[0]).of_complete >= NEARLY_ALL
-            labels = labels if sure else ()
-        found = replace(columns, id=columns.id or ids[:1], label=columns.label or labels[:1])
-        if not (found.id and found.label) or (not columns.id and self._numbers_rows(found)):
-            return columns
-        return found
+        labels = labels if len(labels) == 1 else ()
+        found = replace(columns, id=columns.id or ids[:1], label=columns.label or labels)
+        sure = found.id and found.label and (columns.id or not self._numbers_rows(found))
+        return found if sure else columns
 
     def _numbers_rows(self, columns: Columns) -> bool:
         """Whether another column holds the ids, whose rows are only numbered."""
@@ -281,9 +276,8 @@ class Request:
         if not published and (kinds := kinds_of(seen, rows.select("row", "label"), used)):
             options = {"id": columns.id, "label": columns.label}
             options = {k: v for k, v in options.items() if not getattr(self.stated, k)}
-            options["where"] = (*self.stated.where, *kinds.where)
-            required = f"rows must be chosen by {kinds.column!r}"
-            raise AskedError(required, found=kinds.said, options=options)
+            options |= kinds.options
+            raise AskedError("rows must be chosen", found=kinds.said[0], options=options)
         if not published and not columns.codes:
             refuse_headings(seen, _times(rows))
         if columns.flags:
