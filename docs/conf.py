@@ -86,8 +86,9 @@ def with_tables(_: Sphinx, page: str, text: list[str]) -> None:
 
 def table_lines(name: str, table: Table) -> Iterator[str]:
     """A declared table in Markdown."""
-    title = f": {table.title[0].lower()}{table.title[1:]}" if table.title else ""
-    yield f"\n### `{name}`\n\nA row is {table.row or 'one of its keys'}{title}.\n\n"
+    title = f"**{table.title}.** " if table.title else ""
+    row = f"A row is {table.row}." if table.row else ""
+    yield f"\n### `{name}`\n\n{title}{row}\n\n"
     yield "| column | heading | told |\n|---|---|---|\n"
     for column in table.columns.values():
         yield f"| `{column.name}` | {column.heading} | {told(column)} |\n"

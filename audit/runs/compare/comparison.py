@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from audit.runs.compare.model_changes import (
 from audit.runs.compare.shared_view import Listed, SharedView
 from audit.runs.compare.told_changes import ToldRuns
 from audit.runs.compare.use_changes import node_changes, pair_changes
-from audit.runs.folder import COMPARISON, COMPARISON_VERSION, writing_run
+from audit.runs.folder import COMPARISON, COMPARISON_VERSION
 from audit.runs.manifest import RESTRICTED, RESULT, write_manifest, write_restricted_manifest
 
 
@@ -183,7 +183,9 @@ def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
     >>> audit.compare_runs(audit.run_audit(labels), audit.run_audit(labels)).changed
     False
     """
-    _refuse_empty(old, new)
+    for which, run in (("OLD", old), ("NEW", new)):
+        if not run.size:
+            raise InputError("a run with instances is required", found=f"none in {which}")
     shared = shared_nodes(*(r.nodes.select("node", "title").iter_rows() for r in (old, new)))
     names = [str(run.identity["hierarchy"]["name"]) for run in (old, new)]
     refuse_other(shared, (names[0], names[1]), "two runs of one hierarchy are required")
@@ -207,67 +209,44 @@ def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
     )
 
 
-def _refuse_empty(old: AuditResult, new: AuditResult) -> None:
-    for which, run in (("OLD", old), ("NEW", new)):
-        if not run.ledger["instances"]:
-            raise InputError("a run with instances is required", found=f"none in {which}")
-
-
-def write_comparison(comparison: Comparison, out: str | Path, *, overwrite: bool = False) -> Path:
-    """Write a comparison without its HTML, for use from Python.
-
-    Raises:
-        OutputError: If ``out`` exists and is not a comparison, or is one and ``overwrite`` is
-            False.
-    """
-    out, started = Path(out), datetime.now(UTC)
-    with writing_run(out, overwrite=overwrite, kind=COMPARISON) as folder:
-        write_changes(comparison, comparison.shared(), folder)
-        seal_comparison(folder, comparison, started=started)
-    return out
-
-
 def write_changes(comparison: Comparison, shared: Mapping[str, Any], folder: Path) -> None:
     """Write ``comparison.json`` (the shared view) and the restricted tables."""
     (folder / COMPARISON.content).write_bytes(to_json_bytes(shared))
-    restricted = folder / RESTRICTED
-    restricted.mkdir()
-    comparison.nodes.write_parquet(restricted / "node_changes.parquet")
-    comparison.pairs.write_parquet(restricted / "pair_changes.parquet")
-    comparison.edits.write_parquet(restricted / "hierarchy_edits.parquet")
-    finding_frame(comparison.checks).write_parquet(restricted / "finding_changes.parquet")
+    tables = {
+        "node_changes": comparison.nodes,
+        "pair_changes": comparison.pairs,
+        "hierarchy_edits": comparison.edits,
+        "finding_changes": finding_frame(comparison.checks),
+    }
     if comparison.model is not None:
-        metrics = comparison.model.metrics.drop("beyond_old", "beyond_new")
-        metrics.write_parquet(restricted / "metric_changes.parquet")
-        comparison.model.confusions.write_parquet(restricted / "confusion_changes.parquet")
+        tables["metric_changes"] = comparison.model.metrics.drop("beyond_old", "beyond_new")
+        tables["confusion_changes"] = comparison.model.confusions
+    (folder / RESTRICTED).mkdir()
+    for name, table in tables.items():
+        table.write_parquet(folder / RESTRICTED / f"{name}.parquet")
 
 
 def seal_comparison(
     folder: Path,
     comparison: Comparison,
+    runs: Sequence[Path],
     *,
-    runs: Sequence[Path] = (),
-    command: Sequence[str] = (),
+    command: Sequence[str],
     started: datetime,
 ) -> None:
-    """Write both manifests."""
+    """Write both manifests of a comparison of runs in their folders."""
     refuse_changed(*runs)
     write_restricted_manifest(folder)
-    write_manifest(folder, _manifest(comparison, runs, command, started))
-
-
-def _manifest(
-    comparison: Comparison, runs: Sequence[Path], command: Sequence[str], started: datetime
-) -> dict[str, Any]:
     sides = {"old": comparison.old, "new": comparison.new}
-    return {
+    manifest = {
         "schema_version": COMPARISON_VERSION,
         "identity": {side: dict(run.identity) for side, run in sides.items()},
         "inputs": [
             {"role": role, "path": str(run / RESULT), "sha256": sha256_as_read(run / RESULT)}
-            for role, run in zip(sides, runs, strict=False)
+            for role, run in zip(sides, runs, strict=True)
         ],
         "command": list(command),
         "host": socket.gethostname(),
         "started": started.isoformat(timespec="seconds"),
     }
+    write_manifest(folder, manifest)
