@@ -141,7 +141,7 @@ def test_a_run_with_predictions_leaves_their_tables(release: Release) -> None:
         "nodes.parquet", "edges.parquet", "pairs.parquet", "residuals.parquet",
         "findings.parquet", "model_pairs.parquet", "metrics.parquet", "behaviours.parquet",
         "cases.parquet", "exchanges.parquet", "proposals.parquet",
-        "exchanged_pairs.parquet", "answers.parquet",
+        "exchanged_pairs.parquet", "answers.parquet", "answered.parquet",
         "policy.json", "record.json", "manifest.json",
         "judged_pairs.parquet", "pair_margins.parquet",
         "pair_strata.parquet",
