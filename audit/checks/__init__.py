@@ -1,4 +1,4 @@
-"""Checks: rules that turn measurements into findings, one per file, listed in report order."""
+"""Checks: rules that turn measurements into findings, listed in report order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from audit.checks import waivers
 from audit.checks.check import Check, WaiverCheck
 from audit.checks.rules import (
     apart,
+    chronic_gap,
     codes,
+    depth_shift,
     editions,
     group_confined,
     label_suspects,
@@ -19,14 +21,10 @@ from audit.checks.rules import (
     repeats,
     residual_overuse,
     sex_age_conflict,
+    sibling_shift,
     split_leak,
     together,
     unexpected_pair,
-)
-from audit.checks.rules.habits import (
-    chronic_gap,
-    depth_shift,
-    sibling_shift,
 )
 
 CHECKS: tuple[Check, ...] = (

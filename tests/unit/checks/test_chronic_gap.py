@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import AuditError
-from audit.checks.rules.habits.chronic_gap import judged_conditions
+from audit.checks.rules.chronic_gap import judged_conditions
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy

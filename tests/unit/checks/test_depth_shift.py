@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.rules.habits.depth_shift import Values, difference_of
+from audit.checks.rules.depth_shift import Values, difference_of
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import gammaincc
 
 from audit.base.errors import PolicyError
-from audit.checks.rules.habits.sibling_shift import independence_p_value
+from audit.checks.rules.sibling_shift import independence_p_value
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult

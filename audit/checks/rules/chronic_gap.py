@@ -13,7 +13,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.declared import Columns, Mark, chance, count, setting, share, total
 from audit.checks.check import Limit, first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows
-from audit.checks.rules.habits.sibling_shift import LEAST_EXCHANGE, Shift, Units, Values, shift_of
+from audit.checks.rules.sibling_shift import LEAST_EXCHANGE, Shift, Units, Values, shift_of
 from audit.checks.shared.carriers import carrying_any
 from audit.checks.shared.proposals import as_in_data, proposals, with_instances
 from audit.engine.statistics.fdr import benjamini_hochberg

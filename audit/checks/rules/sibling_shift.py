@@ -11,22 +11,20 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, row
 from audit.base.declared import NONE, Columns, chance, count, difference, share, total
-from audit.checks.check import Check, Limit, Outcome, first_unmet
+from audit.checks.check import Limit, first_unmet
+from audit.checks.rows import Key, Row, Rows, check_of_rows
 from audit.checks.shared.carriers import carrying
 from audit.engine.statistics.association import independence_p_value
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.measure.measure import Measurements
 from audit.results.findings import (
-    Finding,
-    finding_id,
     share_evidence,
     times_limit,
 )
 from audit.sharing.intervals import difference_at_limit
 from audit.sharing.told import Rounding
 
-_NAME = "sibling_shift"
 LEAST_UNITS = 30
 """Least number of instances below a parent, each once a child, for it to be tested."""
 LEAST_EXCHANGE = 0.05
@@ -133,29 +131,31 @@ class Shift:
         return more, less
 
 
-def run(measured: Measurements) -> Outcome:
+def _shifts(measured: Measurements) -> Rows:
     """Report parents one of whose children takes the place of another in a value of a column.
 
     Every parent with two or more children in use is tested in each column of `coding_columns`;
     where groups are there, by their design effect. One above more than half of the leaves is none:
     what lies below it differs by whom a site sees.
     """
-    values_of = measured.loaded.dataset.values_of
-    columns = (Values(one, *values_of(one)) for one in measured.policy.coding_columns)
-    shifts = [shift for column in columns for shift in _shifts(measured, column)]
+    policy, values_of = measured.policy, measured.loaded.dataset.values_of
+    columns = [Values(one, *values_of(one)) for one in policy.coding_columns]
+    tables = (table for column in columns for table in _tables(measured, column))
+    grouped = measured.loaded.group_of is not None
+    shifts = [shift for table in tables if (shift := shift_of(table, grouped=grouped))]
     q_values = benjamini_hochberg(np.array([one.p_value for one in shifts]), len(shifts))
     told = [
         (shift, q)
         for shift, q in zip(shifts, q_values.tolist(), strict=True)
-        if q <= measured.policy.false_discovery_rate.value and shift.reaches(measured.rounding)
+        if q <= policy.false_discovery_rate.value and shift.reaches(measured.rounding)
     ]
-    return Outcome(
-        denominator=len(shifts),
-        denominator_unit="parents with children to choose from, in each column of who codes",
-        findings=tuple(_finding(measured, *one, told, len(shifts)) for one in told),
-        not_applicable=first_unmet(
+    return Rows(
+        len(shifts),
+        "parents with children to choose from, in each column of who codes",
+        [_row(measured, *one, [shift for shift, _ in told], len(shifts)) for one in told],
+        first_unmet(
             (
-                measured.policy.coding_columns,
+                policy.coding_columns,
                 "the policy names no column of who codes, such as site, coder or year: "
                 "coding_columns",
             )
@@ -163,26 +163,20 @@ def run(measured: Measurements) -> Outcome:
     )
 
 
-def _shifts(measured: Measurements, column: Values) -> Iterator[Shift]:
-    """Every parent that is tested."""
-    used = measured.support > 0
+def _tables(measured: Measurements, column: Values) -> Iterator[Units]:
+    """What lies below every parent that is tested."""
+    used, loaded = measured.support > 0, measured.loaded
     for parent in np.flatnonzero(used & ~measured.hierarchy.uninformative).tolist():
         children = row(measured.hierarchy.child_matrix, parent)
         children = children[used[children]]
         if len(children) > 1 and measured.support[parent] * len(children) >= LEAST_UNITS:
-            table = _table(measured, column, parent, children)
-            if shift := shift_of(table, grouped=measured.loaded.group_of is not None):
-                yield shift
-
-
-def _table(measured: Measurements, column: Values, parent: int, children: IntArray) -> Units:
-    each = [row(measured.loaded.carriers, child) for child in children.tolist()]
-    child = np.repeat(np.arange(len(children)), [len(one) for one in each])
-    instance = np.concatenate(each)
-    known = column.value_of[instance] >= 0
-    instance, child = instance[known], child[known]
-    group = instance if measured.loaded.group_of is None else measured.loaded.group_of[instance]
-    return Units(column, parent, children, child, column.value_of[instance], group)
+            each = [row(loaded.carriers, child) for child in children.tolist()]
+            child = np.repeat(np.arange(len(children)), [len(one) for one in each])
+            instance = np.concatenate(each)
+            known = column.value_of[instance] >= 0
+            instance, child = instance[known], child[known]
+            group = instance if loaded.group_of is None else loaded.group_of[instance]
+            yield Units(column, parent, children, child, column.value_of[instance], group)
 
 
 def shift_of(table: Units, *, grouped: bool) -> Shift | None:
@@ -228,8 +222,8 @@ def design_effect(table: Units) -> float:
         return sums.astype(np.float64).reshape(shape)
 
     both = summed(number.astype(np.float64))
-    with_value = summed(_at(of_value, of_group, value))
-    with_child = summed(_at(of_child, of_group, child))
+    with_value = summed(of_value[of_group, value])
+    with_child = summed(of_child[of_group, child])
     p, q = a[:, None], b[None, :]
     squares = (
         both
@@ -253,23 +247,15 @@ def design_effect(table: Units) -> float:
     return max(1.0, float((squares[some] / alone[some]).mean()) if some.any() else 1.0)
 
 
-def _at(counts: csr_array, group: IntArray, place: IntArray) -> FloatArray:
-    return np.asarray(counts[group, place], np.float64).ravel()
-
-
 def _squares(counts: csr_array) -> FloatArray:
     return np.asarray(counts.power(2).sum(axis=0), np.float64).ravel()
 
 
-def _finding(
-    measured: Measurements,
-    shift: Shift,
-    q_value: float,
-    told: Sequence[tuple[Shift, float]],
-    family: int,
-) -> Finding:
+def _row(
+    measured: Measurements, shift: Shift, q_value: float, told: Sequence[Shift], family: int
+) -> Row:
     hierarchy, table = measured.hierarchy, shift.table
-    more, less = (hierarchy.describe(node) for node in shift.nodes)
+    names, (more, less) = hierarchy.nodes, map(hierarchy.describe, shift.nodes)
     column, value = table.column.name, table.column.values[shift.value]
     frequency = _frequency(measured, shift)
     beside = (
@@ -278,11 +264,15 @@ def _finding(
         else "; besides, their parent is {frequency} times as frequent there as elsewhere"
     )
     alone = "" if measured.loaded.group_of is not None else " Each instance counts as one person."
-    return Finding(
-        check=_NAME,
-        severity="note",
-        nodes=tuple(hierarchy.nodes[node] for node in shift.nodes),
-        statement=f"With the {column} {value!r}, {more} stands where others have {less}: "
+    those = carrying(measured, names[shift.nodes[0]])
+    cases = those[table.column.value_of[those] == shift.value]
+
+    def key(one: Shift) -> Key:
+        return column, value, names[one.table.parent]
+
+    return Row(
+        nodes=tuple(names[node] for node in shift.nodes),
+        sentence=f"With the {column} {value!r}, {more} stands where others have {less}: "
         "{instances} of {of} instances below "
         f"{hierarchy.describe(table.parent)} have {more} ({{share}})[, elsewhere "
         f"{{elsewhere_share}}][; coded as elsewhere, {{points_share}} of all of them would have "
@@ -298,11 +288,19 @@ def _finding(
         curator=f"Compare records of this {column} with others: where the same is coded in two "
         "ways, write one rule. Where other patients are seen there, waive the finding.",
         data_user=f"Do not compare the two nodes across values of {column}; their parent can be.",
-        touched=len(_carrying(measured, column, value, hierarchy.nodes[shift.nodes[0]])),
+        touched=len(cases),
         strength=shift.exchange,
         beyond=times_limit(shift.cautious, LEAST_EXCHANGE),
-        key=(column, value, hierarchy.nodes[table.parent]),
-        folded_into=_above(measured, shift, told),
+        key=key(shift),
+        # Findings of a child that is exchanged, at or above this parent, in the same value.
+        folded_into=tuple(
+            key(other)
+            for other in told
+            if other.table.column is table.column
+            and other.value == shift.value
+            and any(table.parent in row(hierarchy.below, node) for node in other.nodes)
+        ),
+        cases=lambda: cases,
     )
 
 
@@ -342,40 +340,12 @@ def _frequency(measured: Measurements, shift: Shift) -> float:
     return here / at * at_others / there
 
 
-def _above(
-    measured: Measurements, shift: Shift, told: Sequence[tuple[Shift, float]]
-) -> tuple[str, ...]:
-    """Findings of a child that is exchanged, at or above this parent, in the same value."""
-    own = shift.table
-    names, value = measured.hierarchy.nodes, own.column.values[shift.value]
-    return tuple(
-        finding_id(_NAME, own.column.name, value, names[other.table.parent])
-        for other, _ in told
-        if other.table.column is own.column
-        and other.value == shift.value
-        and any(own.parent in row(measured.hierarchy.below, node) for node in other.nodes)
-    )
-
-
-def _carrying(measured: Measurements, column: str, value: str, node: str) -> IntArray:
-    inside, _ = measured.loaded.dataset.having(column, value)
-    those = carrying(measured, node)
-    return those[inside[those]]
-
-
-def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The value's instances with the child that it uses more, ascending."""
-    column, value, _ = finding.key
-    return _carrying(measured, column, value, finding.nodes[0])
-
-
-CHECK = Check(
-    _NAME,
+CHECK = check_of_rows(
+    "sibling_shift",
     "Does one site or coder use a label where others use its sibling?",
-    run,
+    _shifts,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
-    cases=cases,
     evidence=Columns(
         share("share", "Share there", of="instances of", effective="effective"),
         share(

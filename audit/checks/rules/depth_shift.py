@@ -13,14 +13,14 @@ from scipy.special import stdtr, stdtrit
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.declared import Columns, chance, count, estimate
-from audit.checks.check import Check, Outcome, first_unmet
+from audit.checks.check import first_unmet
+from audit.checks.rows import Row, Rows, check_of_rows
 from audit.engine.statistics.fdr import threshold
 from audit.engine.statistics.intervals import LEVEL
 from audit.engine.statistics.two_rates import LEAST_UNITS
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, times_limit
+from audit.results.findings import times_limit
 
-_NAME = "depth_shift"
 MOST_VALUES = 50
 """Largest number of values of a column that are compared, the most frequent ones."""
 LEAST_RATIO = 1.25
@@ -130,39 +130,34 @@ def _centred(number: FloatArray, bins: IntArray) -> FloatArray:
     return number - (np.bincount(bins, number) / np.maximum(np.bincount(bins), 1))[bins]
 
 
-def run(measured: Measurements) -> Outcome:
+def _differing(measured: Measurements) -> Rows:
     """Report values of a column whose labels are less deep or deeper, or whose records are longer.
 
     Depths are compared within branches. The value that stands out most is told first; the others
     are then compared without it.
     """
-    compared = [one for name in _columns(measured) for one in _numbers(measured, name)]
+    policy = measured.policy
+    columns = dict.fromkeys(("split", *policy.drift, *policy.coding_columns))
+    compared = [one for name in columns for one in _numbers(measured, name)]
     first = [one.differences(one.asked) for one in compared]
     p_values = np.array([found.p_value for each in first for found in each.values()])
-    limit = threshold(p_values, len(p_values), measured.policy.false_discovery_rate.value)
-    told = [
-        (one, *found)
-        for one, candidates in zip(compared, first, strict=True)
-        for found in _told(measured, one, candidates, limit)
-    ]
-    return Outcome(
-        denominator=len(p_values),
-        denominator_unit="comparisons of a value with the others of its column, in the depth of "
+    limit = threshold(p_values, len(p_values), policy.false_discovery_rate.value)
+    return Rows(
+        len(p_values),
+        "comparisons of a value with the others of its column, in the depth of "
         "labels and in the number of labels",
-        findings=tuple(_finding(measured, *found, len(p_values)) for found in told),
-        not_applicable=first_unmet(
+        (
+            _row(measured, one, *found, len(p_values))
+            for one, candidates in zip(compared, first, strict=True)
+            for found in _told(measured, one, candidates, limit)
+        ),
+        first_unmet(
             (
-                len(measured.loaded.dataset.splits) or _columns(measured)[1:],
+                len(measured.loaded.dataset.splits) or len(columns) > 1,
                 "neither a split nor a column of drift or of who codes is named",
             )
         ),
     )
-
-
-def _columns(measured: Measurements) -> tuple[str, ...]:
-    """Columns whose values should be coded alike."""
-    policy = measured.policy
-    return tuple(dict.fromkeys(("split", *policy.drift, *policy.coding_columns)))
 
 
 def _numbers(measured: Measurements, name: str) -> Iterator[_Compared]:
@@ -226,13 +221,14 @@ _SENTENCES = {
 _WORDS = {"depth": ("more general", "more specific"), "length": ("fewer", "more")}
 
 
-def _finding(
+def _row(
     measured: Measurements, compared: _Compared, told: list[int], found: Difference, family: int
-) -> Finding:
+) -> Row:
     what, column, name = compared.what, compared.column, compared.names[told[-1]]
-    touched, sign = len(_of_value(measured, column, name)), float(np.sign(found.more))
-    _, value = measured.loaded.dataset.values_of(column)
-    others = (value >= 0) & ~np.isin(value, told)
+    dataset, sign = measured.loaded.dataset, float(np.sign(found.more))
+    _, value = dataset.values_of(column)
+    labelled = np.diff(dataset.direct.indptr) > 0
+    cases = np.flatnonzero(labelled & (value == told[-1]))
     low, high = sorted(sign * end for end in found.interval)
     numbers = {
         "mean": found.here,
@@ -243,52 +239,32 @@ def _finding(
     }
     if what == "length":
         numbers = {key: math.exp(number) for key, number in numbers.items()}
-    numbers["p_value"] = found.p_value
-    said = _SENTENCES[what] % (f"{column} {name!r}", _WORDS[what][found.more > 0])
-    return Finding(
-        check=_NAME,
-        severity="note",
-        nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
-        statement=said,
+    return Row(
+        sentence=_SENTENCES[what] % (f"{column} {name!r}", _WORDS[what][found.more > 0]),
         evidence={
-            "instances": touched,
+            "instances": len(cases),
             "of": measured.labelled,
-            "elsewhere": len(_labelled(measured, others)),
+            "elsewhere": int((labelled & (value >= 0) & ~np.isin(value, told)).sum()),
             **numbers,
+            "p_value": found.p_value,
             "family": family,
         },
         curator=f"Find out whether forms or rules of this {column} cut labels, or let fewer be "
         "given; where other patients or texts are seen there, waive the finding.",
         data_user=f"Do not compare specific nodes, or counts of labels, across values of {column}.",
-        touched=touched,
         strength=abs(found.more),
         beyond=times_limit(low, _limit(measured, what)),
         key=(column, name, what),
+        cases=lambda: cases,
     )
 
 
-def _of_value(measured: Measurements, column: str, name: str) -> IntArray:
-    inside, _ = measured.loaded.dataset.having(column, name)
-    return _labelled(measured, inside)
-
-
-def _labelled(measured: Measurements, some: BoolArray) -> IntArray:
-    return np.flatnonzero(some & (np.diff(measured.loaded.dataset.direct.indptr) > 0))
-
-
-def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The value's instances with labels, ascending."""
-    column, name, _ = finding.key
-    return _of_value(measured, column, name)
-
-
-CHECK = Check(
-    _NAME,
+CHECK = check_of_rows(
+    "depth_shift",
     "Are labels more general, or records longer, at one site or in one group?",
-    run,
+    _differing,
     counts_with=("depth_loss", "false_discovery_rate"),
     needs="instances",
-    cases=cases,
     evidence=Columns(
         count("instances of elsewhere"),
         estimate(
