@@ -344,7 +344,10 @@ def _chosen(found: Agreed, parts: Parts) -> pl.DataFrame:
     absent: FloatArray = np.where(found.present, 0.0, np.nan)
     mean = instance_means(absent + found.peaks, parts[1])
     others = {"tokens": found.tokens[:, None], "tied": found.tied, "constant": found.constant}
-    means = {name: instance_means(absent + of, parts[1]).value for name, of in others.items()}
+    means = {
+        name: instance_means(absent + np.asarray(of, np.float64), parts[1]).value
+        for name, of in others.items()
+    }
     methods = pl.DataFrame({"method": found.methods}, schema={"method": pl.String})
     return _crossed(parts, methods).with_columns(
         **mean.counts("n"),

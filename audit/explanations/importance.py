@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from scipy.special import stdtr
-from scipy.stats import pearsonr
 
 from audit.base.dag import FloatArray
 from audit.base.errors import InputError, first_cases
@@ -136,7 +135,8 @@ def delta_a(aligned: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         by: Such as ``method, model, oracle, subset``.
 
     Returns:
-        ``by``; ``examples``, those with a difference, and their ``clusters``; ``undefined_share``,
+        ``by``; ``examples``, those with a difference, and their ``clusters``; ``rows``, and those
+        with a difference, ``rows_used``; ``undefined_share``,
         of the draws of other explanations for rows with a C; ``correlation``, back from the mean
         C; ``delta_a`` with ``low, high, t, p_t``; ``delta_a_zeros``, with 0 for undefined draws;
         and ``absent``, why there is no Delta-A. Sorted by ``by``, subsets in their order.
@@ -147,6 +147,8 @@ def delta_a(aligned: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     )
     defined = pl.col("c").is_not_null()
     others = rows.group_by(by).agg(
+        rows=pl.len().cast(pl.Int64),
+        rows_used=pl.col("difference").count().cast(pl.Int64),
         lacking=(defined & pl.col("difference").is_null()).any(),
         undefined=pl.col("undefined").filter(defined).sum(),
         draws=pl.col("draws").filter(defined).sum(),
@@ -285,6 +287,8 @@ def correlate_with_accuracy(deltas: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
 
 
 def _fit(points: pl.DataFrame) -> dict[str, float | str]:
+    from scipy.stats import pearsonr
+
     n = len(points)
     if n < LEAST_POINTS:
         return {"absent": f"{n} points, and {LEAST_POINTS} are needed"}
