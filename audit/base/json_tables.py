@@ -42,18 +42,22 @@ def json_tables(path: Path, name: str, shape: TextShape) -> tuple[Table, ...]:
     if bare_suffix(path) in _LINES or (len(first) == 2 and _is_record(first)):
         return (_table(path, name, partial(_lines, path, name, shape.encoding)),)
     document = parsed_json("".join(text_blocks(path, shape.encoding)), path, _parse)
-    lists = {"": document} if isinstance(document, list) else document
-    lists = lists.items() if isinstance(lists, dict) else ()
-    found = {key: [*map(_cells, records)] for key, records in lists if _are_records(records)}
+    lists = document if isinstance(document, dict) else {"": document}
+    found = {
+        key: [*map(_cells, records)]
+        for key, records in lists.items()
+        if records and isinstance(records, list) and all(map(_is_one, records))
+    }
     if not found:
         raise SchemaError(
             "lines of JSON objects, an array of them, or an object around one is required",
             found=f"an object of {first_cases(document)}" if document else "no record",
             where=name,
         )
-    called = (name if len(found) == 1 else f"{name}: {key}" for key in found)
-    reads = (cells.__iter__ for cells in found.values())
-    return tuple(_table(path, own, read) for own, read in zip(called, reads, strict=True))
+    return tuple(
+        _table(path, name if len(found) == 1 else f"{name}: {key}", cells.__iter__)
+        for key, cells in found.items()
+    )
 
 
 def _is_record(lines: Sequence[str]) -> bool:
@@ -62,10 +66,6 @@ def _is_record(lines: Sequence[str]) -> bool:
         return isinstance(json.loads(lines[0]), (dict, list)) and lines[1].lstrip()[0] in "{["
     except (ValueError, RecursionError):
         return False
-
-
-def _are_records(document: Any) -> bool:
-    return bool(document) and isinstance(document, list) and all(map(_is_one, document))
 
 
 def _is_one(record: Any) -> bool:

@@ -282,8 +282,10 @@ def _summary(found: Agreed, parts: Parts, sets: IntArray) -> pl.DataFrame:
                 **above.interval("above_chance", "above_low", "above_high"),
             )
         )
-    chance = pl.col("chance_sizes")
-    corrected = pl.when(chance < 1 - 1e-12).then((pl.col("agreement") - chance) / (1 - chance))
+    by_sizes = pl.col("chance_sizes")
+    corrected = pl.when(by_sizes < 1 - 1e-12).then(
+        (pl.col("agreement") - by_sizes) / (1 - by_sizes)
+    )
     table = pl.concat(tables).with_columns(corrected_sizes=corrected)
     return table.sort(pl.col("together").is_not_null(), maintain_order=True)
 
@@ -342,7 +344,10 @@ def _chosen(found: Agreed, parts: Parts) -> pl.DataFrame:
     absent: FloatArray = np.where(found.present, 0.0, np.nan)
     mean = instance_means(absent + found.peaks, parts[1])
     others = {"tokens": found.tokens[:, None], "tied": found.tied, "constant": found.constant}
-    means = {name: instance_means(of + absent, parts[1]).value for name, of in others.items()}
+    means = {
+        name: instance_means(absent + np.asarray(of, np.float64), parts[1]).value
+        for name, of in others.items()
+    }
     methods = pl.DataFrame({"method": found.methods}, schema={"method": pl.String})
     return _crossed(parts, methods).with_columns(
         **mean.counts("n"),

@@ -13,17 +13,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from scipy.special import stdtr
-from scipy.stats import pearsonr
 
 from audit.base.dag import FloatArray
 from audit.base.errors import InputError, first_cases
 from audit.base.schemas import schema
 from audit.base.tables import open_table
 from audit.data.records import records
-from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import LEVEL
 from audit.explanations.attributions import Attributions
 from audit.explanations.lists import LEAST_TOKENS, Lists, batches, fisher, pearson
+from audit.explanations.node_results import q_values
 from audit.explanations.oracles import (
     SOFT,
     SUBSETS,
@@ -136,10 +135,11 @@ def delta_a(aligned: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         by: Such as ``method, model, oracle, subset``.
 
     Returns:
-        ``by``; ``examples``, those with a difference, and their ``clusters``; ``undefined_share``,
+        ``by``; ``examples``, those with a difference, and their ``clusters``; ``rows``, and those
+        with a difference, ``rows_used``; ``undefined_share``,
         of the draws of other explanations for rows with a C; ``correlation``, back from the mean
-        C; ``delta_a`` with ``low, high, t, p_t``; ``delta_a_zeros``, with 0 for undefined draws; and
-        ``absent``, why there is no Delta-A. Sorted by ``by``, subsets in their order.
+        C; ``delta_a`` with ``low, high, t, p_t``; ``delta_a_zeros``, with 0 for undefined draws;
+        and ``absent``, why there is no Delta-A. Sorted by ``by``, subsets in their order.
     """
     rows = pl.concat([aligned.filter(name).with_columns(subset=pl.lit(name)) for name in SUBSETS])
     c, own, zeros = (
@@ -147,6 +147,8 @@ def delta_a(aligned: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     )
     defined = pl.col("c").is_not_null()
     others = rows.group_by(by).agg(
+        rows=pl.len().cast(pl.Int64),
+        rows_used=pl.col("difference").count().cast(pl.Int64),
         lacking=(defined & pl.col("difference").is_null()).any(),
         undefined=pl.col("undefined").filter(defined).sum(),
         draws=pl.col("draws").filter(defined).sum(),
@@ -193,20 +195,8 @@ def _absent() -> pl.Expr:
 
 def with_q(summary: pl.DataFrame) -> pl.DataFrame:
     """Lines with q and the ``family`` of each: how many lines of its subset have a p."""
-    families = [
-        own.with_columns(
-            pl.Series("q", benjamini_hochberg(own["p_t"].to_numpy(), len(own))),
-            family=pl.lit(len(own), pl.Int64),
-        )
-        for _, own in summary.drop_nulls("p_t").group_by("subset", maintain_order=True)
-    ]
-    if not families:
-        return summary.with_columns(q=pl.lit(None, pl.Float64), family=pl.lit(0, pl.Int64))
-    q = pl.concat(families).select(*BY, "q")
-    sizes = summary.group_by("subset").agg(family=pl.col("p_t").count().cast(pl.Int64))
-    return summary.join(q, on=BY, how="left", maintain_order="left").join(
-        sizes, on="subset", how="left", maintain_order="left"
-    )
+    family = pl.col("p_t").count().over("subset").cast(pl.Int64)
+    return summary.with_columns(q=q_values(summary, ["subset"], "p_t"), family=family)
 
 
 def accuracies(rows: pl.DataFrame) -> pl.DataFrame:
@@ -297,6 +287,8 @@ def correlate_with_accuracy(deltas: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
 
 
 def _fit(points: pl.DataFrame) -> dict[str, float | str]:
+    from scipy.stats import pearsonr
+
     n = len(points)
     if n < LEAST_POINTS:
         return {"absent": f"{n} points, and {LEAST_POINTS} are needed"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 
@@ -48,14 +48,6 @@ class Lists(Generic[Value]):
         lengths = self.lengths[indices] if cut_to is None else cut_to
         places = places_of(self.starts[indices], lengths)
         return Lists(self.values[places], starts_of(lengths))
-
-
-def lists_of(lists: Iterable[ArrayLike], dtype: type[Value]) -> Lists[Value]:
-    """Lay lists end to end."""
-    arrays = [np.asarray(one, dtype=dtype) for one in lists]
-    starts = np.concatenate([[0], np.cumsum([len(one) for one in arrays], dtype=np.int64)])
-    values = np.concatenate(arrays) if arrays else np.empty(0, dtype=dtype)
-    return Lists(values, starts.astype(np.int64))
 
 
 def laid_out(column: pl.Series) -> tuple[pl.Series, IntArray]:

@@ -153,16 +153,17 @@ def _read(source: str | Path, format: str | None, shape: Shape) -> Hierarchy:
 
 def _format_of(path: Path, name: str | None, shape: Shape) -> HierarchyFormat | None:
     """The format that is named, or that a file is of; None of a table."""
-    head, known = first_bytes(path), {one.name: one for one in reversed(hierarchy_formats())}
+    head, known = first_bytes(path), hierarchy_formats()
     refuse_pickle(path, head)
     if not head.strip():
         raise InputError("a hierarchy file with content is required", found="nothing")
-    if name and name not in known:
-        required = f"a format of hierarchies is one of {first_cases(known)}"
-        raise FormatError(required, found=repr(name))
+    fits = (one for one in known if one.name == name or (not name and one.matches(path, head)))
+    found = next(fits, None)
+    if found is None and name:
+        named = first_cases(one.name for one in known)
+        raise FormatError(f"a format of hierarchies is one of {named}", found=repr(name))
     if name:
-        return known[name]
-    found = next((one for one in hierarchy_formats() if one.matches(path, head)), None)
+        return found
     if shape.levels and found in (None, tree.FORMAT, paths.FORMAT):
         return paths.LEVELS
     if found or shape.child or shape.parent:

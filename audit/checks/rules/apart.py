@@ -151,7 +151,8 @@ def _at_depth(
         others = met.select(pl.col("a") + pl.col("b") - meeting.b).to_series().to_numpy()
         counts[others] = met["instances"].to_numpy()
     else:
-        counts += np.asarray(measured.loaded.aggregated[instances].sum(axis=0), np.int64)
+        carried = measured.loaded.aggregated[instances]
+        counts += np.bincount(carried.indices, minlength=len(counts))
     parts = [(-int(counts[i]), names[i], i) for i in nodes.tolist() if counts[i]]
     return tuple(
         label_part(measured.hierarchy, (i,), -less) for less, _, i in sorted(parts)[:TOP_PARTS]

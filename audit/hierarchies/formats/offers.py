@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,6 @@ from audit.hierarchies.formats.format import Shape
 
 _COLUMNS = 12
 """Number of columns that are tried, the first ones."""
-_PROSE = 60
-"""Mean number of characters of cells from which on they are no names."""
 _OFFERED = 4
 """Number of readings that are offered."""
 
@@ -26,19 +23,14 @@ def offers(path: Path, table: Table) -> AskedError | None:
     """The question which of some readings makes the hierarchy: first one by which fewest nodes have
     further parents, since the wrong end of each edge as child gives most; then one of most nodes.
     """
-    every = edges.texts_of(table.frame()).items()
-    names = [(name, own) for name, own in every if sum(map(len, own)) < _PROSE * len(own)]
-    texts = dict(names[:_COLUMNS])
+    texts = dict([*edges.texts_of(table.frame()).items()][:_COLUMNS])
     if any(name in own for name, own in texts.items()):  # its first line is no header
         return None
-    found = list[tuple[int, Reading, dict[str, str]]]()
+    found = list[tuple[int, Reading, dict[str, Any]]]()
     for decision, stated in _ways(texts):
-        shape = Shape(**stated)
+        read = paths.of_levels if "levels" in stated else edges.of_table
         try:
-            if "levels" in stated:
-                made = paths.of_levels(path, table, replace(shape, levels=(stated["levels"],)))
-            else:
-                made = edges.of_table(path, table, shape)
+            made = read(path, table, Shape(**stated))
         except AuditError:
             continue
         options = {f"hierarchy_{name}": one for name, one in stated.items()}
@@ -64,5 +56,5 @@ def _ways(texts: Mapping[str, list[str]]) -> Iterator[tuple[str, dict[str, Any]]
     for name, cells in texts.items():
         if 2 * sum(paths.SIGN in one for one in cells) >= n > 0:
             for one in (one for one in ids if len(values[one]) == n and one != name):
-                yield f"{name!r} holds paths to {one!r}", {"child": one, "levels": name}
-            yield f"{name!r} holds paths", {"levels": name}
+                yield f"{name!r} holds paths to {one!r}", {"child": one, "levels": (name,)}
+            yield f"{name!r} holds paths", {"levels": (name,)}
