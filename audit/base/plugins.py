@@ -12,14 +12,16 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from audit.base.errors import AuditError, PluginError
 from audit.base.files import sha256_of
 from audit.base.remote import allowing
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, EntryPoint
 
 DOORS = ("layouts", "hierarchies", "checks", "analyses")
 """What a plugin may add; `GROUP` stands before each in the names of its entry points."""
@@ -115,17 +117,21 @@ def record_of(name: str) -> dict[str, str]:
 
 def listed() -> list[tuple[str, str, str]]:
     """Name and version of each installed plugin with what it adds, none of them loaded."""
+    from importlib.metadata import distributions
+
     found = {
         (DOORS.index(door), one.name, one.version, point.name)
-        for one in metadata.distributions()
+        for one in distributions()
         for door, point in _points(one)
     }
     return [(name, made, f"{DOORS[door]}: {point}") for door, name, made, point in sorted(found)]
 
 
-def _found(name: str) -> metadata.Distribution:
-    with suppress(metadata.PackageNotFoundError, ValueError):
-        found = metadata.distribution(name)
+def _found(name: str) -> Distribution:
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    with suppress(PackageNotFoundError, ValueError):
+        found = distribution(name)
         if _points(found):
             return found
     known = ", ".join(dict.fromkeys(name for name, *_ in listed())) or "none"
@@ -136,12 +142,12 @@ def _found(name: str) -> metadata.Distribution:
     )
 
 
-def _points(found: metadata.Distribution) -> list[tuple[str, metadata.EntryPoint]]:
+def _points(found: Distribution) -> list[tuple[str, EntryPoint]]:
     points = ((point.group.removeprefix(GROUP), point) for point in found.entry_points)
     return [(door, one) for door, one in points if door in DOORS and door != one.group]
 
 
-def _loaded(found: metadata.Distribution) -> Plugin:
+def _loaded(found: Distribution) -> Plugin:
     made: dict[str, tuple[Any, ...]] = dict.fromkeys(DOORS, ())
     for door, point in _points(found):
         try:
@@ -153,7 +159,7 @@ def _loaded(found: metadata.Distribution) -> Plugin:
     return _described(found, made)
 
 
-def _described(found: metadata.Distribution, added: Mapping[str, tuple[Any, ...]]) -> Plugin:
+def _described(found: Distribution, added: Mapping[str, tuple[Any, ...]]) -> Plugin:
     tops = sorted({point.module.partition(".")[0] for _, point in _points(found)})
     digest = hashlib.sha256()
     for spec in filter(None, map(find_spec, tops)):

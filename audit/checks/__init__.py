@@ -1,4 +1,4 @@
-"""Checks: rules that turn measurements into findings, one per file, listed in report order."""
+"""Checks: rules that turn measurements into findings, listed in report order."""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from scipy.special import stdtr
-from scipy.stats import pearsonr
 
 from audit.base.dag import FloatArray
 from audit.base.errors import InputError, first_cases
@@ -291,6 +290,8 @@ def correlate_with_accuracy(deltas: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
 
 
 def _fit(points: pl.DataFrame) -> dict[str, float | str]:
+    from scipy.stats import pearsonr
+
     n = len(points)
     if n < LEAST_POINTS:
         return {"absent": f"{n} points, and {LEAST_POINTS} are needed"}

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import polars as pl
-from scipy.stats import rankdata
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.base.machine import cores
@@ -234,6 +233,8 @@ def kendall(order: Ranking, marks: FloatArray) -> FloatArray:
 
 def spearman(scores: FloatArray, marks: FloatArray) -> FloatArray:
     """Spearman's correlation of scores and marks, shape (n_rows,); NaN where either is constant."""
+    from scipy.stats import rankdata
+
     first, second = (
         ranks - ranks.mean(axis=1, keepdims=True)
         for ranks in (rankdata(scores, axis=1), rankdata(marks, axis=1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -17,30 +16,24 @@ from audit.base.files import sha256_as_read
 from audit.base.streams import refuse_changed
 from audit.hierarchies.same import refuse_other, shared_nodes
 from audit.results.result import AuditResult, to_json_bytes
-from audit.runs.compare.causes import Cause, causes, same_data
-from audit.runs.compare.counts import Changes
+from audit.runs.compare.causes import causes, same_data
 from audit.runs.compare.edits import Release, common_nodes, hierarchy_edits
 from audit.runs.compare.finding_changes import (
-    CheckChange,
     FindingTests,
     check_changes,
     finding_frame,
 )
 from audit.runs.compare.model_changes import (
-    ModelChanges,
-    measure_changes,
     metric_rows,
     model_changes,
 )
-from audit.runs.compare.shared_view import Listed, SharedView
-from audit.runs.compare.told_changes import ToldRuns
+from audit.runs.compare.shared_view import Compared, Listed, SharedView
 from audit.runs.compare.use_changes import node_changes, pair_changes
 from audit.runs.folder import COMPARISON, COMPARISON_VERSION
 from audit.runs.manifest import RESTRICTED, RESULT, write_manifest, write_restricted_manifest
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Comparison:
+class Comparison(Compared):
     """Changes from one run to another, and their possible causes.
 
     ``shared()`` returns the view that may be published; the tables themselves are exact.
@@ -56,53 +49,6 @@ class Comparison:
     >>> comparison.nodes.select("node", "rate_old", "rate_new", "changed").rows()
     [('cat', 0.9, 0.1, True), ('dog', 0.1, 0.9, True), ('pet', 1.0, 1.0, False)]
     """
-
-    old: AuditResult
-    """The earlier run, as it was given."""
-    new: AuditResult
-    """The later run."""
-    causes: tuple[Cause, ...]
-    """What may make the runs differ (data, hierarchy, policy, version and so on), in a fixed order,
-    each with its value in either run and whether it changed."""
-    edits: pl.DataFrame
-    """All edits of the hierarchy, from `audit.runs.compare.edits.hierarchy_edits`."""
-    node_changes: Changes
-    """What ``nodes`` shows, and the number of nodes that were tested together."""
-    pair_changes: Changes
-    """What ``pairs`` shows, and the number of pairs that were tested together."""
-    checks: tuple[CheckChange, ...]
-    """Every check of either run: its statuses, and which findings are new, gone, worse, better."""
-    edited: int
-    """Number of nodes with other nodes below them in NEW."""
-    model: ModelChanges | None = None
-    """What differs between the models; None if neither run has predictions."""
-
-    @property
-    def nodes(self) -> pl.DataFrame:
-        """Changes of all nodes that both hierarchies have and a run uses, a row a node.
-
-        ``node, title, depth, branch``; ``support_old, support_new`` (instances) and ``rate_old,
-        rate_new`` (their shares of all instances). ``difference`` is new less old, with its 95 %
-        interval ``low, high``: null, as what follows, where other nodes are below in NEW;
-        ``odds_ratio`` new over old; ``p_value`` of the node alone, ``q_value`` after Benjamini and
-        Hochberg over all tested; ``changed`` says whether it counts as a change. With groups these
-        are of the means of the groups' shares, ``mean_old, mean_new``, null without.
-        """
-        return self.node_changes.table
-
-    @property
-    def pairs(self) -> pl.DataFrame:
-        """Changes of all tested pairs, a row a pair.
-
-        ``a, b`` (nodes) and ``relation``; ``joint_old, joint_new`` are the instances with both
-        that have no label below both, ``support_a_old`` and so on those of either node.
-        ``mean_old`` to ``q_value`` and ``changed`` are as in ``nodes``. ``lift_change`` is the lift
-        in NEW over that in OLD; ``nodes_p_value, nodes_q_value`` test whether it is 1, so that the
-        pair changed by more than its nodes did. Of changed pairs alone, ``ratio_old, ratio_new``
-        are the joint instances over those that the length of records lets expect, and ``relation``
-        is given.
-        """
-        return self.pair_changes.table
 
     @property
     def exchanges(self) -> pl.DataFrame:
@@ -122,20 +68,10 @@ class Comparison:
     def _exact(self) -> Listed:
         return Listed.of(self)
 
-    @cached_property
-    def measured(self) -> pl.DataFrame:
-        """What analyses measured over all instances, as both runs tell it, as metrics are told."""
-        return measure_changes(self.told)
-
     @property
     def measures(self) -> list[dict[str, Any]]:
         """``measured`` as ``comparison.json`` lists it, a row a number."""
         return metric_rows(self.measured)
-
-    @cached_property
-    def told(self) -> ToldRuns:
-        """Both runs, of which ``shared()`` tells what differs."""
-        return ToldRuns(self.old, self.new)
 
     def shared(self) -> dict[str, Any]:
         """The view that may be published: the content of ``comparison.json`` and of the HTML.

@@ -6,20 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import polars as pl
 
 from audit.results.mended import MENDED
 from audit.results.result import AuditResult
 from audit.results.told_metrics import ALL
-from audit.runs.compare.causes import causes, same_data
+from audit.runs.compare.causes import Cause, causes, same_data
 from audit.runs.compare.counts import TERMS, Changes
 from audit.runs.compare.edits import EDIT_COLUMNS, EDITS, Release
 from audit.runs.compare.finding_changes import CHANGES, TOLD, CheckChange, FindingChange
 from audit.runs.compare.model_changes import (
     ModelChanges,
     changed_metrics,
+    measure_changes,
     metric_rows,
     told_models,
 )
@@ -28,9 +29,6 @@ from audit.runs.compare.told_findings import SUBJECT, ToldFindings
 from audit.runs.compare.use_changes import exchanges
 from audit.runs.folder import COMPARISON_VERSION
 from audit.sharing.bins import FEWEST_BINS
-
-if TYPE_CHECKING:
-    from audit.runs.compare.comparison import Comparison
 
 SHOWN = 20
 """Largest number of rows of each ranked table of a comparison; the restricted tables hold all."""
@@ -43,6 +41,68 @@ _NODE = ("node", "title", "branch", "support_old", "support_new", "rate_old", "r
 _PAIR = ("a", "title_a", "b", "title_b", "relation", "joint_old", "joint_new", *_TESTED,
          "lift_change", "nodes_q_value", "ratio_old", "ratio_new")  # fmt: skip
 _CONFUSION = ("a", "title_a", "b", "title_b", "old", "new", *_APART)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Compared:
+    """What differs between two runs, in exact numbers."""
+
+    old: AuditResult
+    """The earlier run, as it was given."""
+    new: AuditResult
+    """The later run."""
+    causes: tuple[Cause, ...]
+    """What may make the runs differ (data, hierarchy, policy, version and so on), in a fixed order,
+    each with its value in either run and whether it changed."""
+    edits: pl.DataFrame
+    """All edits of the hierarchy, from `audit.runs.compare.edits.hierarchy_edits`."""
+    node_changes: Changes
+    """What ``nodes`` shows, and the number of nodes that were tested together."""
+    pair_changes: Changes
+    """What ``pairs`` shows, and the number of pairs that were tested together."""
+    checks: tuple[CheckChange, ...]
+    """Every check of either run: its statuses, and which findings are new, gone, worse, better."""
+    edited: int
+    """Number of nodes with other nodes below them in NEW."""
+    model: ModelChanges | None = None
+    """What differs between the models; None if neither run has predictions."""
+
+    @property
+    def nodes(self) -> pl.DataFrame:
+        """Changes of all nodes that both hierarchies have and a run uses, a row a node.
+
+        ``node, title, depth, branch``; ``support_old, support_new`` (instances) and ``rate_old,
+        rate_new`` (their shares of all instances). ``difference`` is new less old, with its 95 %
+        interval ``low, high``: null, as what follows, where other nodes are below in NEW;
+        ``odds_ratio`` new over old; ``p_value`` of the node alone, ``q_value`` after Benjamini and
+        Hochberg over all tested; ``changed`` says whether it counts as a change. With groups these
+        are of the means of the groups' shares, ``mean_old, mean_new``, null without.
+        """
+        return self.node_changes.table
+
+    @property
+    def pairs(self) -> pl.DataFrame:
+        """Changes of all tested pairs, a row a pair.
+
+        ``a, b`` (nodes) and ``relation``; ``joint_old, joint_new`` are the instances with both
+        that have no label below both, ``support_a_old`` and so on those of either node.
+        ``mean_old`` to ``q_value`` and ``changed`` are as in ``nodes``. ``lift_change`` is the lift
+        in NEW over that in OLD; ``nodes_p_value, nodes_q_value`` test whether it is 1, so that the
+        pair changed by more than its nodes did. Of changed pairs alone, ``ratio_old, ratio_new``
+        are the joint instances over those that the length of records lets expect, and ``relation``
+        is given.
+        """
+        return self.pair_changes.table
+
+    @cached_property
+    def measured(self) -> pl.DataFrame:
+        """What analyses measured over all instances, as both runs tell it, as metrics are told."""
+        return measure_changes(self.told)
+
+    @cached_property
+    def told(self) -> ToldRuns:
+        """Both runs, of which ``shared()`` tells what differs."""
+        return ToldRuns(self.old, self.new)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +128,7 @@ class Listed:
     measures: pl.DataFrame
 
     @classmethod
-    def of(cls, comparison: Comparison, runs: ToldRuns | None = None) -> Self:
+    def of(cls, comparison: Compared, runs: ToldRuns | None = None) -> Self:
         """What a comparison lists in exact numbers, or as both runs are told."""
         one, runs = comparison, runs or ToldRuns(comparison.old, comparison.new, exact=True)
         every = runs.table(one.nodes, "support")
@@ -118,7 +178,7 @@ class Listed:
 class SharedView:
     """Builder of the view of a comparison that may be shared: told numbers of what tests chose."""
 
-    of: Comparison
+    of: Compared
 
     def view(self) -> _Row:
         """The content of ``comparison.json``."""
