@@ -116,16 +116,6 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=once)
 
 
-@contextlib.contextmanager
-def whole_characters(where: object) -> Iterator[None]:
-    """Refuse half a character, which JSON can write and no table can hold."""
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        found = f"half a character: {error.object!r}"
-        raise InputError("text must be Unicode", found=found, where=where) from None
-
-
 def in_text(paths: Iterable[Path]) -> list[Path]:
     """Paths in order; raises InputError if one is no UTF-8, so that no result can name it."""
     found = sorted(paths)

@@ -65,7 +65,6 @@ class Layout(Columns):
         ``label`` are patterns as in `labels`, those of which the table has columns, with one of
         ``sets`` for each, unless labels are stated.
         """
-
         labels = {one: of for one, of in self.labels.items() if matching(table, one)}
         named = {one.strip().lower() for one in stated.label}
         own = named <= {one.lower() for one in labels}

@@ -316,7 +316,7 @@ def _flagged(
                 where=where,
                 hint="a column that is not a node is named with --id, --group, --split or --strata",
             )
-        rows = about["row"].filter(values.is_in(_YES).fill_null(False)).to_frame()
+        rows = about["row"].gather(values.is_in(_YES).arg_true()).to_frame()
         said = {"label": pl.lit(values.name.strip()), "which": pl.lit(which, pl.Int32)}
         held.append(rows.with_columns(**said))
     found = about.join(pl.concat(held), on="row", how="left", maintain_order="left_right")

@@ -111,9 +111,10 @@ def _refuse(raw: RawPredictions, wrong: BoolArray, required: str, hint: str = ""
 def placed_scores(scores: Sparse, nodes: IntArray, n_nodes: int) -> Sparse:
     """Scores with each column at its node, -1 for none, shape (n_classes,); canonical, without
     zeros."""
-    known = np.flatnonzero(nodes >= 0)
-    places = (np.ones(len(known)), (known, nodes[known]))
-    placed = csr_array(scores @ csr_array(places, shape=(len(nodes), n_nodes)))
+    at = nodes.astype(scores.indices.dtype)[scores.indices]
+    values = np.where(at < 0, 0, scores.data)
+    held = (values, np.maximum(at, 0), scores.indptr.copy())
+    placed = csr_array(held, shape=(scores.shape[0], n_nodes))
     placed.eliminate_zeros()
     placed.sort_indices()
     return placed

@@ -277,7 +277,7 @@ def _summary(found: Agreed, parts: Parts, sets: IntArray) -> pl.DataFrame:
                 rule=pl.lit(rule),
                 k=pl.lit(k, dtype=pl.Int64),
                 **mean.interval("agreement", "low", "high", bounds=(0.0, 1.0)),
-                **mean.counts("n"),
+                **mean.counts("n", "units", "undefined"),
                 chance_sizes=pl.Series(by_chance.value.ravel()).fill_nan(None),
                 **above.interval("above_chance", "above_low", "above_high"),
             )
@@ -304,6 +304,7 @@ def _differences(found: Agreed, parts: Parts) -> pl.DataFrame:
         },
         **gap.interval("difference", "low", "high"),
         **gap.counts("n"),
+        undefined=gap.undefined.ravel(),
     )
 
 
@@ -334,6 +335,7 @@ def _gains(found: Agreed, parts: Parts) -> pl.DataFrame:
                 k=pl.lit(k, dtype=pl.Int64),
                 **mean.interval("gain", "low", "high"),
                 **mean.counts("n"),
+                undefined=mean.undefined.ravel(),
             )
         )
     return pl.concat(tables)
@@ -350,7 +352,7 @@ def _chosen(found: Agreed, parts: Parts) -> pl.DataFrame:
     }
     methods = pl.DataFrame({"method": found.methods}, schema={"method": pl.String})
     return _crossed(parts, methods).with_columns(
-        **mean.counts("n"),
+        **mean.counts("n", "units"),
         k=pl.lit(MAIN_K, dtype=pl.Int64),
         **mean.interval("peaks", "low", "high"),
         **{

@@ -136,10 +136,10 @@ def delta_a(aligned: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
     Returns:
         ``by``; ``examples``, those with a difference, and their ``clusters``; ``rows``, and those
-        with a difference, ``rows_used``; ``undefined_share``,
-        of the draws of other explanations for rows with a C; ``correlation``, back from the mean
-        C; ``delta_a`` with ``low, high, t, p_t``; ``delta_a_zeros``, with 0 for undefined draws;
-        and ``absent``, why there is no Delta-A. Sorted by ``by``, subsets in their order.
+        with a difference, ``rows_used``, of so many ``seeds``; ``undefined_share``, of the draws of
+        other explanations for rows with a C; ``correlation``, back from the mean C; ``delta_a``
+        with ``low, high, t, p_t``; ``delta_a_zeros, low_zeros, high_zeros``, with 0 for undefined
+        draws; and ``absent``, why there is no Delta-A. Sorted by ``by``, subsets in their order.
     """
     rows = pl.concat([aligned.filter(name).with_columns(subset=pl.lit(name)) for name in SUBSETS])
     c, own, zeros = (
@@ -149,6 +149,7 @@ def delta_a(aligned: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     others = rows.group_by(by).agg(
         rows=pl.len().cast(pl.Int64),
         rows_used=pl.col("difference").count().cast(pl.Int64),
+        seeds=pl.col("seed").filter(pl.col("difference").is_not_null()).n_unique().cast(pl.Int64),
         lacking=(defined & pl.col("difference").is_null()).any(),
         undefined=pl.col("undefined").filter(defined).sum(),
         draws=pl.col("draws").filter(defined).sum(),
@@ -168,6 +169,8 @@ def delta_a(aligned: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         t=pl.Series(t).fill_nan(None),
         p_t=pl.Series(p).fill_nan(None),
         delta_a_zeros=zeros["mean"].tanh(),
+        low_zeros=(zeros["mean"] - zeros["reach"]).tanh(),
+        high_zeros=(zeros["mean"] + zeros["reach"]).tanh(),
     ).join(others, on=by, nulls_equal=True, maintain_order="left")
     order = pl.col("subset").replace_strict({name: i for i, name in enumerate(SUBSETS)})
     return (

@@ -18,7 +18,7 @@ Kinds = Mapping[str, tuple[str, str]]
 COMPARISON = schema(
     ("method oracle model reference", pl.String),
     ("estimate error low high p cov_re residual_variance", pl.Float64),
-    ("examples", pl.Int64),
+    ("examples differences", pl.Int64),
     ("warnings absent", pl.String),
 )
 """Columns of `compare_models`."""
@@ -77,7 +77,7 @@ def compare_models(
             lines += [about | line for line in _fitted(formulas, own, family, size)]
         except InputError as error:
             absent = f"{error.required}; found {error.found}"
-            lines.append(about | {"examples": 0, "absent": absent})
+            lines.append(about | {"examples": 0, "differences": 0, "absent": absent})
     return pl.DataFrame(lines, schema=COMPARISON, orient="row").sort("method", "oracle", "model")
 
 
@@ -134,6 +134,7 @@ def _fitted(formulas: Any, data: pl.DataFrame, family: str, size: str) -> Iterat
                 "cov_re": float(fit.cov_re.to_numpy()[0, 0]),
                 "residual_variance": float(fit.scale),
                 "examples": data["ex_id"].n_unique(),
+                "differences": len(data),
                 "warnings": "; ".join(dict.fromkeys(str(one.message) for one in told)) or None,
             }
 

@@ -122,6 +122,7 @@ def soft_scores(attributions: Attributions, pairs: pl.DataFrame) -> Lists[np.flo
 
 ORACLES = schema(
     ("method oracle other", pl.String),
+    ("texts tokens", pl.Int64),
     ("spearman pearson", pl.Float64),
     ("examples", pl.Int64),
     ("mean_spearman low high", pl.Float64),
@@ -140,10 +141,11 @@ def oracle_agreement(
             pooled.
 
     Returns:
-        Columns `ORACLES`, a line per method: ``spearman`` and ``pearson`` over all tokens together,
-        as the paper has them; ``examples``, in which both oracles vary over 4 tokens or more, and
-        the mean over them of Spearman's correlation in each, ``mean_spearman``, with ``low`` and
-        ``high``. Null where a correlation is undefined; no line for fewer than two oracles.
+        Columns `ORACLES`, a line per method: ``texts`` and ``tokens``; ``spearman`` and ``pearson``
+        over all tokens together, as the paper has them; ``examples``, in which both oracles vary
+        over 4 tokens or more, and the mean over them of Spearman's correlation in each,
+        ``mean_spearman``, with ``low`` and ``high``. Null where a correlation is undefined; no line
+        for fewer than two oracles.
     """
     evidence, lines = attributions.evidence, [pl.DataFrame(schema=ORACLES)]
     if evidence is None or not informed:
@@ -163,6 +165,8 @@ def oracle_agreement(
                 pl.lit(method, pl.String).alias("method"),
                 pl.lit(people_oracle(attributions)).alias("oracle"),
                 pl.lit(SOFT).alias("other"),
+                texts=pl.lit(len(marks), pl.Int64),
+                tokens=pl.lit(len(marks.values), pl.Int64),
                 spearman=float(pearson(*map(ranks, whole))[0]),
                 pearson=float(pearson(*whole)[0]),
                 examples="examples",

@@ -105,7 +105,7 @@ def plausibility(judged: pl.DataFrame) -> pl.DataFrame:
     )
     return crossed.with_columns(
         **mean.interval("value", "low", "high"),
-        **mean.counts("n"),
+        **mean.counts("n", "rows", "undefined"),
         chance=pl.Series(chance.value.ravel()).fill_nan(None),
     )
 

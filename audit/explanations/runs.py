@@ -25,7 +25,7 @@ RUNS = schema(
     ("model", pl.String),
     ("seed", pl.Int64),
     ("difference low high per_token", pl.Float64),
-    ("instances", pl.Int64),
+    ("rows instances longest", pl.Int64),
     ("median", pl.Boolean),
 )
 
@@ -45,7 +45,8 @@ def run_differences(attributions: Attributions, compat: Compat = None) -> pl.Dat
 
     Returns:
         Columns `RUNS`: ``difference, low, high``, the APD and its 95 % interval over instances;
-        ``per_token``, the same without the zeros that pad texts; ``median``: whether the run
+        ``per_token``, the same without the zeros that pad texts; matched ``rows``, and the tokens
+        of the ``longest`` matched text; ``median``: whether the run
         differs least, of equal ones the first.
     """
     own = attributions.rows.with_row_index("row").filter(~pl.col("borrowed").fill_null(False))
@@ -85,7 +86,9 @@ def _of_model(
             "low": value - reach,
             "high": value + reach,
             "per_token": ratio(sums.sum(axis=1) / others, tokens.sum()),
+            "rows": np.full(runs, n),
             "instances": np.full(runs, len(np.unique(instance))),
+            "longest": np.full(runs, int(tokens.max(initial=0))),
             "median": np.arange(runs) == (np.argmin(value) if n else -1),
         }
     )

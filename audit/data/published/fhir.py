@@ -119,7 +119,10 @@ def _decoded(every: pl.DataFrame, kind: str) -> pl.DataFrame:
             try:
                 pl.Series([text]).str.json_decode(dtype)
             except pl.exceptions.ComputeError as error:
-                required, found = f"a {kind} as in FHIR R4 is required", str(error).split("\n")[0]
+                required, found = (
+                    f"a resource of {kind} as in FHIR R4 is required",
+                    str(error).split("\n")[0],
+                )
                 raise SchemaError(required, found=found, where=where) from None
         raise
     return own.select("place", "address").hstack(said.struct.unnest())

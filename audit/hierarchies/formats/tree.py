@@ -135,7 +135,8 @@ def _column(name: str, records: Sequence[Mapping[str, Any]]) -> pl.Series:
     values = [one.get(name) for one in records]
     if any(isinstance(one, list | Mapping) for one in values):
         return pl.Series(name, [*map(_ids, values)], pl.List(pl.String))
-    return pl.Series(name, [None if one is None else _id(one) for one in values], pl.String)
+    cells = [one if isinstance(one, str | None) else _id(one) for one in values]
+    return pl.Series(name, cells, pl.String)
 
 
 def _mentions(tree: Any, shape: Shape) -> Iterator[_Mention]:

@@ -162,11 +162,11 @@ def test_procedures_are_of_the_procedures_of_their_classification(tmp_path: Path
         ("b.json", {"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Patient"}}]},
          "Condition or Procedure are required.*'Patient'"),
         ("b.json", {"resourceType": "Bundle", "entry": 3}, "must be a list of"),
-        ("c.ndjson", {"resourceType": "Condition", "code": "4019"}, "a Condition as in FHIR R4"),
+        ("c.ndjson", {"resourceType": "Condition", "code": "4019"}, "of Condition as in FHIR R4"),
         (
             "c.ndjson",
             {"resourceType": "Condition", "subject": {"reference": {}}},
-            "a Condition as in FHIR R4",
+            "of Condition as in FHIR R4",
         ),
         ("c.ndjson", '{"resourceType": "Condition", ', "a JSON document"),
         ("c.ndjson", '{"resourceType": "Patient"}\n{"resourceType": "Cond', "a JSON document"),
