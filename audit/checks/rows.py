@@ -91,15 +91,13 @@ class Rows:
     rows: Iterable[Row] = ()
     why_not: str = ""
 
-    @cached_property
-    def every(self) -> tuple[Row, ...]:
-        """All rows."""
-        return tuple(self.rows)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", tuple(self.rows))
 
     @cached_property
     def by_key(self) -> dict[Key, Row]:
         """Rows by what distinguishes their findings."""
-        return {one.key or one.nodes: one for one in self.every}
+        return {one.key or one.nodes: one for one in self.rows}
 
 
 def significant(
@@ -130,7 +128,7 @@ def check_of_rows(
     @wraps(table)
     def rule(measured: Measurements) -> Outcome:
         found, root = made(measured), measured.hierarchy.nodes[measured.hierarchy.root]
-        findings = tuple(one.finding(name, root) for one in found.every)
+        findings = tuple(one.finding(name, root) for one in found.rows)
         return Outcome(found.of, found.unit, findings, found.why_not)
 
     def row_of(measured: Measurements, finding: Finding) -> Row:

@@ -44,14 +44,6 @@ def exchangeable_pairs(measured: Measurements) -> int:
     return found.family_size(measured.hierarchy.closure) if judged else 0
 
 
-def exchanged_pairs(measured: Measurements) -> pl.DataFrame:
-    """The pairs that are exchanged too often at the policy's false discovery rate.
-
-    Neither label of a pair is an ancestor of the other.
-    """
-    return compared_pairs(measured).filter("passes")
-
-
 _COLUMNS = {
     **dict.fromkeys(("a", "b", "relation", "observed", "forth", "back", "margin"), pl.Int64),
     **dict.fromkeys(("expected", "excess", "q_value"), pl.Float64),
