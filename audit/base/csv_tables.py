@@ -97,7 +97,6 @@ def text_table(path: Path, name: str, shape: TextShape) -> Table:
             first=tuple(lines),
             header=shape.header and form.header,
             separator=form.separator or "",
-            before=form.before,
             titles=titles and titles + shape.skip_rows,
             below=lambda n: text_table(path, name, replace(shape, skip_rows=n)),
         ),

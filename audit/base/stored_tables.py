@@ -125,7 +125,12 @@ def arrays_in(path: Path, name: str) -> dict[str, np.ndarray[Any, Any]]:
         if isinstance(read, np.ndarray):
             return {"": read}
         _refuse_large(path, read.zip)
-        return dict(read)
+        if len({*read.files}) < len(read.files):
+            raise ValueError("two members that are one array")
+        arrays = dict(read)
+        if not all(isinstance(one, np.ndarray) for one in arrays.values()):
+            raise ValueError("a member that is not an array")
+        return arrays
 
 
 def _refuse_large(path: Path, archive: zipfile.ZipFile) -> None:

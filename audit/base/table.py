@@ -28,7 +28,6 @@ class TextLines:
         first: The first lines, notes included; layouts without a header are known by them.
         header: Whether the file names its columns; else they are ``column_1``, ``column_2`` ...
         separator: What parts the fields.
-        before: Number of lines above its first row, the names of columns included.
         titles: Number of its first lines down to the last one with another number of fields than
             all those below it.
         below: Function of the table without its first so many lines.
@@ -37,7 +36,6 @@ class TextLines:
     first: tuple[str, ...] = ()
     header: bool = True
     separator: str = ""
-    before: int = 0
     titles: int = 0
     below: Callable[[int], Table] | None = None
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.proposals import PROPOSED
+from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.measure.measure import Measurements, once
 from audit.results.findings import Evidence, Finding, Part, Severity, finding_id
 
 Key = tuple[str, ...]
+_Tested = TypeVar("_Tested")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -97,6 +100,15 @@ class Rows:
     def by_key(self) -> dict[Key, Row]:
         """Rows by what distinguishes their findings."""
         return {one.key or one.nodes: one for one in self.every}
+
+
+def significant(
+    measured: Measurements, tested: Sequence[_Tested], p_values: Iterable[float], family: int
+) -> list[tuple[_Tested, float]]:
+    """What is within the policy's false discovery rate of a family, each with its q value."""
+    q_values = benjamini_hochberg(np.array([*p_values], np.float64), family).tolist()
+    rate = measured.policy.false_discovery_rate.value
+    return [(one, q) for one, q in zip(tested, q_values, strict=True) if q <= rate]
 
 
 def check_of_rows(

@@ -14,7 +14,8 @@ import numpy as np
 from audit.base.disk import written_whole
 from audit.base.errors import FormatError, InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, refuse_pickle
-from audit.concepts.arrays import AnyArray, read_npz, read_tensors, texts_of
+from audit.base.stored_tables import arrays_in
+from audit.concepts.arrays import AnyArray, read_tensors, texts_of
 from audit.concepts.representations import LinearHead, Representations, representations_of
 
 LAYER = "layer:"
@@ -63,11 +64,11 @@ def read_archive(source: Path) -> Representations:
     ``labels`` has a label per instance, or a row of them, where blanks fill the row.
 
     Raises:
-        InputError: As `audit.concepts.arrays.read_npz`.
+        InputError: If it is no whole archive, or holds pickled objects.
         SchemaError: As `audit.concepts.representations.representations_of`, or if an array has
             another name or shape.
     """
-    return _representations(_Archive(read_npz(source), {}, source))
+    return _representations(_Archive(arrays_in(source, str(source)), {}, source))
 
 
 def read_safetensors(source: Path) -> Representations:

@@ -28,6 +28,7 @@ from audit.data.prediction_cells import (
     vectors_in,
 )
 from audit.data.raw_predictions import RawPredictions, listed, stored
+from audit.data.rows import BETWEEN
 
 HALF, NEARLY_ALL = 0.5, 0.9
 UNNAMED = ("", "Unnamed: 0")
@@ -60,14 +61,14 @@ def in_frame(
     classes, answers = table.classes(), table.nodes or table.class_numbers
     if len(classes) > 1 or (classes and not {*answers} - {*classes}):
         return table.wide(classes, absent)
-    vectors = {n: one for n in table.rest if (one := vectors_in(frame[n])) is not None}
+    vectors = {n: one for n in table.rest if (one := vectors_in(table.frame[n])) is not None}
     within = {n: one for n, one in vectors.items() if known.raw or are_within(one)}
     vectors = within or ({} if answers else vectors)
     if len(vectors) == 1:
         return table.of_lists(*vectors.popitem())
     scores = [n for n, one in table.numbers.items() if known.raw or are_within(one)]
     table.find_id({*answers, *scores})
-    ids = None if table.id is None else filled(frame[table.id], "an id", where)
+    ids = None if table.id is None else filled(table.frame[table.id], "an id", where)
     return table.long(ids)
 
 
@@ -88,6 +89,11 @@ class PredictionTable:
     def __init__(
         self, frame: pl.DataFrame, known: Labelled, where: object, *, ids: bool = True
     ) -> None:
+        parts = known.id.split(",")
+        if len(parts) > 1 and {*parts} <= {*frame.columns}:  # which together are the id
+            texts = pl.DataFrame([texts_of(frame[name]) for name in parts])
+            joined = texts.select(pl.concat_str(pl.all(), separator=BETWEEN).alias(known.id))
+            frame = pl.concat([joined, frame.drop(parts)], how="horizontal")
         self.frame, self.known, self.where = frame, known, where
         alone = {column.name: numbers_alone(column) for column in self.frame}
         self.numbers = {name: one for name, one in alone.items() if one is not None}

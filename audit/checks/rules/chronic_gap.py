@@ -12,11 +12,10 @@ import polars as pl
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.declared import Columns, Mark, chance, count, setting, share, total
 from audit.checks.check import Limit, first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.rows import Row, Rows, check_of_rows, significant
 from audit.checks.rules.sibling_shift import LEAST_EXCHANGE, Shift, Units, Values, shift_of
 from audit.checks.shared.carriers import carrying_any
 from audit.checks.shared.proposals import as_in_data, proposals, with_instances
-from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import effective_n
 from audit.measure.measure import Measurements
 from audit.measure.residual_use import Share
@@ -134,11 +133,9 @@ def _judged_of(
 
 
 def _gaps(measured: Measurements, judged: list[tuple[_Judged, Share]]) -> Iterator[Row]:
-    rate = measured.policy.false_discovery_rate.value
-    p_values = [share.p_above(LEAST_MISSING) for _, share in judged]
-    q_values = benjamini_hochberg(np.array(p_values), len(judged))
-    for (one, own), q in zip(judged, q_values.tolist(), strict=True):
-        if own.interval()[0] > LEAST_MISSING and q <= rate:
+    p_values = (share.p_above(LEAST_MISSING) for _, share in judged)
+    for (one, own), q in significant(measured, judged, p_values, len(judged)):
+        if own.interval()[0] > LEAST_MISSING:
             unsure = (
                 "" if one.condition.sure else " It is less surely lifelong than other conditions."
             )
@@ -162,14 +159,13 @@ def _differences(measured: Measurements, judged: list[_Judged]) -> Iterator[Row]
     tested = [
         (one, shift) for column in columns for one in judged if (shift := _shift(one, column))
     ]
-    q_values = benjamini_hochberg(np.array([shift.p_value for _, shift in tested]), len(tested))
-    told = [
-        (one, shift, q)
-        for (one, shift), q in zip(tested, q_values.tolist(), strict=True)
-        if q <= policy.false_discovery_rate.value and shift.reaches(measured.rounding)
-    ]
+    found = significant(measured, tested, (shift.p_value for _, shift in tested), len(tested))
     for one in judged:
-        own = [(shift, q) for each, shift, q in told if each is one]
+        own = [
+            (shift, q)
+            for (each, shift), q in found
+            if each is one and shift.reaches(measured.rounding)
+        ]
         if own:
             shift, q = max(own, key=lambda both: both[0].cautious)
             yield _difference(measured, one, shift, q, len(tested))

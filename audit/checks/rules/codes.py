@@ -18,7 +18,6 @@ from audit.checks.shared.labels_as_written import (
     FITS_ELSEWHERE_ALONE,
     LOOKED_UP,
     WRONG_TABLE,
-    integrity_of,
     lines,
     looked_at,
     mapped,
@@ -163,7 +162,7 @@ def _malformed(measured: Measurements) -> Rows:
 def _of_no_edition(measured: Measurements, labels: pl.DataFrame) -> tuple[dict[str, int], str]:
     """How many of the refused labels are shaped like a code, which no edition has, and how many
     of these are codes of the WHO; what the labels are, in words."""
-    integrity = integrity_of(measured)
+    integrity = measured.hierarchy.integrity
     if integrity is None or not integrity.years:
         return {}, _SHAPELESS
     codes = [integrity.readings(*row) for row in labels.select("label", "table").rows()]
@@ -191,10 +190,9 @@ those shaped like codes that no edition has from which misplaced rows are no sli
 
 def _misplaced(measured: Measurements) -> Rows:
     """Report labels that are a code of another table and not of theirs, or a whole table."""
-    integrity = integrity_of(measured)
+    integrity = measured.hierarchy.integrity
     tables = () if integrity is None else integrity.tables
-    labels = None if integrity is None else read_again(measured, integrity)
-    by_table = {} if labels is None else {one: labels.filter(table=one) for one in tables}
+    by_table = {one: read_again(measured).filter(table=one) for one in tables}
     read = sum(int(own["rows"].sum()) for own in by_table.values())
     return Rows(
         read,
@@ -231,7 +229,7 @@ def _of_table(measured: Measurements, table: str, labels: pl.DataFrame) -> Itera
             proposes=partial(_looked_at, measured, foreign),
         )
         return
-    integrity, malformed = integrity_of(measured), refused_for(measured, "malformed_code")
+    integrity, malformed = measured.hierarchy.integrity, refused_for(measured, "malformed_code")
     known = bool(misplaced["line"].is_in(malformed["line"].implode()).all())
     slips = sum(
         number
@@ -265,7 +263,7 @@ def _looked_at(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
 
 def _versions(measured: Measurements) -> Rows:
     """Report rows marked as another version, and refused labels in its format."""
-    integrity = integrity_of(measured)
+    integrity = measured.hierarchy.integrity
     asked = integrity is not None and integrity.other_version is not None
     return Rows(
         measured.ledger.rows_read,

@@ -18,7 +18,6 @@ from audit.checks.shared.evidence import LABEL_PARTS, OF_SOME_ROWS, ON_DAY
 from audit.checks.shared.label_findings import among_not_dated, of_dated, of_labels
 from audit.checks.shared.labels_as_written import (
     explained,
-    integrity_of,
     mapped,
     unexplained,
     written,
@@ -42,7 +41,7 @@ def _retired(measured: Measurements) -> Rows:
     For rows without a date, report codes that the edition does not have and others had, with their
     years. Report labels that the hierarchy itself has retired, with their successors.
     """
-    integrity, coding = integrity_of(measured), measured.hierarchy.coding
+    integrity, coding = measured.hierarchy.integrity, measured.hierarchy.coding
     can_tell = (integrity is not None and integrity.editions) or measured.policy.code_dates
     return Rows(
         measured.ledger.rows_read,
@@ -71,7 +70,7 @@ def _retired_rows(measured: Measurements) -> Iterator[Row]:
         "from that in records coded by the edition of their day.",
         without=explained(measured),
     )
-    integrity = integrity_of(measured)
+    integrity = measured.hierarchy.integrity
     years = {} if integrity is None else integrity.years or {}
     lacked = unexplained(measured).drop_nulls("edition")
     lacked = lacked.with_columns(
@@ -172,7 +171,7 @@ def _too_general(measured: Measurements) -> Rows:
 def _listed(measured: Measurements) -> list[str]:
     """The code sets that are listed completely."""
     listed = measured.hierarchy.complete_tables
-    return [] if integrity_of(measured) is None else sorted(listed)
+    return [] if measured.hierarchy.integrity is None else sorted(listed)
 
 
 def _general_rows(measured: Measurements) -> Iterator[Row]:
@@ -186,7 +185,7 @@ def _general_rows(measured: Measurements) -> Iterator[Row]:
         "and code these records again where the source allows it.",
         data_user=_DATA_USER,
     )
-    integrity, tables = integrity_of(measured), _listed(measured)
+    integrity, tables = measured.hierarchy.integrity, _listed(measured)
     if integrity is not None and tables:
         headings = _headings(measured, integrity)
         for table in tables:

@@ -12,9 +12,8 @@ from scipy.special import gammaln
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.base.declared import Columns, chance, count, share
 from audit.checks.check import Limit, first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.rows import Row, Rows, check_of_rows, significant
 from audit.checks.shared.carriers import carrying
-from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
@@ -67,15 +66,13 @@ def _confined(measured: Measurements) -> Rows:
         for column, some in judged
         for node in np.flatnonzero(some & (column.most == column.total)).tolist()
     ]
-    q_values = benjamini_hochberg(np.array([p_value for _, _, p_value, _ in found]), family)
-    rate = measured.policy.false_discovery_rate.value
+    p_values = [p_value for _, _, p_value, _ in found]
     return Rows(
         family,
         "nodes judged, in each column that divides the instances",
         (
             _row(measured, *one, q_value, family)
-            for one, q_value in zip(found, q_values.tolist(), strict=True)
-            if q_value <= rate
+            for one, q_value in significant(measured, found, p_values, family)
         ),
         first_unmet(
             (

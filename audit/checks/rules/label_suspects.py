@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.base.declared import NONE, Columns, Mark, chance, count, share, text, total
 from audit.checks.check import TOP_PARTS, Limit
-from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.rows import Row, Rows, check_of_rows, significant
 from audit.checks.shared.proposals import (
     as_in_data,
     carried_as,
@@ -29,7 +29,6 @@ from audit.checks.shared.suspects import (
 )
 from audit.engine.scores.label_quality import CLOSE
 from audit.engine.statistics.association import shrunk_ratio
-from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.results.findings import (
@@ -68,20 +67,19 @@ def _suspects(measured: Measurements) -> Rows:
     return Rows(
         found.family,
         f"nodes with labels that may be wrong, or missing{left}",
-        _rows(measured, found) if found.family else (),
+        (
+            _row(measured, found, test, q_value)
+            for test, q_value in significant(
+                measured, found.tests.to_dicts(), found.tests["p_value"], found.family
+            )
+        )
+        if found.family
+        else (),
         found.why_not,
     )
 
 
-def _rows(measured: Measurements, found: Judged) -> Iterator[Row]:
-    q_value = benjamini_hochberg(found.tests["p_value"].to_numpy(), found.family)
-    told = found.tests.with_columns(q_value=pl.Series(q_value, dtype=pl.Float64))
-    told = told.filter(pl.col("q_value") <= measured.policy.false_discovery_rate.value)
-    for test in told.iter_rows(named=True):
-        yield _row(measured, found, test)
-
-
-def _row(measured: Measurements, found: Judged, test: Mapping[str, Any]) -> Row:
+def _row(measured: Measurements, found: Judged, test: Mapping[str, Any], q_value: float) -> Row:
     hierarchy, k, lacks = measured.hierarchy, test["suspects"], test["lacks"]
     name, n = hierarchy.nodes[test["node"]], len(measured.predicted.predictions)
     every = n == measured.n_instances and not found.left_out
@@ -105,7 +103,7 @@ def _row(measured: Measurements, found: Judged, test: Mapping[str, Any]) -> Row:
             **_share_of(k, test),
             labelled: test["labelled"],
             "expected_suspects": test["expected"],
-            "q_value": test["q_value"],
+            "q_value": q_value,
             "family": found.family,
             **({"unfit": found.left_out} if found.left_out else {}),
             "pairs": len(pairs),

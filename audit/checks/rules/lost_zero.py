@@ -20,7 +20,6 @@ from audit.checks.shared.label_findings import label_parts, of_labels
 from audit.checks.shared.labels_as_written import (
     LOST_ZERO,
     MAYBE_LOST_ZERO,
-    integrity_of,
     lines,
     read_again,
     written,
@@ -49,7 +48,7 @@ def _lost(measured: Measurements) -> Rows:
     For labels with several readings, the finding says which one fits the other codes of the
     records; with counts only, no reading is preferred.
     """
-    integrity, read = integrity_of(measured), measured.ledger.rows_read
+    integrity, read = measured.hierarchy.integrity, measured.ledger.rows_read
     lose = integrity is not None and bool(integrity.zero_tables)
     return Rows(
         read,
@@ -66,7 +65,7 @@ def _lost(measured: Measurements) -> Rows:
 
 def _findings(measured: Measurements, integrity: Integrity | None) -> Iterator[Row]:
     if integrity is not None:
-        labels, fits = read_again(measured, integrity), None
+        labels, fits = read_again(measured), None
         if measured.instances is not None:
             fits = fits_best(measured, labels, labels.filter(LOST_ZERO))
         for table in integrity.zero_tables:
@@ -147,9 +146,7 @@ def _rows(
 
 def _with_zeros(measured: Measurements, lost: pl.DataFrame) -> pl.DataFrame:
     """The code with its zeros, for labels that are a code only with them."""
-    integrity = integrity_of(measured)
-    assert integrity is not None, "without code sets nothing is lost"
-    if not zeros_are_lost(measured, integrity):
+    if not zeros_are_lost(measured):
         return near_codes(measured, lost)
     return by_candidates(
         measured,

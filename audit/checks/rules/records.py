@@ -13,12 +13,10 @@ from scipy.special import betainc
 from audit.base.dag import IntArray
 from audit.base.declared import NONE, Columns, chance, count, text, whole
 from audit.checks.check import TOP_PARTS, first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.rows import Row, Rows, check_of_rows, significant
 from audit.checks.shared.carriers import distinct
 from audit.checks.shared.evidence import OF_ALL, OF_SOME, PARTS
-from audit.checks.shared.labels_as_written import integrity_of
 from audit.data.ledger import REASONS
-from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
@@ -71,7 +69,7 @@ def _without_label(measured: Measurements, *, refused: bool) -> IntArray:
 
 def _order(measured: Measurements) -> Rows:
     """Report instances with an external cause or a manifestation in first place."""
-    integrity, rows = integrity_of(measured), measured.loaded.dataset.assertions
+    integrity, rows = measured.hierarchy.integrity, measured.loaded.dataset.assertions
     first = rows.filter(pl.col("position") == 1)
     asked = integrity is not None and integrity.never_first is not None
     return Rows(
@@ -118,7 +116,7 @@ def _of_order(measured: Measurements, first: pl.DataFrame) -> Iterator[Row]:
 def _never_first(measured: Measurements, first: pl.DataFrame) -> Mapping[int, str]:
     """Why each node in first place may not be there: by its classification, or by a rule of the
     policy that another code must precede it on any day and record."""
-    integrity, hierarchy = integrity_of(measured), measured.hierarchy
+    integrity, hierarchy = measured.hierarchy.integrity, measured.hierarchy
     ask = None if integrity is None else integrity.never_first
     behind = {
         node: f"a manifestation by the rule: {rule.source.rstrip('.')}"
@@ -241,15 +239,13 @@ def pile_of(counts: IntArray, bins: Bins) -> Pile | None:
 
 
 def _of_caps(measured: Measurements, judged: list[tuple[_Scope, Pile]]) -> Iterator[Row]:
-    p_values = np.array([pile.p_value for _, pile in judged])
+    p_values = [pile.p_value for _, pile in judged]
     reported = set[int]()  # the cap of the release, which comes first
-    for (scope, pile), q in zip(judged, benjamini_hochberg(p_values, len(judged)), strict=True):
-        high = pile.at >= LEAST_RATIO * pile.expected
-        significant = q <= measured.policy.false_discovery_rate.value
-        if high and significant and pile.length not in reported:
+    for (scope, pile), q in significant(measured, judged, p_values, len(judged)):
+        if pile.at >= LEAST_RATIO * pile.expected and pile.length not in reported:
             if not scope.column:
                 reported.add(pile.length)
-            yield _cap(scope, pile, float(q), len(judged))
+            yield _cap(scope, pile, q, len(judged))
 
 
 def _cap(scope: _Scope, pile: Pile, q_value: float, family: int) -> Row:

@@ -12,10 +12,9 @@ from scipy.sparse import csr_array
 from audit.base.dag import FloatArray, IntArray, row
 from audit.base.declared import NONE, Columns, chance, count, difference, share, total
 from audit.checks.check import Limit, first_unmet
-from audit.checks.rows import Key, Row, Rows, check_of_rows
+from audit.checks.rows import Key, Row, Rows, check_of_rows, significant
 from audit.checks.shared.carriers import carrying
 from audit.engine.statistics.association import independence_p_value
-from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.measure.measure import Measurements
 from audit.results.findings import (
@@ -143,12 +142,8 @@ def _shifts(measured: Measurements) -> Rows:
     tables = (table for column in columns for table in _tables(measured, column))
     grouped = measured.loaded.group_of is not None
     shifts = [shift for table in tables if (shift := shift_of(table, grouped=grouped))]
-    q_values = benjamini_hochberg(np.array([one.p_value for one in shifts]), len(shifts))
-    told = [
-        (shift, q)
-        for shift, q in zip(shifts, q_values.tolist(), strict=True)
-        if q <= policy.false_discovery_rate.value and shift.reaches(measured.rounding)
-    ]
+    found = significant(measured, shifts, (one.p_value for one in shifts), len(shifts))
+    told = [(shift, q) for shift, q in found if shift.reaches(measured.rounding)]
     return Rows(
         len(shifts),
         "parents with children to choose from, in each column of who codes",

@@ -14,7 +14,6 @@ from audit.base.schemas import schema
 from audit.checks.shared.labels_as_written import (
     LOST_ZERO,
     MAYBE_LOST_ZERO,
-    integrity_of,
     mapped,
     read_again,
     zeros_are_lost,
@@ -217,10 +216,9 @@ def unsure_of_zeros(measured: Measurements, proposed: pl.DataFrame) -> pl.DataFr
 
     Its codes with zeros are the first candidates: `389` is a heading, or what is left of 038.9.
     """
-    integrity = integrity_of(measured)
-    if integrity is None or not zeros_are_lost(measured, integrity):
+    if measured.hierarchy.integrity is None or not zeros_are_lost(measured):
         return proposed
-    maybe = read_again(measured, integrity).filter(LOST_ZERO | MAYBE_LOST_ZERO)
+    maybe = read_again(measured).filter(LOST_ZERO | MAYBE_LOST_ZERO)
     written, names = as_in_data(measured), ["label", "table"]
     texts = maybe["label"].str.replace_all(r"\.", "")
     said = [

@@ -116,3 +116,15 @@ def test_another_column_of_ids_decides_otherwise(tmp_path: Path) -> None:
     assert stated.option == "--id"
     with pytest.raises(InputError, match="is not certain"):
         predictions(None, audit.load_labels(path, TREE, id="image"))
+
+
+@pytest.mark.parametrize("answers", [{"prediction": ["dog", "cat"]}, {"dog": [0.9, 0.2]}])
+def test_an_id_of_several_columns_is_that_of_predictions_too(
+    answers: dict[str, list[str]], tmp_path: Path
+) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("eid,ins,label\n1,0,dog\n1,1,cat\n")
+    dataset = audit.load_labels(path, TREE, id=("eid", "ins"), label="label")
+    found = audit.load_predictions({"ins": [1, 0], "eid": [1, 1], **answers}, dataset)
+    assert found.instances == tuple(dataset.instances["instance"])
+    assert found.hierarchy.nodes[found.scores.toarray()[1].argmax()] == "dog"
