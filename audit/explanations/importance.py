@@ -290,7 +290,6 @@ def correlate_with_accuracy(deltas: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
 
 
 def _fit(points: pl.DataFrame) -> dict[str, float | str]:
-    from scipy.stats import pearsonr
 
     n = len(points)
     if n < LEAST_POINTS:
@@ -298,6 +297,8 @@ def _fit(points: pl.DataFrame) -> dict[str, float | str]:
     for name, what in (("delta_a", "Delta-A"), ("accuracy", "the accuracy")):
         if points[name].n_unique() == 1:
             return {"absent": f"{what} is the same at all {n} points"}
+    from scipy.stats import pearsonr
+
     found = pearsonr(points["delta_a"].to_numpy(), points["accuracy"].to_numpy())
     low, high = found.confidence_interval(LEVEL)
     return {"r": float(found.statistic), "low": low, "high": high, "p": float(found.pvalue)}

@@ -16,7 +16,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
-from scipy.signal import find_peaks
 from scipy.special import gammaln
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
@@ -119,6 +118,8 @@ def peaks(scores: FloatArray, compat: Compat = None) -> BoolArray:
     Args:
         scores: Shape (..., tokens), one token at least.
     """
+    from scipy.signal import find_peaks
+
     n = scores.shape[-1]
     between = np.full((*scores.shape[:-1], n + 2), -np.inf)
     between[..., 1:-1] = scores
