@@ -95,7 +95,9 @@ def _sentence(view: Row) -> str:
     limit = sum(one["changes"]["limit"] for one in view["checks"])
     found += [f"{limit:,} at the limit in one of the two"] * bool(limit)
     use = [counted(totals[name], name) for name in ("nodes", "pairs")]
+    siblings = counted(totals["exchanges"], "exchanges of siblings")
     said = [f"Findings: {words.listed(found)}.", f"The use of {words.listed(use)} changed."]
+    said += [f"There are {siblings} besides."] * bool(totals["exchanges"])
     said += _beyond_chance(totals["metrics"], model["metrics"]["total"], "metrics") if model else []
     said += _beyond_chance(totals.get("measures", 0), len(view.get("measures", ())),
                            "measured numbers")  # fmt: skip
@@ -168,13 +170,29 @@ def _use(view: Row) -> Chapter | None:
     rounding = rounding_of(view)
     of = {f"of_{side}": view["ledger"][side]["instances"] for side in ("old", "new")}
     nodes, pairs = ([{**row, **of} for row in view[one]["rows"]] for one in ("nodes", "pairs"))
+    exchanges = [
+        {
+            **row,
+            **of,
+            **{side: [_used(one, rounding) for one in row[side]] for side in ("fewer", "more")},
+        }
+        for row in view["exchanges"]
+    ]
     shown = [
+        table(tables.EXCHANGES, exchanges, rounding,
+              more=view["totals"]["exchanges"] - len(exchanges)),
         table(tables.NODES, nodes, rounding, more=view["nodes"]["changed"] - len(nodes)),
         table(tables.PAIRS, pairs, rounding, more=view["pairs"]["changed"] - len(pairs)),
         table(tables.EDITS, view["edits"]["rows"], rounding,
               more=sum(view["edits"]["totals"].values()) - len(view["edits"]["rows"])),
     ]  # fmt: skip
     return chapter("Use of nodes", shown, anchor="use")
+
+
+def _used(node: Row, rounding: Rounded) -> str:
+    """A node with its instances before and after."""
+    before, after = (words.count(node[side], rounding) for side in ("support_old", "support_new"))
+    return f"{node['title'] or node['node']} ({before} → {after})"
 
 
 def _models(view: Row) -> Chapter | None:

@@ -18,12 +18,15 @@ from numpy.typing import NDArray
 
 from audit import LabelDataset, Policy
 from audit.base.dag import FloatArray, IntArray
-from audit.checks.rules.model_confuses import CHECK, LEANING
+from audit.checks.rules.model_confuses import LEANING
 from audit.checks.shared.exchanged_pairs import answers_by_excess
 from audit.measure.measure import measure
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import tree
 from fixtures.scored import scored_alone
 from validation.truth_planted import as_predictions
+
+CHECK = CHECK_OF["model_confuses"]
 
 SEED = 31
 LEANINGS = 5

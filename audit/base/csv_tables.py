@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BufferedReader
-from itertools import islice, takewhile
+from itertools import chain, count, islice, takewhile
 from pathlib import Path
 
 import polars as pl
@@ -46,7 +46,8 @@ class TextShape:
 @dataclass(frozen=True)
 class _Form:
     """How a text is written, a publisher's known by how it ``begins``: what ``notes`` begin with,
-    its separator (None: it is found), quotes around fields behind blanks, a last line as no row."""
+    its separator (None: it is found), quotes around fields behind blanks, a last line as no row;
+    then, as they are found, the number of lines before its rows and the names of its columns."""
 
     begins: str = ""
     notes: str = "#"
@@ -54,6 +55,8 @@ class _Form:
     header: bool = False
     quotes: bool = False
     last: str = ""
+    before: int = 0
+    names: tuple[str, ...] = ()
 
 
 _FORMS = (
@@ -68,15 +71,6 @@ _FORMS = (
 _USUAL = _Form(separator=None, header=True, quotes=True)
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """How a text is read: lines before its rows, names of its columns, its form."""
-
-    before: int
-    names: tuple[str, ...]
-    form: _Form
-
-
 def text_table(path: Path, name: str, shape: TextShape) -> Table:
     """The table of a text file; InputError if it has no row that names columns or is one."""
     with text_stream(path, shape.encoding) as stream:
@@ -87,23 +81,22 @@ def text_table(path: Path, name: str, shape: TextShape) -> Table:
     if any("\0" in line for line in lines):
         hint = "--encoding utf-16-le or utf-16-be reads such text without a byte order mark"
         raise InputError("a table of text is required", found="null bytes", where=name, hint=hint)
-    layout = _layout(lines, shape.header)
-    titles = 0 if layout.form.begins or not shape.header else _titles(lines)
-    layout = replace(layout, before=layout.before + shape.skip_rows)
+    form = _form_of(lines, shape.header)
+    titles = 0 if form.begins or not shape.header else _titles(lines)
+    form = replace(form, before=form.before + shape.skip_rows)
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
-        return gathered(_batches(path, shape.encoding, layout, columns), at_once)
+        return gathered(_batches(path, shape.encoding, form, columns), at_once)
 
     return Table(
         name=name,
-        schema=dict.fromkeys(layout.names, pl.String()),
+        schema=dict.fromkeys(form.names, pl.String()),
         scan=scan,
         files=(path,),
         text=TextLines(
             first=tuple(lines),
-            header=shape.header and layout.form.header,
-            separator=layout.form.separator or "",
-            before=layout.before,
+            header=shape.header and form.header,
+            separator=form.separator or "",
             titles=titles and titles + shape.skip_rows,
             below=lambda n: text_table(path, name, replace(shape, skip_rows=n)),
         ),
@@ -132,7 +125,7 @@ def _widths(lines: Sequence[str], sign: str) -> list[tuple[int, int]]:
     return rows[: LOOKED_AT // 2]
 
 
-def _layout(lines: Sequence[str], header: bool) -> _Layout:
+def _form_of(lines: Sequence[str], header: bool) -> _Form:
     text = "\n".join(lines)
     form = next((form for form in _FORMS if re.match(form.begins, text)), _USUAL)
     said = re.match(r"sep=(.)\s*$", lines[0], re.IGNORECASE)
@@ -145,11 +138,12 @@ def _layout(lines: Sequence[str], header: bool) -> _Layout:
         note = above[-1] if above and header else ""  # may name columns: #tax_id<tab>...
         if re.match(r"#\S", note) and 0 < note.count("\t") == rows[0].count("\t"):
             names = _once(note.removeprefix("#").split("\t"))
-            return _Layout(before, names, replace(form, separator="\t"))
+            return replace(form, separator="\t", before=before, names=names)
     used, first = next(_fields((f"{line}\n" for line in lines[before:]), form), (0, [""]))
-    if not (header and form.header):
-        return _Layout(before, tuple(f"column_{n}" for n in range(1, len(first) + 1)), form)
-    return _Layout(before + used, _once(first), form)
+    if header and form.header:
+        return replace(form, before=before + used, names=_once(first))
+    names = tuple(f"column_{n}" for n in range(1, len(first) + 1))
+    return replace(form, before=before, names=names)
 
 
 def _separator(rows: Sequence[str], header: bool) -> str:
@@ -178,21 +172,19 @@ def _once(names: Sequence[str]) -> tuple[str, ...]:
     """Names of which one again is marked as such."""
     made = list[str]()
     for bare in names:
-        own, times = bare, 0
-        while own in made:
-            own, times = f"{bare}{REPEATED}{times}", times + 1
-        made.append(own)
+        marked = (f"{bare}{REPEATED}{times}" for times in count())
+        made.append(next(one for one in chain([bare], marked) if one not in made))
     return tuple(made)
 
 
 def _batches(
-    path: Path, encoding: str, layout: _Layout, columns: Sequence[str]
+    path: Path, encoding: str, form: _Form, columns: Sequence[str]
 ) -> Iterator[pl.DataFrame]:
     """Batches of rows, cells as text; raises SchemaError at a row of another length."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    form, quotes = layout.form, 0
+    quotes = 0
 
     def blocks() -> Iterator[bytes]:
         nonlocal quotes
@@ -201,16 +193,16 @@ def _batches(
             yield text.encode()
 
     stream = as_stream(blocks())
-    for _ in range(layout.before):
+    for _ in range(form.before):
         stream.readline()
     if form.begins:
         stream = as_stream(_plain(stream, form))
-    read = arrow.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=layout.names)
+    read = arrow.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=form.names)
     parse = arrow.ParseOptions(
         delimiter=form.separator or _NONE,
         quote_char='"' if form.quotes else False,
         newlines_in_values=form.quotes,
-        ignore_empty_lines=len(layout.names) > 1,
+        ignore_empty_lines=len(form.names) > 1,
     )
     convert = arrow.ConvertOptions(
         check_utf8=False,
@@ -228,11 +220,11 @@ def _batches(
                 frame.columns = [*columns]  # Polars gives a column without a name one
                 yield frame
     except pa.ArrowInvalid as error:
-        _refuse_fault(path, encoding, layout)
+        _refuse_fault(path, encoding, form)
         required = "a table of separated values is required"
         raise SchemaError(required, found=str(error), where=path) from None
     if quotes % 2 and form.quotes:
-        _refuse_fault(path, encoding, layout)
+        _refuse_fault(path, encoding, form)
 
 
 def _plain(stream: BufferedReader, form: _Form) -> Iterator[bytes]:
@@ -243,22 +235,22 @@ def _plain(stream: BufferedReader, form: _Form) -> Iterator[bytes]:
         yield b"".join(line for line in lines if line.decode().strip() != form.last)
 
 
-def _refuse_fault(path: Path, encoding: str, layout: _Layout) -> None:
+def _refuse_fault(path: Path, encoding: str, form: _Form) -> None:
     """Refuse the first row of another length than the first, or a quote that is not closed."""
-    width, begins, ends = len(layout.names), 0, 0
+    width, begins, ends = len(form.names), 0, 0
     with text_stream(path, encoding) as stream:
-        for _ in range(layout.before):
+        for _ in range(form.before):
             stream.readline()
-        for line, fields in _fields(stream, layout.form):
+        for line, fields in _fields(stream, form):
             begins, ends = ends + 1, line
-            if len(fields) not in (0, width) and fields != [layout.form.last]:
+            if len(fields) not in (0, width) and fields != [form.last]:
                 raise SchemaError(
                     f"every row must have the {width} fields of the first one",
                     found=f"{len(fields)} fields",
-                    where=f"{path}:{layout.before + line}",
+                    where=f"{path}:{form.before + line}",
                     hint="a field that holds the separator must be in double quotes; a row with "
                     "fewer fields was cut",
                 )
     if begins < ends:
-        required, where = "a closing quote is required", f"{path}:{layout.before + begins}"
+        required, where = "a closing quote is required", f"{path}:{form.before + begins}"
         raise SchemaError(required, found="none up to the end of the file", where=where)

@@ -96,14 +96,15 @@ _NAMES = (
     "WHERE table_schema = ANY(current_schemas(false)) ORDER BY 1"
 )
 _TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
-_POSTGRESQL = _Kind("PostgreSQL", "adbc_driver_postgresql", _postgresql, 'COLLATE "C"', _NAMES)
 _SQLITE = _Kind("SQLite", "adbc_driver_sqlite", _sqlite, "COLLATE BINARY", _TABLES)
 _DUCKDB = _Kind("DuckDB", "duckdb", _duckdb, "COLLATE C", "SHOW TABLES")
 _KINDS: Mapping[str, _Kind] = {
-    "postgresql": _POSTGRESQL,
-    "postgres": _POSTGRESQL,
     "sqlite": _SQLITE,
     "duckdb": _DUCKDB,
+    **dict.fromkeys(
+        ("postgresql", "postgres"),
+        _Kind("PostgreSQL", "adbc_driver_postgresql", _postgresql, 'COLLATE "C"', _NAMES),
+    ),
 }
 """The databases that are read, by the scheme of their addresses."""
 
@@ -130,11 +131,6 @@ class _Connection:
                 batches = cursor.fetch_record_batch()
             with closing(batches) as reader:
                 yield reader
-
-    def names(self) -> list[str]:
-        """Names of the tables that need no schema before."""
-        with self.reader(self.kind.tables) as reader:
-            return [name for batch in reader for name in batch.column(0).to_pylist()]
 
 
 _SHARED: ContextVar[dict[str, _Connection] | None] = ContextVar("connections", default=None)
@@ -206,7 +202,11 @@ def sql_tables(address: str, query: str | None, table: str | None) -> tuple[Tabl
     base = _connected(address)
     if query is not None and table is None:
         return (_table(base, base.name, _one_query(query, base.name)),)
-    names = [table] if table is not None else base.names()
+    if table is not None:
+        names = [table]
+    else:
+        with base.reader(base.kind.tables) as reader:
+            names = [name for batch in reader for name in batch.column(0).to_pylist()]
     if query is not None or not names:
         required = "either --sql QUERY or --table NAME must say which rows are read"
         found = "both" if names else "neither, and no table"

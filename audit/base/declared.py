@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack
 
 from audit.base.figures import Figure, read_figure
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Kind: TypeAlias = Literal[
     "text", "whole", "setting", "exact", "count", "sum", "mean", "factor", "estimate",
@@ -19,6 +22,12 @@ a hierarchy or a file, ``setting`` and, with a reason, ``exact``. Told in bins: 
 ``share``, ``ratio``, ``difference``, and ``end``, an end of the interval of one of these. For the
 window alone: ``chance``, whatever follows from a test. ``metric``: of the metric that the row
 names, which says how it is told and written."""
+
+_OF_KIND: Mapping[str, str] = {
+    "text": "string",
+    **dict.fromkeys(("whole", "setting", "exact", "count", "sum"), "integer"),
+}
+"""What columns of a kind hold where they do not say it themselves; those of others numbers."""
 
 NONE = "none"
 """Total of what has none, such as labels and exchanges."""
@@ -62,7 +71,7 @@ class Column:
             window alone.
         title: Of a column of nodes, the column with their titles.
         ends: Columns with the ends of its interval, the lower one first; empty without one.
-        type: ``string, boolean`` or ``array`` where its kind does not say it.
+        type: ``string, boolean, array, integer`` or ``number`` where its kind does not say it.
         words: Whether its texts are of a fixed list and not of a file: ``_`` is written as a blank.
         among: The count that a cell names behind this one: "935 of 1,345".
         unit: ``%`` of a number that is written in per cent though it is no share; ``points`` of the
@@ -99,9 +108,28 @@ class Columns(dict[str, Column]):
     def __init__(self, *columns: Iterable[Column]) -> None:
         super().__init__((one.name, one) for some in columns for one in some)
 
+    @property
+    def types(self) -> dict[str, pl.DataType]:
+        """The Polars type of each column, for the frames that are measured.
+
+        >>> Columns(text("node"), count("n")).types
+        {'node': String, 'n': Int64}
+        """
+        import polars as pl
+
+        types = {
+            "string": pl.String(),
+            "boolean": pl.Boolean(),
+            "array": pl.List(pl.String()),
+            "integer": pl.Int64(),
+            "number": pl.Float64(),
+        }
+        kinds = {name: one.type or _OF_KIND.get(one.kind, "number") for name, one in self.items()}
+        return {name: types[kind] for name, kind in kinds.items()}
+
     def stored(self) -> list[dict[str, Any]]:
         """The columns as JSON, each without what is as usual."""
-        return [_unusual(one) for one in self.values()]
+        return [_as_json(one) for one in self.values()]
 
     @classmethod
     def read(cls, stored: Iterable[Mapping[str, Any]]) -> Self:
@@ -111,26 +139,25 @@ class Columns(dict[str, Column]):
         >>> Columns.read(kept.stored()) == kept
         True
         """
-        return cls(_read_column(one) for one in stored)
+        return cls(map(_read_column, stored))
 
 
 def _read_column(stored: Mapping[str, Any]) -> Column:
-    mark = stored.get("mark")
-    return Column(
-        **{
-            **stored,
-            "of": tuple(stored.get("of", ())),
-            "ends": tuple(stored.get("ends", ())),
-            "mark": None if mark is None else Mark(**mark),
-        }
-    )
+    lists = {name: tuple(one) for name, one in stored.items() if isinstance(one, list)}
+    mark = {"mark": Mark(**stored["mark"])} if "mark" in stored else {}
+    return Column(**{**stored, **lists, **mark})
 
 
-def _unusual(record: Any) -> dict[str, Any]:
-    """The fields of a record that are not as usual, as JSON."""
-    usual = {one.name: one.default for one in fields(record)}
-    told = {name: value for name, value in asdict(record).items() if value != usual[name]}
-    return {name: list(one) if isinstance(one, tuple) else one for name, one in told.items()}
+def _as_json(value: Any) -> Any:
+    """What is declared as JSON, a column and a table without what is as usual."""
+    if isinstance(value, Column | Table):
+        own = [(one, getattr(value, one.name)) for one in fields(value)]
+        return {one.name: _as_json(told) for one, told in own if told != one.default}
+    if isinstance(value, Columns | Figure):
+        return value.stored()
+    if isinstance(value, tuple):
+        return [*map(_as_json, value)]
+    return asdict(value) if isinstance(value, Mark) else value
 
 
 @dataclass(frozen=True)
@@ -176,6 +203,16 @@ class Table:
         if {"node", "instances"} <= self.columns.keys():
             object.__setattr__(self, "listed", "instances")
 
+    def frame(self, rows: Iterable[Mapping[str, Any]] = ()) -> pl.DataFrame:
+        """Rows as a frame of its columns; what a row lacks is null."""
+        import polars as pl
+
+        return pl.DataFrame(list(rows), schema=self.columns.types)
+
+    def cast(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Its columns of a frame, in order, and of their types."""
+        return frame.select(frame[name].cast(kind) for name, kind in self.columns.types.items())
+
     def stored(self) -> dict[str, Any]:
         """As JSON, which `read` reads, without what is as usual.
 
@@ -183,12 +220,8 @@ class Table:
         >>> Table.read(kept.stored()) == kept
         True
         """
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "columns"}
-        usual = {one.name: one.default for one in fields(self)}
-        kept = {name: value for name, value in own.items() if value != usual[name]}
-        if self.figures:
-            kept["figures"] = [one.stored() for one in self.figures]
-        return {"columns": self.columns.stored(), **kept}
+        made: dict[str, Any] = _as_json(self)
+        return made
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Self:
@@ -236,9 +269,9 @@ def whole(names: str, heading: str = "") -> tuple[Column, ...]:
     return _each(names, "whole", heading)
 
 
-def setting(names: str, heading: str = "") -> tuple[Column, ...]:
+def setting(names: str, heading: str = "", *, type: str = "") -> tuple[Column, ...]:
     """Numbers that a policy, a file or a hierarchy states, such as limits."""
-    return _each(names, "setting", heading)
+    return _each(names, "setting", heading, type=type)
 
 
 def exact(names: str, heading: str = "", *, reason: str, of: str = "") -> tuple[Column, ...]:
@@ -253,12 +286,21 @@ def count(
     names: str, heading: str = "", *, of: str = "instances", under: str = "", among: str = ""
 ) -> tuple[Column, ...]:
     """Counts, parts of a total; each is told no higher than the one that it is ``under``."""
-    return _each(names, "count", heading, of=tuple(under.split()), total=of, among=among)
+    return _each(names, "count", heading, of=under, total=of, among=among)
 
 
 def total(names: str, heading: str = "", *, under: str = "") -> tuple[Column, ...]:
     """Sums of weights or of counts, part of no total; each told no higher than what it is under."""
-    return _each(names, "sum", heading, of=tuple(under.split()), total=NONE)
+    return _each(names, "sum", heading, of=under, total=NONE)
+
+
+class Shown(TypedDict, total=False):
+    """How a measured number is shown, as `Column` says; ``ends`` are divided by a space."""
+
+    ends: str
+    effective: str
+    unit: str
+    mark: Mark | None
 
 
 def mean(
@@ -268,121 +310,73 @@ def mean(
     n: str,
     low: float = 0.0,
     high: float = 1.0,
-    ends: str = "",
-    unit: str = "",
-    mark: Mark | None = None,
+    **shown: Unpack[Shown],
 ) -> tuple[Column, ...]:
     """Means over n instances of values from ``low`` to ``high``, with the ends of its interval."""
-    kept: dict[str, Any] = {"of": (n,), "low": low, "high": high, "unit": unit, "mark": mark}
-    return _with_ends(_each(names, "mean", heading, **kept), ends)
+    return _each(names, "mean", heading, of=n, low=low, high=high, **shown)
 
 
 def factor(name: str, heading: str = "", *, of: str) -> tuple[Column, ...]:
     """The expectation of a pair with two supports."""
-    return _each(name, "factor", heading, of=tuple(of.split()))
+    return _each(name, "factor", heading, of=of)
 
 
 def estimate(
-    names: str,
-    heading: str = "",
-    *,
-    n: str = "",
-    reason: str,
-    ends: str = "",
-    unit: str = "",
-    mark: Mark | None = None,
+    names: str, heading: str = "", *, n: str = "", reason: str, **shown: Unpack[Shown]
 ) -> tuple[Column, ...]:
     """Numbers that no count follows from, told in two digits where each n is large enough.
 
     ``ends`` names the ends of the interval of a single one, which are told as it is.
     """
-    kept: dict[str, Any] = {"of": tuple(n.split()), "reason": reason, "unit": unit}
-    own = _each(names, "estimate", heading, ends=tuple(ends.split()), mark=mark, **kept)
-    return (*own, *_each(ends, "estimate", **kept))
+    return _each(names, "estimate", heading, of=n, reason=reason, **shown)
 
 
-def share(
-    name: str,
-    heading: str = "",
-    *,
-    of: str,
-    ends: str = "",
-    effective: str = "",
-    mark: Mark | None = None,
-) -> tuple[Column, ...]:
+def share(name: str, heading: str = "", *, of: str, **shown: Unpack[Shown]) -> tuple[Column, ...]:
     """The first of two counts as a share of the second, with the ends of its interval."""
-    own = _each(name, "share", heading, of=tuple(of.split()), effective=effective, mark=mark)
-    return _with_ends(own, ends)
+    return _each(name, "share", heading, of=of, **shown)
 
 
-def ratio(
-    name: str,
-    heading: str = "",
-    *,
-    of: str,
-    ends: str = "",
-    effective: str = "",
-    mark: Mark | None = None,
-) -> tuple[Column, ...]:
+def ratio(name: str, heading: str = "", *, of: str, **shown: Unpack[Shown]) -> tuple[Column, ...]:
     """A count over an expectation or another count, with the ends of its interval."""
-    own = _each(name, "ratio", heading, of=tuple(of.split()), effective=effective, mark=mark)
-    return _with_ends(own, ends)
+    return _each(name, "ratio", heading, of=of, **shown)
 
 
 def difference(
-    name: str, heading: str = "", *, of: str, ends: str = "", mark: Mark | None = None
+    name: str, heading: str = "", *, of: str, **shown: Unpack[Shown]
 ) -> tuple[Column, ...]:
     """The first of two shares less the second, with the ends of its interval."""
-    return _with_ends(_each(name, "difference", heading, of=tuple(of.split()), mark=mark), ends)
+    return _each(name, "difference", heading, of=of, **shown)
 
 
 def metric(
-    name: str,
-    heading: str = "",
-    *,
-    by: str,
-    n: str,
-    ends: str = "",
-    unit: str = "",
-    mark: Mark | None = None,
+    name: str, heading: str = "", *, by: str, n: str, **shown: Unpack[Shown]
 ) -> tuple[Column, ...]:
     """The value of the metric that the column ``by`` names, over ``n``, and its interval's ends."""
-    return _with_ends(_each(name, "metric", heading, of=(by, n), unit=unit, mark=mark), ends)
+    return _each(name, "metric", heading, of=f"{by} {n}", **shown)
 
 
 def chance(
-    names: str,
-    heading: str = "",
-    *,
-    ends: str = "",
-    type: str = "",
-    unit: str = "",
-    mark: Mark | None = None,
+    names: str, heading: str = "", *, type: str = "", **shown: Unpack[Shown]
 ) -> tuple[Column, ...]:
     """P and q values, verdicts, and other numbers of tests, a single one with its interval."""
-    kept: dict[str, Any] = {"ends": tuple(ends.split()), "type": type, "unit": unit, "mark": mark}
-    own = _each(names, "chance", heading, words=True, **kept)
-    return (*own, *_each(ends, "chance"))
+    return _each(names, "chance", heading, type=type, words=True, **shown)
 
 
-def _each(names: str, kind: Kind, heading: str = "", **own: Any) -> tuple[Column, ...]:
+def _each(
+    names: str, kind: Kind, heading: str = "", *, of: str = "", ends: str = "", **own: Any
+) -> tuple[Column, ...]:
+    """A column for each name; the last may have an interval, whose ends follow it."""
     headings = [*heading.split("|"), *[""] * len(names.split())]
     named = zip(names.split(), headings, strict=False)
-    return tuple(Column(name, kind, heading=above, **own) for name, above in named)
-
-
-def _with_ends(columns: tuple[Column, ...], ends: str) -> tuple[Column, ...]:
-    """Columns, of which the last has an interval, and the ends of it."""
-    named = tuple(ends.split())
-    *others, last = columns
-    sides = zip(named, (-1, 1), strict=False)
-    between = (Column(end, "end", (last.name,), side=side) for end, side in sides)
-    return (*others, replace(last, ends=named), *between)
-
-
-def undeclared(names: Iterable[str], columns: Mapping[str, Column]) -> list[str]:
-    """The names that have no kind."""
-    return [name for name in names if name not in columns]
+    made = [Column(name, kind, tuple(of.split()), heading=above, **own) for name, above in named]
+    if ends:
+        last = made[-1]
+        made[-1] = replace(last, ends=tuple(ends.split()))
+        for end, side in zip(ends.split(), (-1, 1), strict=True):
+            between = Column(end, "end", (last.name,), side=side)
+            alike = replace(last, name=end, heading="", mark=None, words=False)
+            made.append(alike if kind in ("estimate", "chance") else between)
+    return tuple(made)
 
 
 def finite(value: float | None) -> float | None:

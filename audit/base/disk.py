@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import shutil
-import sys
 import tempfile
 import weakref
 from collections.abc import Iterator
@@ -37,8 +35,6 @@ def judging_date() -> date:
 
 _EARLIER = "earlier"
 """Name of a folder that is being replaced, between the two renames."""
-_UNKNOWN_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
-"""Error numbers of file systems that do not support locks."""
 
 
 class PassingFolder:
@@ -54,8 +50,12 @@ def written_whole(path: Path) -> Iterator[Path]:
     """Write a file atomically: yields a path to write to, which replaces ``path`` at the end.
 
     Raises:
-        OutputError: If the disk is full or the folder may not be written; nothing is left behind.
+        OutputError: If ``path`` is there and no regular file, such as ``/dev/null``, the disk is
+            full, or the folder may not be written; nothing is left behind.
     """
+    if path.exists() and not path.is_file():
+        required, found = "a regular file is required", "a folder, a pipe or a device"
+        raise OutputError(required, found=found, where=path, hint="name another file")
     begun = path.with_name(f".{path.name}.begun")
     with on_disk(path.parent):
         try:
@@ -121,7 +121,7 @@ def _lock(held: int, folder: Path) -> None:
             hint="wait for it, or choose another place with --out",
         ) from None
     except OSError as error:
-        if error.errno not in _UNKNOWN_LOCKS:
+        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP):
             raise
 
 
@@ -135,16 +135,11 @@ def _clear(beside: Path, out: Path) -> None:
 
 
 def exchange(folder: Path, out: Path) -> None:
-    """Swap two folders: atomically where the system can, so that both exist at all times.
-
-    Elsewhere ``out`` is renamed twice, and `working_beside` restores it if the process was killed
-    between the two.
+    """Swap two folders; `working_beside` restores ``out`` if the process is killed meanwhile.
 
     Raises:
         OSError: If they cannot be swapped; both are where they were.
     """
-    if _exchanged_at_once(folder, out):
-        return
     earlier = folder.with_name(_EARLIER)
     out.rename(earlier)
     try:
@@ -153,27 +148,6 @@ def exchange(folder: Path, out: Path) -> None:
         earlier.rename(out)
         raise
     earlier.rename(folder)
-
-
-def _exchanged_at_once(folder: Path, out: Path) -> bool:
-    """Whether both have changed places by one call of the system; False where it has none."""
-    if os.name == "nt":
-        return False
-    here, there = os.fsencode(folder), os.fsencode(out)
-    library = ctypes.CDLL(None, use_errno=True)
-    if sys.platform == "linux" and hasattr(library, "renameat2"):
-        at = -100  # AT_FDCWD
-        status = library.renameat2(at, here, at, there, ctypes.c_uint(2))  # RENAME_EXCHANGE
-    elif sys.platform == "darwin" and hasattr(library, "renamex_np"):
-        status = library.renamex_np(here, there, ctypes.c_uint(2))  # RENAME_SWAP
-    else:
-        return False
-    if status == 0:
-        return True
-    code = ctypes.get_errno()
-    if code in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
-        return False
-    raise OSError(code, os.strerror(code), str(out))
 
 
 @contextmanager
@@ -194,12 +168,8 @@ def on_disk(folder: Path) -> Iterator[None]:
 @contextmanager
 def replacing(file: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield the path of a file to write, which takes its name when the block has ended."""
-    if file.exists() and not (overwrite and file.is_file()):
-        raise OutputError(
-            "an earlier file is replaced only when asked",
-            found="a file" if file.is_file() else "something that is not a file",
-            where=file,
-            hint="add --overwrite, or name another file" if file.is_file() else "name another",
-        )
+    if file.is_file() and not overwrite:
+        required, hint = "an earlier file is replaced only when asked", "add --overwrite, or name"
+        raise OutputError(required, found="a file", where=file, hint=f"{hint} another file")
     with written_whole(file) as begun:
         yield begun

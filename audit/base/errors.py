@@ -125,7 +125,8 @@ def refuse_unknown(name: str, known: Iterable[str], what: str, names: str) -> No
 
 
 def printable(text: str) -> str:
-    r"""Escape characters that are not printable, so that a terminal shows them and runs none.
+    r"""Escape characters that are not printable, so that a terminal shows them and runs none, and
+    XML may hold them.
 
     Line breaks are kept.
 
@@ -149,15 +150,3 @@ def first_cases(cases: Iterable[object], total: int | None = None) -> str:
     rest = (len(cases) if total is None else total) - min(len(cases), SHOWN)
     named = ", ".join(repr(case) for case in cases[:SHOWN])
     return f"{named} and {rest:,} more" if rest > 0 else named
-
-
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def xml_text(text: str) -> str:
-    """The text, a replacement character for each one that XML 1.0 does not know.
-
-    >>> xml_text("a\\x00b")
-    'a\ufffdb'
-    """
-    return _NO_XML.sub("\ufffd", text)

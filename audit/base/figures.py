@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +116,6 @@ class Icicle(_Drawn):
 
 
 Figure: TypeAlias = Dots | Curve | Matrix | Graph | Icicle
-_KINDS: Mapping[str, type[Figure]] = {
-    one.__name__: one for one in (Dots, Curve, Matrix, Graph, Icicle)
-}
 
 
 def read_figure(stored: Mapping[str, Any]) -> Figure:
@@ -128,4 +125,5 @@ def read_figure(stored: Mapping[str, Any]) -> Figure:
     Dots(title='', where=(), value='share', name='node', panel='', series='', most=20)
     """
     own: dict[str, Any] = {**stored, "where": tuple(stored["where"])}
-    return _KINDS[own.pop("figure")](**own)
+    kind: type[Figure] = {one.__name__: one for one in get_args(Figure)}[own.pop("figure")]
+    return kind(**own)

@@ -7,11 +7,11 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, AnyStr, BinaryIO
 
-from audit.base.errors import AuditError, InputError, SchemaError, first_cases
+from audit.base.errors import AuditError, InputError, first_cases
 from audit.base.streams import (
     SUFFIXES,
     bare_suffix,
@@ -20,10 +20,7 @@ from audit.base.streams import (
     refuse_changed,
     text_blocks,
 )
-from audit.base.table import REPEATED
 
-UNPICKLABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
-"""Suffixes of what can run code when it is loaded, as pickles do."""
 SNIFFED_BYTES = 65_536
 """Number of bytes that `first_bytes` reads, at most."""
 
@@ -44,7 +41,8 @@ def sha256_as_read(path: Path) -> str:
 
 def refuse_pickle(path: Path, head: bytes, what: str = "labels and hierarchies") -> None:
     """Refuse a file that by its name or first byte may hold pickled objects; none is unpickled."""
-    if bare_suffix(path) in UNPICKLABLE or head.startswith(b"\x80"):
+    pickled = (".pkl", ".pickle", ".pt", ".pth", ".joblib")
+    if bare_suffix(path) in pickled or head.startswith(b"\x80"):
         raise InputError(
             f"{what} are read from text, JSON or Parquet",
             found="a file of pickled objects, which could run code when read",
@@ -67,25 +65,24 @@ def open_bytes(path: Path) -> BinaryIO:
 
 def read_bytes(path: Path) -> bytes:
     """The content of a file, decompressed; raises InputError if it is empty."""
-    content = b"".join(blocks_of(path))
+    return _with_content(b"".join(blocks_of(path)), path)
+
+
+def read_text(path: Path) -> str:
+    """The content of a file as UTF-8, without byte order mark, lines ended by ``\\n``."""
+    return _with_content("".join(text_blocks(path)), path)
+
+
+def _with_content(content: AnyStr, path: Path) -> AnyStr:
     if not content.strip():
         raise InputError("a file with content is required", found="an empty file", where=path)
     return content
 
 
-def read_text(path: Path) -> str:
-    """The content of a file as UTF-8, without byte order mark, lines ended by ``\\n``."""
-    text = "".join(text_blocks(path))
-    if not text.strip():
-        raise InputError("a file with content is required", found="an empty file", where=path)
-    return text
-
-
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a file that are not blank, each with its line number from 1."""
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if line.strip():
-            yield number, line
+    lines = enumerate(read_text(path).split("\n"), start=1)
+    return ((number, line) for number, line in lines if line.strip())
 
 
 def read_json(path: Path) -> Any:
@@ -109,8 +106,7 @@ def parsed_json(text: str, where: object, decode: Callable[[str], Any] | None = 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The pairs of a JSON object, as `json` shall hook them; ValueError if a key occurs twice."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    if len(made := dict(pairs)) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = sorted({key for key in keys if keys.count(key) > 1})
         raise ValueError(f"more than one value of the key {first_cases(twice)}")
@@ -118,39 +114,6 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=once)
-
-
-@contextlib.contextmanager
-def whole_characters(where: object) -> Iterator[None]:
-    """Refuse half a character, which JSON can write and no table can hold."""
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        found = f"half a character: {error.object!r}"
-        raise InputError("text must be Unicode", found=found, where=where) from None
-
-
-def called(names: Iterable[str], wanted: Iterable[str]) -> list[str]:
-    """The names that are one of those wanted; case and blanks around them are ignored."""
-    alike = {name.strip().lower() for name in wanted}
-    return [name for name in names if name.strip().lower() in alike]
-
-
-def name_among(names: Sequence[str], wanted: str, where: object, hint: str = "") -> str:
-    """The name as written, else a match that ignores case; SchemaError if there is none."""
-    same = called(names, [wanted])
-    name = same[0] if same and wanted not in same else wanted
-    if f"{name}{REPEATED}0" in names:
-        required = f"one column named {name!r} is required"
-        raise SchemaError(required, found="several of that name", where=where)
-    if same:
-        return name
-    raise SchemaError(
-        f"a column named {wanted!r} is required",
-        found=f"the columns {first_cases(names)}" if names else "no columns",
-        where=where,
-        hint=hint,
-    )
 
 
 def in_text(paths: Iterable[Path]) -> list[Path]:
@@ -181,17 +144,16 @@ def estimated_rows(dataset: str | Path) -> int:
     """
     import pyarrow.parquet as pq
 
-    place, rows, first = Path(dataset), 0, None
+    place, rows, first = Path(dataset), 0, set[bytes]()
     with contextlib.suppress(AuditError, OSError, ValueError):  # the reader of the data refuses
         for file in files_in(place) if place.is_dir() else [place]:
             if file.suffix.lower() == ".parquet":
                 rows += pq.read_metadata(file).num_rows
                 continue
             head = first_bytes(file)
-            line = head.partition(b"\n")[0]
-            if b"\0" in head or first not in (None, line):
+            first.add(head.partition(b"\n")[0])
+            if b"\0" in head or len(first) > 1:
                 return 0
-            first = line
             length = file.stat().st_size * (5 if file.suffix.lower() in SUFFIXES else 1)
             rows += length * head.count(b"\n") // max(len(head), 1)
         return rows

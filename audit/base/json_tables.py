@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import polars as pl
 
 from audit.base.csv_tables import TextShape
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import once, parsed_json, whole_characters
+from audit.base.files import once, parsed_json
 from audit.base.streams import bare_suffix, text_blocks, text_stream
 from audit.base.table import Table
 
@@ -23,8 +23,7 @@ _Cells: TypeAlias = dict[str, str | list[str | None] | None]
 Line: TypeAlias = tuple[str, dict[str, Any]]
 """Where a line is, for messages, and its object."""
 
-_AT_ONCE = 16_384
-"""Number of lines whose objects are held at a time."""
+_T = TypeVar("_T")
 _LINES = (".jsonl", ".ndjson")
 _parse = json.JSONDecoder(object_pairs_hook=once, parse_float=str, parse_int=str).decode
 
@@ -42,18 +41,22 @@ def json_tables(path: Path, name: str, shape: TextShape) -> tuple[Table, ...]:
     if bare_suffix(path) in _LINES or (len(first) == 2 and _is_record(first)):
         return (_table(path, name, partial(_lines, path, name, shape.encoding)),)
     document = parsed_json("".join(text_blocks(path, shape.encoding)), path, _parse)
-    lists = {"": document} if isinstance(document, list) else document
-    lists = lists.items() if isinstance(lists, dict) else ()
-    found = {key: [*map(_cells, records)] for key, records in lists if _are_records(records)}
+    lists = document if isinstance(document, dict) else {"": document}
+    found = {
+        key: [*map(_cells, records)]
+        for key, records in lists.items()
+        if records and isinstance(records, list) and all(map(_is_one, records))
+    }
     if not found:
         raise SchemaError(
             "lines of JSON objects, an array of them, or an object around one is required",
             found=f"an object of {first_cases(document)}" if document else "no record",
             where=name,
         )
-    called = (name if len(found) == 1 else f"{name}: {key}" for key in found)
-    reads = (cells.__iter__ for cells in found.values())
-    return tuple(_table(path, own, read) for own, read in zip(called, reads, strict=True))
+    return tuple(
+        _table(path, name if len(found) == 1 else f"{name}: {key}", cells.__iter__)
+        for key, cells in found.items()
+    )
 
 
 def _is_record(lines: Sequence[str]) -> bool:
@@ -62,10 +65,6 @@ def _is_record(lines: Sequence[str]) -> bool:
         return isinstance(json.loads(lines[0]), (dict, list)) and lines[1].lstrip()[0] in "{["
     except (ValueError, RecursionError):
         return False
-
-
-def _are_records(document: Any) -> bool:
-    return bool(document) and isinstance(document, list) and all(map(_is_one, document))
 
 
 def _is_one(record: Any) -> bool:
@@ -87,10 +86,8 @@ def _table(path: Path, name: str, read: Callable[[], Iterator[_Cells]]) -> Table
     schema = _schema_of(read, name)
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
-        records = read()
-        while some := [*islice(records, at_once)]:
-            with whole_characters(name):
-                yield _frame(some, {one: schema[one] for one in columns})
+        own = {one: schema[one] for one in columns}
+        return frames(read(), lambda some: _frame(some, own), name, at_once)
 
     return Table(name=name, schema=schema, scan=scan, files=(path,))
 
@@ -181,13 +178,19 @@ def objects_on(lines: Iterable[tuple[str, str]], decoder: json.JSONDecoder) -> I
 
 
 def frames(
-    lines: Iterable[Line], frame_of: Callable[[Sequence[Line]], pl.DataFrame], where: object
+    lines: Iterable[_T],
+    frame_of: Callable[[Sequence[_T]], pl.DataFrame],
+    where: object,
+    at_once: int = 16_384,
 ) -> Iterator[pl.DataFrame]:
-    """Frames of some lines at a time."""
+    """Frames of some lines at a time; InputError at half a character, which JSON can write."""
     lines = iter(lines)
-    while some := list(islice(lines, _AT_ONCE)):
-        with whole_characters(where):
+    while some := list(islice(lines, at_once)):
+        try:
             frame = frame_of(some)
+        except UnicodeEncodeError as error:
+            found = f"half a character: {error.object!r}"
+            raise InputError("text must be Unicode", found=found, where=where) from None
         yield frame
 
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 from audit.base.errors import InputError, first_cases
 
-_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*(?:([KMGT])(i?))?B?", re.IGNORECASE)
 _STATED: ContextVar[Mapping[str, int]] = ContextVar("limits", default=MappingProxyType({}))
 MANY = 1_000
 """Labels from which an instance counts towards `PAIRS`: few have as many."""
@@ -72,8 +73,7 @@ def refuse_many_pairs(labels: Iterable[int], nodes: int, where: object, before: 
 def unpacking(path: Path) -> Callable[[int], None]:
     """Function that raises InputError if a file unpacks to more bytes than `UNPACKED` allows."""
     usual = max(UNPACKED.most, 100 * path.stat().st_size)
-    most = _STATED.get().get(UNPACKED.name, usual)
-    return lambda size: _refuse_beyond(UNPACKED, most, path, size)
+    return partial(_refuse_beyond, UNPACKED, _STATED.get().get(UNPACKED.name, usual), path)
 
 
 def _refuse_beyond(limit: Limit, most: int, where: object, found: int) -> None:
@@ -133,7 +133,7 @@ def size_of(text: str) -> int:
     (1500000000, 2147483648)
     """
     found = _SIZE.fullmatch(text.strip())
-    if not found or (found[3] and not found[2]):
+    if not found:
         raise InputError("a size is required, such as 500MB, 4GB or 2GiB", found=repr(text))
     unit = 1024 if found[3] else 1000
-    return int(float(found[1]) * unit ** " KMGT".index(found[2].upper() or " "))
+    return int(float(found[1]) * unit ** " KMGT".index((found[2] or " ").upper()))

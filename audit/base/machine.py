@@ -47,10 +47,8 @@ def give_back_freed_memory() -> None:
 
     The C library of GNU keeps what arrays below 32 MB leave behind. Elsewhere nothing is done.
     """
-    if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "malloc_trim"):
+        library.malloc_trim(0)
 
 
 _FONTS = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from audit.base.errors import AuditError, PluginError
+from audit.base.files import sha256_of
 from audit.base.remote import allowing
 
 if TYPE_CHECKING:
@@ -76,10 +77,8 @@ def using(names: Iterable[str]) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         for frame, _ in reversed([*traceback.walk_tb(error.__traceback__)]):
             top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-            for plugin in used():
-                if top in plugin.modules:
-                    when = f"in {frame.f_code.co_name}"
-                    raise _crashed(plugin.name, when, error) from error
+            if blamed := next((one.name for one in used() if top in one.modules), ""):
+                raise _crashed(blamed, f"in {frame.f_code.co_name}", error) from error
         raise
     finally:
         _USED.reset(before)
@@ -101,15 +100,14 @@ def opening(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
 def added(door: str, kind: type[_T], *others: type[Any]) -> tuple[_T, ...]:
     """What the plugins in use add at a door, of one kind."""
-    given = [(plugin, one) for plugin in used() for one in plugin.added[door]]
-    for plugin, one in given:
-        if not isinstance(one, (kind, *others)):
-            names = " or ".join(known.__name__ for known in (kind, *others))
-            raise PluginError(
-                f"the plugin {plugin.name} must give {names} at {GROUP}{door}",
-                found=type(one).__name__,
-            )
-    return tuple(one for _, one in given if isinstance(one, kind))
+    allowed = (kind, *others)
+    for plugin in used():
+        for one in plugin.added[door]:
+            if not isinstance(one, allowed):
+                names = " or ".join(known.__name__ for known in allowed)
+                required = f"the plugin {plugin.name} must give {names} at {GROUP}{door}"
+                raise PluginError(required, found=type(one).__name__)
+    return tuple(one for plugin in used() for one in plugin.added[door] if isinstance(one, kind))
 
 
 def record_of(name: str) -> dict[str, str]:
@@ -117,41 +115,36 @@ def record_of(name: str) -> dict[str, str]:
     return _described(_found(name), {}).record
 
 
-def listed() -> Iterator[tuple[str, str, str]]:
+def listed() -> list[tuple[str, str, str]]:
     """Name and version of each installed plugin with what it adds, none of them loaded."""
-    from importlib.metadata import entry_points as installed
+    from importlib.metadata import distributions
 
-    for door in DOORS:
-        for point in sorted(installed(group=GROUP + door), key=_named):
-            found = point.dist
-            yield _named(point), found.version if found else "", f"{door}: {point.name}"
-
-
-def _named(point: EntryPoint) -> str:
-    return point.dist.name if point.dist else point.module
+    found = {
+        (DOORS.index(door), one.name, one.version, point.name)
+        for one in distributions()
+        for door, point in _points(one)
+    }
+    return [(name, made, f"{DOORS[door]}: {point}") for door, name, made, point in sorted(found)]
 
 
 def _found(name: str) -> Distribution:
     from importlib.metadata import PackageNotFoundError, distribution
 
-    try:
+    with suppress(PackageNotFoundError, ValueError):
         found = distribution(name)
-    except (PackageNotFoundError, ValueError):
-        found = None
-    if found is None or not list(_points(found)):
-        known = ", ".join(dict.fromkeys(name for name, *_ in listed())) or "none"
-        raise PluginError(
-            f"a plugin that is installed is required where {name!r} is named",
-            found="a package that adds nothing" if found else "no package of that name",
-            hint=f"installed are: {known}; docs/plugins.md says how one is made",
-        )
-    return found
+        if _points(found):
+            return found
+    known = ", ".join(dict.fromkeys(name for name, *_ in listed())) or "none"
+    raise PluginError(
+        f"a plugin that is installed is required where {name!r} is named",
+        found="no package of that name that adds something",
+        hint=f"installed are: {known}; docs/plugins.md says how one is made",
+    )
 
 
-def _points(found: Distribution) -> Iterator[tuple[str, EntryPoint]]:
-    for point in found.entry_points:
-        if point.group.startswith(GROUP) and (door := point.group[len(GROUP) :]) in DOORS:
-            yield door, point
+def _points(found: Distribution) -> list[tuple[str, EntryPoint]]:
+    points = ((point.group.removeprefix(GROUP), point) for point in found.entry_points)
+    return [(door, one) for door, one in points if door in DOORS and door != one.group]
 
 
 def _loaded(found: Distribution) -> Plugin:
@@ -167,15 +160,14 @@ def _loaded(found: Distribution) -> Plugin:
 
 
 def _described(found: Distribution, added: Mapping[str, tuple[Any, ...]]) -> Plugin:
-    tops = sorted({point.module.split(".")[0] for _, point in _points(found)})
+    tops = sorted({point.module.partition(".")[0] for _, point in _points(found)})
     digest = hashlib.sha256()
     for spec in filter(None, map(find_spec, tops)):
         for root in map(Path, spec.submodule_search_locations or [spec.origin or ""]):
-            for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
+            for path in [root] if root.is_file() else sorted(root.rglob("*")):
                 if path.is_file() and "__pycache__" not in path.parts:
                     name = path.relative_to(root.parent).as_posix()
-                    content = hashlib.sha256(path.read_bytes()).hexdigest()
-                    digest.update(f"{name} {content}\n".encode())
+                    digest.update(f"{name} {sha256_of(path)}\n".encode())
     return Plugin(found.name, found.version, digest.hexdigest(), tuple(tops), added)
 
 

@@ -18,15 +18,13 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from audit.base.errors import COPIES, InputError, without_secrets
 from audit.base.machine import require_package
 
-_ADDRESS = re.compile(r"(https?|s3|gs):/{1,2}(?!/)(\S.*)", re.DOTALL)
-_BLOCK = 2**20
+_ADDRESS = re.compile(r"(https?|s3):/{1,2}(?!/)(\S.*)", re.DOTALL)
 _SECONDS = 30
 """After which a server that says nothing is given up."""
 _RIGHTS = {
     "https": "~/.netrc, which nobody else may read, may hold the user and password of a server",
     "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION state the rights; "
     "AWS_SKIP_SIGNATURE=true reads what is public",
-    "gs": "GOOGLE_APPLICATION_CREDENTIALS names a file of the rights",
 }
 _DIGESTS: dict[Path, str] = {}
 """Digest of each file that was copied."""
@@ -99,7 +97,7 @@ def _copied(address: str, folder: Path) -> Path:
     copy = folder / name
     with _telling(address), copy.open("wb") as into:
         answer = _answer_of(address)
-        for block in answer.stream(_BLOCK):
+        for block in answer.stream():
             into.write(block)
         if into.tell() != answer.meta["size"] or _answer_of(address).meta != answer.meta:
             required = "a file that stays as it is while it is read is required"
@@ -121,7 +119,7 @@ def _refused(address: str, required: str, found: str, hint: str = "") -> InputEr
 def _answer_of(address: str) -> Any:
     """The answer of a server or a store, by the rights that the environment states."""
     import obstore
-    from obstore.store import GCSStore, HTTPStore, S3Store
+    from obstore.store import HTTPStore, S3Store
 
     parts, allowed = urlsplit(address), os.environ.get("AWS_ALLOW_HTTP") == "true"
     options: Any = {"connect_timeout": f"{_SECONDS}s", "timeout": "1h"}
@@ -134,7 +132,7 @@ def _answer_of(address: str) -> Any:
         raise _refused(address, required, "AWS_ENDPOINT_URL=http://", f"{hint} allows it")
     else:
         options["allow_http"] = allowed
-    kind: Any = {"https": HTTPStore, "s3": S3Store, "gs": GCSStore}[parts.scheme]
+    kind: Any = S3Store if parts.scheme == "s3" else HTTPStore
     retries = {"max_retries": 2, "retry_timeout": timedelta(seconds=_SECONDS)}
     base = urlunsplit((parts.scheme, parts.netloc, "/", parts.query, ""))
     store = kind.from_url(base, client_options=options, retry_config=retries)

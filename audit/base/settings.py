@@ -175,7 +175,7 @@ class HierarchyShape(Stored):
         _Shape("Installed package that adds formats or checks.", flag="--plugin", metavar="NAME"),
     ] = ()
     allow_network: Annotated[
-        bool, _Shape("Read files at addresses, https://, s3:// and gs://, over the network.")
+        bool, _Shape("Read files at addresses, https:// and s3://, over the network.")
     ] = False
 
     def shape(self) -> dict[str, Any]:

@@ -27,11 +27,10 @@ _ROWS = 8_192
 
 def stored_table(path: Path, name: str) -> Table:
     """The table of a file of Parquet or Arrow, with the names that ``datasets`` gave classes."""
-    required = "a whole file of Parquet or Arrow is required"
 
     def frames(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         size, refuse_beyond = 0, unpacking(path)
-        with _opened(path) as (_, batches):
+        with _opened(path, name) as (_, batches):
             for batch in batches([*columns]):
                 own = batch.select(columns)
                 frame = frame_of_batch(own)  # which refuses damaged buffers, that have no size
@@ -40,31 +39,31 @@ def stored_table(path: Path, name: str) -> Table:
                 yield frame
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
-        with reading(path), _told(required, name):
-            yield from gathered(frames(columns), at_once)
+        return gathered(frames(columns), at_once)
 
-    with reading(path), _told(required, name), _opened(path) as (schema, _):
+    with _opened(path, name) as (schema, _):
         empty = frame_of_batch(schema.empty_table())
         names = class_names_in((schema.metadata or {}).get(b"huggingface", b"{}"))
     return Table(name=name, schema=dict(empty.schema), scan=scan, files=(path,), class_names=names)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Any, Callable[[list[str]], Iterable[Any]]]]:
+def _opened(path: Path, name: str) -> Iterator[tuple[Any, Callable[[list[str]], Iterable[Any]]]]:
     """The schema of Parquet, or of a file or a stream of Arrow, and batches of some columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if path.suffix.lower() == ".parquet":
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            yield file.schema_arrow, lambda columns: file.iter_batches(_ROWS, columns=columns)
-        return
-    with pa.memory_map(str(path)) as file:
-        is_file = file.read(6) == b"ARROW1"
-        file.seek(0)
-        reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file)
-        own = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
-        yield reader.schema, lambda _: own
+    with reading(path), _told("a whole file of Parquet or Arrow is required", name):
+        if path.suffix.lower() == ".parquet":
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                yield file.schema_arrow, lambda columns: file.iter_batches(_ROWS, columns=columns)
+            return
+        with pa.memory_map(str(path)) as file:
+            is_file = file.read(6) == b"ARROW1"
+            file.seek(0)
+            reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file)
+            own = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+            yield reader.schema, lambda _: own
 
 
 def frame_of_batch(batch: Any) -> pl.DataFrame:
@@ -126,7 +125,12 @@ def arrays_in(path: Path, name: str) -> dict[str, np.ndarray[Any, Any]]:
         if isinstance(read, np.ndarray):
             return {"": read}
         _refuse_large(path, read.zip)
-        return dict(read)
+        if len({*read.files}) < len(read.files):
+            raise ValueError("two members that are one array")
+        arrays = dict(read)
+        if not all(isinstance(one, np.ndarray) for one in arrays.values()):
+            raise ValueError("a member that is not an array")
+        return arrays
 
 
 def _refuse_large(path: Path, archive: zipfile.ZipFile) -> None:

@@ -4,9 +4,7 @@ allows, as UTF-8, line by line; and files that stay as they are meanwhile."""
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -56,11 +54,9 @@ def see(*paths: Path, opened: bool = False) -> None:
 
     Files that are just being ``opened`` are noted by a command alone.
     """
-    if opened and not _COMMANDS:
-        return
-    new = [path.absolute() for path in paths]
-    new = [path for path in new if path not in _SEEN] if _COMMANDS else new
-    _SEEN.update((path, _identity(path)) for path in new)
+    for path in map(Path.absolute, paths):
+        if path not in _SEEN if _COMMANDS else not opened:
+            _SEEN[path] = _identity(path)
 
 
 def _identity(path: Path) -> tuple[int, ...]:
@@ -86,7 +82,7 @@ def refuse_changed(*paths: Path) -> None:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn what the operating system and gzip raise into one InputError."""
+    """Turn what the operating system raises into one InputError."""
     if not path.is_file():
         found, hint = "nothing there", ""
         if path.is_dir():
@@ -94,16 +90,10 @@ def reading(path: Path) -> Iterator[None]:
         elif path.exists():
             found = "a pipe or a device, which cannot be read twice"
             hint = "write its output to a file first"
-        elif path.is_symlink() and "annex" in path.readlink().parts:
-            found = "a link of git-annex to content that is not here"
-            hint = f"git annex get {path} fetches it"
         raise InputError("a file is required", found=found, where=path, hint=hint)
     see(path, opened=True)
     try:
         yield
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        required = "a whole gzip file is required"
-        raise InputError(required, found=str(error), where=path) from None
     except OSError as error:
         found = error.strerror or str(error)
         raise InputError("a readable file is required", found=found, where=path) from None
@@ -129,19 +119,15 @@ def blocks_of(path: Path) -> Iterator[bytes]:
         import pyarrow as pa
 
         size, refuse_beyond = 0, unpacking(path)
-        with pa.CompressedInputStream(pa.PythonFile(stream), kind) as unpacked:
-            while block := _unpacked(unpacked, path, kind):
-                size += len(block)
-                refuse_beyond(size)
-                yield block
-
-
-def _unpacked(stream: Any, path: Path, kind: str) -> bytes:
-    try:
-        return bytes(stream.read(AT_ONCE))
-    except OSError as error:
-        required = f"a whole file as {kind} packs it is required"
-        raise InputError(required, found=str(error), where=path) from None
+        try:
+            with pa.CompressedInputStream(pa.PythonFile(stream), kind) as unpacked:
+                while block := unpacked.read(AT_ONCE):
+                    size += len(block)
+                    refuse_beyond(size)
+                    yield block
+        except OSError as error:
+            required = f"a whole file as {kind} packs it is required"
+            raise InputError(required, found=str(error), where=path) from None
 
 
 def text_blocks(path: Path, encoding: str = "") -> Iterator[str]:

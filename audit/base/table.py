@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 import polars as pl
 
+from audit.base.errors import SchemaError, first_cases
 from audit.base.readings import Reading
 
 HEAD = 1_000
@@ -27,7 +28,6 @@ class TextLines:
         first: The first lines, notes included; layouts without a header are known by them.
         header: Whether the file names its columns; else they are ``column_1``, ``column_2`` ...
         separator: What parts the fields.
-        before: Number of lines above its first row, the names of columns included.
         titles: Number of its first lines down to the last one with another number of fields than
             all those below it.
         below: Function of the table without its first so many lines.
@@ -36,13 +36,8 @@ class TextLines:
     first: tuple[str, ...] = ()
     header: bool = True
     separator: str = ""
-    before: int = 0
     titles: int = 0
     below: Callable[[int], Table] | None = None
-
-
-NO_TEXT = TextLines()
-"""Of a table that no text file holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +66,7 @@ class Table:
     schema: Mapping[str, pl.DataType]
     scan: Callable[[Sequence[str], int], Iterator[pl.DataFrame]]
     files: tuple[Path, ...] = ()
-    text: TextLines = NO_TEXT
+    text: TextLines = TextLines()
     class_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hashing: Callable[[], str] = str
     queried: Mapping[str, str] = field(default_factory=dict)
@@ -117,12 +112,27 @@ class Table:
         return first.head(HEAD)
 
     def column(self, wanted: str) -> str | None:
-        """The column of that name as written, else the only one that differs in case and blanks
-        around it alone; None if there is none, or several are written so."""
-        if wanted in self.schema:
-            return None if f"{wanted}{REPEATED}0" in self.schema else wanted
-        alike = [one for one in self.schema if one.strip().lower() == wanted.strip().lower()]
-        return alike[0] if len(alike) == 1 else None
+        """The column that `column_among` finds."""
+        return column_among(self.schema, wanted)
+
+
+def column_among(names: Collection[str], wanted: str) -> str | None:
+    """The name as written, else the only one that differs in case and blanks around it alone; None
+    if there is none, or several are written so."""
+    alike = [one for one in names if one.strip().lower() == wanted.strip().lower()]
+    alike = [wanted] if wanted in alike else alike
+    return alike[0] if len(alike) == 1 and f"{alike[0]}{REPEATED}0" not in names else None
+
+
+def name_among(names: Sequence[str], wanted: str, where: object, hint: str = "") -> str:
+    """The name that `column_among` finds; SchemaError if there is none, or several are."""
+    if (name := column_among(names, wanted)) is not None:
+        return name
+    if any(one.lower().startswith(f"{wanted}{REPEATED}".lower()) for one in names):
+        required = f"one column named {wanted!r} is required"
+        raise SchemaError(required, found="several of that name", where=where)
+    found = f"the columns {first_cases(names)}" if names else "no columns"
+    raise SchemaError(f"a column named {wanted!r} is required", found=found, where=where, hint=hint)
 
 
 def gathered(frames: Iterator[pl.DataFrame], at_once: int) -> Iterator[pl.DataFrame]:

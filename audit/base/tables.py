@@ -24,13 +24,11 @@ from audit.base.table import Table, gathered
 __all__ = ["TextShape", "open_table", "open_tables"]
 
 UNSTATED = TextShape()
-_TEXT = dict.fromkeys((".csv", ".tsv", ".tab", ".psv", ".txt"), text_table)
-_JSON = dict.fromkeys((".json", ".jsonl", ".ndjson"), json_tables)
-_STORED = dict.fromkeys((".parquet", ".arrow", ".feather", ".ipc"), stored_table)
-_BOOKS = dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), workbook_table)
-_SEVERAL = _BOOKS | dict.fromkeys((".npy", ".npz"), array_table)
-"""Readers of files that may hold several tables, of which one is named."""
-_DATA = {*_TEXT, *_JSON, *_STORED, *_SEVERAL}
+_TEXT = (".csv", ".tsv", ".tab", ".psv", ".txt")
+_JSON = (".json", ".jsonl", ".ndjson")
+_STORED = (".parquet", ".arrow", ".feather", ".ipc")
+_BOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_ARRAYS = (".npy", ".npz")
 _BESIDE = re.compile(
     r"[._]|(readme|licen[cs]e|sha256sums)\b|(dataset_info|dataset_dict|state)\.json$", re.IGNORECASE
 )
@@ -86,10 +84,13 @@ def open_tables(
     if query is not None:
         hint = "sqlite:///FILE, duckdb:///FILE or postgresql://HOST/BASE names one"
         raise InputError("--sql needs a database", found="none", where=where, hint=hint)
-    path = local(data) if isinstance(data, (str, Path)) else None
-    if path is None or path.is_dir():
-        _refuse(table, text if path is None else UNSTATED, where)
-        return (table_of(frame_of(data), "data frame"),) if path is None else _of_folder(path, text)
+    if not isinstance(data, (str, Path)):
+        _refuse(where, table, text)
+        return (table_of(frame_of(data), "data frame"),)
+    path = local(data)
+    if path.is_dir():
+        _refuse(where, table)
+        return _of_folder(path, text)
     with reading(path):
         see(path)
         scheme = scheme_of(path)
@@ -98,7 +99,7 @@ def open_tables(
     return _of_file(path, COPIES.get(str(path), str(data)), table, text)
 
 
-def _refuse(table: str | None, text: TextShape, where: object) -> None:
+def _refuse(where: object, table: str | None = None, text: TextShape = UNSTATED) -> None:
     """Refuse what is stated of a table that is of another kind."""
     if table is not None:
         required = "--table needs a database, a workbook or arrays"
@@ -111,12 +112,12 @@ def _refuse(table: str | None, text: TextShape, where: object) -> None:
 def _of_file(path: Path, name: str, table: str | None, text: TextShape) -> tuple[Table, ...]:
     suffix = bare_suffix(path)
     refuse_pickle(path, b"")
-    if suffix in _SEVERAL:
-        _refuse(None, text, name)
-        return (_SEVERAL[suffix](path, name, table),)
-    _refuse(table, text if suffix in _STORED else UNSTATED, name)
+    if suffix in _BOOKS or suffix in _ARRAYS:
+        _refuse(name, text=text)
+        return ((workbook_table if suffix in _BOOKS else array_table)(path, name, table),)
+    _refuse(name, table, text if suffix in _STORED else UNSTATED)
     if suffix in _STORED:
-        return (_STORED[suffix](path, name),)
+        return (stored_table(path, name),)
     return json_tables(path, name, text) if suffix in _JSON else (text_table(path, name, text),)
 
 
@@ -147,9 +148,9 @@ def _of_part(path: Path, text: TextShape) -> tuple[Table, ...]:
     try:
         return _of_file(path, str(path), None, text)
     except SchemaError:
-        if bare_suffix(path) == ".json":
-            return ()
-        raise
+        if bare_suffix(path) != ".json":
+            raise
+        return ()
 
 
 def _data_in(folder: Path) -> list[Path]:
@@ -158,7 +159,8 @@ def _data_in(folder: Path) -> list[Path]:
     Texts that end in ``.txt`` are tables only where nothing else is one.
     """
     inside = [path for path in files_in(folder) if not _BESIDE.match(path.name)]
-    files = [path for path in inside if path.is_file() and bare_suffix(path) in _DATA]
+    known = (*_TEXT, *_JSON, *_STORED, *_BOOKS, *_ARRAYS)
+    files = [path for path in inside if path.is_file() and bare_suffix(path) in known]
     files = [path for path in files if bare_suffix(path) != ".txt"] or files
     return files or [file for path in inside if path.is_dir() for file in _data_in(path)]
 
@@ -193,7 +195,7 @@ def _together(name: str, parts: Sequence[tuple[str, Table]]) -> Table:
         name=name or first.name,
         schema=schema | ({"split": pl.String()} if named else {}),
         scan=scan,
-        text=replace(first.text, before=0, titles=0, below=None),
+        text=replace(first.text, titles=0, below=None),
         files=tuple(file for table in tables for file in table.files),
         split_files=named,
     )

@@ -84,7 +84,7 @@ class Check:
             run's residual table, the policy and how counts are told; None if no test depends on a
             limit.
         needs: What it looks at in the data: ``counts``, or the individual ``instances``.
-        reads: The class of what it reads of an analysis; None for a rule on data or a model.
+        reads: The analysis that it reads tables of; empty for a rule on data or a model.
         cases: Function that returns the instances behind one finding, as ascending indices into
             the dataset; None if findings are not about instances.
         nodes: Headings of the nodes of its findings, divided by ``|``, in a table with the numbers
@@ -104,7 +104,7 @@ class Check:
     counts_with: tuple[str, ...] = ()
     retest: Callable[[CheckResult, pl.DataFrame, Policy, Rounding], CheckResult] | None = None
     needs: Literal["counts", "instances"] = "counts"
-    reads: type[object] | None = None
+    reads: str = ""
     cases: Callable[[Measurements, Finding], IntArray] | None = None
     nodes: str = ""
     evidence: Columns = field(default_factory=Columns)
@@ -119,7 +119,7 @@ class Check:
         """
         if self.needs == "instances" and measured.instances is None:
             lacking = NEEDS_INSTANCES
-        elif self.reads is not None and not measured.has(self.reads):
+        elif self.reads and self.reads not in measured.analyses:
             lacking = "what it reads was not measured"
         else:
             found = self.rule(measured)

@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import typer
 
 from audit.base.disk import dated, written_whole
-from audit.base.errors import InputError, OutputError, xml_text
+from audit.base.errors import InputError, OutputError, printable
 from audit.cli.outcomes import Case, Outcome, Statement
 from audit.cli.terminal.tables import one_line
 from audit.results.printed import NOT_TOLD
@@ -73,10 +73,10 @@ def junit_bytes(outcome: Outcome) -> bytes:
     )
     properties = SubElement(suite, "properties")
     for key, value in {"verdict": outcome.word, "title": outcome.title, **outcome.facts}.items():
-        SubElement(properties, "property", name=key, value=xml_text(value))
+        SubElement(properties, "property", name=key, value=printable(value))
     for case in outcome.cases:
         _add_case(suite, case, f"audit.{outcome.command}")
-    SubElement(suite, "system-out").text = xml_text(_output(outcome))
+    SubElement(suite, "system-out").text = printable(_output(outcome))
     SubElement(suite, "system-err").text = ""
     indent(suites)
     content: bytes = tostring(suites, "utf-8")
@@ -84,15 +84,15 @@ def junit_bytes(outcome: Outcome) -> bytes:
 
 
 def _add_case(suite: Element, case: Case, classname: str) -> None:
-    added = SubElement(suite, "testcase", name=xml_text(case.name), classname=classname, time="0")
+    added = SubElement(suite, "testcase", name=printable(case.name), classname=classname, time="0")
     if case.state == "passed":
         return
     tag = {"failed": "failure", "crashed": "error", "skipped": "skipped"}[case.state]
     first = case.statements[0] if case.statements else Statement("error", case.title)
-    stated = SubElement(added, tag, message=xml_text(first.sentence))
+    stated = SubElement(added, tag, message=printable(first.sentence))
     if case.state != "skipped":
         stated.set("type", first.severity)
-        stated.text = xml_text("\n".join((case.title, *_lines(case))))
+        stated.text = printable("\n".join((case.title, *_lines(case))))
 
 
 def _lines(case: Case) -> Iterable[str]:

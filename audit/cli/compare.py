@@ -45,13 +45,8 @@ def compare(
         write_changes(comparison, shared, folder)
         progress("writing the report")
         unrendered = render_comparison(shared, (old, new), folder / COMPARISON.reports[0])
-        seal_comparison(
-            folder,
-            comparison,
-            runs=(old, new),
-            command=["audit", *sys.argv[1:]],
-            started=started,
-        )
+        command = ["audit", *sys.argv[1:]]
+        seal_comparison(folder, comparison, (old, new), command=command, started=started)
     from audit.cli.terminal.listings import comparison_summary, machine_comparison
 
     if as_json:

@@ -137,13 +137,13 @@ def _changes(
     run: Path, sheets: Sequence[tuple[Path, str]], certain: bool, hierarchy: Hierarchy
 ) -> list[Change]:
     """What was decided, then what is certain of the rest."""
-    from audit.runs.fixes.sheet import Decided, Proposals, read_sheet
+    from audit.runs.fixes.sheet import Proposals, decided, read_sheet
     from audit.runs.read import read_run
 
     proposals = Proposals(read_run(run))
     found: list[Change] = []
     for sheet, by in sheets:
-        found += Decided(proposals, read_sheet(sheet), sheet).changes(hierarchy, by)
+        found += decided(proposals, read_sheet(sheet), sheet, hierarchy, by)
     if certain:
         taken = {(one.instance, one.label) for one in found}
         sure = proposals.certain

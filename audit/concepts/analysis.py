@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -18,8 +18,7 @@ from audit.concepts.facets import (
     join_facets,
     read_facets,
 )
-from audit.concepts.measure import measure_concepts
-from audit.concepts.measurements import ConceptMeasurements
+from audit.concepts.measure import ConceptMeasurements, measure_concepts
 from audit.concepts.nodes_below import with_mistakes
 from audit.concepts.representation_files import read_representations
 from audit.concepts.representations import Representations
@@ -29,17 +28,20 @@ from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
-from audit.measure.measure import Measurements
-from audit.results.parts import AnalysisPart
+from audit.measure.measure import Found, Measurements
 
 
 @dataclass(frozen=True, eq=False)
-class Concepts(FileAnalysis[ConceptMeasurements]):
+class Concepts(FileAnalysis):
     """Representations as read, and how they are to be tested."""
 
     name: ClassVar[str] = "concepts"
     format: ClassVar[str] = "representations"
     stated_by: ClassVar[type[Testing]] = Testing
+    tables = TABLES
+    facts = FACTS
+    says = SAYS
+    headlines = HEADLINES
 
     representations: Representations
     facets: Facets | None
@@ -75,8 +77,8 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             hierarchy,
         )
 
-    def measure(self, measured: Measurements, seed: int, progress: Progress) -> ConceptMeasurements:
-        """Test the concepts of labels as nodes."""
+    def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
+        """Test the concepts of labels as nodes; accuracies by seed and class are never shared."""
         dataset = measured.loaded.dataset
         hierarchy, settings = dataset.hierarchy, self.settings
         node_of = dict(dataset.mappings.select("label", "node").iter_rows())
@@ -96,22 +98,9 @@ class Concepts(FileAnalysis[ConceptMeasurements]):
             seed=seed,
             progress=progress,
         )
-        nodes = with_mistakes(concepts.nodes, placed, hierarchy, answers)
-        return replace(concepts, nodes=nodes)
-
-    def kept(self, found: ConceptMeasurements, measured: Measurements) -> AnalysisPart:
-        """Every table; accuracies by seed and class are never shared."""
-        facts = _facts(self, found)
-        return AnalysisPart(
-            name=self.name,
-            facts=facts,
-            facts_columns=FACTS,
-            frames=dict(_frames(found, measured.hierarchy)),
-            rules=TABLES,
-            says=SAYS,
-            restricted={"points": found.points},
-            headlines=HEADLINES,
-        )
+        nodes = with_mistakes(concepts.frames["nodes"], placed, hierarchy, answers)
+        named = nodes.with_columns(title=title_of_node(hierarchy))
+        return Found({**concepts.frames, "nodes": named}, _facts(self, concepts))
 
     def _facets(self, hierarchy: Hierarchy) -> Facets:
         tables = [] if self.facets is None else [self.facets]
@@ -198,7 +187,7 @@ def _facts(concepts: Concepts, tested: ConceptMeasurements) -> Mapping[str, Any]
         "instances": ledger.pop("read"),
         "used": ledger.pop("used"),
         "labels": instances["labels"].explode().n_unique(),
-        "classes": len(tested.classes),
+        "classes": len(tested.frames["classes"]),
         "layers": list(tested.layers),
         "layer": tested.layer,
         "features": {name: of.shape[1] for name, of in representations.layers.items()},
@@ -210,7 +199,7 @@ def _facts(concepts: Concepts, tested: ConceptMeasurements) -> Mapping[str, Any]
         "parameters": tested.parameters,
         "left_out": ledger,
         "facets_from": " and ".join(name for name, given in sources.items() if given),
-        **_verdicts(tested.tests),
+        **_verdicts(tested.frames["tests"]),
     }
 
 
@@ -224,12 +213,3 @@ def _verdicts(tests: pl.DataFrame) -> Mapping[str, int]:
     counts = {name: made.count(name) for name in ("pass", "fail", "undecided")}
     names = ("passed", "failed", "undecided")
     return {"tests": sum(counts.values()), **dict(zip(names, counts.values(), strict=True))}
-
-
-def _frames(
-    tested: ConceptMeasurements, hierarchy: Hierarchy
-) -> Iterator[tuple[str, pl.DataFrame]]:
-    title = title_of_node(hierarchy)
-    for name in TABLES:
-        frame: pl.DataFrame = getattr(tested, name)
-        yield name, frame.with_columns(title=title) if name == "nodes" else frame

@@ -1,11 +1,8 @@
-"""Files of arrays: NumPy and safetensors; files with pickled objects are refused."""
+"""Arrays of safetensors files, and arrays of text."""
 
 from __future__ import annotations
 
 import json
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -15,27 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import first_bytes, once, open_bytes
-from audit.base.limits import unpacking
+from audit.base.files import once, open_bytes
 
 AnyArray: TypeAlias = NDArray[Any]
-
-ZIP_MAGIC = b"PK\x03\x04"
-
-
-def read_npz(source: Path) -> dict[str, AnyArray]:
-    """The arrays of an ``.npz`` file by name, in file order."""
-    _require_magic(source, ZIP_MAGIC, "an archive of NumPy arrays (.npz)")
-    with (
-        _whole(source),
-        open_bytes(source) as stream,
-        np.load(stream, allow_pickle=False) as archive,
-    ):
-        size = sum(member.file_size for member in archive.zip.infolist())
-        unpacking(source)(size)
-        if len(set(archive.files)) < len(archive.files):
-            raise ValueError("two members that are one array")
-        return {name: _array(archive[name]) for name in archive.files}
 
 
 def texts_of(array: AnyArray, what: str, source: Path) -> tuple[str, ...]:
@@ -58,39 +37,6 @@ def first_of(rows: NDArray[np.int64], values: AnyArray) -> str:
     """The first of some values, with their rows, for a message: ``'7 in row 0' and 2 more``."""
     cases = [f"{value} in row {row}" for row, value in zip(rows[:5], values[:5], strict=True)]
     return first_cases(cases, len(rows))
-
-
-def _require_magic(source: Path, magic: bytes, kind: str) -> None:
-    head = first_bytes(source)
-    if not head.startswith(magic):
-        found = f"a file that begins with {head[:8]!r}" if head else "an empty file"
-        raise InputError(f"{kind} is required", found=found, where=source)
-
-
-def _array(read: object) -> AnyArray:
-    if not isinstance(read, np.ndarray):
-        raise ValueError("a member that is not an array")
-    return read
-
-
-@contextmanager
-def _whole(source: Path) -> Iterator[None]:
-    """Turn what NumPy raises on a file that is not as it should be into one InputError."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of headers that Python 2 wrote
-            yield
-    except InputError:
-        raise
-    except Exception as error:  # whatever NumPy raises of a file that is not as it should be
-        reason = str(error).split("\n")[0]
-        pickled = "allow_pickle" in str(error)
-        raise InputError(
-            "a whole NumPy file of numbers or text is required",
-            found="pickled objects, which could run code when read" if pickled else reason,
-            where=source,
-            hint="write names as text: np.array(names, dtype=str)" if pickled else "",
-        ) from None
 
 
 _LENGTH_BYTES = 8

@@ -13,7 +13,7 @@ from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import InputError, first_cases
 from audit.concepts.ablation import Ablation, balanced_weights, inlp, leace
 from audit.concepts.classes import Described, Split, scaling_of
-from audit.concepts.measurements import LAYERS
+from audit.concepts.declared import TABLES
 from audit.concepts.probes import LinearProbe, fit_linear, in_parallel, mean_auc
 from audit.concepts.representations import Representations
 from audit.concepts.unseen_classes import Scene, unseen_rows
@@ -67,7 +67,7 @@ def _scaled(layer: np.ndarray[Any, Any]) -> FloatArray:
 def control_rows(
     scene: Scene, places: list[int], baseline: FloatArray | None
 ) -> list[dict[str, Any]]:
-    """Rows of `CONTROLS` of one split, for dimensions by place."""
+    """Rows of ``controls`` of one split, for dimensions by place."""
     jobs = [(place, judged) for place in places for judged in ("seen", "unseen")]
     rows = in_parallel(lambda job: _control_row(scene, *job, baseline), jobs)
     return [row for row in rows if row is not None]
@@ -138,7 +138,7 @@ ITERATIONS = 6
 
 
 def iteration_rows(scene: Scene, places: list[int]) -> list[dict[str, Any]]:
-    """Rows of `audit.concepts.measurements.ITERATIONS` of one split.
+    """Rows of ``iterations`` of one split.
 
     Ablation is fitted on one quarter of the instances, judged on another, and probes are fitted on
     the other half.
@@ -288,7 +288,7 @@ def _layer_row(
 
 
 def layer_frame(rows: list[dict[str, Any]], described: Described) -> pl.DataFrame:
-    """Columns `LAYERS`: means over splits, with Wilson intervals at the number of instances."""
+    """Means over splits, with Wilson intervals at the number of instances."""
     table = pl.DataFrame(rows, schema=_ROWS)
     means = table.group_by("layer", "place", "measure", "dimension", maintain_order=True).agg(
         pl.col("value", "chance").mean(), pl.col("judged").sum(), seeds=pl.len()
@@ -309,4 +309,4 @@ def layer_frame(rows: list[dict[str, Any]], described: Described) -> pl.DataFram
         pl.Series("instances", counts, pl.Int64),
         pl.col("dimension").replace_strict(names, return_dtype=pl.String),
     )
-    return named.select(pl.col(name).cast(kind) for name, kind in LAYERS.items())
+    return named.pipe(TABLES["layer_curves"].cast)

@@ -10,8 +10,8 @@ import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.errors import InputError, first_cases
+from audit.concepts.declared import TABLES
 from audit.concepts.facets import Facets, check_facets
-from audit.concepts.measurements import CLASSES, DIMENSIONS
 from audit.concepts.representations import Representations
 from audit.engine.statistics.resampling import unit_keys
 
@@ -37,7 +37,7 @@ class Described:
             ``(instances, dimensions)``.
         class_of: The class of each instance, shape (instances,); -1 if it takes part in no test.
         class_codes: The concept of each class in each dimension, or `NONE`.
-        classes: Columns `CLASSES`, a row per class.
+        classes: The table ``classes``, a row per class.
         ledger: Instances read, used, and left out, by reason.
     """
 
@@ -76,7 +76,7 @@ class Described:
         return unique, of_class.reshape(-1)
 
     def frame(self, slices: Mapping[int, int]) -> pl.DataFrame:
-        """Columns `DIMENSIONS`.
+        """The table ``dimensions``.
 
         Args:
             slices: The number of slices of each dimension, by place.
@@ -98,7 +98,7 @@ class Described:
                     "reason": self.why_unfit(place),
                 }
             )
-        return pl.DataFrame(rows, schema=DIMENSIONS)
+        return TABLES["dimensions"].frame(rows)
 
 
 def describe(representations: Representations, facets: Facets) -> Described:
@@ -227,7 +227,7 @@ def _class_frame(
             "concepts",
             pl.col("instances").cast(pl.Int64),
         )
-        .select(pl.col(name).cast(kind) for name, kind in CLASSES.items())
+        .pipe(TABLES["classes"].cast)
     )
 
 

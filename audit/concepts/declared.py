@@ -31,7 +31,7 @@ TABLES: Mapping[str, Table] = {
         Columns(
             key(_ASKED, "Test|Dimension|Seen|Ablation"),
             chance("verdict interval_verdict reason", "Verdict", type="string"),
-            chance("parts"),
+            chance("parts", type="integer"),
         ),
         title="Does the model have the concepts?",
         row="a test, dimension, what is seen, ablation and probe",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,9 +22,9 @@ from audit.concepts.beside_tests import (
     layer_rows,
 )
 from audit.concepts.classes import Described, describe, draw_split, folds, scaling_of, slices
+from audit.concepts.declared import TABLES
 from audit.concepts.facets import Facets
-from audit.concepts.measurements import CONTROLS, ITERATIONS, NODES, ConceptMeasurements
-from audit.concepts.nodes import node_frame
+from audit.concepts.nodes import NODES, node_frame
 from audit.concepts.nodes_below import chosen_instances, instances_below
 from audit.concepts.probes import HEAD, PROBE, fit_predictor, head_predictor, quiet_fits
 from audit.concepts.representations import (
@@ -46,6 +47,32 @@ from audit.hierarchies.hierarchy import Hierarchy
 SEEDS = 5
 LEAST_INSTANCES = 11
 """Instances below a node, and elsewhere, from which it is tested."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConceptMeasurements:
+    """What is measured of the concepts in representations.
+
+    Args:
+        layer: The layer that tests, controls and nodes are about.
+        layers: All layers, in order.
+        baseline: What ``random_network`` of ``controls`` was measured on, or why it is null.
+        predictor: What `is_causal` and `is_grounded` take for the model's answers.
+        answers_from: Whose answers nodes are compared with; None where no answers are known.
+        parameters: Limits and sizes by name, as printed beside the numbers.
+        ledger: Instances read, used, and left out, by reason.
+        frames: Every table by name: those declared, ``nodes`` empty without a hierarchy, and
+            ``points``, accuracies by seed and unseen class, which are those of the paper's figures.
+    """
+
+    layer: str
+    layers: tuple[str, ...]
+    baseline: str
+    predictor: str
+    answers_from: AnswersFrom | None
+    parameters: dict[str, float]
+    ledger: dict[str, int]
+    frames: Mapping[str, pl.DataFrame]
 
 
 def measure_concepts(
@@ -212,7 +239,6 @@ def _measurements(
         for k in given.fit
     }
     return ConceptMeasurements(
-        facets=given.facets,
         layer=given.tested,
         layers=tuple(given.representations.layers),
         baseline=given.baseline,
@@ -220,16 +246,18 @@ def _measurements(
         answers_from=answers_from,
         parameters=_parameters(given.seeds),
         ledger=dict(described.ledger),
-        tests=test_frame(judged),
-        parts=part_frame(judged),
-        values=value_frame(judged),
-        points=point_frame(judged),
-        classes=described.classes,
-        dimensions=described.frame(counts),
-        controls=pl.DataFrame(found.controls, schema=CONTROLS),
-        layer_curves=layer_frame(found.layers, described),
-        iterations=pl.DataFrame(found.iterations, schema=ITERATIONS),
-        nodes=by_node,
+        frames={
+            "tests": test_frame(judged),
+            "parts": part_frame(judged),
+            "values": value_frame(judged),
+            "points": point_frame(judged),
+            "classes": described.classes,
+            "dimensions": described.frame(counts),
+            "controls": TABLES["controls"].frame(found.controls),
+            "layer_curves": layer_frame(found.layers, described),
+            "iterations": TABLES["iterations"].frame(found.iterations),
+            "nodes": by_node,
+        },
     )
 
 

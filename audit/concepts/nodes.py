@@ -13,8 +13,8 @@ from scipy.special import stdtrit
 from audit.base import dag
 from audit.base.dag import FloatArray, IntArray
 from audit.concepts.classes import scaling_of
+from audit.concepts.declared import TABLES
 from audit.concepts.halves import Area, Half, Units
-from audit.concepts.measurements import NODES
 from audit.concepts.node_probes import (
     Pair,
     Siblings,
@@ -22,9 +22,22 @@ from audit.concepts.node_probes import (
     node_areas,
     pair_areas,
 )
-from audit.concepts.nodes_below import Below, dense
+from audit.concepts.nodes_below import MISTAKES, Below, dense
 from audit.engine.statistics.intervals import LEVEL
 from audit.hierarchies.hierarchy import Hierarchy
+
+NODES = {
+    name: kind
+    for name, kind in TABLES["nodes"].columns.types.items()
+    if name not in ("title", *MISTAKES)
+}
+"""Nodes with instances below them. ``readable``: how often a linear probe gives an instance below
+the node a higher score than another (the area under the curve: .5 is chance). ``separable``:
+against the sibling that is hardest to tell from it, ``sibling``. ``probed`` and ``predicted``:
+balanced accuracies of the node against all siblings, by the probe and by the model's answers where
+they are known; ``unused`` is their difference. ``best_layer`` separates the node best from that
+sibling. ``folded_into`` is the deepest node below with the same instances; null if there is none.
+"""
 
 
 def node_frame(
@@ -35,7 +48,7 @@ def node_frame(
     seeds: range,
     groups: Sequence[str | None] | None = None,
 ) -> pl.DataFrame:
-    """Columns `audit.concepts.measurements.NODES`.
+    """Columns `NODES`.
 
     Args:
         layers: Representations by layer, shape (instances, features).

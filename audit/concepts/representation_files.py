@@ -1,4 +1,4 @@
-"""Representations from and in NumPy archives, safetensors and Parquet, by the suffix of a file."""
+"""Representations from NumPy archives and safetensors, by the suffix of a file."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from audit.base.disk import written_whole
 from audit.base.errors import FormatError, InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, refuse_pickle
-from audit.base.tables import open_table
-from audit.concepts.arrays import AnyArray, read_npz, read_tensors, texts_of
+from audit.base.stored_tables import arrays_in
+from audit.concepts.arrays import AnyArray, read_tensors, texts_of
 from audit.concepts.representations import LinearHead, Representations, representations_of
-from audit.data.records import pick
 
 LAYER = "layer:"
 """What the name of a layer begins with in a file."""
@@ -66,11 +64,11 @@ def read_archive(source: Path) -> Representations:
     ``labels`` has a label per instance, or a row of them, where blanks fill the row.
 
     Raises:
-        InputError: As `audit.concepts.arrays.read_npz`.
+        InputError: If it is no whole archive, or holds pickled objects.
         SchemaError: As `audit.concepts.representations.representations_of`, or if an array has
             another name or shape.
     """
-    return _representations(_Archive(read_npz(source), {}, source))
+    return _representations(_Archive(arrays_in(source, str(source)), {}, source))
 
 
 def read_safetensors(source: Path) -> Representations:
@@ -190,65 +188,8 @@ def _list(name: str, text: str, source: Path) -> list[Any]:
     return value
 
 
-def read_parquet(source: Path) -> Representations:
-    """Read the columns ``id, labels, prediction, pair`` and a column ``layer:NAME`` per layer.
-
-    ``labels`` holds a label or a list of them. There is no place for a linear head.
-
-    Raises:
-        InputError: If it is not a Parquet file.
-        SchemaError: As `audit.concepts.representations.representations_of`, or if a column has
-            another name or type, or the lists of a layer have not one length.
-    """
-    table = open_table(source).frame()
-    layers = layer_names(table.columns, COLUMNS, "columns", source)
-    if "labels" not in table.columns:
-        raise SchemaError(
-            "a column labels is required",
-            found=f"the columns {first_cases(table.columns)}",
-            where=source,
-        )
-    own = [name for name in COLUMNS if name in table.columns]
-    texts = pick(table, source, **{name: name for name in own})
-    return representations_of(
-        {name: _matrix(table[column], source) for name, column in layers.items()},
-        _labels(texts["labels"]),
-        ids=texts["id"].to_list() if "id" in own else None,
-        predictions=texts["prediction"].to_list() if "prediction" in own else None,
-        pairs=texts["pair"].to_list() if "pair" in own else None,
-        where=source,
-    )
-
-
-def _labels(column: pl.Series) -> list[str | list[str] | None]:
-    if isinstance(column.dtype, pl.List):
-        return column.list.drop_nulls().to_list()
-    return column.to_list()
-
-
-def _matrix(column: pl.Series, source: Path) -> AnyArray:
-    """A column of lists of numbers as a matrix; a null in a list is NaN."""
-    dtype = column.dtype
-    inner = dtype.inner if isinstance(dtype, (pl.List, pl.Array)) else None
-    if inner is None or not inner.is_numeric():
-        raise SchemaError(
-            f"the column {column.name!r} must hold lists of numbers", found=str(dtype), where=source
-        )
-    wanted = pl.Float32 if inner == pl.Float32 else pl.Float64
-    lists = column.cast(pl.List(wanted), strict=False)
-    lengths = lists.list.len().fill_null(0).to_numpy()
-    if len(set(lengths.tolist())) > 1:
-        raise SchemaError(
-            f"every row must have as many numbers in the column {column.name!r}",
-            found=f"lists of {lengths.min():,} to {lengths.max():,} numbers",
-            where=source,
-        )
-    values = lists.explode(empty_as_null=False, keep_nulls=False)
-    return values.to_numpy().reshape(len(column), -1 if len(values) else 0)
-
-
 READERS: Mapping[str, Callable[[Path], Representations]] = MappingProxyType(
-    {".npz": read_archive, ".safetensors": read_safetensors, ".parquet": read_parquet}
+    {".npz": read_archive, ".safetensors": read_safetensors}
 )
 """What reads a file of each suffix."""
 
@@ -261,7 +202,7 @@ def read_representations(path: Path | str) -> Representations:
     ``head_classes``. Layers are in the order of the file, or in that of ``layers``.
 
     Args:
-        path: A NumPy archive (``.npz``), ``.safetensors`` or ``.parquet``.
+        path: A NumPy archive (``.npz``) or ``.safetensors``.
 
     Raises:
         FormatError: If the file has another suffix.
@@ -282,29 +223,21 @@ def read_representations(path: Path | str) -> Representations:
 
 
 def write_representations(representations: Representations, path: Path | str) -> None:
-    """Write representations; read again they are the same.
+    """Write representations as ``.npz``; read again they are the same, as are their bytes.
 
     Args:
         representations: What to write, with layers in single or double precision.
-        path: The file, whose suffix names the format: ``.npz``, ``.safetensors`` or ``.parquet``.
-            An existing file is replaced. The same representations give the same bytes.
+        path: The file. An existing one is replaced.
 
     Raises:
-        InputError: If the suffix is another, or a linear head is to be written as Parquet.
+        InputError: If its suffix is another.
         OutputError: If the file cannot be written.
     """
     path = Path(path)
-    if path.suffix.lower() not in _WRITERS:
+    if path.suffix.lower() != ".npz":
         raise InputError(
-            f"representations are written as {', '.join(_WRITERS)}",
-            found=f"the suffix {path.suffix!r}",
-            where=path,
+            "representations are written as .npz", found=f"the suffix {path.suffix!r}", where=path
         )
-    with written_whole(path) as begun:
-        _WRITERS[path.suffix.lower()](representations, begun)
-
-
-def _write_npz(representations: Representations, path: Path) -> None:
     lists = _lists(representations)
     rows = lists.pop("labels")
     labels = np.full((len(rows), max(1, *map(len, rows))), "", dtype=object)
@@ -312,40 +245,8 @@ def _write_npz(representations: Representations, path: Path) -> None:
         labels[place, : len(row)] = row
     texts = {name: np.array([one or "" for one in values], str) for name, values in lists.items()}
     arrays = _arrays(representations) | {"labels": labels.astype(str)} | texts
-    with path.open("wb") as stream:
+    with written_whole(path) as begun, begun.open("wb") as stream:
         np.savez(stream, **arrays)  # type: ignore[arg-type]
-
-
-def _write_safetensors(representations: Representations, path: Path) -> None:
-    lists = _lists(representations) | {LAYERS: list(representations.layers)}
-    metadata = {name: json.dumps(values, ensure_ascii=False) for name, values in lists.items()}
-    header: dict[str, Any] = {"__metadata__": metadata}
-    end, arrays = 0, _arrays(representations)
-    for name, array in arrays.items():
-        begin, end = end, end + array.nbytes
-        kind = f"F{8 * array.dtype.itemsize}"
-        header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [begin, end]}
-    text = json.dumps(header, ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
-    with path.open("wb") as stream:
-        stream.write(len(text).to_bytes(8, "little") + text)
-        for array in arrays.values():
-            stream.write(array.tobytes())
-
-
-def _write_parquet(representations: Representations, path: Path) -> None:
-    if representations.head is not None:
-        raise InputError(
-            "a linear head needs .npz or .safetensors",
-            found="a head, for which Parquet has no place",
-            where=path,
-            hint="write what the head predicts as the column prediction",
-        )
-    layers = {
-        LAYER + name: pl.Series(matrix).cast(pl.List(_PARQUET_TYPES[matrix.dtype.itemsize]))
-        for name, matrix in representations.layers.items()
-    }
-    representations.instances.with_columns(**layers).write_parquet(path)
 
 
 def _arrays(representations: Representations) -> dict[str, AnyArray]:
@@ -368,10 +269,3 @@ def _lists(representations: Representations) -> dict[str, list[Any]]:
     given = [name for name in frame.columns if frame[name].null_count() < frame.height]
     classes = {} if head is None else {HEAD[-1]: list(head.classes)}
     return {name: frame[name].to_list() for name in given} | classes
-
-
-_PARQUET_TYPES = {4: pl.Float32, 8: pl.Float64}
-"""Types of numbers by their bytes."""
-_WRITERS: Mapping[str, Callable[[Representations, Path], None]] = MappingProxyType(
-    {".npz": _write_npz, ".safetensors": _write_safetensors, ".parquet": _write_parquet}
-)

@@ -16,9 +16,7 @@ TESTS = "Tests"
 class Testing(Stored):
     """The settings for testing concepts in representations."""
 
-    representations: Annotated[
-        Path, Argument("Representations by layer: .npz, .safetensors or .parquet.")
-    ]
+    representations: Annotated[Path, Argument("Representations by layer: .npz or .safetensors.")]
     facets: Annotated[Path | None, Option("Table of node, dimension and concept.", TESTS)] = None
     depths: Annotated[
         tuple[int, ...],

@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.concepts.classes import Described, slices
-from audit.concepts.measurements import PARTS, POINTS, TESTS, VALUES
+from audit.concepts.declared import TABLES
 from audit.concepts.unseen_classes import NO_PAIRS
 from audit.concepts.verdicts import (
     CAUSAL,
@@ -37,6 +37,12 @@ from audit.concepts.verdicts import (
 )
 from audit.engine.statistics.fdr import benjamini_hochberg
 
+POINTS = {
+    name: kind
+    for name, kind in TABLES["values"].columns.types.items()
+    if name not in ("chance", "verdict")
+} | {"class": pl.String()}
+"""The parts by seed and unseen class, which is named by its concepts."""
 NESTED = "nodes of one dimension lie below those of the other: removing one changes the other"
 ONE_DIMENSION = (
     "no other crossed dimension can be read on unseen classes: there is none, or the slice held "
@@ -96,7 +102,7 @@ def judge_answers(
 
 
 def part_frame(judged: Judged) -> pl.DataFrame:
-    """Columns `PARTS`."""
+    """The table ``parts``."""
     rows = []
     for part, found in judged.estimates.items():
         pooled, requirement = judged.pooled[part], requirement_of(part)
@@ -122,16 +128,17 @@ def part_frame(judged: Judged) -> pl.DataFrame:
                 pl.Float64,
             )
         )
-        for _, group in pl.DataFrame(rows, schema=PARTS)
+        for _, group in TABLES["parts"]
+        .frame(rows)
         .drop("q_above_chance")
         .group_by("test", "seen", "ablation", "probe", maintain_order=True)
     ]
-    table = pl.concat(families) if families else pl.DataFrame(schema=PARTS)
-    return table.select(list(PARTS))
+    table = pl.concat(families) if families else TABLES["parts"].frame()
+    return table.select(list(TABLES["parts"].columns))
 
 
 def value_frame(judged: Judged) -> pl.DataFrame:
-    """Columns `VALUES`."""
+    """The table ``values``."""
     rows = []
     for part, pooled in judged.pooled.items():
         chance, requirement = judged.estimates[part].chance, requirement_of(part)
@@ -149,7 +156,7 @@ def value_frame(judged: Judged) -> pl.DataFrame:
                     "instances": int(counts.sum()),
                 }
             )
-    return pl.DataFrame(rows, schema=VALUES)
+    return TABLES["values"].frame(rows)
 
 
 def point_frame(judged: Judged) -> pl.DataFrame:
@@ -173,7 +180,7 @@ def point_frame(judged: Judged) -> pl.DataFrame:
 
 
 def test_frame(judged: Judged) -> pl.DataFrame:
-    """Columns `TESTS`: every test of every dimension, those that do not apply with a reason."""
+    """The table ``tests``: every test of every dimension, those that do not apply with a reason."""
     rows = []
     for key in _tests(judged.described):
         parts = [part for part in judged.pooled if part[:5] == key[:5]]
@@ -192,7 +199,7 @@ def test_frame(judged: Judged) -> pl.DataFrame:
                 "parts": len(parts),
             }
         )
-    return pl.DataFrame(rows, schema=TESTS)
+    return TABLES["tests"].frame(rows)
 
 
 def _tests(described: Described) -> list[Part]:

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -51,12 +51,12 @@ def class_names(given: GivenClasses, is_node: IsNode = bool) -> tuple[str, ...]:
         InputError: If the file is none of these, or most names are no nodes; AskedError if the
             first line alone is none and may be a heading; SchemaError if a name occurs twice.
     """
-    files = file_of(given)
+    files, names = file_of(given), dict[int, str]()
     if files:
-        names, where = _in_file(files[0], is_node), str(files[0])
-    else:
-        own: Iterable[str] = given or ()  # type: ignore[assignment]
-        names, where = {number: str(name).strip() for number, name in enumerate(own)}, "classes"
+        names = _in_file(files[0], is_node)
+    elif given:
+        names = {number: str(name).strip() for number, name in enumerate(given)}  # type: ignore[arg-type]
+    where = str(files[0]) if files else "classes"
     filled = distinct([name for name in names.values() if name], "class", where)
     strangers = [name for name in filled if not is_node(name)]
     if 2 * len(strangers) > len(filled):
@@ -104,9 +104,8 @@ def named_numbers(numbers: Iterable[str], names: Sequence[str], where: object) -
             f"numbers of classes must be from {min(known)} to {max(known)}, as in the class list",
             found=first_cases(lacking),
             where=where,
-            hint="where classes count from 1, write its number before each name: 1 NAME"
-            if all(class_number(text) is not None for text in lacking)
-            else "--sep SIGN parts those that are joined in a cell",
+            hint="where classes count from 1, write its number before each name: 1 NAME; "
+            "--sep SIGN parts those that are joined in a cell",
         )
     return {text: name for text, name in found.items() if name}
 
@@ -115,10 +114,12 @@ def refuse_unused(given: GivenClasses, found: Iterable[str], where: object) -> N
     """Refuse a class list that a caller gives where data have names of their own, ``found``."""
     if given is not None and not isinstance(given, Shared):
         raise InputError(
-            "numbers of classes, or columns without names, are required where --classes is given",
+            "numbers of classes, from 0 on, or columns without names, are required where --classes "
+            "is given",
             found=first_cases(found),
             where=where,
-            hint="leave out --classes; in Python: classes",
+            hint="leave out --classes where these are names, and rows without an answer, as -1; "
+            "write 3 for tensor(3), [0.1, 0.9] for [0.1 0.9]",
         )
 
 
@@ -130,17 +131,17 @@ def distinct(names: Sequence[str], what: str, where: object) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _in_file(path: Path, is_node: IsNode) -> Mapping[int, str]:
+def _in_file(path: Path, is_node: IsNode) -> dict[int, str]:
     text, suffix = read_text(path).rstrip(), bare_suffix(path)
-    if suffix == ".json" or text.lstrip()[:1] in ("[", "{"):
+    if suffix == ".json" or text.lstrip().startswith(("[", "{")):
         return _in_json(text, path, is_node)
     lines = _in_yaml(text, path) if suffix in (".yaml", ".yml") else text.split("\n")
     rows = [[line] for line in lines]
+    apart = [re.split(r"[\s:,;]+", line.strip(), maxsplit=1) for line in lines]
     if suffix in (".csv", ".tsv"):
         separator = max("\t,;", key=lines[0].count)
         rows = [*filter(None, csv.reader(lines, delimiter=separator))]
-    apart = [re.split(r"[\s:,;]+", row[0].strip(), maxsplit=1) for row in rows]
-    if {*map(len, rows)} == {1} and {*map(len, apart)} == {2} and _count([one for one, _ in apart]):
+    elif {*map(len, apart)} == {2} and _count([number for number, _ in apart]):
         rows = apart
     columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=False)]
     index = next((one for one in columns[1:] and columns if _count(one) or _count(one[1:])), None)
@@ -181,20 +182,21 @@ _GAPS = 1_000
 """Number of numbers without a name that a class list may have."""
 
 
-def _in_json(text: str, path: Path, is_node: IsNode) -> Mapping[int, str]:
+def _in_json(text: str, path: Path, is_node: IsNode) -> dict[int, str]:
     try:
         held = json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise InputError("JSON is required", found=str(error), where=path) from None
     held = dict(enumerate(held)) if isinstance(held, list) else held
     pairs = [*held.items()] if isinstance(held, dict) else []
-    numbered, named = all(str(key).isdecimal() for key, _ in pairs), dict[int, str]()
-    for key, value in pairs:
-        number, names = (int(key), value) if numbered else (value, key)
+    if not all(str(key).isdecimal() for key, _ in pairs):
+        pairs = [(number, name) for name, number in pairs]
+    named = dict[int, str]()
+    for number, names in pairs:
         texts = [str(one).strip() for one in (names if isinstance(names, list) else [names])]
-        if texts:
-            named[number if type(number) is int else -1] = next(filter(is_node, texts), texts[0])
-    if not named or not all(0 <= number < len(named) + _GAPS for number in named):
+        if texts and str(number).isdecimal():
+            named[int(number)] = next(filter(is_node, texts), texts[0])
+    if not named or max(named) >= len(named) + _GAPS or len(named) < len(pairs):
         raise InputError(
             "a list of names, or an object from number to name or name to number, is required",
             found=repr(text[:60]),

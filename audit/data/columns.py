@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from audit.base.readings import Reading
 from audit.base.settings import Unlisted
@@ -86,6 +87,12 @@ class Columns:
     def spelling(self) -> Columns:
         """How the texts of labels are read, and nothing else."""
         return Columns(missing=self.missing, strip=self.strip, by_title=self.by_title)
+
+
+@cache
+def family(name: str) -> str:
+    """The pattern of columns that differ in their last number alone: ``DX#`` of ``DX1``."""
+    return re.sub(r"\d+(?=\D*$)", "#", name)
 
 
 AS_WRITTEN = Columns()

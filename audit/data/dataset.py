@@ -16,11 +16,11 @@ from audit.base.csv_tables import TextShape
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.databases import one_snapshot
 from audit.base.errors import SchemaError
-from audit.base.files import name_among
 from audit.base.plugins import opening
 from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.base.settings import Unlisted
+from audit.base.table import name_among
 from audit.data.beside import titles_beside
 from audit.data.class_lists import GivenClasses, class_names, file_of
 from audit.data.columns import AS_WRITTEN, ROW, Columns
@@ -30,7 +30,7 @@ from audit.data.mapped import INSTANCES, mapped
 from audit.data.nodes import Nodes
 from audit.data.published.wanted import Wanted
 from audit.data.records import as_ids, tidy
-from audit.data.rows import STRATUM, is_numbered
+from audit.data.rows import STRATUM, completed, is_numbered
 from audit.data.unnamed import unnamed_columns
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
@@ -117,15 +117,12 @@ class LabelDataset:
         homeless, missing = pl.col("instance").is_null(), pl.col("label").is_null()
         made = said.with_columns(
             instance=as_ids(said["instance"]),
-            position=pl.col("position").cast(pl.Int64) if "position" in there else None,
-            table=pl.col("table") if "table" in there else pl.lit(None, pl.String),
             refused=pl.when(homeless).then(pl.lit("bad_row")),
             counted=homeless | ~missing.all().over("instance"),
             row=pl.int_range(pl.len()),
         )
-        return cls(
-            **mapped(made.rename({name: STRATUM + name for name in strata}), _loaded(hierarchy))
-        )
+        named = made.rename({name: STRATUM + name for name in strata})
+        return cls(**mapped(completed(named), _loaded(hierarchy)))
 
     @property
     def strata(self) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from audit.base.dag import IntArray
 from audit.base.errors import SchemaError, first_cases
 from audit.base.readings import AskedError, Reading
 from audit.data.dataset import LabelDataset
-from audit.data.prediction_cells import bare_ids
 from audit.data.prediction_tables import UNNAMED
 from audit.data.raw_predictions import RawPredictions
 
@@ -44,7 +43,6 @@ def joined(raw: RawPredictions, dataset: LabelDataset, by_order: bool) -> Joined
         why = f"the {' and '.join(lacking)} have no ids{others}"
         stated = Reading("labels and predictions are in the same order", why, len(ids), "--id")
         return np.arange(len(labels)), np.argsort(dataset.order), () if by_order else (stated,)
-    ids, labels, told = _bared(ids, labels)
     if alike and (len(lacking) == 1 or {_first(labels), _first(ids)} == {0, 1}):
         sides = {"predictions": raw.instances, "labels": labels}
         each = (
@@ -68,19 +66,7 @@ def joined(raw: RawPredictions, dataset: LabelDataset, by_order: bool) -> Joined
     decision = "only instances with the same id in labels and predictions are joined"
     option = "--by-order" if alike else "--id"
     partly = Reading(decision, "other ids are in only one of the two", n, option, "instances")
-    return rows, own[rows], (*told, *[partly] * (n < of))
-
-
-def _bared(ids: list[str], labels: list[str]) -> tuple[list[str], list[str], tuple[Reading, ...]]:
-    """Ids without folders and endings of files, which is told, where some are the same only so."""
-    bare, others = bare_ids(ids), bare_ids(labels)
-    distinct = len({*bare}) == len(ids) and len({*others}) == len(labels)
-    same = len({*bare} & {*others})
-    if not {*ids}.isdisjoint(labels) or not distinct or not same:
-        return ids, labels, ()
-    decision = "ids are compared without folders and endings of files"
-    why = f"no ids are equal as written, such as {ids[0]!r} and {labels[0]!r}"
-    return bare, others, (Reading(decision, why, same, "--by-order", "instances"),)
+    return rows, own[rows], (partly,) * (n < of)
 
 
 def _first(ids: Sequence[str]) -> int:

@@ -11,8 +11,9 @@ from typing import Any
 from audit.base.errors import InputError, first_cases
 from audit.base.readings import as_typed
 from audit.base.table import Table
-from audit.data.asking.seen import family
-from audit.data.columns import ROW, Columns
+from audit.data.columns import ROW, Columns, family
+
+_ROLES = ("group", "split", "position", "version", "table", "refused")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,30 +65,22 @@ class Layout(Columns):
         ``label`` are patterns as in `labels`, those of which the table has columns, with one of
         ``sets`` for each, unless labels are stated.
         """
-
-        def there(name: str) -> str:
-            return table.column(name) or ""
-
-        def written(condition: str) -> str:
-            column, rest = re.split("(?=!?=)", condition, maxsplit=1)
-            return f"{there(column)}{rest}"
-
-        named = {one.strip().lower() for one in stated.label}
         labels = {one: of for one, of in self.labels.items() if matching(table, one)}
+        named = {one.strip().lower() for one in stated.label}
         own = named <= {one.lower() for one in labels}
-        labels = {one: of for one, of in labels.items() if not named or one.lower() in named}
-        roles = ("group", "split", "position", "version", "table", "refused")
-        found: dict[str, Any] = {
-            role: getattr(stated, role) or there(getattr(self, role)) for role in roles
-        }
+        if named:
+            labels = {one: of for one, of in labels.items() if one.lower() in named}
+        found: dict[str, Any] = {role: table.column(getattr(self, role)) or "" for role in _ROLES}
+        found |= {role: name for role in _ROLES if (name := getattr(stated, role))}
         if own and not (stated.sep or stated.take):
             found |= {"sep": self.sep, "take": self.take}
         return replace(
             stated,
-            id=stated.id or tuple(one if one == ROW else there(one) for one in self.id),
+            id=stated.id
+            or tuple(one if one == ROW else table.column(one) or "" for one in self.id),
             label=tuple(labels) if own else stated.label,
             sets=tuple(labels.values()) if own else (None,) * len(stated.label),
-            where=(*map(written, self.where), *stated.where),
+            where=(*self.where, *stated.where),
             both=self.both,
             layout=self.name,
             persons=self.persons,

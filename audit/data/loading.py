@@ -13,7 +13,7 @@ from audit.base.databases import is_database
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.readings import Reading
 from audit.base.remote import local
-from audit.base.table import Table
+from audit.base.table import Table, name_among
 from audit.base.tables import open_tables
 from audit.data.beside import labelled, with_columns_beside, with_deepest
 from audit.data.class_lists import GivenClasses, columns_named
@@ -115,30 +115,25 @@ def read_tables(
         InputError: If a table has no instance or no label, or ``given`` are not used.
         SchemaError: If no table has the column of a stratum, or two are of one name.
     """
-    taken = [*INSTANCES, *stated.strata]
-    if repeated := {name for name in stated.strata if taken.count(name) > 1}:
+    names_of = [*INSTANCES, *stated.strata]
+    if len(names_of) > len({*names_of}):
         raise SchemaError(
             f"strata must have different names, none of them {', '.join(INSTANCES)}",
-            found=first_cases(sorted(repeated)),
+            found=first_cases(stated.strata),
             hint="the group and the split are named with --group and --split",
         )
+    known = [*dict.fromkeys(one for table in tables for one in table.schema)]
+    files = first_cases(file.name for table in tables for file in table.files)
     for name in stated.strata:
-        if not any(table.column(name) for table in tables):
-            known = first_cases(dict.fromkeys(one for table in tables for one in table.schema))
-            files = first_cases(file.name for table in tables for file in table.files)
-            raise SchemaError(
-                f"a column named {name!r} is required",
-                found=f"the columns {known} of {files}",
-                where=tables[0],
-                hint=f"--strata, and {KEYS_OF_COLUMNS} of the policy, name columns",
-            )
+        hint = f"--strata, and {KEYS_OF_COLUMNS} of the policy, name columns of {files}"
+        name_among(known, name, tables[0], hint)
     classes = {str(number): name for number, name in enumerate(names) if name} or None
     for table in tables:
         unnamed = [f"column_{n}" for n in range(1, len(table.schema) + 1)]
         if table.text.header and [*table.schema] == unnamed:
             table, columns = _array(table, stated, names)
         else:
-            there = tuple(one for one in stated.strata if table.column(one))
+            there = tuple(filter(table.column, stated.strata))
             columns = resolved(table, replace(stated, strata=there), hierarchy, classes)
         used = used_classes(table.head, columns, classes, table, given)
         empty = pl.DataFrame(schema=ROWS)

@@ -9,7 +9,6 @@ import polars as pl
 
 from audit.base.errors import first_cases
 from audit.base.readings import AskedError, Reading
-from audit.base.settings import Unlisted
 from audit.data.asking.repairs import best_way
 from audit.data.asking.seen import read
 from audit.data.cells import labels_in
@@ -89,30 +88,22 @@ def place(
     A code that no edition of the classification has is refused as malformed, wherever its digits
     would place it; with ``refuse`` one that the hierarchy lacks as unknown.
     """
-    found = _placed(label, table, hierarchy, words.unlisted)
+    refuse, integrity = "refuse" in (words.unlisted, hierarchy.unlisted), hierarchy.integrity
+
+    def placed_as(text: str) -> Placement:
+        found = hierarchy.place(text, table)
+        listed = found.node in hierarchy.further_titles
+        if integrity is not None and integrity.never_valid(found) and not listed:
+            return Placement(reason="malformed_code")
+        lacked = found.parent is not None or found.reason == "no_place"
+        return Placement(reason="unknown_code") if lacked and refuse else found
+
+    found = placed_as(label)
     odd = found.reason in (*_ODD, "other_version")  # which a code of the WHO is, with an X behind
     if found.node is not None or not odd:
         return found
-
-    def is_node(text: str) -> bool:
-        return _placed(text, table, hierarchy, words.unlisted).node is not None
-
-    text = read_as(label, words, hierarchy, is_node)
-    if text is None:
-        return Placement(reason="missing_code")
-    return _placed(text, table, hierarchy, words.unlisted)
-
-
-def _placed(
-    label: str, table: str | None, hierarchy: Hierarchy, unlisted: Unlisted | None
-) -> Placement:
-    found, integrity = hierarchy.place(label, table), hierarchy.integrity
-    if integrity is not None and integrity.never_valid(found):
-        return Placement(reason="malformed_code")
-    lacked = found.parent is not None or found.reason == "no_place"
-    if lacked and "refuse" in (unlisted, hierarchy.unlisted):
-        return Placement(reason="unknown_code")
-    return found
+    text = read_as(label, words, hierarchy, lambda one: placed_as(one).node is not None)
+    return Placement(reason="missing_code") if text is None else placed_as(text)
 
 
 def _grown(hierarchy: Hierarchy, places: pl.DataFrame) -> Hierarchy:
@@ -186,11 +177,12 @@ def _ask_version(
     if 10 * refused.nodes < 9 * refused.n or 2 * refused.complete < refused.n:
         return
     cases = first_cases(odd["label"])
+    share = f"{refused.nodes:,} of {refused.n + known.n:,} {unit}"
+    found = f"{share} with codes of {other.name} alone, such as {cases}"
     if 10 * known.nodes >= 9 * known.n:
         raise AskedError(
             f"labels that are codes of {hierarchy.name} are required",
-            found=f"{refused.nodes:,} of {refused.n + known.n:,} {unit} with codes of "
-            f"{other.name} alone, such as {cases}",
+            found=found,
             where=where,
             hint="" if unit == "rows" else "predictions must be of the codes that labels are of",
             options={"hierarchy": other.name} if unit == "rows" else {},
@@ -198,8 +190,7 @@ def _ask_version(
         )
     raise AskedError(
         "labels that are codes of one version of ICD are required",
-        found=f"{refused.nodes:,} {unit} with codes of {other.name} alone, such as {cases}, beside "
-        f"{known.n:,} with codes of {hierarchy.name}; E and V codes may be of either",
+        found=f"{found}; E and V codes may be of either",
         where=where,
         hint="--where COLUMN=VALUE reads the rows of one version, where a column says it; "
         "--unlisted refuse reads all other codes as of this one",

@@ -25,16 +25,6 @@ _SIGNS = "_.: -"
 _FLAGS = {"0": 0, "1": 1, "false": 0, "true": 1}
 
 
-def bare_ids(ids: Sequence[str]) -> list[str]:
-    """Ids without folders before them, endings of files, and the points of whole numbers.
-
-    >>> bare_ids(["images/7.png", "12.0", "12.5"])
-    ['7', '12', '12.5']
-    """
-    names = pl.Series(ids, dtype=pl.String).str.strip_chars().str.replace(r"(?s)^.*[/\\]", "")
-    return names.str.replace(r"\.(?:0|[A-Za-z][A-Za-z0-9]{1,4})$", "").to_list()
-
-
 def texts_of(cells: pl.Series) -> pl.Series:
     """Values as tidy text, whole numbers without a point; null where they are blank."""
     if cells.dtype.is_float():
@@ -120,17 +110,15 @@ def with_names(cells: pl.Series, names: Sequence[str]) -> pl.Series:
 def families(names: Sequence[str], is_class: Callable[[str], bool]) -> list[dict[str, str]]:
     """The names that mean classes, each with its class; or, where more begin or end alike and the
     rest of them does, all that do. Several that do so equally."""
-    plain = {name: name.strip() for name in names if is_class(name)}
     signs = [(name, at) for name in names for at, sign in enumerate(name) if sign in _SIGNS]
     ends = Counter(one for n, at in signs for one in ((n[: at + 1], ""), ("", n[at:])))
-    found = [plain]
-    for (start, end), times in ends.items():
-        if times > max(1, len(plain)):
-            alike = [n for n in names if n.startswith(start) and n.endswith(end)]
-            found.append({n: n.removeprefix(start).removesuffix(end).strip() for n in alike})
+    found = [{name: name.strip() for name in names if is_class(name)}]
+    for start, end in (one for one, times in ends.items() if times > max(1, len(found[0]))):
+        alike = [n for n in names if n.startswith(start) and n.endswith(end)]
+        found.append({n: n.removeprefix(start).removesuffix(end).strip() for n in alike})
     fits = [sum(map(is_class, one.values())) for one in found]
     best = [one for one, n in zip(found, fits, strict=True) if n == max(fits)]
-    return [plain] if plain in best else best
+    return best[:1] if found[0] in best else best
 
 
 def filled(cells: pl.Series, what: str, where: object) -> pl.Series:
@@ -169,9 +157,8 @@ class Labelled:
 
     @cached_property
     def ids(self) -> frozenset[str]:
-        """The labels' ids, as written and as `bare_ids` makes them."""
-        ids = [] if self.dataset.numbered else self.dataset.instances["instance"].to_list()
-        return frozenset({*ids, *bare_ids(ids)})
+        """The labels' ids; empty if they are numbers of rows."""
+        return frozenset(() if self.dataset.numbered else self.dataset.instances["instance"])
 
     def is_node(self, text: str) -> bool:
         """Whether a text is a node, as labels are read; of the classifications a complete code."""
@@ -189,20 +176,9 @@ class Labelled:
         number = class_number(text)
         return number is not None and number < len(self.names) and self.names[number] != ""
 
-    def are_labels(self, ids: pl.Series, texts: pl.Series) -> bool:
-        """Whether texts, each beside an id, are all labels of it."""
-        known = self.dataset.instances["instance"]
-        at = ids.replace_strict(known, range(len(known)), default=None, return_dtype=pl.UInt32)
-        asked = pl.DataFrame({"instance": at, "label": texts_of(texts)})
-        lines = self.dataset.mappings.select("label").with_row_index("line")
-        written = self.dataset.written.filter(pl.col("instance").is_in(at.implode()))
-        held = written.join(lines, on="line")
-        return asked.join(held, on=["instance", "label"], how="anti").is_empty()
-
-    def share(self, cells: pl.Series, is_node: Callable[[str], bool], sep: str = "") -> float:
+    def share(self, cells: pl.Series, is_node: Callable[[str], bool]) -> float:
         """Share of the labels in the first cells that are nodes; 0 without labels."""
-        columns = Columns(sep=sep or self.sep)
-        labels = labels_in(cells.head(LOOKED_AT), columns).explode().drop_nulls()
+        labels = labels_in(cells.head(LOOKED_AT), Columns(sep=self.sep)).explode().drop_nulls()
         nodes = [one for one in labels.unique() if is_node(one)]
         return int(labels.is_in(nodes).sum()) / max(len(labels), 1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
@@ -15,7 +14,6 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import once
-from audit.base.readings import Reading
 from audit.base.remote import local
 from audit.base.stored_tables import arrays_in
 from audit.base.streams import bare_suffix, text_blocks
@@ -24,14 +22,12 @@ from audit.base.tables import open_table
 from audit.data.class_lists import columns_named, distinct
 from audit.data.columns import Columns
 from audit.data.layouts import layout_of
-from audit.data.prediction_cells import LOOKED_AT, Labelled, numbers_of, with_names
-from audit.data.prediction_tables import NEARLY_ALL, PredictionTable, in_frame
+from audit.data.prediction_cells import Labelled, with_names
+from audit.data.prediction_tables import PredictionTable, in_frame
 from audit.data.published.lines import lines_of
 from audit.data.published.wanted import Wanted
 from audit.data.raw_predictions import AnyArray, RawPredictions, stored, texts_in
 
-_FASTTEXT = "__label__"
-_SCORES = ("scores", "logits", "probabilities", "probs", "predictions", "preds", "y_pred")
 _IDS, _CLASSES = ("instances", "ids", "id"), ("classes",)
 
 
@@ -74,39 +70,21 @@ def _read(data: object, known: Labelled) -> RawPredictions:
 def _in_arrays(path: Path, known: Labelled) -> RawPredictions:
     """Predictions of a file of NumPy; ``.npz`` holds scores and, if any, classes and instances.
 
-    The scores are the array of one of the usual names, else the only one of two dimensions.
+    The scores are the array of that name, else the only other one, or the only one of two
+    dimensions.
     """
     arrays = arrays_in(path, str(path))
     beside = [name for name in arrays if name not in (*_CLASSES, *_IDS)]
     two = [name for name in beside if arrays[name].ndim == 2]
-    chosen = [name for name in _SCORES if name in arrays][:1] or two or beside
-    if len(chosen) != 1:
+    chosen = "scores" if "scores" in arrays else (two or beside or [""])[0]
+    if chosen not in arrays or (chosen != "scores" and len(two or beside) > 1):
         found = first_cases(f"{name} of shape {one.shape}" for name, one in arrays.items())
         required = "exactly one array of scores is required"
         raise SchemaError(required, found=found or "none", where=path, hint="call it scores")
-    scores = arrays[chosen[0]]
-    ids, told = _beside(arrays, _IDS, scores.shape, 0)
-    classes, also = (None, ()) if known.names else _beside(arrays, _CLASSES, scores.shape, 1)
-    raw = _matrix(scores, known, path, classes)
-    return replace(raw if ids is None else raw.with_ids(ids), readings=(*told, *also))
-
-
-def _beside(
-    arrays: Mapping[str, AnyArray], names: Sequence[str], shape: tuple[int, ...], axis: int
-) -> tuple[AnyArray | None, tuple[Reading, ...]]:
-    """The array of one of some names; else, which is told, the only text as long as scores have
-    rows, or columns, but not both."""
-    for name in names:
-        if name in arrays:
-            return arrays[name], ()
-    size = shape[axis] if len(shape) == 2 and shape[0] != shape[1] else -1
-    found = [name for name, one in arrays.items() if one.shape == (size,) and one.dtype.kind == "U"]
-    if len(found) != 1:
-        return None, ()
-    unit, option = ("instances", "columns")[axis], f"call the array that does {names[0]!r}"
-    decision = f"{found[0]!r} names the {unit} of the scores"
-    told = Reading(decision, "it alone has a text for each", size, option, unit)
-    return arrays[found[0]], (told,)
+    classes = None if known.names else arrays.get("classes")
+    raw = _matrix(arrays[chosen], known, path, classes)
+    ids = [arrays[name] for name in _IDS if name in arrays]
+    return raw.with_ids(ids[0]) if ids else raw
 
 
 def _matrix(
@@ -136,54 +114,17 @@ def _matrix(
 
 
 def _in_table(table: Table, known: Labelled) -> RawPredictions:
-    frame = table.frame()
+    frame, layout = table.frame(), layout_of(table)
     if any(isinstance(one, pl.Struct) or _holds_nested(one) for one in frame.dtypes):
         return _in_entries(frame.to_dicts(), known, table)
-    if table.text.first and table.text.first[0].startswith(_FASTTEXT) and frame.width == 1:
-        return _in_fasttext(frame.to_series().fill_null("").to_list(), known, table)
-    told: tuple[Reading, ...] = ()
-    if table.text.header and table.text.separator and _is_record(frame, known):
-        columns = [f"column_{n}" for n in range(1, frame.width + 1)]
-        first, frame.columns = pl.DataFrame([frame.columns], columns, orient="row"), columns
-        frame = pl.concat([first, frame])
-        why = "one of its cells is a node, as those below it"
-        decision = "the first line of the predictions is a record, and names no columns"
-        told = (Reading(decision, why, 1, "write names of the columns above it"),)
+    if layout is not None and layout.take:
+        required = "a column of answers, and one of their scores, are required"
+        found, hint = f"lines of the layout {layout.name}", "write rows: id, label, score"
+        raise InputError(required, found=found, where=table, hint=hint)
     for name, names in table.class_names.items():
         frame = frame.with_columns(with_names(frame[name], names))
-    layout = layout_of(table)
     known.sep = known.sep or (layout.sep if layout else "")
-    raw = in_frame(frame, known, table)
-    return replace(raw, readings=(*told, *raw.readings))
-
-
-def _is_record(frame: pl.DataFrame, known: Labelled) -> bool:
-    """Whether the names of columns are as the cells below them: a node above nodes, and numbers
-    above numbers."""
-    first = frame.head(LOOKED_AT)
-    numbers = ((numbers_of(pl.Series([name])), numbers_of(first[name])) for name in frame.columns)
-    alike = all(above.has_nulls() == below.has_nulls() for above, below in numbers)
-    nodes = (name for name in frame.columns if known.is_node(name.strip()))
-    return (
-        alike
-        and known.id not in frame.columns
-        and any(known.share(frame[name], known.is_node) >= NEARLY_ALL for name in nodes)
-    )
-
-
-def _in_fasttext(lines: Sequence[str], known: Labelled, where: object) -> RawPredictions:
-    """Predictions of lines of labels, each with its probability if there are any."""
-    pair = re.compile(rf"{_FASTTEXT}(\S+)(?:\s+([0-9]+(?:\.[0-9]+)?(?:e-[0-9]+)?)(?=\s|$))?")
-    if odd := [line for line in lines if pair.sub("", line).strip()]:
-        required = f"lines of predictions hold {_FASTTEXT}NAME and a number, in turn"
-        raise SchemaError(required, found=repr(odd[0])[:80], where=where)
-    found = [pair.findall(line) for line in lines]
-    scored = all(score for line in found for _, score in line)
-    entries = [
-        [{"node": node, "score": float(score)} if scored else node for node, score in line]
-        for line in found
-    ]
-    return _in_entries(entries, known, where)
+    return in_frame(frame, known, table)
 
 
 def _entries_of(text: str, where: object, ids: Set[str]) -> list[Any]:
@@ -217,57 +158,59 @@ def _in_entries(entries: Sequence[Any], known: Labelled, where: object) -> RawPr
     if not all(isinstance(entry, (dict, list)) for entry in entries):
         required, found = "every entry must be an object, or a list", repr(entries[0])[:60]
         raise SchemaError(required, found=found, where=where)
-    flat = [_flat(one if isinstance(one, dict) else {"labels": one}) for one in entries]
-    try:
-        frame = pl.DataFrame(flat, infer_schema_length=None, strict=False)
-    except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
-        required = "values of one kind under a key, in all entries, are required"
-        raise SchemaError(required, found=str(error).split("\n")[0], where=where) from None
-    inside = {name: name.split(_EACH) for name in frame.columns if _EACH in name}
-    if not inside:
-        return in_frame(frame, known, where, absent=0.0)
-    if len({parts[0] for parts in inside.values()}) > 1:
+    parts = [_parts(one if isinstance(one, dict) else {"labels": one}) for one in entries]
+    inside = [*dict.fromkeys(key for _, answers in parts for key in answers)]
+    if len(inside) > 1:
         raise SchemaError(
             "one list of labels with their scores is required in an entry",
             found=first_cases(inside),
             where=where,
             hint='{"id": "7", "scores": {"NAME": 0.9}} is one',
         )
-    table = PredictionTable(frame.drop(inside), known, where)
+    frame = _frame([{k: v for k, v in own.items() if k not in inside} for own, _ in parts], where)
+    if not inside:
+        return in_frame(frame, known, where, absent=0.0)
+    table = PredictionTable(frame, known, where)
     table.find_id(())
     ids = table.ids()
-    rows = frame.select(pl.Series(_EACH, ids, pl.String), *inside).explode(*inside)
-    rows = rows.filter(pl.any_horizontal(pl.exclude(_EACH).is_not_null()))
-    own = rows.drop(_EACH).rename({name: parts[-1] for name, parts in inside.items()})
-    raw = PredictionTable(own, known, where, ids=False).long(rows[_EACH], ids)
-    told = (*table.unread(()), *raw.readings)
-    return replace(raw, numbered=table.id is None, readings=told)
+    each = ((id_, of.get(inside[0], ())) for id_, (_, of) in zip(ids, parts, strict=True))
+    rows = [(id_, one) for id_, answers in each for one in answers]
+    own = PredictionTable(_frame([one for _, one in rows], where), known, where, ids=False)
+    raw = own.long(pl.Series([id_ for id_, _ in rows], dtype=pl.String), ids)
+    return replace(raw, numbered=table.id is None, readings=(*table.unread(()), *raw.readings))
 
 
-_EACH = "[]."
-"""What stands between the key of a list of objects and their keys."""
+def _frame(rows: Sequence[Mapping[str, Any]], where: object) -> pl.DataFrame:
+    try:
+        return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
+        required = "values of one kind under a key, in all entries, are required"
+        raise SchemaError(required, found=str(error).split("\n")[0], where=where) from None
 
 
-def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of an entry by dotted keys; of lists of labels and scores those below `_EACH`."""
-    found = dict[str, Any]()
+def _parts(entry: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    """The values of an entry by dotted keys, and its lists of objects with a label and its score,
+    of which scores by label are one."""
+    own, answers = dict[str, Any](), dict[str, list[dict[str, Any]]]()
     for key, value in entry.items():
         if isinstance(value, dict) and value and all(map(_is_number, value.values())):
-            found |= {f"{key}{_EACH}node": [*value], f"{key}{_EACH}score": [*value.values()]}
+            answers[key] = [{"node": node, "score": score} for node, score in value.items()]
         elif isinstance(value, dict):
-            found |= {f"{key}.{name}": one for name, one in _flat(value).items()}
+            inner, further = _parts(value)
+            own |= {f"{key}.{name}": one for name, one in inner.items()}
+            answers |= {f"{key}.{name}": one for name, one in further.items()}
         elif isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
-            for name in dict.fromkeys(name for one in value for name in one):
-                found[f"{key}{_EACH}{name}"] = [_plain(one.get(name)) for one in value]
+            answers[key] = [{name: _plain(one) for name, one in each.items()} for each in value]
         else:
             deep = isinstance(value, list) and any(isinstance(one, (list, dict)) for one in value)
-            found[key] = _plain(value) if deep else value
-    lists = {key: one for key, one in found.items() if isinstance(one, list) and _EACH not in key}
-    texts = [key for key, one in lists.items() if one and all(isinstance(x, str) for x in one)]
-    numbers = [key for key, one in lists.items() if one and all(map(_is_number, one))]
+            own[key] = _plain(value) if deep else value
+    lists = {key: one for key, one in own.items() if isinstance(one, list) and one}
+    texts = [key for key, one in lists.items() if all(isinstance(x, str) for x in one)]
+    numbers = [key for key, one in lists.items() if all(map(_is_number, one))]
     if len(texts) == len(numbers) == 1 and len(lists[texts[0]]) == len(lists[numbers[0]]):
-        found |= {f"{_EACH}node": found.pop(texts[0]), f"{_EACH}score": found.pop(numbers[0])}
-    return found
+        pairs = zip(own.pop(texts[0]), own.pop(numbers[0]), strict=True)
+        answers[""] = [{"node": node, "score": score} for node, score in pairs]
+    return own, answers
 
 
 def _plain(value: Any) -> Any:

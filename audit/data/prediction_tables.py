@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
@@ -16,11 +17,9 @@ from audit.data.cells import labels_in
 from audit.data.class_lists import columns_named, distinct
 from audit.data.columns import Columns
 from audit.data.prediction_cells import (
-    LOOKED_AT,
     Labelled,
     are_flags,
     are_within,
-    bare_ids,
     families,
     filled,
     numbers_alone,
@@ -55,8 +54,11 @@ def in_frame(
     """
     if not frame.height:
         raise SchemaError("a table with rows is required", found="no row", where=where)
-    table = PredictionTable(_without_index(frame), known, where)
-    classes, answers = table.classes(), table.answers()
+    if frame.width > 1 and frame.columns[0] in UNNAMED:
+        numbered = texts_of(frame.to_series()).to_list() == [*map(str, range(frame.height))]
+        frame = frame[:, 1:] if numbered else frame  # the index of a frame that was saved is no id
+    table = PredictionTable(frame, known, where)
+    classes, answers = table.classes(), table.nodes or table.class_numbers
     if len(classes) > 1 or (classes and not {*answers} - {*classes}):
         return table.wide(classes, absent)
     vectors = {n: one for n in table.rest if (one := vectors_in(table.frame[n])) is not None}
@@ -68,25 +70,6 @@ def in_frame(
     table.find_id({*answers, *scores})
     ids = None if table.id is None else filled(table.frame[table.id], "an id", where)
     return table.long(ids)
-
-
-def _without_index(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table without a first column that has no name and numbers the rows from 0: no id, but the
-    index of a frame that was saved."""
-    if frame.width < 2 or frame.columns[0] not in UNNAMED:
-        return frame
-    numbered = texts_of(frame.to_series()).to_list() == [*map(str, range(frame.height))]
-    return frame.drop(frame.columns[0]) if numbered else frame
-
-
-def _with_joined_id(frame: pl.DataFrame, known: Labelled) -> pl.DataFrame:
-    """The table with the columns that together are the id of the labels as one."""
-    names = known.id.split(",")
-    if len(names) < 2 or not {*names} <= {*frame.columns}:
-        return frame
-    texts = pl.DataFrame([texts_of(frame[name]) for name in names])
-    joined = texts.select(pl.concat_str(pl.all(), separator=BETWEEN).alias(known.id))
-    return pl.concat([joined, frame.drop(names)], how="horizontal")
 
 
 def _is_called(name: str, *wanted: str) -> bool:
@@ -106,7 +89,12 @@ class PredictionTable:
     def __init__(
         self, frame: pl.DataFrame, known: Labelled, where: object, *, ids: bool = True
     ) -> None:
-        self.frame, self.known, self.where = _with_joined_id(frame, known), known, where
+        parts = known.id.split(",")
+        if len(parts) > 1 and {*parts} <= {*frame.columns}:  # which together are the id
+            texts = pl.DataFrame([texts_of(frame[name]) for name in parts])
+            joined = texts.select(pl.concat_str(pl.all(), separator=BETWEEN).alias(known.id))
+            frame = pl.concat([joined, frame.drop(parts)], how="horizontal")
+        self.frame, self.known, self.where = frame, known, where
         alone = {column.name: numbers_alone(column) for column in self.frame}
         self.numbers = {name: one for name, one in alone.items() if one is not None}
         """The columns of numbers alone."""
@@ -145,11 +133,10 @@ class PredictionTable:
         """How many ids of labels a column holds, if half of these or of its values are some; of
         whole numbers, as ranks are, nearly all must be, and half as many as there are ids."""
         numbers, ids = self.numbers.get(name), self.known.ids
-        broken = numbers is not None and not (numbers == numbers.round()).all()
-        if not ids or broken:
+        if not ids or (numbers is not None and (numbers % 1 != 0).any()):
             return 0
-        values = texts_of(self.frame[name].unique()).drop_nulls().unique().to_list()
-        n = sum(not ids.isdisjoint(pair) for pair in zip(values, bare_ids(values), strict=True))
+        values = texts_of(self.frame[name].unique()).drop_nulls().unique()
+        n = len(ids.intersection(values))
         few = numbers is not None and 2 * len(values) < len(ids)
         least = HALF if numbers is None else NEARLY_ALL
         return 0 if few or n < least * min(len(values), len(ids)) else n
@@ -182,7 +169,7 @@ class PredictionTable:
         ids = filled(self.frame[self.id], "an id", self.where).to_list()
         return distinct(ids, "instance", self.where)
 
-    def unread(self, read: Iterable[str | None]) -> tuple[Reading, ...]:
+    def unread(self, read: Collection[str | None]) -> tuple[Reading, ...]:
         """What is told of columns that are not read."""
         names = [name for name in self.rest if name not in {*read}]
         decision = f"columns of the predictions are not read: {first_cases(names)}"
@@ -275,7 +262,7 @@ class PredictionTable:
         """
         known, where, height = self.known, self.where, self.frame.height
         own = pl.Series([*map(str, range(height))], dtype=pl.String) if ids is None else ids
-        answers = self._answer(own)
+        answers = self._answer()
         score, told = self._score(answers)
         cells = self.frame[answers]
         if not cells.dtype.is_nested():  # labels are parted once for each text
@@ -301,67 +288,49 @@ class PredictionTable:
         unread = self.unread({answers, score})
         return replace(raw, numbered=ids is None, readings=(*told, *unread))
 
-    def answers(self) -> list[str]:
-        """The columns most of whose cells are nodes; where there is none, numbers of classes."""
-        known, cells = self.known, self.frame
-        nodes = [n for n in self._texts() if known.share(cells[n], known.is_node) >= HALF]
-        return nodes or self._numbered()
+    @cached_property
+    def nodes(self) -> list[str]:
+        """The columns most of whose cells are nodes; those of shares are none, unless they are
+        called answers."""
+        shares = {n for n, one in self.numbers.items() if are_within(one)}
+        names = [n for n in self.rest if n not in shares or _is_called(n, *_ANSWERS)]
+        return [n for n in names if self.known.share(self.frame[n], self.known.is_node) >= HALF]
 
-    def _numbered(self) -> list[str]:
-        """The columns of numbers of classes that have names."""
-        named, known = self.rest if self.known.names else [], self.known
-        return [n for n in named if known.share(self.frame[n], known.has_number) >= NEARLY_ALL]
+    @cached_property
+    def class_numbers(self) -> list[str]:
+        """The other columns of numbers of classes that have names."""
+        names, known = [n for n in self.rest if n not in self.nodes], self.known
+        names = names if known.names else []
+        return [n for n in names if known.share(self.frame[n], known.has_number) >= NEARLY_ALL]
 
-    def _texts(self) -> list[str]:
-        """Columns that may hold answers: those of shares do not, unless they are called so."""
-        own = {n: one for n, one in self.numbers.items() if not _is_called(n, *_ANSWERS)}
-        return [n for n in self.rest if n not in own or not are_within(own[n])]
-
-    def _answer(self, ids: pl.Series) -> str:
-        """The one column of answers; those of the true labels are none."""
-        found, first = self.answers(), ids.head(LOOKED_AT)
+    def _answer(self) -> str:
+        """The one column of answers: that of nodes, else of numbers of classes, unless another is
+        called prediction, or it may hold the true labels."""
+        known = {*self.nodes, *self.class_numbers}
+        may = [
+            n for n in self.rest if n in known or n not in self.numbers or _is_called(n, *_ANSWERS)
+        ]
+        for name in may:
+            if _is_called(name, "prediction") and (name in known or name not in self.numbers):
+                return name
+        found = self.nodes or self.class_numbers
+        found = [name for name in found if "pred" in name.casefold()] or found
+        what = "which column holds the answers"
+        if len(found) > 1:
+            hint = "call it prediction; of several answers write a row each: id, label, score"
+            self._ask(what, f"{first_cases(found)} hold nodes", hint)
+        if not found and len(may) == 1:
+            return may[0]  # placing tells more of labels that are no nodes
         if not found:
-            return self._only_text()
-        plain = [n for n in found if not self.frame[n].dtype.is_nested()]
-        named = [n for n in plain if n.casefold() in self.known.label]
-        true = [n for n in named if self.known.are_labels(first, self.frame[n].head(LOOKED_AT))]
-        rest = [name for name in found if name not in true] or self._numbered()
-        if not rest and (others := [n for n in self._texts() if n not in {*found, *self.numbers}]):
-            columns = (
-                f"{first_cases(found)} with the true labels, {first_cases(others)} of no nodes"
-            )
-            self._ask("which column holds the answers", columns, _CALLED)
-        rest = rest or found
-        rest = [name for name in rest if "pred" in name.casefold()] or rest
-        if len(rest) > 1:
-            rows = self._unrolled(rest)
-            hint = f"call it prediction; of several answers write a row each: {rows}"
-            self._ask("which column holds the answers", f"{first_cases(rest)} hold nodes", hint)
-        return rest[0]
-
-    def _unrolled(self, answers: Sequence[str]) -> str:
-        """Rows of several answers; where each has its scores, how Polars makes them."""
-        scores = [n for n, one in self.numbers.items() if n not in answers and are_within(one)]
-        pairs = [*zip(answers, scores, strict=False)]
-        if len(scores) != len(answers) or any(one[-1:] != of[-1:] for one, of in pairs):
-            return "id, label, score"
-        own = self.id or "id"
-        rows = (f"df.select({own!r}, node={one!r}, score={of!r})" for one, of in pairs)
-        return f"pl.concat([{', '.join(rows)}])"
-
-    def _only_text(self) -> str:
-        """The only column that may hold answers, though most are no nodes; placing tells more."""
-        found = self._texts()
-        for name in found:
-            seps = {s: self.known.share(self.frame[name], self.known.is_node, s) for s in ";,| "}
-            best = max(seps, key=lambda sep: seps[sep])
-            if seps[best] >= NEARLY_ALL:
-                parts = f"{seps[best]:.0%} of the parts at {best!r} are nodes"
-                self._ask(f"what joins the labels in cells of {name!r}", parts, sep=best)
-        if len(found) != 1:
             columns = f"the columns {first_cases(self.frame.columns)}, in which few cells are nodes"
-            hint = f"{_CALLED}; --classes FILE names numbers of classes"
-            self._ask("which column holds the answers", columns, hint)
+            self._ask(what, columns, f"{_CALLED}; --classes FILE names numbers of classes")
+        if len(may) > 1 and found[0].casefold() in self.known.label:
+            others = first_cases(name for name in may if name != found[0])
+            said = f"{found[0]!r}, as the true labels are called, beside {others}"
+            self._ask(what, said, _CALLED)
+        if self.known.is_node(found[0].strip()):
+            columns, hint = first_cases(self.frame.columns), "write names of the columns above it"
+            self._ask("whether the first line names the columns", columns, hint)
         return found[0]
 
     def _score(self, answers: str) -> tuple[str | None, tuple[Reading, ...]]:

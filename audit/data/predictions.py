@@ -16,12 +16,7 @@ from audit.base.plugins import opening
 from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.base.settings import Transform, Unlisted
-from audit.data.class_lists import (
-    GivenClasses,
-    class_number,
-    file_of,
-    refuse_unused,
-)  # fmt: skip
+from audit.data.class_lists import GivenClasses, class_number, file_of, refuse_unused
 from audit.data.closing import Closed, closed_side, closed_upwards, lowest
 from audit.data.dataset import LabelDataset
 from audit.data.joining import joined
@@ -204,7 +199,6 @@ def load_predictions(
     raw = read_predictions(data, known)
     raw = raw if instances is None else raw.with_ids(instances)
     if classes is not None and not raw.named:
-        _refuse_odd(raw, known)
         refuse_unused(classes, raw.classes, raw.name)
     elif classes is not None:
         raw = replace(raw, sources=(*raw.sources, *file_of(classes)))
@@ -290,19 +284,6 @@ def _alike(made: Predictions, dataset: LabelDataset, policy: Policy) -> Predicti
     why = f"nearly all {side} hold every ancestor, and nearly no {other} do"
     told = Reading(decision, why, len(made), f"write {side} without ancestors", "instances")
     return replace(made, closed=side, scores=scores, readings=(*made.readings, told))
-
-
-def _refuse_odd(raw: RawPredictions, known: Labelled) -> None:
-    """Refuse answers that are neither numbers of classes nor names, as -1 and printed arrays."""
-    odd = [one for one in raw.classes if class_number(one) is None]
-    if odd and not any(map(known.is_class, odd)):
-        raise SchemaError(
-            "numbers of classes, from 0 on, or names of nodes are required",
-            found=first_cases(odd),
-            where=raw.name,
-            hint="write 3 for tensor(3), [0.1, 0.9] for [0.1 0.9]; rows without an answer, as -1, "
-            "are left out",
-        )
 
 
 def _placed(

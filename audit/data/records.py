@@ -11,8 +11,7 @@ import polars as pl
 from polars.datatypes import DataTypeClass
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import called, name_among
-from audit.base.table import Table
+from audit.base.table import Table, name_among
 
 _LISTS = (pl.List, pl.Array)
 ATTRIBUTION_COLUMNS = ("id", "target", "tokens", "scores")
@@ -91,7 +90,8 @@ def sound_records(
 
 def present(names: Sequence[str], name: str) -> str | None:
     """The column of that name, ignoring case; None if there is none."""
-    return next(iter(called(names, [name])), None)
+    alike = (one for one in names if one.strip().lower() == name.strip().lower())
+    return next(alike, None)
 
 
 def pick(frame: pl.DataFrame, where: object, **columns: str | None) -> pl.DataFrame:

@@ -16,13 +16,14 @@ from audit.base.table import Table, TextLines
 from audit.data.asking.ask import kinds_of, patterns, proposed, screen, way_of
 from audit.data.asking.ids import ids_of
 from audit.data.asking.known_sets import refuse_headings, sets_of, stated_set
-from audit.data.asking.seen import FLAGS, HALF, NAMELESS, NEARLY_ALL, Seen, family, is_record, read
+from audit.data.asking.seen import HALF, Seen, is_record, read
 from audit.data.cells import labels_in
-from audit.data.columns import ROW, Columns
+from audit.data.columns import ROW, Columns, family
 from audit.data.layout import as_written, taking
 from audit.data.layouts import layout_of, spelt
 from audit.data.nodes import Nodes
 from audit.data.rows import (
+    FLAGS,
     SCIENTIFIC,
     ClassNames,
     own_classes,
@@ -79,14 +80,13 @@ class Request:
     def resolved(self) -> Columns:
         """The columns; raises AskedError with options that were tried on the data."""
         try:
-            titles = self.table.text.titles
-            if titles and not any(map(self.table.column, self.stated.label)):
-                self._ask_below(titles, "other fields than below")
+            self._refuse_titles()
             return self._checked(self._columns())
         except AskedError as error:
             error.where, (error.options, error.reads) = str(self.table), self._tried(error.options)
             if not (error.options or error.hint):
-                error.hint = error.reads or "name them with --id and --label"
+                way = "name them with --id and --label; --skip-rows N passes over lines above them"
+                error.hint = error.reads or way
             raise
 
     @cached_property
@@ -105,6 +105,19 @@ class Request:
             both = {one.name: one for one in (ICD9CM, ICD10CM)}
             own |= {"hierarchy": both[name].load(), "other": True}
         return replace(self, stated=replace(stated, **rest), **own)
+
+    def _refuse_titles(self) -> None:
+        """Raise AskedError where first lines have other fields than all below them."""
+        text = self.table.text
+        if text.titles and not any(map(self.table.column, self.stated.label)):
+            options = {"skip_rows": text.titles}
+            records = is_record(self.with_options(options).seen)
+            raise AskedError(
+                "a first line that names the columns is required",
+                found=f"other fields than below: {text.first[0]!r}, above line {text.titles + 1}",
+                hint="--skip-rows N passes over lines of text" if records else "",
+                options={} if records else options,
+            )
 
     def _columns(self) -> Columns:
         """Columns of ids and labels, by what is certain first."""
@@ -170,16 +183,11 @@ class Request:
 
     def _named(self, columns: Columns) -> Columns:
         """With the columns that are named as ids and labels are."""
-        seen = self.seen
         ids, labels = (tuple(filter(None, map(self.table.column, own))) for own in (IDS, LABELS))
-        if len(labels) > 1 and not columns.label:
-            labels = tuple(one for one in labels if seen.share(one).of_complete >= HALF)
-            sure = len(labels) == 1 and seen.share(labels[0]).of_complete >= NEARLY_ALL
-            labels = labels if sure else ()
-        found = replace(columns, id=columns.id or ids[:1], label=columns.label or labels[:1])
-        if not (found.id and found.label) or (not columns.id and self._numbers_rows(found)):
-            return columns
-        return found
+        labels = labels if len(labels) == 1 else ()
+        found = replace(columns, id=columns.id or ids[:1], label=columns.label or labels)
+        sure = found.id and found.label and (columns.id or not self._numbers_rows(found))
+        return found if sure else columns
 
     def _numbers_rows(self, columns: Columns) -> bool:
         """Whether another column holds the ids, whose rows are only numbered."""
@@ -203,7 +211,6 @@ class Request:
         free = [one for one in seen.frame.columns if one not in out]
         if not label:
             good = [*filter(seen.is_good, free)]
-            self._refuse_title()
             if len(good) != 1 or any(self._may_hold(one, good[0]) for one in free):
                 self._ask(columns)
             label = (good[0],)
@@ -221,28 +228,6 @@ class Request:
             said = f"{rest[0]!r} is the id of an instance"
             told.append(Reading(said, "it is the only other column", rows, "--id COLUMN"))
         return replace(columns, id=id_, label=label, readings=tuple(told))
-
-    def _refuse_title(self) -> None:
-        """Raise AskedError where a column of labels has no name, as under a title."""
-        for name in filter(self.seen.is_good, self.seen.frame.columns):
-            if NAMELESS.fullmatch(name.strip()):
-                found = f"no name above {first_cases(self.seen.cells(name)['cell'].head(3))}"
-                self._ask_below(self.table.text.before, found, always=True)
-
-    def _ask_below(self, lines: int, found: str, *, always: bool = False) -> None:
-        """Raise AskedError that passes over first lines, unless a record stands below these."""
-        text = self.table.text
-        options = {"skip_rows": lines}
-        offered = bool(text.below) and not is_record(self.with_options(options).seen)
-        hint = "--skip-rows N passes over lines of text; take out rows of a workbook"
-        if offered or always:
-            line = f": {text.first[0]!r}, above line {lines + 1}" if offered else ""
-            raise AskedError(
-                "a first line that names the columns is required",
-                found=found + line,
-                hint="" if offered else hint,
-                options=options if offered else {},
-            )
 
     def _may_hold(self, name: str, good: str) -> bool:
         """Whether half of the labels in a column are nodes, however its cells are read, or it is of
@@ -291,9 +276,8 @@ class Request:
         if not published and (kinds := kinds_of(seen, rows.select("row", "label"), used)):
             options = {"id": columns.id, "label": columns.label}
             options = {k: v for k, v in options.items() if not getattr(self.stated, k)}
-            options["where"] = (*self.stated.where, *kinds.where)
-            required = f"rows must be chosen by {kinds.column!r}"
-            raise AskedError(required, found=kinds.said, options=options)
+            options |= kinds.options
+            raise AskedError("rows must be chosen", found=kinds.said[0], options=options)
         if not published and not columns.codes:
             refuse_headings(seen, _times(rows))
         if columns.flags:
@@ -320,7 +304,7 @@ class Request:
             return columns
         lists = labels_in(cells, columns)
         lengths, values = {*lists.list.len()}, {*lists.explode().str.to_lowercase()}
-        if len(lengths) != 1 or min(lengths) < 2 or not values <= set().union(*FLAGS):
+        if len(lengths) != 1 or min(lengths) < 2 or not values <= FLAGS:
             return columns
         classes = self.classes or own_classes(self.table, columns)
         if not classes:

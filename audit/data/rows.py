@@ -10,9 +10,8 @@ from typing import TypeAlias
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import name_among
 from audit.base.schemas import schema
-from audit.base.table import AT_ONCE, Table
+from audit.base.table import AT_ONCE, Table, name_among
 from audit.data.cells import labels_in
 from audit.data.class_lists import GivenClasses, class_number, named_numbers, refuse_unused
 from audit.data.columns import ROW, Columns
@@ -43,7 +42,9 @@ ClassNames: TypeAlias = Mapping[str, str]
 
 SCIENTIFIC = r"^-?\d(\.\d+)?E\+\d+$"
 _CONDITION = re.compile(r"\s*([^=!]+?)\s*(!?=)\s*(.*?)\s*", re.DOTALL)
-_YES, _NO = ("1", "1.0", "true"), ("0", "0.0", "false")
+_YES = ("1", "1.0", "true")
+FLAGS = frozenset((*_YES, "0", "0.0", "false"))
+"""What says in lower case whether a class is a label."""
 
 
 def rows_of(
@@ -91,7 +92,11 @@ def used_classes(
         return classes
     cells = tidy(frame.select(columns.label), where, columns.label)
     labels = pl.concat([labels_in(one, columns).explode() for one in cells]).drop_nulls()
-    others = [one for one in labels.unique() if one != "-1" and class_number(one) is None]
+    others = [
+        one
+        for one in labels.unique(maintain_order=True)
+        if one != "-1" and class_number(one) is None
+    ]
     if others:
         refuse_unused(given, others, where)
     return None if others else classes
@@ -121,7 +126,7 @@ def rows_in(
     """The rows of labels of some rows of a table, of which the first has that number."""
     about = _about(frame, columns, first, where)
     if columns.flags:
-        return _finished(_exploded(about, [_flagged(frame, columns, classes, where)]), columns)
+        return _finished(_flagged(about, frame, columns, classes, where), columns)
     cells = [_cells(frame, one, classes is not None, where) for one in columns.label]
     single = len(cells) == 1 and not (columns.sep or columns.take or cells[0].dtype.is_nested())
     if single and not cells[0].str.starts_with("[").any():
@@ -185,11 +190,11 @@ def _about(frame: pl.DataFrame, columns: Columns, first: int, where: object) -> 
     reasons = pl.when(homeless).then(pl.lit("bad_row")).when(out).then(pl.lit("left_out"))
     published = ["reason"] if columns.refused else []
     about = about.with_columns(refused=pl.coalesce(reasons, *published))
-    if not columns.version:
-        return about
-    told = _versions(said["version"], about["refused"].is_null(), columns.version, where)
-    lost = pl.when(told.is_null()).then(pl.lit("bad_row"))
-    return about.with_columns(version=told, refused=pl.coalesce("refused", lost))
+    if columns.version:
+        told = _versions(said["version"], about["refused"].is_null(), columns.version, where)
+        lost = pl.when(told.is_null()).then(pl.lit("bad_row"))
+        about = about.with_columns(version=told, refused=pl.coalesce("refused", lost))
+    return about
 
 
 def _ids(frame: pl.DataFrame, names: Sequence[str], where: object) -> pl.Series:
@@ -282,14 +287,17 @@ def _cells(frame: pl.DataFrame, name: str, named: bool, where: object) -> pl.Ser
 
 
 def _flagged(
-    frame: pl.DataFrame, columns: Columns, classes: ClassNames | None, where: object
-) -> pl.Series:
-    """The names of the columns, or of the places of a list, that hold 1, of each row."""
-    first = frame[columns.label[0]]
+    about: pl.DataFrame,
+    frame: pl.DataFrame,
+    columns: Columns,
+    classes: ClassNames | None,
+    where: object,
+) -> pl.DataFrame:
+    """A row for each of the columns, or of the places of a list, that hold 1 in a row."""
+    first, flags = frame[columns.label[0]], frame.select(columns.label)
     if first.dtype == pl.String and first.str.starts_with("[").any():
         lists = labels_in(first, columns)
         first = lists.set(lists.list.len() == 0, None)
-    flags = frame.select(columns.label)
     if first.dtype.is_nested():
         names = [*(classes or {}).values()]
         if len(others := first.list.len().drop_nulls().filter(first.list.len() != len(names))):
@@ -299,21 +307,21 @@ def _flagged(
                 where=where,
             )
         flags = frame.select(first.list.get(n).alias(name) for n, name in enumerate(names))
-    carried = [pl.DataFrame(schema={"row": pl.UInt32, "label": pl.String})]
-    for values in tidy(flags, where).select(pl.all().str.to_lowercase()):
-        if len(wrong := values.filter(~values.is_in(_YES + _NO))):
+    held = [pl.DataFrame(schema={"row": pl.Int64, "label": pl.String, "which": pl.Int32})]
+    for which, values in enumerate(tidy(flags, where).select(pl.all().str.to_lowercase())):
+        if len(wrong := values.filter(~values.is_in([*FLAGS]))):
             raise SchemaError(
                 f"the column {values.name!r} must hold 0, 1, true, false or nothing",
                 found=first_cases(wrong.unique(maintain_order=True)),
                 where=where,
                 hint="a column that is not a node is named with --id, --group, --split or --strata",
             )
-        rows = values.is_in(_YES).fill_null(False).arg_true().alias("row").to_frame()
-        carried.append(rows.with_columns(label=pl.lit(values.name.strip())))
-    by_row = pl.concat(carried).group_by("row").agg("label")
-    every = pl.int_range(frame.height, dtype=pl.UInt32, eager=True).alias("row").to_frame()
-    listed = every.join(by_row, on="row", how="left", maintain_order="left")
-    return listed["label"].fill_null([])
+        rows = about["row"].gather(values.is_in(_YES).arg_true()).to_frame()
+        said = {"label": pl.lit(values.name.strip()), "which": pl.lit(which, pl.Int32)}
+        held.append(rows.with_columns(**said))
+    found = about.join(pl.concat(held), on="row", how="left", maintain_order="left_right")
+    counted = pl.col("label").is_not_null() | pl.col("instance").is_null()
+    return found.with_columns(counted=counted)
 
 
 def _named(labels: pl.Series, classes: ClassNames, where: object) -> pl.Series:
@@ -334,11 +342,9 @@ def _finished(rows: pl.DataFrame, columns: Columns) -> pl.DataFrame:
         table = pl.col("which").replace_strict(sets, default=None, return_dtype=pl.String)
     table = pl.coalesce("own", table) if columns.table else table
     if columns.version:
-        base = table.str.strip_suffix("-10")
-        tenth = pl.coalesce(base + "-10", pl.lit(VERSIONS["10"]))
-        ninth = pl.coalesce(base, pl.lit(VERSIONS["9"]))
-        by_version = pl.when(pl.col("version") == "10").then(tenth)
-        table = by_version.when(pl.col("version") == "9").then(ninth).otherwise(table)
+        version, base = pl.col("version"), table.str.strip_suffix("-10")
+        own = pl.when(version == "10").then(base + "-10").when(version == "9").then(base)
+        table = pl.coalesce(own, version.replace_strict(VERSIONS, default=None), table)
     if columns.position:
         at = pl.col("at").cast(pl.Float64, strict=False)
         place = pl.when(at == at.floor()).then(at)

@@ -54,7 +54,7 @@ def as_scores(raw: RawPredictions, transform: Transform | None, several: int = 0
     are scores. ``several`` is the number of instances that have several labels, beside which a
     softmax is stated too.
     """
-    numbers = raw.scores.data
+    numbers, told = raw.scores.data, list[Reading]()
     _refuse(raw, ~np.isfinite(numbers), "every score must be a finite number")
     low, high = numbers.min(initial=0), numbers.max(initial=0)
     if transform and (raw.set_valued or (low >= 0 and high <= 1)):
@@ -63,26 +63,26 @@ def as_scores(raw: RawPredictions, transform: Transform | None, several: int = 0
         raise SchemaError(f"--{transform} {required}", found=found, where=raw.name, hint=hint)
     if transform == "softmax":
         said = "the scores of a row are shares of one answer, though instances have several labels"
-        why = "--softmax says that classes exclude each other"
-        stated = Reading(said, why, several, "--sigmoid", "instances")
-        return _with_numbers(raw, _softmax(raw), *[stated] * bool(several))
-    if transform == "sigmoid":
-        return _with_numbers(raw, expit(numbers))
-    if low >= 0 and _apart(_sums(raw.scores), 100) <= MOST_TOLERANCE:
+        why, option = "--softmax says that classes exclude each other", "--sigmoid"
+        told += [Reading(said, why, several, option, "instances")] * bool(several)
+        numbers = _softmax(raw)
+    elif transform == "sigmoid":
+        numbers = expit(numbers)
+    elif low >= 0 and _apart(_sums(raw.scores), 100) <= MOST_TOLERANCE:
         why, rows = "all rows sum to 100", len(raw.instances)
-        stated = Reading("numbers are per cent", why, rows, "--softmax")
-        return as_scores(_with_numbers(raw, numbers / 100, stated), None)
-    labelled = f": {counted(several, 'instances')} have several labels"
-    hint = f"--sigmoid turns a model's raw outputs into scores{labelled}" if several else _OUTPUTS
+        told.append(Reading("numbers are per cent", why, rows, "--softmax"))
+        numbers = numbers / 100
+    hint = _OUTPUTS
+    if several:
+        labelled = f"{counted(several, 'instances')} have several labels"
+        hint = f"--sigmoid turns a model's raw outputs into scores: {labelled}"
     hint += "; per cent must be divided by 100" * bool(low >= 0 and high <= 100)
     outside = (numbers < -ROUNDING) | (numbers > 1 + ROUNDING)
     _refuse(raw, outside, "every score must be from 0 to 1", hint)
-    return raw if low >= 0 and high <= 1 else _with_numbers(raw, np.clip(numbers, 0, 1))
-
-
-def _with_numbers(raw: RawPredictions, numbers: FloatArray, *told: Reading) -> RawPredictions:
+    if numbers is raw.scores.data and low >= 0 and high <= 1:
+        return raw
     held = raw.scores
-    scores = csr_array((numbers, held.indices, held.indptr), shape=held.shape)
+    scores = csr_array((np.clip(numbers, 0, 1), held.indices, held.indptr), shape=held.shape)
     return replace(raw, scores=scores, readings=(*raw.readings, *told))
 
 
@@ -111,9 +111,10 @@ def _refuse(raw: RawPredictions, wrong: BoolArray, required: str, hint: str = ""
 def placed_scores(scores: Sparse, nodes: IntArray, n_nodes: int) -> Sparse:
     """Scores with each column at its node, -1 for none, shape (n_classes,); canonical, without
     zeros."""
-    known = np.flatnonzero(nodes >= 0)
-    places = (np.ones(len(known)), (known, nodes[known]))
-    placed = csr_array(scores @ csr_array(places, shape=(len(nodes), n_nodes)))
+    at = nodes.astype(scores.indices.dtype)[scores.indices]
+    values = np.where(at < 0, 0, scores.data)
+    held = (values, np.maximum(at, 0), scores.indptr.copy())
+    placed = csr_array(held, shape=(scores.shape[0], n_nodes))
     placed.eliminate_zeros()
     placed.sort_indices()
     return placed

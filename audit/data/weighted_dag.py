@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -19,7 +19,6 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import aggregated_values
 
 Mark = Literal["hit", "miss", "false", ""]
-_Bar: TypeAlias = tuple[float, float]
 _SUMS: Mapping[Aggregation, str] = {
     "descendants": "",
     "paths": "A value counts at a node once for each path that leads up to it.",
@@ -52,12 +51,10 @@ class WeightedDag:
     aggregation: Aggregation = "descendants"
 
     def __post_init__(self) -> None:
-        if strangers := sorted(node for node in self.values if node not in self.hierarchy):
-            required = f"values must belong to nodes of {self.hierarchy.name}"
-            raise SchemaError(required, found=first_cases(strangers))
-        if negative := sorted(node for node, value in self.values.items() if not value >= 0):
-            required, found = "values must not be negative", f"at {first_cases(negative)}"
-            raise SchemaError(required, found=found)
+        wrong = [n for n, value in self.values.items() if n not in self.hierarchy or not value >= 0]
+        if wrong:
+            required = f"values from 0 on, of nodes of {self.hierarchy.name}, are required"
+            raise SchemaError(required, found=f"others at {first_cases(sorted(wrong))}")
 
     @classmethod
     def of_row(cls, hierarchy: Hierarchy, values: Sparse, position: int) -> WeightedDag:
@@ -76,34 +73,15 @@ class WeightedDag:
     @cached_property
     def aggregated(self) -> FloatArray:
         """What reaches each node from itself and its descendants, shape (n_nodes,)."""
-        line = csr_array(self.value[np.newaxis, :])
-        reached = aggregated_values(self.hierarchy, line, self.aggregation)
+        reached = aggregated_values(
+            self.hierarchy, csr_array(self.value[np.newaxis, :]), self.aggregation
+        )
         return np.asarray(reached.toarray(), float).ravel()
 
     @cached_property
     def shares(self) -> FloatArray:
         """Aggregated values as shares of the largest, shape (n_nodes,); 0 without values."""
         return self.aggregated / (self.aggregated.max() or 1.0)
-
-    @cached_property
-    def extents(self) -> FloatArray:
-        """Own value and the parts of the children's extents, which are divided equally among their
-        parents, shape (n_nodes,): where all have one, the aggregated value."""
-        hierarchy, extent = self.hierarchy, self.value.astype(np.float64)
-        there = np.flatnonzero(extent @ hierarchy.closure)
-        for node in there[np.argsort(hierarchy.height[there], kind="stable")]:
-            parents = row(hierarchy.edges, int(node))
-            extent[parents] += extent[node] / max(len(parents), 1)
-        return extent
-
-    def bars(self, bar: _Bar, node: int, children: Sequence[int]) -> list[_Bar]:
-        """Beginnings and lengths of the bars of children behind each other within their parent's,
-        as shares of the root's."""
-        of, starts = np.array(children, int), self.hierarchy.edges.indptr
-        lengths = self.extents[of] / (starts[of + 1] - starts[of]) * bar[1]
-        lengths /= self.extents[node] or 1.0
-        begins = bar[0] + np.cumsum(lengths) - lengths
-        return [*zip(begins.tolist(), lengths.tolist(), strict=True)]
 
     def tree(self, *, least: float = 0.0, titles: bool = True) -> str:
         """Text tree of the nodes with an aggregated value above 0, the largest value first.
@@ -116,22 +94,19 @@ class WeightedDag:
                 counts the nodes left out.
             titles: Whether to show titles after the ids.
         """
-        lines = InstanceTree(self).lines(least)
-        return "\n".join(f"{line.lead}{_told(line, titles)}" for line in lines)
+        told = []
+        for line in InstanceTree(self).lines(least):
+            name = printable(f"{line.node} {line.title * (titles or not line.node)}".strip())
+            own = f" (own {line.own_label:.4g})" * (line.own_label not in (0, line.label))
+            value = f"  {line.label:.4g}{own}{'  (see above)' * line.again}" * bool(line.node)
+            told.append(line.lead + name + value)
+        return "\n".join(told)
 
     def __repr__(self) -> str:
         return self.tree(least=0.01)
 
     def _repr_markdown_(self) -> str:
         return f"```\n{self.tree(least=0.01)}\n```"
-
-
-def _told(line: InstanceLine, titles: bool) -> str:
-    if not line.node:
-        return line.title
-    name = printable(f"{line.node} {line.title * titles}".rstrip())
-    beside = f" (own {line.own_label:.4g})" * (line.own_label not in (0, line.label))
-    return f"{name}  {line.label:.4g}{beside}{'  (see above)' * line.again}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +120,6 @@ class InstanceLine:
         title: Title of the node, or the words of a line without a node.
         label, score: Labels and scores at or below the node, added up as the run's policy says.
         label_share, score_share: The same as shares of the largest.
-        label_bar, score_bar: Where bars begin, and their lengths, as shares of the root's; those
-            below a node never pass its own.
         own_label, own_score: The node's own.
         mark: What the model made of the node.
         also_below: Other parents below which the node is drawn.
@@ -161,8 +134,6 @@ class InstanceLine:
     score: float = 0.0
     label_share: float = 0.0
     score_share: float = 0.0
-    label_bar: _Bar = (0.0, 0.0)
-    score_bar: _Bar = (0.0, 0.0)
     own_label: float = 0.0
     own_score: float = 0.0
     mark: Mark = ""
@@ -197,10 +168,9 @@ class InstanceTree:
         ``miss`` or ``false`` if only the one or the other; empty if neither, or without a model."""
         if self.predictions is None:
             return ""
-        predicted = self._predicted[node]
         if self.labels.aggregated[node] > 0:
-            return "hit" if predicted else "miss"
-        return "false" if predicted else ""
+            return "hit" if self._predicted[node] else "miss"
+        return "false" if self._predicted[node] else ""
 
     def lines(self, least: float = 0.0) -> Iterator[InstanceLine]:
         """The lines of the tree, the nodes of the largest share first.
@@ -212,47 +182,44 @@ class InstanceTree:
         hierarchy, drawn = self.labels.hierarchy, set[int]()
         shares = np.maximum(*(dag.shares for dag in self._dags))
         reach = hierarchy.closure.multiply(shares[:, np.newaxis]).max(axis=0).toarray().ravel()
-        bars = [(0.0, float(dag.extents[hierarchy.root] > 0)) for dag in self._dags]
-        waiting = [(self._line(hierarchy.root, bars), "")]
+        waiting = [(hierarchy.root, "", "", "")]  # the second: the parent, or what is said
         while waiting:
-            line, below = waiting.pop()
-            if not line.node:
-                yield line
+            node, parent, lead, below = waiting.pop()
+            if node < 0:
+                yield InstanceLine(lead, len(lead) // 3, "", parent)
                 continue
-            node = hierarchy.index(line.node)
             children = [i for i in row(hierarchy.child_matrix, node).tolist() if reach[i]]
             again = node in drawn and bool(children)
-            yield replace(line, again=again)
+            yield self._line(node, parent, lead, again)
             if again:
                 continue
             drawn.add(node)
             kept = sorted((i for i in children if reach[i] >= least), key=lambda i: (-shares[i], i))
-            own = zip(self._dags, (line.label_bar, line.score_bar), strict=True)
-            each = zip(*(dag.bars(bar, node, kept) for dag, bar in own), strict=True)
-            parts = [self._line(i, bars, line) for i, bars in zip(kept, each, strict=True)]
+            parts = [(i, hierarchy.nodes[node]) for i in kept]
             if few := len(children) - len(kept):
-                words = f"{few:,} more with less than {least * 100:.4g}% of the total each"
-                parts.append(InstanceLine("", line.level + 1, "", words))
+                parts.append(
+                    (-1, f"{few:,} more with less than {least * 100:.4g}% of the total each")
+                )
             for behind, part in enumerate(reversed(parts)):
-                lead, under = ("├─ ", "│  ") if behind else ("└─ ", "   ")
-                waiting.append((replace(part, lead=below + lead), below + under))
+                branch, under = ("├─ ", "│  ") if behind else ("└─ ", "   ")
+                waiting.append((*part, below + branch, below + under))
 
-    def _line(
-        self, node: int, bars: Sequence[_Bar], above: InstanceLine | None = None
-    ) -> InstanceLine:
-        hierarchy, values = self.labels.hierarchy, dict[str, Any]()
-        for kind, dag, bar in zip(("label", "score"), self._dags, bars, strict=True):
-            values[kind], values[f"own_{kind}"] = dag.aggregated[node], dag.value[node]
-            values[f"{kind}_share"], values[f"{kind}_bar"] = dag.shares[node], bar
-        name = hierarchy.nodes[node]
+    def _line(self, node: int, parent: str, lead: str, again: bool) -> InstanceLine:
+        hierarchy, (labels, scores) = self.labels.hierarchy, self._dags
         return InstanceLine(
-            lead="",
-            level=above.level + 1 if above else 0,
-            node=name,
+            lead=lead,
+            level=len(lead) // 3,
+            node=hierarchy.nodes[node],
             title=hierarchy.titles[node],
+            label=labels.aggregated[node],
+            score=scores.aggregated[node],
+            label_share=labels.shares[node],
+            score_share=scores.shares[node],
+            own_label=labels.value[node],
+            own_score=scores.value[node],
             mark=self.mark(node),
-            also_below=tuple(p for p in hierarchy.parents(name) if not above or p != above.node),
-            **values,
+            also_below=tuple(p for p in hierarchy.parents(hierarchy.nodes[node]) if p != parent),
+            again=again,
         )
 
     @cached_property

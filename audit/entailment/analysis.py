@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import polars as pl
@@ -23,24 +22,28 @@ from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.declared import HEADLINES, SAYS, TABLES
 from audit.entailment.facts import FACTS, facts_of
 from audit.entailment.generations import read_generations, read_ratings
-from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
+from audit.entailment.measure import Beside, measure_entailment
 from audit.entailment.predictions import read_validity_predictions, together
 from audit.entailment.reading import read_entailment
 from audit.entailment.settings import Entailing
 from audit.entailment.tuple_files import ELEMENTS
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
-from audit.measure.measure import Measurements
-from audit.results.parts import AnalysisPart
+from audit.measure.measure import Found, Measurements
 
 
 @dataclass(frozen=True, eq=False)
-class Entailment(FileAnalysis[EntailmentMeasurements]):
+class Entailment(FileAnalysis):
     """Tuples as read, and what is measured with them."""
 
     name: ClassVar[str] = "entailment"
     format: ClassVar[str] = "entailment"
     stated_by: ClassVar[type[Entailing]] = Entailing
+    tables = TABLES
+    facts = FACTS
+    says = SAYS
+    headlines = HEADLINES
+    called = "tuples"
     checks: ClassVar[tuple[Check, ...]] = (
         dataset_checks.TAIL_MISMATCH,
         dataset_checks.HEAD_IN_TWO_SPLITS,
@@ -103,31 +106,16 @@ class Entailment(FileAnalysis[EntailmentMeasurements]):
             hierarchy,
         )
 
-    def measure(
-        self, measured: Measurements, seed: int, progress: Progress
-    ) -> EntailmentMeasurements:
-        """Measure the graph, its dataset, and predictions on it."""
-        return measure_entailment(self.dataset, self.beside, progress)
-
-    def kept(self, found: EntailmentMeasurements, measured: Measurements) -> AnalysisPart:
-        """Every table; of cases the first ones are shared."""
-        tables = dict(_tables(found))
+    def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
+        """Measure the graph, its dataset, and predictions; of cases the first ones are shared."""
+        found = measure_entailment(self.dataset, self.beside, progress)
+        tables = dict(found.frames)
         if self.settings.answers:
             paths, first = self.settings.answers, self.settings.numbered_from
             texts = Records(answer_texts(paths), {}, paths)
             tables["answers"] = by_number(texts, self.dataset, first, "answers")[0].frame
         restricted = {name: frame for name, frame in tables.items() if name not in TABLES}
-        return AnalysisPart(
-            name=self.name,
-            facts=facts_of(self.dataset, self.settings, found, restricted),
-            facts_columns=FACTS,
-            frames={name: frame for name, frame in tables.items() if name in TABLES},
-            rules=TABLES,
-            says=SAYS,
-            restricted=restricted,
-            headlines=HEADLINES,
-            called="tuples",
-        )
+        return Found(tables, facts_of(self.dataset, self.settings, found, restricted), found)
 
 
 def _positives(settings: Entailing) -> EntailmentDataset | None:
@@ -161,15 +149,3 @@ def _dataset(settings: Entailing) -> EntailmentDataset:
     return read_entailment(
         settings.files, settings.kind, settings.columns, classes=shared or settings.classes
     )
-
-
-def _tables(entailed: EntailmentMeasurements) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Every table, named by what measured it."""
-    for room in ("quality", "graph", "detection", "generation"):
-        measured = getattr(entailed, room)
-        if measured is None:
-            continue
-        for field in fields(measured):
-            value = getattr(measured, field.name)
-            if isinstance(value, pl.DataFrame):
-                yield f"{room}_{field.name}", value

@@ -8,6 +8,7 @@ import polars as pl
 
 from audit.base.schemas import schema
 from audit.entailment.dataset import WHOLE, EntailmentDataset, in_report_order, plain, with_share
+from audit.entailment.declared import TABLES
 
 FAULTS = (
     "instance_not_head",
@@ -22,12 +23,6 @@ words; or the tail is not the head with one mention of the instance replaced by 
 head itself, or something else. Where the instance is a part of a word only, as “take” in “takes”, a
 tail with that part replaced is right, and with any other one the head lacks the instance."""
 
-CONSISTENCY = schema(
-    ("relation fault", pl.String),
-    ("tuples faulty", pl.Int64),
-    ("share low high", pl.Float64),
-)
-"""One row per relation and fault that it could have, with the share of its tuples that have it."""
 
 MISMATCHES = schema(
     ("id", pl.String),
@@ -41,7 +36,7 @@ _WHOLE_FAULTS = FAULTS[:2]
 
 
 def consistency(dataset: EntailmentDataset) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Faults by relation, columns `CONSISTENCY`, and the tuples that have one, `MISMATCHES`.
+    """Faults by relation, ``quality_consistency``, and the tuples that have one, `MISMATCHES`.
 
     Texts are compared in lower case with single blanks, and "a" is as good as "an": a tail may
     have changed the article before the replaced words.
@@ -147,4 +142,4 @@ def _counted(dataset: EntailmentDataset, mismatches: pl.DataFrame) -> pl.DataFra
     joined = possible.join(counts, on=["relation", "fault"], how="left", maintain_order="left")
     filled = with_share(joined.with_columns(pl.col("faulty").fill_null(0)), "faulty", "tuples")
     order = pl.col("fault").replace_strict(FAULTS, range(len(FAULTS)), return_dtype=pl.Int64)
-    return in_report_order(filled.sort(order)).select(*CONSISTENCY)
+    return in_report_order(filled.sort(order)).select(*TABLES["quality_consistency"].columns)

@@ -15,13 +15,12 @@ from audit.base.readings import Reading
 from audit.base.schemas import schema
 from audit.engine.statistics.intervals import wilson
 from audit.engine.statistics.resampling import GroupBootstrap, group_bootstrap
+from audit.entailment.declared import ALL, TABLES
 
 TEST, TRAIN = "test", "train"
 """Names of the splits that are measured, and learned from."""
 EVERY_SPLIT = "all"
 """Stands for the whole data set where no split is the test set."""
-ALL = "All"
-"""In place of a relation or a split: all of them together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,18 +66,8 @@ def parts_by_relation(relation: pl.Series) -> Mapping[str, IntArray]:
     return present if len(present) < 2 else present | {ALL: np.arange(len(values))}
 
 
-TOTALS = schema(
-    ("relation split", pl.String),
-    ("tuples valid", pl.Int64),
-    ("share low high", pl.Float64),
-)
-"""One row per relation and split that has tuples, with `ALL` for all relations and for all splits;
-tuples without a split are in the latter alone. ``share`` is that of valid tuples, with its 95 %
-Wilson interval."""
-
-
 def totals(dataset: EntailmentDataset) -> pl.DataFrame:
-    """Count tuples by relation and split, columns `TOTALS`."""
+    """Count tuples by relation and split, ``quality_totals``."""
     counts = pl.concat(
         [
             dataset.tuples.group_by(relation=relation, split=split).agg(
@@ -88,7 +77,9 @@ def totals(dataset: EntailmentDataset) -> pl.DataFrame:
             for split in (pl.col("split"), pl.lit(ALL))
         ]
     ).drop_nulls("split")
-    return in_report_order(with_share(counts, "valid", "tuples")).select(*TOTALS)
+    return in_report_order(with_share(counts, "valid", "tuples")).select(
+        *TABLES["quality_totals"].columns
+    )
 
 
 def with_share(counts: pl.DataFrame, k: str, n: str) -> pl.DataFrame:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.base.schemas import schema
-from audit.entailment.dataset import ALL, EntailmentDataset, in_report_order, with_share
+from audit.entailment.dataset import EntailmentDataset, in_report_order, with_share
+from audit.entailment.declared import ALL, TABLES
 
 THRESHOLD = 0.5
 """A concept is unique if its BLEU-1 against the other concepts is at most this."""
@@ -104,20 +104,6 @@ def _closest_lengths(sized: pl.DataFrame) -> pl.DataFrame:
     return sized.join(closest, on=["group", "length"], how="left", maintain_order="left")
 
 
-DIVERSITY = schema(
-    ("relation", pl.String),
-    ("tuples vocabulary edges", pl.Int64),
-    ("unique unique_without_penalty unique_edges unique_edges_without_penalty", pl.Float64),
-    ("heads social_heads", pl.Int64),
-    ("social social_low social_high", pl.Float64),
-)
-"""One row per relation, and one for `ALL`. ``vocabulary`` counts the different words of heads and
-concepts, ``edges`` the different (relation, instance, concept). ``unique`` is the share of tuples
-whose concept is unlike the others of the same head and instance, ``unique_edges`` that of edges
-whose concept is unlike the others of the same instance, whatever the head; without the brevity
-penalty of BLEU beside it. ``social`` is the share of different `social_heads`, with its Wilson
-interval."""
-
 PERSON = r"\b[Pp]erson[XYZxyz]\b"
 """A Person variable."""
 _PERSONS = Path(__file__).parent / "data" / "persons.csv"
@@ -145,7 +131,7 @@ def social_heads(head: pl.Expr) -> pl.Expr:
 
 
 def diversity(dataset: EntailmentDataset) -> pl.DataFrame:
-    """Words, unique concepts and social heads of each relation, columns `DIVERSITY`.
+    """Words, unique concepts and social heads of each relation, ``quality_diversity``.
 
     Of all relations together, unique tuples and edges are those of the relations added up.
     """
@@ -166,7 +152,11 @@ def diversity(dataset: EntailmentDataset) -> pl.DataFrame:
         for more in counts[1:]:
             joined = joined.join(more, on="relation", how="left")
         parts.append(joined)
-    return in_report_order(pl.concat(parts)).select(*DIVERSITY).cast(pl.Schema(DIVERSITY))
+    return (
+        in_report_order(pl.concat(parts))
+        .select(*TABLES["quality_diversity"].columns)
+        .pipe(TABLES["quality_diversity"].cast)
+    )
 
 
 def _unique(rows: pl.DataFrame, group: list[str], name: str) -> pl.DataFrame:
@@ -208,30 +198,12 @@ def _social(tuples: pl.DataFrame, relation: pl.Expr) -> pl.DataFrame:
     return shares.rename({"share": "social", "low": "social_low", "high": "social_high"})
 
 
-REFERENCES = schema(
-    ("relation split", pl.String),
-    ("valid instances", pl.Int64),
-    ("references", pl.Float64),
-    ("identified", pl.Int64),
-)
-"""One row per relation and split, with `ALL` for all. ``instances`` are the different (head,
-instance) of a relation with a valid tuple, ``references`` is valid tuples per such instance;
-``identified`` counts those without one too."""
-
-GENERATION = schema(
-    ("relation", pl.String),
-    ("valid generation both only_detection only_generation not_valid", pl.Int64),
-)
-"""One row per relation, and one for `ALL`: different valid tuples of the detection set and tuples
-of the generation set, those in both, those in one alone, and those that the generation set itself
-calls invalid. The generation set should be the valid tuples of the detection set, and no more."""
-
 ELEMENTS = ("relation", "head", "tail", "instance", "concept")
 """What makes a tuple, its label apart."""
 
 
 def references(dataset: EntailmentDataset) -> pl.DataFrame:
-    """Valid tuples, instances and references by relation and split, columns `REFERENCES`."""
+    """Valid tuples, instances and references by relation and split, ``quality_references``."""
     key = numbers(dataset.tuples.select("relation", "head", "instance"))
     marked = dataset.tuples.select("relation", "split", "valid", key=key)
     parts = [
@@ -246,16 +218,18 @@ def references(dataset: EntailmentDataset) -> pl.DataFrame:
     counts = pl.concat(parts).drop_nulls("split")
     some = pl.when(pl.col("instances") > 0).then(pl.col("instances"))
     return in_report_order(
-        counts.with_columns(references=pl.col("valid") / some).select(*REFERENCES)
+        counts.with_columns(references=pl.col("valid") / some).select(
+            *TABLES["quality_references"].columns
+        )
     )
 
 
 def generation_set(
     dataset: EntailmentDataset, generation: EntailmentDataset | None
 ) -> pl.DataFrame:
-    """Compare a generation set with the valid tuples, columns `GENERATION`; empty without one."""
+    """Compare a generation set with the valid tuples; empty without one."""
     if generation is None:
-        return pl.DataFrame(schema=GENERATION)
+        return TABLES["quality_generation_set"].frame()
     valid = dataset.tuples.filter("valid").select(ELEMENTS).unique()
     generated = generation.tuples.filter("valid").select(ELEMENTS).unique()
     wrong = generation.tuples.filter(~pl.col("valid")).select(ELEMENTS).unique()
@@ -276,7 +250,7 @@ def generation_set(
             for relation in (pl.col("relation"), pl.lit(ALL))
         ]
     )
-    return in_report_order(counts).select(*GENERATION)
+    return in_report_order(counts).select(*TABLES["quality_generation_set"].columns)
 
 
 def wrongly_left_out(

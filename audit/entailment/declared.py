@@ -24,10 +24,11 @@ from audit.base.declared import (
     whole,
 )
 from audit.base.figures import Curve, Dots, Graph
-from audit.entailment.dataset import ALL
 from audit.results.parts import Headline
 from audit.results.shared_tables import Sentence
 
+ALL = "All"
+"""In place of a relation or a split: all of them together."""
 SHOWN = 20
 """Rows of a table of cases that are shared, the first of each relation; a run keeps all."""
 _cases = partial(Table, most=SHOWN, each="relation", fold=True)
@@ -60,7 +61,7 @@ TABLES: Mapping[str, Table] = {
     "graph_relations": Table(
         Columns(
             text("relation", "Relation"),
-            chance("deepest", "Depth"),
+            chance("deepest", "Depth", type="integer"),
             estimate("mean_depth mean_children", n="texts", reason="they have no fixed bounds"),
             count("tuples self_edges"),
             count(
@@ -284,7 +285,7 @@ TABLES: Mapping[str, Table] = {
         Columns(
             key("kind", "By"),
             text(_ANSWERED, _ANSWERED_SAID),
-            setting("from to", "Scores from|To"),
+            setting("from to", "Scores from|To", type="number"),
             mean("mean_score", "Mean score", n="n"),
             mean("valid_share", "Valid", n="n", ends="low high"),
             count("n", "Tuples"),

@@ -16,18 +16,14 @@ from audit.engine.statistics.intervals import wilson_of_marks
 from audit.engine.statistics.resampling import with_interval
 from audit.entailment import validity_measures as measures
 from audit.entailment.dataset import EntailmentDataset, Questions, questions_of
+from audit.entailment.declared import TABLES
 from audit.entailment.validity_answers import (
     CONCEPT_ALONE,
-    COVERAGE,
-    DIFFERENCES,
     HEAD_ALONE,
     MAJORITY,
-    MEASURED,
     MODEL,
     RANDOM,
-    RELIABILITY,
     Answers,
-    DetectionMeasurements,
     answers_of,
     baselines,
 )
@@ -38,6 +34,7 @@ IN_DOMAIN = "in_domain"
 COMPARED = (MAJORITY, CONCEPT_ALONE, HEAD_ALONE)
 """Baselines that models are compared with."""
 THRESHOLD = 0.5
+"""Score from which a tuple is predicted valid."""
 
 NO_ANSWERS, NO_SCORES, ONE_CLASS = "no_answers", "no_scores", "one_class"
 """Why a measure is absent: the model answers none of the tuples; it gives no score, or not of each
@@ -48,8 +45,15 @@ def measure_detection(
     dataset: EntailmentDataset,
     predictions: Records,
     progress: Progress = silent,
-) -> DetectionMeasurements:
-    """Measure models and baselines on the test set, or on all tuples where there is none."""
+) -> tuple[dict[str, pl.DataFrame], Mapping[str, int]]:
+    """Measure models and baselines on the test set, or on all tuples where there is none.
+
+    Returns:
+        The tables by name, and what became of the rows: ``rows_read``; ``used``; ``unknown_id``,
+        predictions of tuples that the data set lacks; ``other_split``, those of tuples in other
+        splits than the measured one; and rows that were refused when read, by reason. All but the
+        first add up to the first.
+    """
     questions = questions_of(dataset)
     ledger, known = _ledger(dataset, questions, predictions)
     progress("answering by baselines")
@@ -63,17 +67,17 @@ def measure_detection(
         rows += _measured(scored, answers)
     progress("measuring answers", len(everybody), len(everybody), "models")
     progress("comparing models")
-    return DetectionMeasurements(
-        measured=pl.DataFrame(rows, schema=MEASURED),
-        differences=pl.DataFrame(
-            list(_differences(scored, models, references)), schema=DIFFERENCES
+    return {
+        "detection_measured": TABLES["detection_measured"].frame(rows),
+        "detection_differences": TABLES["detection_differences"].frame(
+            _differences(scored, models, references)
         ),
-        reliability=pl.DataFrame(list(_reliability(questions, models)), schema=RELIABILITY),
-        consistency=consistency(dataset.tuples, known, THRESHOLD),
-        coverage=pl.DataFrame(list(_coverage(questions, models)), schema=COVERAGE),
-        ledger=ledger,
-        threshold=THRESHOLD,
-    )
+        "detection_reliability": TABLES["detection_reliability"].frame(
+            _reliability(questions, models)
+        ),
+        "detection_consistency": consistency(dataset.tuples, known, THRESHOLD),
+        "detection_coverage": TABLES["detection_coverage"].frame(_coverage(questions, models)),
+    }, ledger
 
 
 def _ledger(

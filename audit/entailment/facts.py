@@ -7,7 +7,8 @@ from typing import Any
 
 from audit.base.declared import NONE, Columns, count, setting, text, whole
 from audit.entailment.dataset import EntailmentDataset
-from audit.entailment.measure import EntailmentMeasurements
+from audit.entailment.detection import THRESHOLD
+from audit.entailment.measure import PARAMETERS, EntailmentMeasurements
 from audit.entailment.settings import Entailing
 
 FACTS = Columns(
@@ -33,7 +34,6 @@ def facts_of(
 ) -> Mapping[str, Any]:
     """How much was read and measured, and which tables are for the window alone."""
     tuples = dataset.tuples
-    detection, generation = entailed.detection, entailed.generation
     return {
         "tuples": tuples.height,
         "rows_read": dataset.rows_read,
@@ -45,11 +45,11 @@ def facts_of(
         "voted": tuples["votes"].count(),
         "annotators": dataset.votes["annotator"].n_unique(),
         "generation_set": settings.positives is not None,
-        "parameters": entailed.quality.parameters,
-        "models": detection.coverage["model"].n_unique(),
-        "predictions": dict(detection.ledger),
-        "threshold": detection.threshold,
-        "generations": dict(generation.ledger) if generation else None,
-        "ratings": dict(generation.rating_ledger) if generation else None,
+        "parameters": PARAMETERS,
+        "models": entailed.frames["detection_coverage"]["model"].n_unique(),
+        "predictions": dict(entailed.ledgers["predictions"]),
+        "threshold": THRESHOLD,
+        "generations": entailed.ledgers.get("generations"),
+        "ratings": entailed.ledgers.get("ratings"),
         "restricted": list(restricted),
     }

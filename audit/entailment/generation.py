@@ -15,7 +15,8 @@ from audit.data.records import Records
 from audit.engine.statistics.resampling import with_interval
 from audit.entailment.answer_columns import refuse_repeated
 from audit.entailment.dataset import EntailmentDataset, Questions, parts_by_relation, questions_of
-from audit.entailment.generations import COVERAGE, MEASURED, GenerationMeasurements, rating_tables
+from audit.entailment.declared import TABLES
+from audit.entailment.generations import rating_tables
 from audit.entailment.text_measures import (
     COUNTS,
     Meteor,
@@ -38,13 +39,21 @@ def measure_generation(
     ratings: Records | None = None,
     meteor: Path | None = None,
     progress: Progress = silent,
-) -> GenerationMeasurements:
+) -> tuple[dict[str, pl.DataFrame], dict[str, Mapping[str, int]]]:
     """Compare generated concepts with the valid ones of the same head, relation and instance.
 
     References are those of the test set, or of all tuples where there is none.
 
     Args:
         meteor: A WordNet folder, which adds METEOR.
+
+    Returns:
+        The tables by name, and what became of the rows of ``generations`` and ``ratings``:
+        ``rows_read``; ``used``; ``repeated``, the same text for the same instance again;
+        ``unknown``, texts for instances that the data set lacks; ``other_split``, those for
+        instances in other splits than the measured one; ``without_reference``, those for instances
+        of which no concept is valid; and rows refused when read, by reason. All but the first add
+        up to the first.
 
     Raises:
         InputError: If a model has two texts for an instance, the folder is no WordNet with all
@@ -63,14 +72,13 @@ def measure_generation(
         coverage += _coverage(instances, own)
     progress("comparing texts with references", len(models), len(models), "models")
     shares, agreement, rating_ledger = rating_tables(ratings, dataset.tuples)
-    return GenerationMeasurements(
-        measured=pl.DataFrame(rows, schema=MEASURED),
-        coverage=pl.DataFrame(coverage, schema=COVERAGE),
-        ratings=shares,
-        agreement=agreement,
-        ledger=ledger,
-        rating_ledger=rating_ledger,
-    )
+    frames = {
+        "generation_measured": TABLES["generation_measured"].frame(rows),
+        "generation_coverage": TABLES["generation_coverage"].frame(coverage),
+        "generation_ratings": shares,
+        "generation_agreement": agreement,
+    }
+    return frames, {"generations": ledger, "ratings": rating_ledger}
 
 
 def _references(tuples: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -14,96 +15,60 @@ from audit.entailment.dataset import EntailmentDataset, totals
 from audit.entailment.dataset_counts import THRESHOLD, diversity, generation_set, references
 from audit.entailment.detection import measure_detection
 from audit.entailment.generation import measure_generation
-from audit.entailment.generations import GenerationMeasurements
 from audit.entailment.graph.measure import measure_graph
-from audit.entailment.graph.measurements import GraphMeasurements
 from audit.entailment.predictions import together
 from audit.entailment.repeated import repeats, shared_keys
-from audit.entailment.validity_answers import DetectionMeasurements
 from audit.entailment.votes import (
     CARRYING,
     REPLICATES,
     agreement,
     weak_labels,
 )
+from audit.measure.measure import Measurements
 
-
-def _parameters() -> dict[str, float]:
-    return {
-        "unique_at_most": THRESHOLD,
-        "carrying_share": CARRYING,
-        "replicates": REPLICATES,
-    }
-
-
-@dataclass(frozen=True, eq=False)
-class QualityMeasurements:
-    """Everything that checks and reports may read of a dataset, its graph apart.
-
-    Args:
-        totals: Columns `audit.entailment.dataset.TOTALS`.
-        diversity: Columns `audit.entailment.dataset_counts.DIVERSITY`.
-        references: Columns `audit.entailment.dataset_counts.REFERENCES`: of the generation set
-            where there is one, else of the valid tuples.
-        generation_set: Columns `audit.entailment.dataset_counts.GENERATION`.
-        consistency: Columns `audit.entailment.consistency.CONSISTENCY`.
-        shared_keys: Columns `audit.entailment.repeated.SHARED`.
-        agreement: Columns `audit.entailment.votes.AGREEMENT`.
-        weak: Columns `audit.entailment.votes.WEAK`.
-        mismatches: Tuples behind `consistency`, columns
-            `audit.entailment.consistency.MISMATCHES`.
-        misplaced: Those behind `shared_keys`, columns `audit.entailment.repeated.MISPLACED`.
-        repeats: Tuples that repeat others, columns `audit.entailment.repeated.REPEATS`.
-        weak_labels: Tuples behind `weak`, columns
-            `audit.entailment.votes.WEAK_LABELS`.
-        parameters: Limits and sizes by name, as printed beside the numbers.
-    """
-
-    totals: pl.DataFrame
-    diversity: pl.DataFrame
-    references: pl.DataFrame
-    generation_set: pl.DataFrame
-    consistency: pl.DataFrame
-    shared_keys: pl.DataFrame
-    agreement: pl.DataFrame
-    weak: pl.DataFrame
-    mismatches: pl.DataFrame
-    misplaced: pl.DataFrame
-    repeats: pl.DataFrame
-    weak_labels: pl.DataFrame
-    parameters: dict[str, float] = field(default_factory=_parameters)
+PARAMETERS = {
+    "unique_at_most": THRESHOLD,
+    "carrying_share": CARRYING,
+    "replicates": REPLICATES,
+}
+"""Limits and sizes by name, as printed beside the numbers."""
 
 
 def measure_quality(
     dataset: EntailmentDataset,
     generation: EntailmentDataset | None = None,
     progress: Progress = silent,
-) -> QualityMeasurements:
-    """Measure a dataset without regard to the graph that its tuples make."""
+) -> dict[str, pl.DataFrame]:
+    """Measure a dataset without regard to the graph that its tuples make.
+
+    Returns:
+        The tables by name. Beside those declared there are the tuples behind a finding:
+        ``quality_mismatches``, ``quality_misplaced``, ``quality_repeats`` and
+        ``quality_weak_labels``.
+    """
     progress("counting tuples and words")
-    counted = (
-        totals(dataset),
-        diversity(dataset),
-        references(dataset if generation is None else generation),
-        generation_set(dataset, generation),
-    )
+    counted = {
+        "quality_totals": totals(dataset),
+        "quality_diversity": diversity(dataset),
+        "quality_references": references(dataset if generation is None else generation),
+        "quality_generation_set": generation_set(dataset, generation),
+    }
     progress("comparing elements of tuples")
     by_fault, mismatches = consistency(dataset)
     progress("comparing splits")
     by_splits, misplaced = shared_keys(dataset)
     progress("comparing votes")
     weak, weakly_labelled = weak_labels(dataset)
-    return QualityMeasurements(
-        *counted,
-        consistency=by_fault,
-        shared_keys=by_splits,
-        agreement=agreement(dataset),
-        weak=weak,
-        mismatches=mismatches,
-        misplaced=misplaced,
-        repeats=repeats(dataset),
-        weak_labels=weakly_labelled,
-    )
+    return counted | {
+        "quality_consistency": by_fault,
+        "quality_shared_keys": by_splits,
+        "quality_agreement": agreement(dataset),
+        "quality_weak": weak,
+        "quality_mismatches": mismatches,
+        "quality_misplaced": misplaced,
+        "quality_repeats": repeats(dataset),
+        "quality_weak_labels": weakly_labelled,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,14 +88,24 @@ class Beside:
 
 @dataclass(frozen=True, eq=False)
 class EntailmentMeasurements:
-    """Everything that checks and reports may read of an entailment graph."""
+    """Everything that checks and reports may read of an entailment graph.
+
+    Args:
+        frames: Every table by name.
+        ledgers: What became of the rows of ``predictions``, and where there are any, of
+            ``generations`` and ``ratings``.
+    """
 
     dataset: EntailmentDataset
     positives: EntailmentDataset | None
-    quality: QualityMeasurements
-    graph: GraphMeasurements
-    detection: DetectionMeasurements
-    generation: GenerationMeasurements | None
+    frames: Mapping[str, pl.DataFrame]
+    ledgers: Mapping[str, Mapping[str, int]]
+
+
+def entailed_in(measured: Measurements) -> EntailmentMeasurements:
+    """What was measured of an entailment graph."""
+    found: EntailmentMeasurements = measured.of("entailment").behind
+    return found
 
 
 def measure_entailment(
@@ -138,19 +113,17 @@ def measure_entailment(
 ) -> EntailmentMeasurements:
     """Measure a dataset of tuples, and its predictions, generations and ratings."""
     beside = beside or Beside()
-    return EntailmentMeasurements(
-        dataset=dataset,
-        positives=beside.positives,
-        quality=measure_quality(dataset, beside.positives, progress),
-        graph=measure_graph(dataset, progress),
-        detection=measure_detection(dataset, beside.predictions or together(()), progress),
-        generation=None
-        if beside.generations is None
-        else measure_generation(
+    frames = measure_quality(dataset, beside.positives, progress) | measure_graph(dataset, progress)
+    detected, ledger = measure_detection(dataset, beside.predictions or together(()), progress)
+    generated, ledgers = dict[str, pl.DataFrame](), dict[str, Mapping[str, int]]()
+    if beside.generations is not None:
+        generated, ledgers = measure_generation(
             dataset,
             beside.generations,
             ratings=beside.ratings,
             meteor=beside.meteor,
             progress=progress,
-        ),
+        )
+    return EntailmentMeasurements(
+        dataset, beside.positives, frames | detected | generated, {"predictions": ledger, **ledgers}
     )

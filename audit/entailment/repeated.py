@@ -8,19 +8,13 @@ import polars as pl
 
 from audit.base.schemas import schema
 from audit.entailment.dataset import SPLITS, EntailmentDataset, plain, with_share
+from audit.entailment.declared import TABLES
 
 KEY = ("head", "instance")
 """What may not be in two splits."""
 SAME_KEY = tuple(map(plain, KEY))
 """What is one key: texts that differ in case or blanks alone are the same."""
 
-SHARED = schema(
-    ("split other", pl.String),
-    ("keys shared", pl.Int64),
-    ("share low high", pl.Float64),
-)
-"""One row per pair of splits: the different (head, instance) of ``other``, the later one, and those
-that stand in ``split`` too, with their share and its Wilson interval."""
 
 MISPLACED = schema(("id", pl.String), ("row", pl.Int64), ("head instance split home", pl.String))
 """One row per tuple whose (head, instance) is in several splits: its own, and its ``home``, the
@@ -42,7 +36,7 @@ def pairs_of_splits(dataset: EntailmentDataset) -> list[tuple[str, str]]:
 
 
 def shared_keys(dataset: EntailmentDataset) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Keys in two splits by pair, columns `SHARED`, and their tuples, columns `MISPLACED`."""
+    """Keys in two splits by pair, and their tuples, columns `MISPLACED`."""
     known = dataset.tuples.drop_nulls("split").with_columns(key=pl.struct(SAME_KEY))
     pairs = pairs_of_splits(dataset)
     places = known.select("key", "split").unique()
@@ -59,9 +53,12 @@ def shared_keys(dataset: EntailmentDataset) -> tuple[pl.DataFrame, pl.DataFrame]
         }
         for split, other in pairs
     ]
-    schema = {name: SHARED[name] for name in ("split", "other", "keys", "shared")}
+    schema = {
+        name: TABLES["quality_shared_keys"].columns.types[name]
+        for name in ("split", "other", "keys", "shared")
+    }
     table = with_share(pl.DataFrame(counts, schema=schema), "shared", "keys")
-    return table.select(*SHARED), _misplaced(known, several)
+    return table.select(*TABLES["quality_shared_keys"].columns), _misplaced(known, several)
 
 
 def _misplaced(known: pl.DataFrame, several: pl.DataFrame) -> pl.DataFrame:

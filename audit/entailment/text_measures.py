@@ -132,10 +132,10 @@ def meteor_by(wordnet: Path) -> Meteor:
         )
     from nltk.translate.meteor_score import single_meteor_score
 
-    from audit.hierarchies.formats.wordnet_nltk import WordReader
+    from audit.hierarchies.formats.wordnet import nltk_reader
 
     try:
-        reader = WordReader(wordnet)
+        reader = nltk_reader(wordnet)
     except Exception as error:  # nltk raises what it stumbles over in a broken file
         raise SchemaError(
             "the files of a WordNet folder must be as WordNet writes them",

@@ -13,9 +13,10 @@ from audit.engine.scores.two_classes import aps, aps_trapezoid, average_precisio
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import wilson_of_marks
 from audit.engine.statistics.resampling import GroupBootstrap
-from audit.entailment.dataset import ALL, Questions
+from audit.entailment.dataset import Questions
+from audit.entailment.declared import ALL, TABLES
 from audit.entailment.graph.text_graph import chain_counts, text_graph
-from audit.entailment.validity_answers import CONSISTENCY, MODEL, Answers
+from audit.entailment.validity_answers import MODEL, Answers
 
 LABELS = "labels"
 """Kind of the rows that are of the labels of the tuples that a model predicts."""
@@ -32,7 +33,7 @@ def consistency(tuples: pl.DataFrame, frame: pl.DataFrame, threshold: float) -> 
         stated = tuples.join(own.select("id", "predicted"), on="id")
         for kind, valid in ((MODEL, "predicted"), (LABELS, "valid")):
             rows += [{**about, "kind": kind, **line} for line in _counts(stated, valid)]
-    return pl.DataFrame(rows, schema=CONSISTENCY).sort(keys, maintain_order=True)
+    return TABLES["detection_consistency"].frame(rows).sort(keys, maintain_order=True)
 
 
 def _counts(stated: pl.DataFrame, valid: str) -> list[dict[str, object]]:

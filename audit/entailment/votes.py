@@ -12,18 +12,8 @@ from audit.base.schemas import schema
 from audit.engine.statistics.intervals import wilson
 from audit.engine.statistics.raters import agreement_of_sums, agreement_terms, equal_votes
 from audit.engine.statistics.resampling import percentile_interval
-from audit.entailment.dataset import ALL, EntailmentDataset, in_report_order, with_share
-
-AGREEMENT = schema(
-    ("relation measure", pl.String),
-    ("value low high", pl.Float64),
-    ("tuples votes", pl.Int64),
-    ("reason", pl.String),
-)
-"""One row per relation, and `ALL`, and measure: ``pairwise``, ``fleiss``, ``alpha`` and
-``unanimous``, over the tuples with at least two votes. Intervals are percentiles of `REPLICATES`
-bootstrap samples of tuples; that of ``unanimous`` is Wilson's. ``reason`` says why a value is
-null."""
+from audit.entailment.dataset import EntailmentDataset, in_report_order, with_share
+from audit.entailment.declared import ALL, TABLES
 
 REPLICATES = 2_000
 """Number of bootstrap samples."""
@@ -31,13 +21,13 @@ _MEASURES = ("pairwise", "fleiss", "alpha")
 
 
 def agreement(dataset: EntailmentDataset) -> pl.DataFrame:
-    """Agreement by relation, columns `AGREEMENT`; empty where no tuple has two votes."""
+    """Agreement by relation, ``quality_agreement``; empty where no tuple has two votes."""
     voted = dataset.tuples.filter(pl.col("votes") > 1)
     if voted.is_empty():
-        return pl.DataFrame(schema=AGREEMENT)
+        return TABLES["quality_agreement"].frame()
     parts = [*voted.group_by("relation", maintain_order=True), ((ALL,), voted)]
     rows = [row for (relation,), of in parts for row in _rows(str(relation), of)]
-    return in_report_order(pl.DataFrame(rows, schema=AGREEMENT))
+    return in_report_order(TABLES["quality_agreement"].frame(rows))
 
 
 def _rows(relation: str, voted: pl.DataFrame) -> Iterator[dict[str, Any]]:
@@ -81,15 +71,6 @@ def _reason(measure: str, *, equal: bool) -> str:
 CARRYING = 0.8
 """Least share of the votes that must be for the label: four of five, as AbsPyramid has it."""
 
-WEAK = schema(
-    ("relation", pl.String),
-    ("tuples weak", pl.Int64),
-    ("share low high", pl.Float64),
-    ("ties against", pl.Int64),
-)
-"""One row per relation, and `ALL`: tuples with votes, and those with less than `CARRYING` of them
-for their label, with their share and its Wilson interval. Among them are ``ties``, half of whose
-votes are for it, and those that most votes are ``against``."""
 
 WEAK_LABELS = schema(
     ("id", pl.String),
@@ -104,7 +85,7 @@ WEAK_LABELS = schema(
 
 
 def weak_labels(dataset: EntailmentDataset) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Weak labels by relation, columns `WEAK`, and each of them, columns `WEAK_LABELS`."""
+    """Weak labels by relation, ``quality_weak``, and each of them, columns `WEAK_LABELS`."""
     voted = dataset.tuples.drop_nulls("votes").with_columns(
         for_label=pl.when("valid")
         .then("votes_valid")
@@ -130,5 +111,7 @@ def weak_labels(dataset: EntailmentDataset) -> tuple[pl.DataFrame, pl.DataFrame]
             for relation in (pl.col("relation"), pl.lit(ALL))
         ]
     )
-    table = in_report_order(with_share(counts, "weak", "tuples")).select(*WEAK)
+    table = in_report_order(with_share(counts, "weak", "tuples")).select(
+        *TABLES["quality_weak"].columns
+    )
     return table, marked.drop_nulls("kind").select(*WEAK_LABELS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -14,28 +14,32 @@ from audit.base.readings import Reading
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
 from audit.data.dataset import LabelDataset
+from audit.explanations.agreement import MAIN_K
 from audit.explanations.attributions import Attributions
 from audit.explanations.checks import EVIDENCE_IGNORED, METHODS_DISAGREE
-from audit.explanations.declared import FACTS, SAYS, TABLES, headlines
-from audit.explanations.importance.importance import read_accuracies
-from audit.explanations.measure import ExplanationMeasurements, measure_explanations
+from audit.explanations.declared import FACTS, HEADLINES, SAYS, TABLES
+from audit.explanations.importance import read_accuracies
+from audit.explanations.measure import measure_explanations
 from audit.explanations.reading.reading import read_attributions
 from audit.explanations.settings import Explaining
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import title_of_node
 from audit.measure.labels_alone import labels_alone
-from audit.measure.measure import Measurements
-from audit.results.parts import AnalysisPart
+from audit.measure.measure import Found, Measurements
 
 
 @dataclass(frozen=True, eq=False)
-class Explanations(FileAnalysis[ExplanationMeasurements]):
+class Explanations(FileAnalysis):
     """Attributions as read, and how they are to be measured."""
 
     name: ClassVar[str] = "explanations"
     format: ClassVar[str] = "attributions"
     stated_by: ClassVar[type[Explaining]] = Explaining
     checks: ClassVar[tuple[Check, ...]] = (EVIDENCE_IGNORED, METHODS_DISAGREE)
+    tables = TABLES
+    facts = FACTS
+    says = SAYS
+    headlines = HEADLINES
 
     attributions: Attributions
     elsewhere: pl.DataFrame | None
@@ -67,90 +71,49 @@ class Explanations(FileAnalysis[ExplanationMeasurements]):
         sources = self.attributions.sources[:1]
         return labels_alone(rows, instances, self.format, sources, hierarchy)
 
-    def measure(
-        self, measured: Measurements, seed: int, progress: Progress
-    ) -> ExplanationMeasurements:
-        """Measure explanations of labels that are nodes."""
+    def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
+        """Measure explanations of labels that are nodes; the table of all nodes is never shared."""
         settings, labels = self.settings, measured.loaded.dataset
-        return measure_explanations(
+        found = measure_explanations(
             self.attributions,
             labels.hierarchy,
             dict(labels.mappings.select("label", "node").iter_rows()),
             elsewhere=self.elsewhere,
-            informed=settings.informed or None,
+            informed=settings.informed,
             reference_model=settings.reference_model,
-            sizes=settings.sizes or None,
+            sizes=settings.sizes,
             only=settings.only,
             draws=settings.draws,
             compat=settings.compat,
             seed=seed,
             progress=progress,
         )
+        title = title_of_node(labels.hierarchy)
+        titled = {
+            name: found.frames[name].with_columns(title=title) for name in ("branches", "evidence")
+        }
+        return found._replace(frames={**found.frames, **titled}, facts=self._facts(labels))
 
-    def kept(self, found: ExplanationMeasurements, measured: Measurements) -> AnalysisPart:
-        """Every table; that of all nodes is never shared."""
-        labels = measured.loaded.dataset
-        facts = _facts(found, self.settings, labels)
-        return AnalysisPart(
-            name=self.name,
-            facts=facts,
-            facts_columns=FACTS,
-            frames=dict(_frames(found, labels.hierarchy)),
-            rules=TABLES,
-            says=SAYS,
-            restricted={"nodes": found.nodes},
-            headlines=headlines(found.agreement.k),
-        )
-
-
-def _facts(
-    explained: ExplanationMeasurements, settings: Explaining, labels: LabelDataset
-) -> Mapping[str, Any]:
-    attributions = explained.attributions
-    rows, ledger = attributions.rows, dict(attributions.ledger)
-    read, kept = ledger.pop("rows_read", len(rows)), ledger.pop("rows_kept", len(rows))
-    known = rows["id"].is_in(labels.instances["instance"].implode())
-    evidence = attributions.evidence
-    return {
-        "rows_read": read,
-        "rows": kept,
-        "left_out": ledger,
-        "instances": rows["id"].n_unique(),
-        "examples": rows.select("id", "target").n_unique(),
-        "instances_without_labels": rows.filter(~known)["id"].n_unique(),
-        "labels": rows["target"].n_unique(),
-        "methods": rows["method"].unique().sort().to_list(),
-        "models": rows["model"].unique().sort().to_list(),
-        "seeds": rows.select("model", "seed").n_unique(),
-        "evidence": None if evidence is None else evidence.kind,
-        "annotators": None if evidence is None else evidence.items["annotators"].max(),
-        "only": settings.only,
-        "draws": settings.draws,
-        "k": explained.agreement.k,
-        **({"compat": settings.compat} if settings.compat else {}),
-    }
-
-
-def _frames(
-    explained: ExplanationMeasurements, hierarchy: Hierarchy
-) -> Iterator[tuple[str, pl.DataFrame]]:
-    if explained.alignment is not None:
-        yield "alignment", explained.alignment.summary
-        yield "oracles", explained.oracles
-        yield "accuracy", explained.accuracy
-    agreement = explained.agreement
-    both = [agreement.pairs, agreement.together]
-    yield "agreement", pl.concat(both, how="diagonal_relaxed")
-    yield "lengths", agreement.lengths
-    yield "differences", agreement.differences
-    yield "gains", agreement.gains
-    yield "chosen", agreement.chosen
-    yield "runs", explained.runs.runs
-    if explained.plausibility is not None:
-        yield "plausibility", explained.plausibility.means
-        yield "spans", explained.plausibility.spans
-    if explained.models is not None:
-        yield "models", explained.models
-    title = title_of_node(hierarchy)
-    yield "branches", explained.branches.with_columns(title=title)
-    yield "evidence", explained.evidence.with_columns(title=title)
+    def _facts(self, labels: LabelDataset) -> Mapping[str, Any]:
+        rows, ledger = self.attributions.rows, dict(self.attributions.ledger)
+        read, kept = ledger.pop("rows_read", len(rows)), ledger.pop("rows_kept", len(rows))
+        known = rows["id"].is_in(labels.instances["instance"].implode())
+        evidence, settings = self.attributions.evidence, self.settings
+        return {
+            "rows_read": read,
+            "rows": kept,
+            "left_out": ledger,
+            "instances": rows["id"].n_unique(),
+            "examples": rows.select("id", "target").n_unique(),
+            "instances_without_labels": rows.filter(~known)["id"].n_unique(),
+            "labels": rows["target"].n_unique(),
+            "methods": rows["method"].unique().sort().to_list(),
+            "models": rows["model"].unique().sort().to_list(),
+            "seeds": rows.select("model", "seed").n_unique(),
+            "evidence": None if evidence is None else evidence.kind,
+            "annotators": None if evidence is None else evidence.items["annotators"].max(),
+            "only": settings.only,
+            "draws": settings.draws,
+            "k": MAIN_K,
+            **({"compat": settings.compat} if settings.compat else {}),
+        }

@@ -12,7 +12,7 @@ from audit.base.dag import BoolArray, IntArray
 from audit.base.declared import Columns, chance, count, estimate, mean, setting, text
 from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.engine.statistics.means import smallest_difference
-from audit.explanations.agreement.agreement_values import HUMAN
+from audit.explanations.agreement import HUMAN
 from audit.explanations.evidence_by_node import (
     BOTH,
     LEAST_CONCORDANCE,
@@ -21,7 +21,6 @@ from audit.explanations.evidence_by_node import (
     Examples,
     compared,
 )
-from audit.explanations.measure import ExplanationMeasurements
 from audit.explanations.node_results import LEAST_INSTANCES
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
@@ -34,24 +33,28 @@ from audit.results.findings import (
 
 DIGITS = 3
 """Decimals of numbers in evidence."""
+EXPLANATIONS = "explanations"
 _IGNORED = "evidence_ignored"
 _UNIT = "nodes with eleven explained instances below them, and as many elsewhere, by model"
 
 
 def _run_evidence_ignored(measured: Measurements) -> Outcome:
     """Report nodes whose scores follow evidence less than elsewhere, one of each chain."""
-    explained = measured.of(ExplanationMeasurements)
-    table = explained.evidence
+    found = measured.of(EXPLANATIONS)
+    table = found.frames["evidence"]
     tested = table.filter(pl.col("p_value").is_not_null())
     return Outcome(
         denominator=len(tested),
         denominator_unit=_UNIT
         + "; others cannot be compared: other lengths or marks" * (len(table) > len(tested)),
         findings=tuple(_findings(measured, tested)),
-        not_applicable=first_unmet(
-            (explained.attributions.evidence is not None, "no human evidence was given")
-        ),
+        not_applicable=first_unmet(("plausibility" in found.frames, "no human evidence was given")),
     )
+
+
+def _several_models(measured: Measurements) -> bool:
+    """Whether nodes are compared of more than one model."""
+    return measured.of(EXPLANATIONS).frames["branches"]["model"].n_unique() > 1
 
 
 def _findings(measured: Measurements, tested: pl.DataFrame) -> Iterator[Finding]:
@@ -66,7 +69,7 @@ def _findings(measured: Measurements, tested: pl.DataFrame) -> Iterator[Finding]
 
 def _examples(measured: Measurements, model: str) -> pl.DataFrame:
     """The examples of a model, as means of all methods."""
-    every = measured.of(ExplanationMeasurements).examples
+    every: pl.DataFrame = measured.of(EXPLANATIONS).behind
     return every.filter((pl.col("model") == model) & pl.col("method").is_null())
 
 
@@ -108,8 +111,8 @@ def _below(examples: pl.DataFrame, node: str, hierarchy: Hierarchy) -> BoolArray
 
 
 def _ignored(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ...]) -> Finding:
-    explained, model = measured.of(ExplanationMeasurements), row["model"]
-    of_model = f" of {model}" if explained.several_models else ""
+    model = row["model"]
+    of_model = f" of {model}" if _several_models(measured) else ""
     where = measured.hierarchy.describe(measured.hierarchy.index(row["node"]))
     among = "among texts and evidence of equal length" if row["compared"] == WITHIN else "elsewhere"
     return Finding(
@@ -161,9 +164,8 @@ _SHOWN = {name: name for one in _MEASURED for name in (one, f"{one}_elsewhere")}
 
 def _by_method(measured: Measurements, row: Mapping[str, Any]) -> tuple[Part, ...]:
     """Concordance of each method, as it is, the lowest first."""
-    of_model = measured.of(ExplanationMeasurements).examples.filter(
-        (pl.col("model") == row["model"]) & pl.col("method").is_not_null()
-    )
+    examples: pl.DataFrame = measured.of(EXPLANATIONS).behind
+    of_model = examples.filter((pl.col("model") == row["model"]) & pl.col("method").is_not_null())
     below = pl.Series(_below(of_model, row["node"], measured.hierarchy))
     here, there = (
         dict(of_model.filter(side).group_by("method").agg(pl.col("concordance").mean()).iter_rows())
@@ -195,7 +197,7 @@ EVIDENCE_IGNORED = Check(
     "In which branches does the model look less at people's evidence than elsewhere?",
     _run_evidence_ignored,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
-    reads=ExplanationMeasurements,
+    reads=EXPLANATIONS,
     cases=cases,
     nodes="Node",
     evidence=Columns(
@@ -217,8 +219,9 @@ LEAST_AGREEMENT = 0.05
 
 def _run_methods_disagree(measured: Measurements) -> Outcome:
     """Report pairs of methods whose peaks agree hardly more than random sets of the same sizes."""
-    explained = measured.of(ExplanationMeasurements)
-    pairs = explained.agreement.pairs.filter(
+    frames = measured.of(EXPLANATIONS).frames
+    methods = frames["chosen"].filter(pl.col("method") != HUMAN)["method"].n_unique()
+    pairs = frames["agreement"].filter(
         (pl.col("rule") == "dynamic")
         & (pl.col("second") != HUMAN)
         & (pl.col("n") >= LEAST_INSTANCES)
@@ -228,15 +231,15 @@ def _run_methods_disagree(measured: Measurements) -> Outcome:
         denominator=len(pairs),
         denominator_unit="pairs of attribution methods on eleven instances or more, by model",
         findings=tuple(
-            _disagreement(explained, row)
+            _disagreement(measured, row)
             for row in pairs.filter(pl.col("above_high") <= LEAST_AGREEMENT).iter_rows(named=True)
         ),
-        not_applicable=first_unmet((explained.agreement.methods[1:], "one method alone was given")),
+        not_applicable=first_unmet((methods > 1, "one method alone was given")),
     )
 
 
-def _disagreement(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Finding:
-    of_model = f", for {row['model']}" if explained.several_models else ""
+def _disagreement(measured: Measurements, row: Mapping[str, Any]) -> Finding:
+    of_model = f", for {row['model']}" if _several_models(measured) else ""
     low, high, n = row["above_low"], row["above_high"], row["n"]
     return Finding(
         check=_DISAGREE,
@@ -269,7 +272,7 @@ METHODS_DISAGREE = Check(
     _DISAGREE,
     "Do two attribution methods agree hardly more than by chance?",
     _run_methods_disagree,
-    reads=ExplanationMeasurements,
+    reads=EXPLANATIONS,
     evidence=Columns(
         count("instances"),
         mean("agreement chance", n="instances"),

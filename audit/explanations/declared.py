@@ -21,6 +21,7 @@ from audit.base.declared import (
     whole,
 )
 from audit.base.figures import Curve, Matrix
+from audit.explanations.agreement import MAIN_K
 from audit.results.parts import Headline
 from audit.results.shared_tables import Sentence
 
@@ -296,18 +297,36 @@ SAYS = (
 )
 
 
-def headlines(k: int) -> tuple[Headline, ...]:
-    """Delta-A on all examples, agreement by peaks and at the main k, plausibility; and what nodes
-    are compared by, as means of all methods.
-    """
-    model = ("model", "model")
-    method = (("method", "method"), model)
-    compared = (("method", "first"), ("method", "together"), ("other", "second"), model, ("k", "k"))
-    every, main, means = {"subset": ["all"]}, {"k": [None, k]}, {"method": [None]}
-    oracle = (*method, ("oracle", "oracle"))
-    return (
-        Headline("alignment", "delta_a", "clusters", oracle, "delta_a", where=every),
-        Headline("agreement", "agreement", "n", compared, "agreement", where=main),
-        Headline("plausibility", "value", "n", method, called="metric"),
-        Headline("branches", "mean", "instances", (model,), "", "measure", "node", means),
-    )
+_METHOD = (("method", "method"), ("model", "model"))
+_COMPARED = (("method", "first"), ("method", "together"), ("other", "second"), ("model", "model"))
+HEADLINES = (
+    Headline(
+        "alignment",
+        "delta_a",
+        "clusters",
+        (*_METHOD, ("oracle", "oracle")),
+        "delta_a",
+        where={"subset": ["all"]},
+    ),
+    Headline(
+        "agreement",
+        "agreement",
+        "n",
+        (*_COMPARED, ("k", "k")),
+        "agreement",
+        where={"k": [None, MAIN_K]},
+    ),
+    Headline("plausibility", "value", "n", _METHOD, called="metric"),
+    Headline(
+        "branches",
+        "mean",
+        "instances",
+        _METHOD[1:],
+        called="measure",
+        scope="node",
+        where={"method": [None]},
+    ),
+)
+"""Delta-A on all examples, agreement by peaks and at the main k, plausibility; and what nodes are
+compared by, as means of all methods.
+"""

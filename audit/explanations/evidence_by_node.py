@@ -16,10 +16,10 @@ from audit.base.schemas import schema
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import LEVEL
 from audit.engine.statistics.means import group_means
-from audit.explanations.agreement.top_tokens import ranking
 from audit.explanations.attributions import Attributions, Evidence
 from audit.explanations.lists import equal_lengths, matrix
 from audit.explanations.node_results import LEAST_INSTANCES, adjusted
+from audit.explanations.top_tokens import ranking
 from audit.hierarchies.hierarchy import Hierarchy
 
 WITHIN, BOTH, APART = "within equal lengths", "both measures, lengths differ", "not comparable"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 
@@ -46,17 +46,8 @@ class Lists(Generic[Value]):
         Each may be cut to a length that it has at least.
         """
         lengths = self.lengths[indices] if cut_to is None else cut_to
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.arange(starts[-1]) + np.repeat(self.starts[indices] - starts[:-1], lengths)
-        return Lists(self.values[places], starts)
-
-
-def lists_of(lists: Iterable[ArrayLike], dtype: type[Value]) -> Lists[Value]:
-    """Lay lists end to end."""
-    arrays = [np.asarray(one, dtype=dtype) for one in lists]
-    starts = np.concatenate([[0], np.cumsum([len(one) for one in arrays], dtype=np.int64)])
-    values = np.concatenate(arrays) if arrays else np.empty(0, dtype=dtype)
-    return Lists(values, starts.astype(np.int64))
+        places = places_of(self.starts[indices], lengths)
+        return Lists(self.values[places], starts_of(lengths))
 
 
 def laid_out(column: pl.Series) -> tuple[pl.Series, IntArray]:
@@ -84,6 +75,19 @@ def list_column(values: pl.Series, starts: IntArray) -> pl.Series:
 def starts_of(lengths: IntArray) -> IntArray:
     """Where lists of these lengths start when they are laid end to end, and where the last ends."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
+def places_of(starts: IntArray, lengths: IntArray) -> IntArray:
+    """The places of parts that start somewhere and have these lengths, part after part."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+
+
+def codes(frame: pl.DataFrame) -> IntArray:
+    """Number rows from 0 by their values, in the order of these; null is a value of its own."""
+    keys = frame.unique().sort(frame.columns).with_row_index("code")
+    joined = frame.join(keys, on=frame.columns, how="left", nulls_equal=True, maintain_order="left")
+    return joined["code"].to_numpy().astype(np.int64)
 
 
 AT_ONCE = 1 << 17
@@ -157,14 +161,25 @@ def pearson(left: Lists[np.float64], right: Lists[np.float64]) -> FloatArray:
     return r
 
 
+def ranks(lists: Lists[np.float64]) -> Lists[np.float64]:
+    """The rank of each value within its list, from 1; equal values share their mean rank."""
+    owner = lists.owner
+    order = np.lexsort((lists.values, owner))
+    ordered, whose = lists.values[order], owner[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (ordered[1:] != ordered[:-1]) | (whose[1:] != whose[:-1])
+    run = np.cumsum(new) - 1
+    start = np.flatnonzero(new)
+    end = np.append(start[1:], len(order))
+    mean = (start + end + 1) / 2
+    result = np.empty(len(order))
+    result[order] = mean[run] - lists.starts[whose]
+    return Lists(result, lists.starts)
+
+
 def fisher(r: FloatArray) -> FloatArray:
     """Inverse hyperbolic tangent of correlations: NaN, not infinite, where they are 1 or -1."""
     return np.arctanh(np.where(np.abs(r) < _PERFECT, r, np.nan))
-
-
-def is_perfect(r: FloatArray) -> BoolArray:
-    """Whether a correlation is 1 or -1, for which Fisher's scale has no number."""
-    return np.asarray(np.abs(r) >= _PERFECT)
 
 
 def batches(lengths: IntArray, at_once: int = TOKENS_AT_ONCE) -> Iterator[slice]:

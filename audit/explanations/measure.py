@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property
 
 import polars as pl
 
@@ -13,80 +11,40 @@ from audit.base.errors import InputError
 from audit.base.machine import cores, give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.base.schemas import schema
-from audit.explanations.agreement.agreement import ALL, Agreement, measure_agreement
-from audit.explanations.agreement.agreement_values import HUMAN
-from audit.explanations.agreement.plausibility import Plausibility, measure_plausibility
-from audit.explanations.agreement.run_difference import RunDifference, measure_run_difference
-from audit.explanations.agreement.top_tokens import Compat
+from audit.explanations.agreement import ALL, HUMAN, Agreed, agreed, agreement_tables
 from audit.explanations.attributions import Attributions
 from audit.explanations.evidence_by_node import compare_evidence, evidence_examples
-from audit.explanations.importance.delta_a import oracle_agreement
-from audit.explanations.importance.importance import (
-    CORRELATION,
-    DRAWS,
-    ImportanceAlignment,
+from audit.explanations.importance import (
+    BY,
     accuracies,
-    alignment_by_seed,
+    aligned_rows,
     correlate_with_accuracy,
-    importance_alignment,
+    delta_a,
+    with_q,
 )
-from audit.explanations.importance.model_comparison import Kinds, compare_models
-from audit.explanations.importance.oracles import Subset, examples_of, members
+from audit.explanations.mixed_model import Kinds, compare_models
 from audit.explanations.node_results import by_node, node_results
+from audit.explanations.oracles import (
+    SOFT,
+    Informed,
+    Subset,
+    oracle_agreement,
+    with_examples,
+    with_subsets,
+)
+from audit.explanations.plausibility import METRICS, judged_rows, plausibility
+from audit.explanations.runs import run_differences
+from audit.explanations.span_matches import span_scores
+from audit.explanations.top_tokens import Compat
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Found
 
 ALIGNMENT, MASS, AGREEMENT = "importance_alignment", "mass_in_evidence", "agreement"
 """What nodes are compared by: C - C_R; the share of absolute scores inside the evidence, less the
 share of tokens; agreement of all methods above its null."""
-
-
-@dataclass(frozen=True, eq=False)
-class ExplanationMeasurements:
-    """Everything that checks and reports may read of explanations.
-
-    Args:
-        attributions: What was read.
-        only: The examples that nodes are compared by.
-        alignment: Importance alignment; None without evidence and without informed models.
-        oracles: How far oracles agree, columns of `oracle_agreement`; empty without two.
-        accuracy: Delta-A with accuracy, a point per model and seed, columns of
-            `correlate_with_accuracy`.
-        agreement: Agreement of methods with each other and with people.
-        plausibility: Scores against evidence; None without evidence.
-        runs: Differences of runs.
-        models: Models beside a reference model, columns of `compare_models`; None without one.
-        values: ``id, target, model, method, measure, value``: what `branches` is made of; targets
-            are nodes.
-        branches: What nodes are compared by, columns `audit.explanations.node_results.BRANCHES`.
-        nodes: Every measure by node, columns of `node_results`.
-        examples: Examples with evidence, columns `audit.explanations.evidence_by_node.EXAMPLES`.
-        evidence: How far scores follow evidence by node, columns `EVIDENCE` there.
-    """
-
-    attributions: Attributions
-    only: Subset
-    alignment: ImportanceAlignment | None
-    oracles: pl.DataFrame
-    accuracy: pl.DataFrame
-    agreement: Agreement
-    plausibility: Plausibility | None
-    runs: RunDifference
-    models: pl.DataFrame | None
-    values: pl.DataFrame
-    branches: pl.DataFrame
-    nodes: pl.DataFrame
-    examples: pl.DataFrame
-    evidence: pl.DataFrame
-
-    @cached_property
-    def instances(self) -> int:
-        """Number of instances with a value."""
-        return self.values["id"].n_unique()
-
-    @cached_property
-    def several_models(self) -> bool:
-        """Whether the values are of more than one model."""
-        return self.values["model"].n_unique() > 1
+DRAWS = 10
+"""Other explanations that each example meets; the paper draws one."""
+_VALUES = schema(("id target model method measure", pl.String), ("value", pl.Float64))
 
 
 def measure_explanations(
@@ -95,7 +53,7 @@ def measure_explanations(
     node_of: Mapping[str, str],
     *,
     elsewhere: pl.DataFrame | None = None,
-    informed: Mapping[str, Sequence[str]] | None = None,
+    informed: Informed | None = None,
     reference_model: str | None = None,
     sizes: Kinds | None = None,
     only: Subset = "all",
@@ -103,149 +61,104 @@ def measure_explanations(
     compat: Compat = None,
     seed: int = 0,
     progress: Progress = silent,
-) -> ExplanationMeasurements:
+) -> Found:
     """Measure attributions, and compare the nodes of the hierarchy.
 
     Args:
         attributions: Scores of tokens.
         hierarchy, node_of: Of the targets; those without a node are in no comparison of nodes.
-        elsewhere: From `read_accuracies`.
+        elsewhere: From `audit.explanations.importance.read_accuracies`.
         informed, reference_model, sizes, only, draws, compat: As in `Explaining`.
         seed: Seed of draws, ties and permutations.
         progress: Progress callback.
 
+    Returns:
+        The tables of `audit.explanations.declared.TABLES` that there is evidence for; ``nodes``,
+        columns `NODE_RESULTS`; no facts; behind them examples with evidence, columns `EXAMPLES`.
+
     Raises:
         InputError: If `compare_models` refuses, or lacks evidence.
     """
-    comparing = reference_model or sizes or elsewhere is not None
-    if comparing and attributions.evidence is None and not informed:
+    informed = informed or {}
+    evidence = attributions.evidence
+    if (reference_model or sizes or elsewhere is not None) and evidence is None and not informed:
         raise InputError("models are compared by evidence", found="no evidence")
     progress("comparing scores with evidence and with each other")
-    agreement, alignment, plausibility = _compared(attributions, informed, draws, compat, seed)
+    rows, frames = with_examples(attributions.rows), dict[str, pl.DataFrame]()
+    of_rows: dict[str, pl.DataFrame] = {}
+    measures: dict[str, pl.DataFrame] = {}
+    with ThreadPoolExecutor(cores()) as threads:
+        agreeing = threads.submit(agreed, attributions, compat=compat, seed=seed)
+        if evidence is not None or informed:
+            aligned = aligned_rows(attributions, rows, informed, draws=draws, seed=seed)
+            frames["alignment"] = with_q(delta_a(aligned, BY))
+            frames["oracles"] = oracle_agreement(attributions, rows, informed)
+            frames["accuracy"] = _with_accuracy(aligned, frames["alignment"], elsewhere)
+            if compared_with := reference_model or next(iter(sizes or ()), None):
+                frames["models"] = compare_models(
+                    aligned.filter(only), compared_with, sizes or None
+                )
+            people = aligned.filter(pl.col("oracle") != SOFT)
+            of_rows[ALIGNMENT] = people.select("row", value="difference")
+            for (oracle,), own in aligned.group_by("oracle", maintain_order=True):
+                measures[f"alignment_{oracle}"] = own.select("row", value="difference")
+        if evidence is not None:
+            held = judged_rows(attributions, seed=seed)
+            frames["plausibility"] = plausibility(held)
+            spanned = evidence.kind != "text"
+            frames["spans"] = span_scores(held if spanned else held.clear())
+            share = pl.col("mass_absolute") - pl.col("evidence") / pl.col("tokens")
+            of_rows[MASS] = held.select("row", value=share)
+            measures |= {name: held.select("row", value=name) for name in METRICS}
+        found = agreeing.result()
+    frames |= agreement_tables(found)
+    frames["runs"] = run_differences(attributions, compat)
     give_back_freed_memory()
     progress("comparing nodes")
-    kept = _compared_rows(attributions, only)
+    kept = with_subsets(rows.filter(~pl.col("borrowed"))).filter(only)
     examples = evidence_examples(attributions, kept, node_of)
-    values = _values(kept, node_of, alignment, agreement, plausibility)
-    return ExplanationMeasurements(
-        attributions=attributions,
-        only=only,
-        alignment=alignment,
-        **_of_oracles(attributions, alignment, informed, elsewhere),
-        agreement=agreement,
-        plausibility=plausibility,
-        runs=measure_run_difference(attributions, compat=compat),
-        models=_models(alignment, reference_model, only, sizes),
-        values=values,
-        branches=by_node(values, hierarchy),
-        nodes=node_results(kept, node_of, hierarchy, alignment, plausibility, agreement),
-        examples=examples,
-        evidence=compare_evidence(examples, hierarchy),
-    )
+    frames["branches"] = by_node(_values(kept, node_of, of_rows, found), hierarchy)
+    frames["evidence"] = compare_evidence(examples, hierarchy)
+    frames["nodes"] = node_results(kept, node_of, hierarchy, measures, found)
+    return Found(frames, {}, examples)
 
 
-def _compared(
-    attributions: Attributions,
-    informed: Mapping[str, Sequence[str]] | None,
-    draws: int,
-    compat: Compat,
-    seed: int,
-) -> tuple[Agreement, ImportanceAlignment | None, Plausibility | None]:
-    """Scores beside each other, and beside evidence where there is any, in two threads."""
-    with ThreadPoolExecutor(cores()) as threads:
-        agreeing = threads.submit(measure_agreement, attributions, compat=compat, seed=seed)
-        alignment = plausibility = None
-        if attributions.evidence is not None or informed:
-            alignment = importance_alignment(
-                attributions, informed=informed, draws=draws, seed=seed
-            )
-        if attributions.evidence is not None:
-            plausibility = measure_plausibility(attributions, seed=seed)
-        return agreeing.result(), alignment, plausibility
-
-
-def _of_oracles(
-    attributions: Attributions,
-    alignment: ImportanceAlignment | None,
-    informed: Mapping[str, Sequence[str]] | None,
-    elsewhere: pl.DataFrame | None,
-) -> dict[str, pl.DataFrame]:
-    """How oracles agree, and Delta-A with accuracy, here and on other data where it is told."""
-    oracles = oracle_agreement(attributions, informed=informed)
-    if alignment is None:
-        return {"oracles": oracles, "accuracy": pl.DataFrame(schema=CORRELATION)}
-    by_seed = alignment_by_seed(alignment.rows)
-    tables = [correlate_with_accuracy(by_seed, accuracies(attributions, informed))]
+def _with_accuracy(
+    aligned: pl.DataFrame, summary: pl.DataFrame, elsewhere: pl.DataFrame | None
+) -> pl.DataFrame:
+    """Delta-A with accuracy, a point per model and seed, here and on other data."""
+    by_seed = delta_a(aligned, [*BY, "seed"])
+    tables = [correlate_with_accuracy(by_seed, accuracies(aligned))]
     if elsewhere is not None:
-        deltas = by_seed if "seed" in elsewhere else alignment.summary
+        deltas = by_seed if "seed" in elsewhere else summary
         told = pl.lit(elsewhere["data"][0])
         tables.append(correlate_with_accuracy(deltas, elsewhere).with_columns(data=told))
-    return {"oracles": oracles, "accuracy": pl.concat(tables)}
-
-
-_VALUES = schema(("id target model method measure", pl.String), ("value", pl.Float64))
-
-
-def _models(
-    alignment: ImportanceAlignment | None,
-    reference: str | None,
-    only: Subset,
-    sizes: Kinds | None,
-) -> pl.DataFrame | None:
-    compared_with = reference or next(iter(sizes or ()), None)
-    if alignment is None or compared_with is None:
-        return None
-    return compare_models(alignment.rows, compared_with, only, sizes)
-
-
-def _compared_rows(attributions: Attributions, only: Subset) -> pl.DataFrame:
-    """The rows that nodes are compared by, with their place as ``row``."""
-    rows = attributions.rows.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
-    own = rows.filter(~pl.col("borrowed").fill_null(False))
-    return own.filter(members(own, examples_of(own).of_row)[only])
+    return pl.concat(tables)
 
 
 def _values(
     kept: pl.DataFrame,
     node_of: Mapping[str, str],
-    alignment: ImportanceAlignment | None,
-    agreement: Agreement,
-    plausibility: Plausibility | None,
+    of_rows: Mapping[str, pl.DataFrame],
+    found: Agreed,
 ) -> pl.DataFrame:
-    """As in `ExplanationMeasurements`."""
-    of_rows: dict[str, pl.DataFrame] = {}
-    if alignment is not None:
-        people = alignment.rows.filter(pl.col("oracle") != "soft")
-        of_rows[ALIGNMENT] = people.select("row", value="difference")
-    if plausibility is not None:
-        share = pl.col("mass_absolute") - pl.col("evidence") / pl.col("tokens")
-        of_rows[MASS] = plausibility.rows.select("row", value=share)
+    """``id, target, model, method, measure, value`` by which nodes are compared; nodes as targets.
+
+    Agreement is that of all methods, or of the one pair that there is, above its chance.
+    """
     tables = [
-        kept.join(values.with_columns(pl.col("row").cast(pl.Int64)), on="row").with_columns(
-            measure=pl.lit(name)
-        )
+        kept.join(values, on="row").with_columns(measure=pl.lit(name))
         for name, values in of_rows.items()
     ]
-    tables += [_agreement(agreement, kept)]
+    together = pl.col("together") == ALL
+    pairs = pl.col("second") != HUMAN
+    sets = found.sets.with_row_index("set")
+    chosen = sets.filter(together if sets.select(together.any()).item() else pairs)
+    if len(chosen):
+        place, keys = int(chosen["set"][0]), ["id", "target", "model", "seed"]
+        above = pl.Series(found.dynamic[:, place] - found.chance()[:, place])
+        units = found.units.with_columns(value=above, method=pl.lit(ALL), measure=pl.lit(AGREEMENT))
+        tables.append(units.join(kept.select(keys).unique(), on=keys))
     values = pl.concat([pl.DataFrame(schema=_VALUES), *(one.select(*_VALUES) for one in tables)])
     node = pl.col("target").replace_strict(node_of, default=None, return_dtype=pl.String)
     return values.with_columns(node)
-
-
-def _agreement(agreement: Agreement, rows: pl.DataFrame) -> pl.DataFrame:
-    """Agreement of all methods, or of the one pair that there is, above its null."""
-    which = pl.col("together") == ALL if len(agreement.methods) > 2 else pl.col("second") != HUMAN
-    tables = (one.filter(which) for one in agreement.of_units())
-    chosen = next((one for one in tables if not one.is_empty()), None)
-    if chosen is None:
-        return pl.DataFrame(schema=_VALUES)
-    keys = ["id", "target", "model", "seed"]
-    units = agreement.units.join(rows.select(keys).unique(), on=keys)
-    return units.join(chosen, on="unit").select(
-        "id",
-        "target",
-        "model",
-        method=pl.lit(ALL),
-        measure=pl.lit(AGREEMENT),
-        value=pl.col("dynamic") - pl.col("chance_sizes"),
-    )

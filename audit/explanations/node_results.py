@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -10,21 +10,19 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.dag import FloatArray, IntArray
+from audit.base.dag import IntArray
 from audit.base.machine import cores
 from audit.base.schemas import schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.means import (
     Clusters,
-    NodeMeans,
     clusters,
     group_means,
     instance_means,
     node_means,
 )
-from audit.explanations.agreement.agreement import Agreement
-from audit.explanations.agreement.plausibility import METRICS, Plausibility
-from audit.explanations.importance.importance import ImportanceAlignment
+from audit.explanations.agreement import MAIN_K, Agreed
+from audit.explanations.lists import codes
 from audit.hierarchies.hierarchy import Hierarchy
 
 LEAST_INSTANCES = 11
@@ -70,74 +68,56 @@ def by_node(values: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
     each = group_means(known, ["id", "target", *_SLICE], "value")
     pooled = group_means(each, ["id", "target", "model", "measure"], "value")
     both = pl.concat([each, pooled.with_columns(method=pl.lit(None, pl.String))], how="diagonal")
-    tables = list(_tables(both.sort("id", "target", *_SLICE), hierarchy))
-    table = pl.concat(tables) if tables else pl.DataFrame(schema=BRANCHES)
+    tables, ordered = [pl.DataFrame(schema=BRANCHES)], both.sort("id", "target", *_SLICE)
+    for key, rows in ordered.group_by(*_SLICE, maintain_order=True):
+        of_slice = _below_nodes(rows, hierarchy)
+        names = (pl.lit(one, pl.String).alias(of) for of, one in zip(_SLICE, key, strict=True))
+        tables.append(of_slice.with_columns(names))
+    table = pl.concat(tables, how="diagonal_relaxed").drop("q_value", "family")
     return adjusted(table).select(pl.col(name).cast(kind) for name, kind in BRANCHES.items())
 
 
-def _tables(each: pl.DataFrame, hierarchy: Hierarchy) -> Iterator[pl.DataFrame]:
+def _below_nodes(rows: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
+    """Means of one slice below each node that has an example."""
     place = {node: index for index, node in enumerate(hierarchy.nodes)}
-    for key, rows in each.group_by(*_SLICE, maintain_order=True):
-        target = rows["target"].replace_strict(place, return_dtype=pl.Int64).to_numpy()
-        _, cluster = np.unique(rows["id"].to_numpy(), return_inverse=True)
-        means = node_means(rows["value"].to_numpy(), cluster, csr_array(hierarchy.closure[target]))
-        yield _table(means, hierarchy, key)
-
-
-def _table(means: NodeMeans, hierarchy: Hierarchy, key: Sequence[object]) -> pl.DataFrame:
-    there = np.flatnonzero(means.examples)
+    target = rows["target"].replace_strict(place, return_dtype=pl.Int64).to_numpy()
+    _, cluster = np.unique(rows["id"].to_numpy(), return_inverse=True)
+    means = node_means(rows["value"].to_numpy(), cluster, csr_array(hierarchy.closure[target]))
+    same = ("examples", "mean", "low", "high", "rest", "difference", "smallest")
     low, high = means.interval
     fewer = np.minimum(means.clusters, means.clusters_outside)
-    p_value = np.where(fewer >= LEAST_INSTANCES, means.p_less, np.nan)
-    columns: dict[str, FloatArray | IntArray] = {
-        "depth": hierarchy.depth,
-        "examples": means.examples,
-        "instances": means.clusters,
-        "mean": means.mean,
-        "low": means.low,
-        "high": means.high,
-        "rest": means.rest,
-        "difference": means.difference,
-        "difference_low": low,
-        "difference_high": high,
-        "smallest": means.smallest,
-        "p_value": p_value,
-    }
-    names = pl.Series("node", [hierarchy.nodes[index] for index in there.tolist()], pl.String)
-    table = pl.DataFrame([names, *(pl.Series(n, c[there]) for n, c in columns.items())])
-    labels = dict(zip(_SLICE, key, strict=True))
-    return table.with_columns(
-        *(pl.lit(value, pl.String).alias(name) for name, value in labels.items()),
-        pl.selectors.float().fill_nan(None),
+    table = pl.DataFrame(
+        {
+            "node": hierarchy.nodes,
+            "depth": hierarchy.depth,
+            "instances": means.clusters,
+            **{name: getattr(means, name) for name in same},
+            "difference_low": low,
+            "difference_high": high,
+            "p_value": np.where(fewer >= LEAST_INSTANCES, means.p_less, np.nan),
+        }
     )
+    return table.filter(pl.col("examples") > 0).with_columns(pl.selectors.float().fill_nan(None))
 
 
 def adjusted(table: pl.DataFrame) -> pl.DataFrame:
     """With ``q_value`` and ``family``; a chain of nodes is tested once at each of its depths."""
-    tested = table.filter(pl.col("p_value").is_not_null())
-    depths = tested.group_by("measure", "method").agg(pl.col("depth").n_unique().alias("depths"))
-    families = [
-        rows.with_columns(
-            pl.Series("q_value", benjamini_hochberg(rows["p_value"].to_numpy(), len(rows))),
-            pl.lit(len(rows)).alias("family"),
-        )
-        for _, rows in tested.group_by("measure", "method", "depth", maintain_order=True)
-    ]
-    keys = ("node", *_SLICE)
-    if not families:
-        return table.with_columns(
-            pl.lit(None, pl.Float64).alias("q_value"), pl.lit(None, pl.Int64).alias("family")
-        )
-    adjusted = (
-        pl.concat(families)
-        .join(depths, on=["measure", "method"], nulls_equal=True)
-        .select(
-            *keys,
-            (pl.col("q_value") * pl.col("depths")).clip(upper_bound=1.0),
-            pl.col("family").cast(pl.Int64),
-        )
+    by, tested = ["measure", "method", "depth"], pl.col("p_value").is_not_null()
+    depths = pl.col("depth").filter(tested).n_unique().over("measure", "method")
+    return table.with_columns(
+        q_value=(q_values(table, by, "p_value") * depths).clip(upper_bound=1.0),
+        family=pl.when(tested).then(tested.sum().over(by)).cast(pl.Int64),
     )
-    return table.join(adjusted, on=keys, how="left", nulls_equal=True, maintain_order="left")
+
+
+def q_values(table: pl.DataFrame, by: list[str], p: str) -> pl.Expr:
+    """P values adjusted by Benjamini and Hochberg within families; null where there is none."""
+    p_value, family = table[p].fill_null(np.nan).to_numpy(), codes(table.select(by))
+    tested, q_value = ~np.isnan(p_value), np.full(len(table), np.nan)
+    for one in np.unique(family[tested]):
+        own = tested & (family == one)
+        q_value[own] = benjamini_hochberg(p_value[own], int(own.sum()))
+    return pl.lit(pl.Series(q_value).fill_nan(None))
 
 
 NODE_RESULTS = schema(
@@ -148,25 +128,22 @@ NODE_RESULTS = schema(
     ("instances values", pl.Int64),
 )
 """Columns of `node_results`."""
-AGREEMENTS = {"dynamic": "agreement_dynamic", "fixed": "agreement_fixed"}
-"""Names of agreement by its rule."""
 
 
 def node_results(
-    rows: pl.DataFrame,
+    kept: pl.DataFrame,
     node_of: Mapping[str, str],
     hierarchy: Hierarchy,
-    alignment: ImportanceAlignment | None,
-    plausibility: Plausibility | None,
-    agreement: Agreement,
+    measures: Mapping[str, pl.DataFrame],
+    found: Agreed,
 ) -> pl.DataFrame:
     """Means of all measures below each node, by model and method, or pair of methods.
 
     Args:
-        rows: The rows of attributions that count, with their place as ``row``.
+        kept: The rows of attributions that count, with their place as ``row``.
         node_of: The node of each target; others are left out.
-        alignment: Its ``difference`` is the measure ``alignment_`` and the name of the oracle.
-        agreement: Agreement by peaks and at k of each pair, and of all methods together.
+        measures: Frames of ``row, value`` by the name of a measure.
+        found: Agreement by peaks and at the main k of each pair, and of all methods together.
 
     Returns:
         Columns `NODE_RESULTS`, a row for each node with a value: the mean over instances of the
@@ -174,56 +151,39 @@ def node_results(
         instances and of values. ``other`` is the second method of a pair, else null; ``method`` of
         all methods together is the name of their set.
     """
-    own = rows.with_columns(
-        node=pl.col("target").replace_strict(node_of, default=None, return_dtype=pl.String)
-    ).drop_nulls("node")
-    units = own.select("node", *_UNIT).unique(maintain_order=True)
-    placed = agreement.units.select("unit", *_UNIT).join(units, on=_UNIT, maintain_order="left")
-    table = pl.concat(
-        [
-            pl.DataFrame(schema=NODE_RESULTS),
-            _by_node(own, _of_rows(own["row"], alignment, plausibility), hierarchy),
-            _by_node(placed.drop("target", "seed"), _of_units(agreement, placed), hierarchy),
-        ],
-        how="diagonal_relaxed",
-    )
-    return table.select(pl.col(name).cast(kind) for name, kind in NODE_RESULTS.items())
-
-
-_UNIT = ["id", "target", "model", "seed"]
-
-
-def _of_rows(
-    row: pl.Series,
-    alignment: ImportanceAlignment | None,
-    plausibility: Plausibility | None,
-) -> Iterator[_Column]:
-    """Each measure of the rows."""
-    sources: list[tuple[str, Sequence[str], pl.DataFrame]] = []
-    if alignment is not None:
-        for (oracle,), of_oracle in alignment.rows.group_by("oracle", maintain_order=True):
-            sources.append((f"alignment_{oracle}", ["difference"], of_oracle))
-    if plausibility is not None:
-        sources.append(("", METRICS, plausibility.rows))
-    for name, measures, values in sources:
-        placed = row.to_frame().join(
-            values.select(pl.col("row").cast(pl.Int64), *measures),
-            on="row",
-            how="left",
-            maintain_order="left",
+    node = pl.col("target").replace_strict(node_of, default=None, return_dtype=pl.String)
+    own = kept.with_columns(node=node).drop_nulls("node")
+    of_rows = (
+        _Column(
+            {"measure": name},
+            own.select("row").join(values, on="row", how="left", maintain_order="left")["value"],
         )
-        for measure in measures:
-            yield _Column({"measure": name or measure}, placed[measure])
-
-
-def _of_units(agreement: Agreement, placed: pl.DataFrame) -> Iterator[_Column]:
-    """Agreement of each two methods, and of each set of them, by each rule."""
-    for one in agreement.of_units():
-        values = placed.select("unit").join(one, on="unit", how="left", maintain_order="left")
-        first, second, together = one.select("first", "second", "together").row(0)
-        named = {"method": first or together, "other": second}
-        for rule, measure in AGREEMENTS.items():
-            yield _Column(named | {"measure": measure}, values[rule])
+        for name, values in measures.items()
+    )
+    unit = ["id", "target", "model", "seed"]
+    placed = found.units.with_row_index("unit").join(
+        own.select("node", *unit).unique(maintain_order=True), on=unit, maintain_order="left"
+    )
+    at, agreed = placed["unit"].to_numpy(), {"dynamic": found.dynamic, "fixed": found.fixed(MAIN_K)}
+    of_units = (
+        _Column(
+            {
+                "method": one["first"] or one["together"],
+                "other": one["second"],
+                "measure": f"agreement_{rule}",
+            },
+            pl.Series(values[at, place]),
+        )
+        for place, one in enumerate(found.sets.iter_rows(named=True))
+        for rule, values in agreed.items()
+    )
+    tables = [
+        pl.DataFrame(schema=NODE_RESULTS),
+        _by_node(own, of_rows, hierarchy),
+        _by_node(placed.select("id", "node", "model"), of_units, hierarchy),
+    ]
+    table = pl.concat(tables, how="diagonal_relaxed")
+    return table.select(pl.col(name).cast(kind) for name, kind in NODE_RESULTS.items())
 
 
 class _Column(NamedTuple):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, product
 from typing import Any
@@ -27,11 +26,6 @@ _OF_NODES = ("alone_or_first", "nodes", "still", "if", "needs", "unless")
 """Keys of a policy's rules that name nodes."""
 _PAIRS: Mapping[type, str] = {BranchRule: "branches", Expected: "nodes"}
 """Keys of rules that name two nodes."""
-_MOSTLY = 0.5
-"""Share of the labels above which they are codes of a classification."""
-_CODED = re.compile(r"[A-Z0-9]\d+[.]\d|[A-Z]\d")
-"""How codes of ICD begin, and few other ids."""
-
 _Places = Mapping[str, tuple[str, ...]]
 
 
@@ -45,13 +39,9 @@ def policy_for(hierarchy: Hierarchy, stated: Policy | None = None) -> Policy:
     return stated.over(_placed_policy(hierarchy, stated.base or hierarchy.name)[0])
 
 
-def policy_readings(hierarchy: Hierarchy, policy: Policy, support: IntArray) -> Iterable[Reading]:
-    """How many rules were left out, or which policy could be named and is not.
-
-    ``support`` is the number of instances that are labelled with each node, shape (n_nodes,).
-    """
+def policy_readings(hierarchy: Hierarchy, policy: Policy) -> Iterator[Reading]:
+    """How many rules of the `base` of a policy were left out, and how its codes are matched."""
     if policy.base is None:
-        yield from _proposed(hierarchy, support)
         return
     left_out, rules = _placed_policy(hierarchy, policy.base)[1:]
     if undotted := len(_undotted(hierarchy, policy.base)):
@@ -64,26 +54,13 @@ def policy_readings(hierarchy: Hierarchy, policy: Policy, support: IntArray) -> 
         yield Reading(decision, evidence, left_out, "--policy FILE", unit="rules")
 
 
-def _proposed(hierarchy: Hierarchy, support: IntArray) -> Iterable[Reading]:
-    """The built-in policy whose codes most labels are, where the hierarchy is a file."""
-    used = {hierarchy.nodes[i]: int(support[i]) for i in np.flatnonzero(support)}
-    most = _MOSTLY * sum(used.values())
-    marked = sum(n for node, n in used.items() if _CODED.match(node))
-    for base in WITH_POLICY if hierarchy.name not in WITH_POLICY and marked > most else ():
-        whole = _whole(base)
-        if (rows := sum(n for node, n in used.items() if node in whole)) > most:
-            decision = f"labels are not judged by the rules on codes of {base}"
-            evidence = "most of them are its codes, and these rules come with its own hierarchy"
-            yield Reading(decision, evidence, rows, f"--policy {base}", unit="labels")
-
-
 @lru_cache(maxsize=4)
 def _placed_policy(hierarchy: Hierarchy, base: str) -> tuple[Policy, int, int]:
     """A built-in policy as far as a hierarchy has its nodes; rules left out, and of how many."""
     policy = built_in_policy(base)
     if hierarchy.name == base or base not in WITH_POLICY:
         return policy, 0, 0
-    places = _places(hierarchy, base, [node for _, node in policy.nodes_named()])
+    places = _places(hierarchy, base, [node for _, node in policy.nodes_by_key()])
     if not places:
         raise PolicyError(
             f"the hierarchy must have nodes that rules of {base} name",
@@ -145,7 +122,7 @@ def _undotted(hierarchy: Hierarchy, base: str) -> Mapping[str, str]:
         if (text := code.replace(".", "")) in leaves:
             by_set[icd9.table_of(code) == "procedures"][code] = text
     most = max(by_set.values(), key=len)
-    return most if sum("." in code for code in most) > _MOSTLY * len(leaves) else {}
+    return most if sum("." in code for code in most) > len(leaves) / 2 else {}
 
 
 def _placed(rule: Frozen | str, places: _Places) -> list[Any]:

@@ -74,17 +74,12 @@ def graph_tables(
     used = {IS_A, *relations} if IS_A in kinds or relations else {*kinds}
     edges = [(_id(child), _id(parent)) for child, parent, *keys in keyed if used.issuperset(keys)]
     others = tuple(str(kind) for kind in kinds if kind not in used)
-    passed = Reading(
-        f"edges of {', '.join(others)} do not count",
-        "edges of is_a are in the graph too",
-        len(keyed) - len(edges),
-        f"relations={others}",
-        "edges",
-    )
+    n, decision = len(keyed) - len(edges), f"edges of {', '.join(others)} do not count"
+    why, option = "edges of is_a are in the graph too", f"relations={others}"
     return (
         pl.DataFrame(edges, schema=EDGE_SCHEMA, orient="row"),
         pl.DataFrame(nodes, schema=NODE_SCHEMA, orient="row"),
-        (passed,) if others else (),
+        (Reading(decision, why, n, option, "edges"),) if others else (),
     )
 
 

@@ -149,25 +149,14 @@ class Hierarchy:
         return graph
 
     def extend(self, edges: pl.DataFrame, nodes: pl.DataFrame) -> Hierarchy:
-        """The same hierarchy with more edges and nodes; HierarchyError on a cycle.
-
-        Args:
-            edges: New edges, columns ``child, parent``.
-            nodes: Columns ``node, title, assignable``; a null keeps the existing value.
-        """
-        known = {"node": self.nodes, "title": self.titles, "assignable": self.assignable}
-        both = pl.DataFrame(known, NODE_SCHEMA).join(
-            nodes, on="node", how="full", coalesce=True, suffix="_new"
+        """The same hierarchy with more edges, ``child, parent``, and nodes, as in `build`."""
+        own = {"node": self.nodes, "title": self.titles, "assignable": self.assignable}
+        every = pl.concat([pl.DataFrame(own, NODE_SCHEMA), nodes.select(*NODE_SCHEMA)])
+        built = Hierarchy.build(
+            pl.concat([self.edge_frame(), edges.select(*EDGE_SCHEMA)]), every, name=self.name
         )
-        merged = both.select(
-            "node",
-            title=pl.coalesce("title_new", "title"),
-            assignable=pl.coalesce("assignable_new", "assignable"),
-        )
-        all_edges = pl.concat([self.edge_frame(), edges.select("child", "parent")])
-        built = Hierarchy.build(all_edges, merged, name=self.name)
-        own = {name: getattr(built, name) for name in ("nodes", "titles", "edges", "assignable")}
-        return replace(self, **own)
+        changed = ("nodes", "titles", "edges", "assignable")
+        return replace(self, **{name: getattr(built, name) for name in changed})
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -304,9 +293,9 @@ class Hierarchy:
         return found
 
     def node_frame(self) -> pl.DataFrame:
-        """Table with ``node, title, depth, height, level, branch, branches, assignable``.
+        """A row a node: ``node, title, depth, height, level, branch, branches, assignable``.
 
-        A row a node. ``branch`` is the first of ``branches`` in node order; null for the root.
+        ``branch`` is the first of ``branches`` in node order; null for the root.
         """
         above, every = self.closure[:, self.branches], np.arange(len(self))
         names = pl.Series([self.nodes[i] for i in self.branches.tolist()], dtype=pl.String)

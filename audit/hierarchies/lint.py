@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,7 @@ from audit.base.dag import (
     strong_components,
 )
 from audit.base.plurals import counted, filled
-from audit.hierarchies.building import EDGE_SCHEMA, CyclicError, arrows, end_indices
+from audit.hierarchies.building import CyclicError, arrows, end_indices
 from audit.hierarchies.catch_alls import CatchAlls
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
@@ -112,8 +113,7 @@ def lint(source: str | Path, *, titles: Sequence[Path] = (), **stated: Any) -> L
         hierarchy = load_hierarchy(source, **stated)
     except CyclicError as error:
         hierarchy, cycles = without_cycles(error)
-    if titles:
-        hierarchy = with_titles(hierarchy, [read_own_titles(path, hierarchy) for path in titles])
+    hierarchy = with_titles(hierarchy, [read_own_titles(path, hierarchy) for path in titles])
     return LintResult(hierarchy, (*cycles, *lint_hierarchy(hierarchy)))
 
 
@@ -126,11 +126,10 @@ def lint_hierarchy(hierarchy: Hierarchy) -> tuple[LintFinding, ...]:
         "edges": hierarchy.edges.nnz,
         "titles": int((own & ~_untitled(hierarchy)).sum()),
     }
-    found = ((rule, finds(hierarchy)) for rule, finds in _FINDS.items())
     findings = [
         _finding(rule, cases, len(cases), sizes[RULES[rule]["unit"]])
-        for rule, cases in found
-        if cases
+        for rule, finds in _FINDS.items()
+        if (cases := finds(hierarchy))
     ]
     return tuple(sorted(findings, key=lambda finding: finding.severity == "note"))
 
@@ -154,28 +153,24 @@ def without_cycles(error: CyclicError) -> tuple[Hierarchy, tuple[LintFinding, ..
     """
     ids = error.nodes["node"].to_list()
     edges = edge_matrix(*end_indices(error.edges, ids), len(ids))
-    component = strong_components(edges)
-    on, search = np.flatnonzero(on_cycle(edges, component)), CycleSearch(edges)
-    members = pl.DataFrame({"component": component[on], "node": on})
-    sets = members.group_by("component", maintain_order=True).agg("node")["node"].to_list()
+    component, search = strong_components(edges), CycleSearch(edges)
+    first, sets = dict[int, str](), defaultdict[int, list[int]](list)
+    one_of = {
+        node: first.setdefault(own, node) for node, own in zip(ids, component.tolist(), strict=True)
+    }
+    for node in np.flatnonzero(on_cycle(edges, component)).tolist():
+        sets[component[node]].append(node)
     findings = []
-    for one in sorted(sets, key=len, reverse=True):
+    for one in sorted(sets.values(), key=len, reverse=True):
         cycle = tuple(ids[node] for node in search.shortest(one))
         findings.append(_finding("cycle", (cycle,), len(one), len(ids), cycle=arrows(cycle)))
-    nodes = (
-        error.nodes.with_columns(component=pl.Series(component))
-        .with_columns(first=pl.col("node").first().over("component"))
-        .filter(pl.col("node") != SYNTHETIC_ROOT)
+    across = error.edges.select(pl.all().replace(one_of)).filter(
+        pl.col("child") != pl.col("parent")
     )
-    name = dict(nodes.select("node", "first").iter_rows())
-    between = error.edges.filter(pl.col("parent") != SYNTHETIC_ROOT).select(
-        pl.col(end).replace_strict(name, return_dtype=pl.String) for end in EDGE_SCHEMA
-    )
-    merged = nodes.group_by(node="first").agg(
+    merged = error.nodes.group_by(pl.col("node").replace(one_of), maintain_order=True).agg(
         pl.col("title").first(), pl.col("assignable").any(ignore_nulls=False)
     )
-    across = between.filter(pl.col("child") != pl.col("parent")).unique()
-    return Hierarchy.build(across, merged, name=error.name), tuple(findings)
+    return Hierarchy.build(across.unique(), merged, name=error.name), tuple(findings)
 
 
 def _stated(hierarchy: Hierarchy) -> BoolArray:
@@ -225,30 +220,20 @@ def _missing_titles(hierarchy: Hierarchy) -> Cases:
     """Nodes without a title, where most have one."""
     own = _stated(hierarchy)
     missing = _untitled(hierarchy) & own
-    few = 2 * missing.sum() < own.sum()
-    return _named(hierarchy, np.flatnonzero(missing)) if few else ()
+    return _named(hierarchy, np.flatnonzero(missing)) if 2 * missing.sum() < own.sum() else ()
 
 
 def _marred_titles(hierarchy: Hierarchy) -> Cases:
     titles = pl.Series(hierarchy.titles, dtype=pl.String)
     seen = titles.str.contains(r"^\s|\s$|\s\s|[\p{Cc}\p{Zl}\p{Zp}\u{200B}\u{FEFF}]").to_numpy()
-    marred = seen & ~_untitled(hierarchy) & _stated(hierarchy)
-    return _named(hierarchy, np.flatnonzero(marred))
-
-
-class _Alike(NamedTuple):
-    """Nodes of one title: those not all below one of them, and those below one of them."""
-
-    clashing: Cases
-    repeated: Cases
+    return _named(hierarchy, np.flatnonzero(seen & ~_untitled(hierarchy) & _stated(hierarchy)))
 
 
 @lru_cache(maxsize=1)
-def _alike(hierarchy: Hierarchy) -> _Alike:
-    """Nodes whose titles differ in case, spaces and punctuation at most; signs as in C++ are none.
-
-    Where all but the uppermost are below that one, the title is repeated below, unless by the
-    single child of a heading; else it clashes.
+def _alike(hierarchy: Hierarchy) -> tuple[Cases, Cases]:
+    """Nodes whose titles differ in case, spaces and punctuation at most; signs as in C++ are none:
+    those not all below one of them, which clash, and those below one of them, which repeat its
+    title, unless the single child of a heading does.
     """
     titles = pl.Series("title", hierarchy.titles, pl.String)
     key = (
@@ -260,9 +245,9 @@ def _alike(hierarchy: Hierarchy) -> _Alike:
         .str.strip_chars()
     )
     groups = (
-        pl.DataFrame({"title": key, "depth": hierarchy.depth})
+        pl.DataFrame({"title": key, "depth": hierarchy.depth, "own": _stated(hierarchy)})
         .with_row_index("node")
-        .filter(pl.Series(_stated(hierarchy)), pl.col("title") != "")
+        .filter(pl.col("own"), pl.col("title") != "")
         .filter(pl.col("title").is_duplicated())
         .sort("depth", "node")
         .group_by("title", maintain_order=True)
@@ -276,19 +261,19 @@ def _alike(hierarchy: Hierarchy) -> _Alike:
         elif lone.get(top) not in others:
             repeated.append([top, *others])
     ids = hierarchy.nodes
-    both = (
+    clashes, repeats = (
         tuple(tuple(ids[i] for i in one) for one in sorted(own)) for own in (clashing, repeated)
     )
-    return _Alike(*both)
+    return clashes, repeats
 
 
 def _case_clashes(hierarchy: Hierarchy) -> Cases:
     """Nodes that differ in case alone, but for those of which `_alike` says it of their titles."""
-    by_letters: dict[str, list[str]] = {}
+    by_letters = defaultdict[str, list[str]](list)
     for node in hierarchy.nodes:
-        by_letters.setdefault(node.casefold(), []).append(node)
+        by_letters[node.casefold()].append(node)
     clashing = {tuple(nodes) for nodes in by_letters.values() if len(nodes) > 1}
-    return tuple(sorted(clashing.difference(_alike(hierarchy).clashing)))
+    return tuple(sorted(clashing.difference(_alike(hierarchy)[0])))
 
 
 def _only_catch_alls(hierarchy: Hierarchy) -> Cases:
@@ -310,8 +295,8 @@ _FINDS: dict[str, Callable[[Hierarchy], Cases]] = {
     "two_titles": lambda hierarchy: tuple((c, *all_) for c, all_ in hierarchy.two_titles.items()),
     "missing_title": _missing_titles,
     "title_blanks": _marred_titles,
-    "title_clash": lambda hierarchy: _alike(hierarchy).clashing,
-    "title_repeated": lambda hierarchy: _alike(hierarchy).repeated,
+    "title_clash": lambda hierarchy: _alike(hierarchy)[0],
+    "title_repeated": lambda hierarchy: _alike(hierarchy)[1],
     "only_catch_alls": _only_catch_alls,
 }
 """What finds the cases of each rule but cycles, which `without_cycles` tells."""

@@ -105,7 +105,7 @@ def load_hierarchy(
         child: As in `Shape`, and so are ``parent``, ``title``, ``levels``, ``sep``, ``children``
             and ``vocabulary``.
         plugins: Installed packages whose formats and hierarchies are used besides.
-        allow_network: Whether a file may be at an address: ``https://``, ``s3://`` or ``gs://``.
+        allow_network: Whether a file may be at an address: ``https://`` or ``s3://``.
 
     Raises:
         FormatError: If no format matches the file.
@@ -137,37 +137,33 @@ def _read(source: str | Path, format: str | None, shape: Shape) -> Hierarchy:
         _refuse_useless(shape, omop.OMOP)
         return omop.read(str(source), shape)
     path = local(source)
-    with reading_of(path):
-        for folder in FOLDERS:
-            if folder.matches(path, b"") and format in (None, folder.name):
-                see(*files_of(path))
-                _refuse_useless(shape, folder)
-                return folder.read(path, shape)
-    if path.is_dir() or not (path.exists() or path.is_symlink()):
+    named = (one for one in FOLDERS if format in (None, one.name))
+    chosen = next((one for one in named if one.matches(path, b"")), None)
+    if chosen is None and (path.is_dir() or not (path.exists() or path.is_symlink())):
         required = "a built-in hierarchy or a hierarchy file is required"
         raise InputError(required, found=repr(str(path)), hint=_near(path))
     with reading_of(path):
-        head = first_bytes(path)
-        refuse_pickle(path, head)
-        if not head.strip():
-            raise InputError("a hierarchy file with content is required", found="nothing")
-        chosen = _format_of(path, head, format, shape)
+        see(*(files_of(path) if chosen else ()))
+        chosen = chosen or _format_of(path, format, shape)
         if chosen is None:
             return _of_table(path, open_table(path), shape)
         _refuse_useless(shape, chosen)
         return chosen.read(path, shape)
 
 
-def _format_of(path: Path, head: bytes, name: str | None, shape: Shape) -> HierarchyFormat | None:
+def _format_of(path: Path, name: str | None, shape: Shape) -> HierarchyFormat | None:
     """The format that is named, or that a file is of; None of a table."""
-    known = hierarchy_formats()
+    head, known = first_bytes(path), hierarchy_formats()
+    refuse_pickle(path, head)
+    if not head.strip():
+        raise InputError("a hierarchy file with content is required", found="nothing")
+    fits = (one for one in known if one.name == name or (not name and one.matches(path, head)))
+    found = next(fits, None)
+    if found is None and name:
+        named = first_cases(one.name for one in known)
+        raise FormatError(f"a format of hierarchies is one of {named}", found=repr(name))
     if name:
-        found = next((one for one in known if one.name == name), None)
-        if found is None:
-            named = first_cases(one.name for one in known)
-            raise FormatError(f"a format of hierarchies is one of {named}", found=repr(name))
         return found
-    found = next((one for one in known if one.matches(path, head)), None)
     if shape.levels and found in (None, tree.FORMAT, paths.FORMAT):
         return paths.LEVELS
     if found or shape.child or shape.parent:
@@ -217,11 +213,9 @@ def _of_object(source: Any, format: str | None, shape: Shape) -> Hierarchy:
         return tree.of_object(_GIVEN, source, shape, role)
     if hasattr(source, "nodes") and hasattr(source, "is_multigraph"):
         if not source.is_directed():
-            raise FormatError(
-                "a graph whose edges point from child to parent is required",
-                found="edges without a direction",
-                hint="build a networkx.DiGraph",
-            )
+            required = "a graph whose edges point from child to parent is required"
+            hint = "build a networkx.DiGraph"
+            raise FormatError(required, found="edges without a direction", hint=hint)
         keyed = source.is_multigraph() and any(key == "is_a" for *_, key in source.edges(keys=True))
         ends = [(str(edge[0]), str(edge[1])) for edge in source.edges]
         edges.directed(ends, role or ("parents" if keyed else None), documented=True)

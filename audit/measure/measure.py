@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -68,6 +68,20 @@ def _depths(result: AuditResult) -> LabelDepths:
     return LabelDepths(labels, int(ledger["groups"] or labelled))
 
 
+class Found(NamedTuple):
+    """What an analysis measured.
+
+    Args:
+        frames: Its tables by name. Those that it declares are shared, the others never.
+        facts: Numbers, words and lists of these by name, some by name once more.
+        behind: What its checks read beside, and no run keeps.
+    """
+
+    frames: Mapping[str, pl.DataFrame]
+    facts: Mapping[str, Any]
+    behind: Any = None
+
+
 @dataclass(frozen=True, eq=False)
 class Measurements:
     """Everything that checks may read: the counts, and the instances if they are in memory.
@@ -96,8 +110,8 @@ class Measurements:
     """An earlier run to compare with, if any."""
     model: ModelMeasurements | None
     """Measurements of a model; None without predictions."""
-    analyses: tuple[object, ...] = ()
-    """What analyses measured, each in a class of its own."""
+    analyses: Mapping[str, Found] = field(default_factory=dict)
+    """What analyses measured, by their names."""
     rounding: Rounding = field(default_factory=Rounding)
     """How counts are told where they are shared, by which limits on shares decide."""
 
@@ -108,16 +122,9 @@ class Measurements:
             self.instances, "the instances themselves are required, and only counts are there"
         )
 
-    def of(self, kind: type[_Part]) -> _Part:
-        """What an analysis measured, by its class."""
-        return _required(self._of(kind), f"{kind.__name__} are required, and none were made")
-
-    def has(self, kind: type[object]) -> bool:
-        """Whether an analysis measured something of a class."""
-        return self._of(kind) is not None
-
-    def _of(self, kind: type[_Part]) -> _Part | None:
-        return next((one for one in self.analyses if isinstance(one, kind)), None)
+    def of(self, analysis: str) -> Found:
+        """What an analysis of that name measured."""
+        return _required(self.analyses.get(analysis), f"the analysis {analysis} was not made")
 
     @property
     def hierarchy(self) -> Hierarchy:

@@ -5,13 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Collection, Iterator
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
-from pydantic import (
-    Field,
-    ValidationInfo,
-    field_validator,
-)
+from pydantic import Field, ValidationInfo, field_validator
 
 from audit.base.errors import PolicyError, first_cases
 from audit.base.settings import WITH_POLICY, Aggregation, Levels
@@ -27,7 +23,6 @@ from audit.policy.rules import (
     Subgraph,
 )
 from audit.policy.statements import (
-    ANY_BRANCH,
     ANY_CHECK,
     BranchRule,
     CodeDates,
@@ -42,8 +37,13 @@ MIN_CELL_OF_PERSONS = 11
 KEYS_OF_COLUMNS = "strata, drift, coding_columns, day, code_dates and person"
 """Keys of a policy that name columns of the instances."""
 
-_Rule = TypeVar("_Rule", Companion, PersonRule)
-_Named = TypeVar("_Named", Subgraph, BehaviourQuery)
+
+_NAMING_NODES = (
+    *("branch_rules", "residual_nodes", "specific_nodes", "waivers", "exclusive", "expected"),
+    *("companions", "person_rules", "lifelong", "subgraphs"),
+)
+_KEYS = {"subgraphs": "name", "queries": "name", "lifelong": "condition"}
+"""What tells records apart that have no ``key``."""
 
 
 class Policy(Frozen):
@@ -210,56 +210,20 @@ class Policy(Frozen):
             raise ValueError(f"{info.field_name} must be {between}")
         return value
 
-    @field_validator("lifelong")
+    @field_validator("waivers", "companions", "person_rules", *_KEYS)
     @classmethod
-    def _each_condition_once(cls, conditions: tuple[Lifelong, ...]) -> tuple[Lifelong, ...]:
-        names = [one.condition for one in conditions]
-        repeated = {name for name in names if names.count(name) > 1}
-        if repeated:
-            raise ValueError(f"{', '.join(sorted(repeated))} must be one condition")
-        return conditions
-
-    @field_validator("companions", "person_rules")
-    @classmethod
-    def _each_once(cls, rules: tuple[_Rule, ...]) -> tuple[_Rule, ...]:
-        keys = [rule.key for rule in rules]
-        repeated = [str(number + 1) for number, key in enumerate(keys) if key in keys[:number]]
-        if repeated:
-            raise ValueError(f"rule {', '.join(repeated)} repeats an earlier one")
+    def _each_once(cls, rules: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
+        keys = [getattr(rule, _KEYS.get(str(info.field_name), "key")) for rule in rules]
+        if twice := [str(n + 1) for n, key in enumerate(keys) if key in keys[:n]]:
+            raise ValueError(f"entry {', '.join(twice)} repeats an earlier one")
         return rules
 
-    @field_validator("subgraphs", "queries")
-    @classmethod
-    def _each_name_once(cls, named: tuple[_Named, ...]) -> tuple[_Named, ...]:
-        names = [one.name for one in named]
-        repeated = {name for name in names if names.count(name) > 1}
-        if repeated:
-            raise ValueError(f"{', '.join(sorted(repeated))} must name one thing")
-        return named
-
-    @field_validator("waivers")
-    @classmethod
-    def _once(cls, waivers: tuple[Waiver, ...]) -> tuple[Waiver, ...]:
-        for number, waiver in enumerate(waivers):
-            if any((w.check, w.place) == (waiver.check, waiver.place) for w in waivers[:number]):
-                raise ValueError(f"waiver {number + 1} repeats an earlier one of {waiver.check}")
-        return waivers
-
-    def nodes_named(self) -> Iterator[tuple[str, str]]:
+    def nodes_by_key(self) -> Iterator[tuple[str, str]]:
         """Key and id of every node that the policy names."""
-        for rule in self.branch_rules:
-            yield from (("branch_rules", node) for node in rule.branches if node != ANY_BRANCH)
-            yield from (("branch_rules", node) for node in rule.alone_or_first)
-        yield from (("residual_nodes", node) for node in self.residual_nodes)
-        yield from (("specific_nodes", node) for node in self.specific_nodes)
-        yield from (("waivers", node) for waiver in self.waivers for node in waiver.nodes)
-        for group in self.exclusive:
-            yield from (("exclusive", node) for side in group.sides for node in side)
-        yield from (("expected", node) for pair in self.expected for node in pair.nodes)
-        yield from (("companions", node) for rule in self.companions for node in rule.nodes_named)
-        yield from (("person_rules", node) for one in self.person_rules for node in one.nodes_named)
-        yield from (("lifelong", node) for one in self.lifelong for node in one.nodes_named)
-        yield from (("subgraphs", node) for part in self.subgraphs for node in part.nodes)
+        for key in _NAMING_NODES:
+            for rule in getattr(self, key):
+                named = (rule,) if isinstance(rule, str) else rule.nodes_named
+                yield from ((key, node) for node in named)
 
     def checks_named(self) -> Iterator[tuple[str, str]]:
         """Key and name of every check that the policy names."""
@@ -340,7 +304,7 @@ THRESHOLDS = {
 
 def refuse_unknown_nodes(policy: Policy, nodes: Collection[str], hierarchy: str) -> None:
     """Raise PolicyError if a policy names a node that the hierarchy does not have."""
-    unknown = [f"{key}: {node}" for key, node in policy.nodes_named() if node not in nodes]
+    unknown = [f"{key}: {node}" for key, node in policy.nodes_by_key() if node not in nodes]
     if unknown:
         raise PolicyError(
             f"every node that the policy names must be in {hierarchy}",

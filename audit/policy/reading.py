@@ -37,17 +37,12 @@ def load_policy(path: str | Path) -> Policy:
     'icd9cm'
     """
     path = Path(path)
-    if is_built_in(path):
+    if path.name in WITH_POLICY and not path.exists():
         return Policy(name=path.name, base=path.name)  # type: ignore[arg-type]
     policy = policy_of(read_text(path), path)
     if policy.code_dates is None:
         return policy
     return policy.model_copy(update={"code_dates": policy.code_dates.read(path.parent)})
-
-
-def is_built_in(path: Path) -> bool:
-    """Whether the name of a built-in classification is meant, and no file of that name."""
-    return path.name in WITH_POLICY and not path.exists()
 
 
 def policy_of(text: str, path: Path) -> Policy:

@@ -9,17 +9,11 @@ from datetime import date
 from itertools import combinations
 from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Nodes: TypeAlias = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
+AnyNodes: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class Frozen(BaseModel):
@@ -28,7 +22,16 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, serialize_by_alias=True)
 
 
-class Exclusive(Frozen):
+class OnNodes(Frozen):
+    """A record that names nodes."""
+
+    @property
+    def nodes_named(self) -> tuple[str, ...]:
+        """Every node that the record names."""
+        return listed(getattr(self, "nodes", ()))
+
+
+class Exclusive(OnNodes):
     """Nodes of which an instance should carry at most one.
 
     Args:
@@ -44,19 +47,23 @@ class Exclusive(Frozen):
     @field_validator("nodes")
     @classmethod
     def _apart(cls, nodes: tuple[str | Nodes, ...]) -> tuple[str | Nodes, ...]:
-        sides = [(side,) if isinstance(side, str) else side for side in nodes]
-        twice = {node for a, b in combinations(sides, 2) for node in set(a) & set(b)}
-        if twice:
+        sides = [{*listed(side)} for side in nodes]
+        if twice := {node for a, b in combinations(sides, 2) for node in a & b}:
             raise ValueError(f"{', '.join(sorted(twice))} must be on one side only")
         return nodes
 
     @property
     def sides(self) -> tuple[tuple[str, ...], ...]:
         """The nodes of each side."""
-        return tuple((side,) if isinstance(side, str) else side for side in self.nodes)
+        return tuple(map(listed, self.nodes))
+
+    @property
+    def nodes_named(self) -> tuple[str, ...]:
+        """Every node that the rule names."""
+        return tuple(node for side in self.sides for node in side)
 
 
-class Expected(Frozen):
+class Expected(OnNodes):
     """An association that is known: pairs of nodes at or below its two nodes are not reported.
 
     Args:
@@ -73,7 +80,7 @@ class Expected(Frozen):
         return (self.nodes[0],), (self.nodes[1],)
 
 
-class Companion(Frozen):
+class Companion(OnNodes):
     """A node that asks for another one beside it, each with all below it.
 
     Args:
@@ -92,7 +99,7 @@ class Companion(Frozen):
 
     when: str | Nodes = Field(alias="if")
     needs: str | Nodes
-    unless: str | Annotated[tuple[str, ...], Field(strict=False)] = ()
+    unless: str | AnyNodes = ()
     position: Literal["any", "before", "after"] = "any"
     if_title: str = ""
     needs_title: str = ""
@@ -101,23 +108,15 @@ class Companion(Frozen):
     source: str = Field(min_length=1)
     severity: Severity = "warning"
 
-    @field_validator("valid_to")
-    @classmethod
-    def _in_order(cls, valid_to: date | None, info: ValidationInfo) -> date | None:
-        valid_from = info.data.get("valid_from")
-        if valid_to is not None and valid_from is not None and valid_to < valid_from:
-            raise ValueError(f"valid_to {valid_to} must not be before valid_from {valid_from}")
-        return valid_to
-
     @model_validator(mode="after")
-    def _apart(self) -> Self:
-        both = [
-            f"{', '.join(sorted(shared))} of {one} must not be in {other}"
-            for one, other in (("if", "needs"), ("if", "unless"), ("needs", "unless"))
-            if (shared := set(self._named[one]) & set(self._named[other]))
-        ]
-        if both:
-            raise ValueError(both[0])
+    def _consistent(self) -> Self:
+        for (one, own), (other, theirs) in combinations(self._named.items(), 2):
+            if both := {*own} & {*theirs}:
+                raise ValueError(f"{', '.join(sorted(both))} of {one} must not be in {other}")
+        if (self.valid_to or date.max) < (self.valid_from or date.min):
+            raise ValueError(
+                f"valid_to {self.valid_to} must not be before valid_from {self.valid_from}"
+            )
         return self
 
     @property
@@ -174,18 +173,17 @@ class Person(Frozen):
     """
 
     sex: str = ""
-    female: str | Annotated[tuple[str, ...], Field(strict=False)] = ()
-    male: str | Annotated[tuple[str, ...], Field(strict=False)] = ()
+    female: str | AnyNodes = ()
+    male: str | AnyNodes = ()
     age: str = ""
 
     @model_validator(mode="after")
     def _names_a_column(self) -> Self:
         if not self.columns:
             raise ValueError("a column of the sex or of the age must be named")
-        values = self.values
-        if bool(self.sex) != all(values.values()) or bool(self.sex) != any(values.values()):
+        if len({bool(one) for one in (self.sex, *self.values.values())}) > 1:
             raise ValueError("sex, and the values of it that mean female and male, go together")
-        if both := set(values["female"]) & set(values["male"]):
+        if both := {*self.values["female"]} & {*self.values["male"]}:
             raise ValueError(f"{', '.join(sorted(both))} must mean female or male, not both")
         return self
 
@@ -200,7 +198,7 @@ class Person(Frozen):
         return tuple(dict.fromkeys(name for name in (self.sex, self.age) if name))
 
 
-class PersonRule(Frozen):
+class PersonRule(OnNodes):
     """Nodes that belong to persons of one sex, or of some ages.
 
     Args:
@@ -224,22 +222,14 @@ class PersonRule(Frozen):
         aged = self.age_from is not None or self.age_to is not None
         if aged == (self.sex is not None):
             raise ValueError("a rule must state a sex, or ages: two rules state both")
-        if None not in (self.age_from, self.age_to) and self.ages[1] < self.ages[0]:
+        if self.ages[1] < self.ages[0]:
             raise ValueError(f"age_to {self.age_to} must not be less than age_from {self.age_from}")
         return self
 
     @property
-    def nodes_named(self) -> tuple[str, ...]:
-        """Every node that the rule names."""
-        return listed(self.nodes)
-
-    @property
     def ages(self) -> tuple[float, float]:
         """The least and the greatest age; infinite if there is no limit."""
-        return (
-            0 if self.age_from is None else self.age_from,
-            math.inf if self.age_to is None else self.age_to,
-        )
+        return self.age_from or 0, math.inf if self.age_to is None else self.age_to
 
     def contradicts(self, other: PersonRule) -> bool:
         """Whether no person satisfies both rules."""
@@ -265,7 +255,7 @@ Counts: TypeAlias = Annotated[tuple[int, int], Field(strict=False)]
 Shares: TypeAlias = Annotated[tuple[Share, Share], Field(strict=False)]
 
 
-class Subgraph(Frozen):
+class Subgraph(OnNodes):
     """A named part of the hierarchy, for equation 3.
 
     Args:
@@ -304,8 +294,8 @@ class BehaviourQuery(Frozen):
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
-        if self.conditions == {} and self.name not in PUBLISHED_NAMES:
-            known = ", ".join(PUBLISHED_NAMES)
+        if self.conditions == {} and self.name not in PUBLISHED:
+            known = ", ".join(PUBLISHED)
             raise ValueError(f"{self.name} must state a condition, or be one of {known}")
         for name, (low, high) in self.conditions.items():
             if low > high:
@@ -315,10 +305,11 @@ class BehaviourQuery(Frozen):
     @property
     def conditions(self) -> dict[str, tuple[float, float]]:
         """Least and greatest value of each condition that is stated, by name."""
-        stated = {name: getattr(self, name) for name in CONDITIONS}
+        names = ("leaves", "nodes", "largest_leaf", "largest_node")
+        stated = ((name, getattr(self, name)) for name in names)
         return {
             name: (value, value) if isinstance(value, int) else value
-            for name, value in stated.items()
+            for name, value in stated
             if value is not None
         }
 
@@ -328,8 +319,6 @@ class BehaviourQuery(Frozen):
         return PUBLISHED[self.name] if self.conditions == {} else self
 
 
-CONDITIONS = ("leaves", "nodes", "largest_leaf", "largest_node")
-PUBLISHED_NAMES = ("confident", "split", "contained", "spread")
 MANY = 10**9
 """The greatest number of leaves or nodes where there is no limit."""
 

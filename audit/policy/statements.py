@@ -7,19 +7,15 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self, TypeAlias
 
 import polars as pl
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import name_among
+from audit.base.table import name_among
 from audit.base.tables import open_table
-from audit.policy.rules import Frozen, Nodes, listed
+from audit.policy.rules import AnyNodes, Frozen, Nodes, OnNodes, listed
 
-_KINDS = {
-    "code": (pl.String,),
-    "first": (pl.String, pl.Date, pl.Datetime, pl.Null),
-    "last": (pl.String, pl.Date, pl.Datetime, pl.Null),
-}
+_COLUMNS = ("code", "first", "last")
 _DAY = r"^(\d{4}-\d{2}-\d{2})(?:[ T].*)?$"
 
 
@@ -50,63 +46,38 @@ def read_code_dates(path: Path) -> tuple[Spell, ...]:
         SchemaError: If a column is missing, there is no row, a row has no code, a day cannot be
             read or lies before the first, or two spells of a code as written share a day.
     """
-    rows = _rows(path)
-    spells = rows.with_columns(as_days(rows[name]) for name in ("first", "last"))
-    lapsed = spells.filter(pl.col("last") < pl.col("first"))
-    _refuse(lapsed, "the last day of a code must not be before its first", path)
-    spells = spells.sort("code", "first", nulls_last=False)
-    _refuse(spells.filter(_overlaps()), "the periods of a code must not share a day", path)
-    return tuple(Spell(*spell) for spell in spells.iter_rows())
-
-
-def _rows(path: Path) -> pl.DataFrame:
-    """The three columns as text, null where blank; rows that say nothing are left out."""
     table = open_table(path).frame()
-    hint = f"a table of code dates has the columns {', '.join(_KINDS)}"
-    found = {name: table[name_among(table.columns, name, path, hint)] for name in _KINDS}
-    others = [name for name, kinds in _KINDS.items() if found[name].dtype not in kinds]
-    if others:
-        raise SchemaError(
-            "codes must be text, so that no leading zero is lost, and days be text or dates",
-            found=first_cases(f"{name} of type {found[name].dtype}" for name in others),
-            where=path,
+    hint = f"a table of code dates has the columns {', '.join(_COLUMNS)}"
+    found = {name: table[name_among(table.columns, name, path, hint)] for name in _COLUMNS}
+    if found["code"].dtype != pl.String:
+        required, said = (
+            "codes must be text, so that no leading zero is lost",
+            str(found["code"].dtype),
         )
-    text = pl.DataFrame({name: _text(values) for name, values in found.items()})
-    rows = text.filter(~pl.all_horizontal(pl.all().is_null()))
+        raise SchemaError(required, found=said, where=path)
+    text = pl.all().cast(pl.String).str.strip_chars().replace("", None)
+    rows = pl.DataFrame(found).select(text).filter(~pl.all_horizontal(pl.all().is_null()))
     if rows.is_empty():
         raise SchemaError("a table of at least one code is required", found="no row", where=path)
-    _refuse(rows.filter(pl.col("code").is_null()), "every row must have a code", path)
-    unread = [
-        pl.col(name).is_not_null() & as_days(rows[name]).is_null() for name in ("first", "last")
-    ]
-    _refuse(
-        rows.filter(pl.any_horizontal(unread)),
-        "first and last day must be written as YYYY-MM-DD, or be empty",
-        path,
+    rows = rows.with_columns(begins=as_days(rows["first"]), ends=as_days(rows["last"]))
+    rows = rows.sort("code", "begins", nulls_last=False)
+    begins, ends = pl.col("begins"), pl.col("ends")
+    unread = (begins.is_null() & pl.col("first").is_not_null()) | (
+        ends.is_null() & pl.col("last").is_not_null()
     )
-    return rows
-
-
-def _text(values: pl.Series) -> pl.Series:
-    text = values.cast(pl.String).str.strip_chars()
-    return text.replace("", None)
-
-
-def _overlaps() -> pl.Expr:
-    """Whether a spell, in order of first days, begins before the one before it has ended."""
-    first = pl.col("first").fill_null(date.min)
-    return first <= pl.col("last").fill_null(date.max).shift().over("code")
-
-
-def _refuse(rows: pl.DataFrame, required: str, path: Path) -> None:
-    if rows.is_empty():
-        return
-    cases = rows.select(
-        pl.format(
-            "{}: {} to {}", *(pl.col(name).cast(pl.String).fill_null("(none)") for name in _KINDS)
+    before = ends.fill_null(date.max).shift().over("code")
+    for wrong, required in (
+        (pl.col("code").is_null(), "every row must have a code"),
+        (unread, "first and last day must be written as YYYY-MM-DD, or be empty"),
+        (ends < begins, "the last day of a code must not be before its first"),
+        (begins.fill_null(date.min) <= before, "the periods of a code must not share a day"),
+    ):
+        written = pl.format(
+            "{}: {} to {}", *(pl.col(name).fill_null("(none)") for name in _COLUMNS)
         )
-    )
-    raise SchemaError(required, found=first_cases(cases.to_series()), where=path)
+        if cases := rows.filter(wrong).select(written).to_series().to_list():
+            raise SchemaError(required, found=first_cases(cases), where=path)
+    return tuple(Spell(*spell) for spell in rows.select("code", "begins", "ends").iter_rows())
 
 
 ANY_BRANCH = "*"
@@ -120,7 +91,7 @@ class Threshold(Frozen):
     reason: str
 
 
-class BranchRule(Frozen):
+class BranchRule(OnNodes):
     """What it means that instances carry nodes of two branches.
 
     Args:
@@ -138,6 +109,11 @@ class BranchRule(Frozen):
     alone_or_first: tuple[str, ...] = Field(default=(), strict=False)
     break_down_depth: int | None = None
 
+    @property
+    def nodes_named(self) -> tuple[str, ...]:
+        """Every node that the rule names."""
+        return tuple(n for n in (*self.branches, *self.alone_or_first) if n != ANY_BRANCH)
+
     def fits(self, a: str, b: str) -> bool:
         """Whether the rule speaks about these two branches, in either order."""
         return self.fits_in_order(a, b) or self.fits_in_order(b, a)
@@ -154,7 +130,7 @@ Decision: TypeAlias = Literal["waived", "accepted", "to_fix"]
 """
 
 
-class Waiver(Frozen):
+class Waiver(OnNodes):
     """Findings that somebody answers for until a day: reported, and counted only if to be fixed.
 
     Args:
@@ -181,29 +157,26 @@ class Waiver(Frozen):
     expires: date
     added: date | None = None
 
-    @field_validator("added")
-    @classmethod
-    def _in_order(cls, added: date | None, info: ValidationInfo) -> date | None:
-        expires = info.data.get("expires")
-        if added is not None and expires is not None and added > expires:
-            raise ValueError(f"added {added} must not be after expires {expires}")
-        return added
-
     @model_validator(mode="after")
     def _require_one_place(self) -> Self:
         if len(self.place) > 1:
             raise ValueError(f"only one of {', '.join(self.place)} may be given")
         if self.finding is not None and self.finding.split(":")[0] != self.check:
             raise ValueError(f"check must be that of the finding {self.finding}, not {self.check}")
+        if self.added is not None and self.added > self.expires:
+            raise ValueError(f"added {self.added} must not be after expires {self.expires}")
         return self
 
     @property
     def place(self) -> dict[str, str | tuple[str, str]]:
         """``node``, ``subtree``, ``pair`` or ``finding`` with its value; empty: the whole check."""
-        named = {
-            "node": self.node, "subtree": self.subtree, "pair": self.pair, "finding": self.finding
-        }  # fmt: skip
-        return {kind: what for kind, what in named.items() if what is not None}
+        kinds = ("node", "subtree", "pair", "finding")
+        return {kind: what for kind in kinds if (what := getattr(self, kind)) is not None}
+
+    @property
+    def key(self) -> tuple[str, dict[str, str | tuple[str, str]]]:
+        """Identity among waivers."""
+        return self.check, self.place
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -215,7 +188,7 @@ class Waiver(Frozen):
         return self.expires < today
 
 
-class Lifelong(Frozen):
+class Lifelong(OnNodes):
     """A condition that a person does not lose again.
 
     Args:
@@ -227,7 +200,7 @@ class Lifelong(Frozen):
 
     condition: str = Field(min_length=1)
     nodes: str | Nodes
-    still: str | Annotated[tuple[str, ...], Field(strict=False)] = ()
+    still: str | AnyNodes = ()
     sure: bool = True
 
     @property

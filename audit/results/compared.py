@@ -34,6 +34,15 @@ CAUSES = Table(
     Columns(key("name", "What"), text("changed statement", "|What follows")),
     row="what may make two runs differ",
 )
+EXCHANGES = Table(
+    Columns(
+        node("parent", "Below", title="title"),
+        text("fewer more", "Used less|Used more"),
+        share("moved", "Of the instances", of="support_new of_new", mark=Mark()),
+    ),
+    title="Siblings of which one is used for the other, while their parent did not change",
+    row="an exchange",
+)
 NODES = Table(
     Columns(_NODE, _RATES, _MEANS, chance("odds_ratio q_value", "Odds|q")),
     title="Nodes whose use changed most",

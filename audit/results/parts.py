@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import polars as pl
 
-from audit.base.declared import Columns, Table, undeclared
+from audit.base.declared import Columns, Table
 from audit.base.errors import InputError, first_cases
 from audit.base.schemas import schema
 from audit.results.shared_tables import FACTS, Sentence, shared_facts, shared_rows
@@ -286,7 +286,7 @@ class AnalysisPart:
         names = [*self.frames, *self.restricted]
         wrong = [name for name in names if not _TABLE.fullmatch(name) or names.count(name) > 1]
         wrong += [name for name in self.frames if name not in self.rules]
-        if wrong or (unknown := undeclared(self.facts, self.facts_columns)):
+        if wrong or (unknown := [one for one in self.facts if one not in self.facts_columns]):
             raise InputError(
                 "each table of an analysis needs a name of its own, of letters a to z and"
                 " underscores, and a rule if it is shared"

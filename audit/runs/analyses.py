@@ -11,7 +11,6 @@ from typing import Any
 import polars as pl
 from pydantic import TypeAdapter
 
-from audit.base.declared import undeclared
 from audit.base.errors import InputError, PluginError, first_cases
 from audit.base.plugins import added
 from audit.base.settings import Stored
@@ -28,7 +27,7 @@ from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 from audit.runs.preference import Preference
 
-ANALYSES: tuple[type[FileAnalysis[Any]], ...] = (
+ANALYSES: tuple[type[FileAnalysis], ...] = (
     Explanations,
     Concepts,
     Entailment,
@@ -59,9 +58,9 @@ def added_checks() -> tuple[Check, ...]:
     return _apart(added("checks", Check), CHECK_NAMES)
 
 
-def added_analyses() -> tuple[Analysis[Any], ...]:
+def added_analyses() -> tuple[Analysis, ...]:
     """The analyses that plugins in use add, with their checks as in `added_checks`."""
-    found: tuple[Analysis[Any], ...] = added("analyses", Analysis)  # type: ignore[type-abstract]
+    found: tuple[Analysis, ...] = added("analyses", Analysis)  # type: ignore[type-abstract]
     for one in found:
         object.__setattr__(one, "checks", _apart(one.checks, CHECK_NAMES))
     return found
@@ -73,7 +72,7 @@ def _apart(checks: Sequence[Check], names: Collection[str]) -> tuple[Check, ...]
     return tuple(map(with_kinds, checks))
 
 
-def refuse_names(analyses: Sequence[Analysis[Any]]) -> None:
+def refuse_names(analyses: Sequence[Analysis]) -> None:
     """Refuse analyses whose entries and tables could not be told apart."""
     names, known = [analysis.name for analysis in analyses], {kind.name for kind in ANALYSES}
     for analysis in analyses:
@@ -108,8 +107,8 @@ def with_kinds(check: Check) -> Check:
 def _refuse_untold(check: Check, finding: Finding) -> None:
     if finding.check != check.name:
         _refuse(check, "call its findings by its own name", finding.check)
-    lacking = undeclared(finding.evidence, check.evidence)
-    lacking += [one for part in finding.parts for one in undeclared(part.evidence, check.of_parts)]
+    lacking = [one for one in finding.evidence if one not in check.evidence]
+    lacking += [one for part in finding.parts for one in part.evidence if one not in check.of_parts]
     if lacking:
         _refuse(check, "declare the kind of its evidence", first_cases(lacking))
     for text in (finding.statement, finding.curator, finding.data_user):

@@ -62,7 +62,7 @@ def run_audit(
     policy: Policy | None = None,
     *,
     predictions: Predictions | None = None,
-    analyses: Sequence[Analysis[Any]] = (),
+    analyses: Sequence[Analysis] = (),
     seed: int = 0,
     sources: Sequence[Path] = (),
     queried: Mapping[str, str] | None = None,
@@ -114,9 +114,9 @@ def run_audit(
     measured = measure(
         data, policy, predictions, reference=before, seed=seed, device=device, progress=progress
     )
-    found = (one.measure(measured, seed, progress) for one in analyses)
+    found = {one.name: one.measure(measured, seed, progress) for one in analyses}
     rounding = Rounding.of(policy.min_cell_for(origin.persons), _ledger(measured))
-    measured = replace(measured, analyses=tuple(found), rounding=rounding)
+    measured = replace(measured, analyses=found, rounding=rounding)
     checks, behind = _applied_to(measured, _checks_for(analyses, origin.format), progress)
     result = _result(measured, origin, checks, analyses)
     result = replace(result, parts=(*result.parts, *filter(None, [mended])))
@@ -127,7 +127,7 @@ def run_audit(
 def _placed(
     data: LabelDataset | PairCount,
     predictions: Predictions | None,
-    analyses: Sequence[Analysis[Any]],
+    analyses: Sequence[Analysis],
 ) -> LabelDataset | PairCount:
     """The data, in the hierarchy of the predictions where there are any."""
     refuse_names(analyses)
@@ -199,7 +199,7 @@ def _origin_of(
 def _policy_of(
     hierarchy: Hierarchy,
     policy: Policy | None,
-    analyses: Sequence[Analysis[Any]],
+    analyses: Sequence[Analysis],
 ) -> Policy:
     """The policy with what the hierarchy's own decides, if it can be applied."""
     require_kind(
@@ -218,7 +218,7 @@ def _result(
     measured: Measurements,
     origin: _Origin,
     checks: tuple[CheckResult, ...],
-    analyses: Sequence[Analysis[Any]],
+    analyses: Sequence[Analysis],
 ) -> AuditResult:
     policy, hierarchy = measured.policy, measured.hierarchy
     min_cell = policy.min_cell_for(origin.persons)
@@ -244,10 +244,10 @@ def _result(
     )
 
 
-def _readings(measured: Measurements, analyses: Iterable[Analysis[Any]]) -> Iterator[Reading]:
+def _readings(measured: Measurements, analyses: Iterable[Analysis]) -> Iterator[Reading]:
     hierarchy, policy = measured.hierarchy, measured.policy
     yield from (*hierarchy.readings, *measured.counts.readings)
-    yield from policy_readings(hierarchy, policy, measured.direct_support)
+    yield from policy_readings(hierarchy, policy)
     if measured.model is not None:
         yield from measured.model.predictions.readings
     for analysis in analyses:
@@ -258,14 +258,14 @@ def _readings(measured: Measurements, analyses: Iterable[Analysis[Any]]) -> Iter
         yield Reading(said, "--plugin names it", read, "leave --plugin out", "instances")
 
 
-def _parts(measured: Measurements, analyses: Sequence[Analysis[Any]]) -> tuple[ResultPart, ...]:
+def _parts(measured: Measurements, analyses: Sequence[Analysis]) -> tuple[ResultPart, ...]:
     parts: list[ResultPart] = []
     if measured.model is not None:
         parts.append(model_part(measured, measured.model))
     if measured.policy.drift:
         parts.append(DriftPart(*drift_tables(measured)))
-    for analysis, found in zip(analyses, measured.analyses, strict=True):
-        part = analysis.kept(found, measured)
+    for analysis in analyses:
+        part = analysis.part(measured.analyses[analysis.name])
         parts.append(replace(part, listed=isinstance(analysis, ANALYSES)))
     return tuple(parts)
 
@@ -296,7 +296,7 @@ def _applied_to(
     return tuple(found), behind
 
 
-def _checks_for(analyses: Sequence[Analysis[Any]], format: str) -> tuple[Check, ...]:
+def _checks_for(analyses: Sequence[Analysis], format: str) -> tuple[Check, ...]:
     """Those of analyses; those of the data unless labels are all that is known of them."""
     own = tuple(check for one in analyses for check in one.checks)
     alone = any(isinstance(one, FileAnalysis) and one.format == format for one in analyses)

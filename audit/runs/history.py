@@ -31,17 +31,11 @@ def ran(check: _Check | None) -> bool:
 
 def steps_of(old: _Check | None, new: _Check | None) -> dict[str, Step]:
     """What becomes of every finding of a check from one run to the next, by the finding's id."""
-    before, after = _ids(old), _ids(new)
-    asked = ran(old) and ran(new)
-    steps: dict[str, Step] = {}
-    for one in {**after, **before}:
-        if one in before and one in after:
-            steps[one] = "persisting"
-        elif not asked:
-            steps[one] = "not_asked"
-        else:
-            steps[one] = "appeared" if one in after else "disappeared"
-    return steps
+    before, after = _by_id(old), _by_id(new)
+    alone: Step = "appeared" if ran(old) and ran(new) else "not_asked"
+    gone: Step = "disappeared" if ran(old) and ran(new) else "not_asked"
+    steps: dict[str, Step] = {one: "persisting" if one in before else alone for one in after}
+    return steps | dict.fromkeys(before.keys() - after.keys(), gone)
 
 
 def counted_steps(steps: Sequence[Step]) -> dict[str, int]:
@@ -49,13 +43,13 @@ def counted_steps(steps: Sequence[Step]) -> dict[str, int]:
     return {step: sum(one == step for one in steps) for step in STEPS}
 
 
-def _ids(check: _Check | None) -> dict[str, None]:
-    return {} if check is None else {finding["id"]: None for finding in check["findings"]}
+def _by_id(check: _Check | None) -> dict[str, Mapping[str, Any]]:
+    return {} if check is None else {finding["id"]: finding for finding in check["findings"]}
 
-
-_EDITS = ("hierarchy", "policy")
 
 _Row = dict[str, Any]
+_Named: TypeAlias = Sequence[Mapping[str, _Check]]
+"""The checks of each run, by name."""
 
 
 def history_of(runs: Sequence[SharedRun], *, as_named: bool = False) -> _Row:
@@ -74,36 +68,34 @@ def history_of(runs: Sequence[SharedRun], *, as_named: bool = False) -> _Row:
         InputError: If there is one run only, one is there twice, they have different hierarchies,
             or they tell counts in different bins.
     """
-    _refuse_few(runs)
-    _refuse_twice(runs)
+    _refuse_few_or_twice(runs)
     _refuse_hierarchies(runs)
     _refuse_other_bins(runs)
     ordered = in_order(runs, as_named=as_named)
+    named = [{check["name"]: check for check in run.shared["checks"]} for run in ordered]
+    undated, last = sum(run.started is None for run in runs), ordered[-1].shared
     return {
-        "order": "named" if as_named or any(run.started is None for run in runs) else "time",
-        "undated": sum(run.started is None for run in runs),
-        "rounding": ordered[-1].shared["rounding"],
-        "tool": dict(ordered[-1].shared["identity"]["tool"]),
-        "hierarchy": ordered[-1].shared["identity"]["hierarchy"]["name"],
+        "order": "named" if as_named or undated else "time",
+        "undated": undated,
+        "rounding": last["rounding"],
+        "tool": dict(last["identity"]["tool"]),
+        "hierarchy": last["identity"]["hierarchy"]["name"],
         "title": next((run.title for run in reversed(ordered) if run.title), ""),
         "runs": [_run(run, place) for place, run in enumerate(ordered, 1)],
-        "steps": list(_steps(ordered)),
-        "checks": list(_checks(ordered)),
+        "steps": list(_steps(ordered, named)),
+        "checks": list(_checks(named)),
         "metrics": list(_metrics(ordered)),
-        "findings": list(_findings(ordered)),
+        "findings": _findings(named),
     }
 
 
-def _refuse_few(runs: Sequence[SharedRun]) -> None:
+def _refuse_few_or_twice(runs: Sequence[SharedRun]) -> None:
     if len(runs) < 2:
         raise InputError(
             "two runs or more are required",
             found="one" if runs else "none",
             hint="`audit report` renders the report of one run",
         )
-
-
-def _refuse_twice(runs: Sequence[SharedRun]) -> None:
     seen: dict[str, str] = {}
     for run in runs:
         if run.seal in seen:
@@ -116,12 +108,13 @@ def _refuse_twice(runs: Sequence[SharedRun]) -> None:
 
 
 def _refuse_hierarchies(runs: Sequence[SharedRun]) -> None:
-    for old, new in pairwise(runs):
-        ours, theirs = (run.shared["identity"]["hierarchy"] for run in (old, new))
+    for pair in pairwise(run.shared for run in runs):
+        ours, theirs = (shared["identity"]["hierarchy"] for shared in pair)
         if ours["sha256"] != theirs["sha256"]:
-            shared = shared_nodes(_shown(old), _shown(new))
+            trees = (shared["overview"]["tree"] for shared in pair)
+            nodes = shared_nodes(*([(row["node"], row["title"]) for row in tree] for tree in trees))
             names = str(ours["name"]), str(theirs["name"])
-            refuse_other(shared, names, "runs of one hierarchy are required")
+            refuse_other(nodes, names, "runs of one hierarchy are required")
 
 
 def _refuse_other_bins(runs: Sequence[SharedRun]) -> None:
@@ -137,84 +130,35 @@ def _refuse_other_bins(runs: Sequence[SharedRun]) -> None:
         )
 
 
-def _shown(run: SharedRun) -> Iterator[tuple[str, str | None]]:
-    """Id and title of the nodes in the picture of a run's hierarchy."""
-    for row in run.shared["overview"]["tree"]:
-        yield row["node"], row["title"]
-
-
 def _run(run: SharedRun, place: int) -> _Row:
     identity, ledger = run.shared["identity"], run.shared["ledger"]
     return {
         "run": place,
         "name": run.name,
         "title": run.title,
-        "started": None if run.started is None else run.started.isoformat(timespec="seconds"),
+        "started": run.started and run.started.isoformat(timespec="seconds"),
         "status": run.shared["status"],
-        "instances": ledger["instances"],
-        "rows_read": ledger["rows_read"],
-        "rows_mapped": ledger["rows_mapped"],
+        **{name: ledger[name] for name in ("instances", "rows_read", "rows_mapped")},
         "min_cell": run.shared["policy"]["min_cell"],
         "policy": identity["policy"]["name"],
         "tool": f"{identity['tool']['name']} {identity['tool']['version']}",
     }
 
 
-def _steps(runs: Sequence[SharedRun]) -> Iterator[_Row]:
+def _steps(runs: Sequence[SharedRun], named: _Named) -> Iterator[_Row]:
     """What differs, and what becomes of the findings, from each run to the next."""
-    for place, (old, new) in enumerate(pairwise(runs), 1):
-        before, after = _by_name(old), _by_name(new)
+    identities = pairwise(run.shared["identity"] for run in runs)
+    for place, ((old, new), (was, now)) in enumerate(zip(pairwise(named), identities, strict=True)):
         steps = [
             step
-            for name in {**after, **before}
-            for step in steps_of(before.get(name), after.get(name)).values()
+            for name in {**new, **old}
+            for step in steps_of(old.get(name), new.get(name)).values()
         ]
-        yield {
-            "from": place,
-            "to": place + 1,
-            "differ": list(_differing(old.shared, new.shared)),
-            **counted_steps(steps),
-        }
-
-
-def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    before, after = old["identity"], new["identity"]
-    for name in _EDITS:
-        if before[name]["sha256"] != after[name]["sha256"]:
-            yield name
-    for name in ("normaliser", "tool"):
-        if before[name] != after[name]:
-            yield name
-
-
-def _by_name(run: SharedRun) -> dict[str, Mapping[str, Any]]:
-    return {check["name"]: check for check in run.shared["checks"]}
-
-
-def _checks(runs: Sequence[SharedRun]) -> Iterator[_Row]:
-    """A row for each check and run: how many findings the run lists, and of each severity."""
-    named = [_by_name(run) for run in runs]
-    for name in _union(named):
-        for place, checks in enumerate(named, 1):
-            check = checks.get(name)
-            title = next(one[name]["title"] for one in reversed(named) if name in one)
-            yield {"check": name, "title": title, "run": place, **_counts(check)}
-
-
-def _counts(check: Mapping[str, Any] | None) -> _Row:
-    if check is None or not ran(check):
-        status = None if check is None else check["status"]
-        names = ("found", *SEVERITIES, "waived", "folded", "not_shown")
-        return {"status": status, **dict.fromkeys(names)}
-    standing = [one["severity"] for one in check["findings"] if one["waiver"] is None]
-    return {
-        "status": check["status"],
-        "found": len(standing),
-        **{severity: standing.count(severity) for severity in SEVERITIES},
-        "waived": len(check["findings"]) - len(standing),
-        "folded": check["folded"],
-        "not_shown": check["not_shown"],
-    }
+        differ = [
+            name for name in ("hierarchy", "policy") if was[name]["sha256"] != now[name]["sha256"]
+        ]
+        differ += [name for name in ("normaliser", "tool") if was[name] != now[name]]
+        yield {"from": place + 1, "to": place + 2, "differ": differ, **counted_steps(steps)}
 
 
 def _union(named: Sequence[Mapping[Any, Any]]) -> list[Any]:
@@ -222,63 +166,71 @@ def _union(named: Sequence[Mapping[Any, Any]]) -> list[Any]:
     return list(dict.fromkeys(key for one in reversed(named) for key in one))
 
 
+def _checks(named: _Named) -> Iterator[_Row]:
+    """A row for each check and run: how many findings the run lists, and of each severity."""
+    for name in _union(named):
+        title = next(one[name]["title"] for one in reversed(named) if name in one)
+        for place, checks in enumerate(named, 1):
+            counts = _counts(checks.get(name))
+            yield {"check": name, "title": title, "run": place, **counts}
+
+
+def _counts(check: _Check | None) -> _Row:
+    if check is None or not ran(check):
+        names = ("found", *SEVERITIES, "waived", "folded", "not_shown")
+        return {"status": check and check["status"], **dict.fromkeys(names)}
+    standing = [one["severity"] for one in check["findings"] if one["waiver"] is None]
+    return {
+        "found": len(standing),
+        **{severity: standing.count(severity) for severity in SEVERITIES},
+        "waived": len(check["findings"]) - len(standing),
+        **{name: check[name] for name in ("status", "folded", "not_shown")},
+    }
+
+
 def _metrics(runs: Sequence[SharedRun]) -> Iterator[_Row]:
     """A row for each metric and run that has it; null values are not told or not defined."""
     named = [{_key(metric): metric for metric in run.shared["metrics"]} for run in runs]
     for key in _union(named):
         for place, metrics in enumerate(named, 1):
-            if key in metrics:
-                metric = metrics[key]
-                parameters = {k: v for k, v in metric["parameters"].items() if v is not None}
+            if metric := metrics.get(key):
                 yield {
                     "metric": metric["name"],
                     "scope": metric["scope"],
-                    "parameters": parameters,
+                    "parameters": _stated(metric),
                     "run": place,
                     **{name: metric.get(name) for name in ("value", "low", "high", "n", "beyond")},
                 }
 
 
+def _stated(metric: Mapping[str, Any]) -> _Row:
+    return {name: value for name, value in metric["parameters"].items() if value is not None}
+
+
 def _key(metric: Mapping[str, Any]) -> tuple[str, str, str]:
-    parameters = sorted((k, repr(v)) for k, v in metric["parameters"].items() if v is not None)
-    return metric["name"], metric["scope"], repr(parameters)
+    return metric["name"], metric["scope"], repr(sorted(_stated(metric).items()))
 
 
-def _findings(runs: Sequence[SharedRun]) -> Iterator[_Row]:
+def _findings(named: _Named) -> list[_Row]:
     """A row for each finding: in which runs it stands, and its sentence in the last of them."""
-    named = [_by_name(run) for run in runs]
-    rows = [
-        _finding(name, identifier, [checks.get(name) for checks in named])
-        for name in _union(named)
-        for identifier in dict.fromkeys(
-            finding["id"]
-            for checks in reversed(named)
-            for finding in checks.get(name, {"findings": ()})["findings"]
-        )
-    ]
-    yield from sorted(rows, key=lambda row: (-row["last"], SEVERITIES.index(row["severity"])))
-
-
-def _finding(name: str, identifier: str, checks: Sequence[_Check | None]) -> _Row:
-    standing = [_standing(check, identifier) for check in checks]
-    places = [place for place, finding in enumerate(standing, 1) if finding is not None]
-    last = standing[places[-1] - 1]
-    assert last is not None
-    steps = [steps_of(old, new).get(identifier) for old, new in pairwise(checks)]
-    return {
-        "check": name,
-        "id": identifier,
-        "severity": last["severity"],
-        "waived": last["waiver"] is not None,
-        "nodes": last["nodes"],
-        "first": places[0],
-        "last": places[-1],
-        "severities": [finding and finding["severity"] for finding in standing],
-        "steps": steps,
-        "statement": last["statement"],
-    }
-
-
-def _standing(check: Mapping[str, Any] | None, identifier: str) -> Mapping[str, Any] | None:
-    findings = () if check is None else check["findings"]
-    return next((finding for finding in findings if finding["id"] == identifier), None)
+    rows = []
+    for name in _union(named):
+        checks = [one.get(name) for one in named]
+        steps = [steps_of(old, new) for old, new in pairwise(checks)]
+        found = [_by_id(check) for check in checks]
+        for id_ in _union(found):
+            standing = {place: own[id_] for place, own in enumerate(found, 1) if id_ in own}
+            last = standing[max(standing)]
+            rows.append(
+                {
+                    "check": name,
+                    "id": id_,
+                    **{part: last[part] for part in ("severity", "nodes", "statement")},
+                    "waived": last["waiver"] is not None,
+                    "first": min(standing),
+                    "last": max(standing),
+                    "severities": [own[id_]["severity"] if id_ in own else None for own in found],
+                    "steps": [step.get(id_) for step in steps],
+                }
+            )
+    return sorted(rows, key=lambda row: (-row["last"], SEVERITIES.index(row["severity"])))

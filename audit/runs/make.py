@@ -132,7 +132,7 @@ def _keep_nothing(folder: Path) -> None:
     """Keep no instances, so that none stay in memory while the run is written."""
 
 
-def _analyses(settings: Settings, progress: Progress) -> tuple[FileAnalysis[Any], ...]:
+def _analyses(settings: Settings, progress: Progress) -> tuple[FileAnalysis, ...]:
     stated = settings.analyses
     return tuple(kind.read(stated[kind.name], progress) for kind in ANALYSES if kind.name in stated)
 
@@ -140,7 +140,7 @@ def _analyses(settings: Settings, progress: Progress) -> tuple[FileAnalysis[Any]
 def _labels(
     settings: Settings,
     policy: Policy | None,
-    analyses: Sequence[FileAnalysis[Any]],
+    analyses: Sequence[FileAnalysis],
     progress: Progress,
 ) -> tuple[LabelDataset, Predictions | None]:
     """The dataset and its predictions; the labels of an analysis where there is no dataset."""

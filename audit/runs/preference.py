@@ -18,8 +18,8 @@ from audit.checks.analysis import FileAnalysis
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
-from audit.measure.measure import Measurements
-from audit.results.parts import AnalysisPart, Headline
+from audit.measure.measure import Found, Measurements
+from audit.results.parts import Headline
 from audit.results.shared_tables import Sentence
 
 SHOWN = 20
@@ -81,12 +81,17 @@ class Preferring(Stored):
 
 
 @dataclass(frozen=True, eq=False)
-class Preference(FileAnalysis[PreferenceResult]):
+class Preference(FileAnalysis):
     """Which answers a language model prefers, question by question."""
 
     name: ClassVar[str] = "preference"
     format: ClassVar[str] = "questions"
     stated_by: ClassVar[type[Preferring]] = Preferring
+    tables = TABLES
+    facts = FACTS
+    says = SAYS
+    headlines = (Headline("measured", "value", "n", (("relation", "relation"),), called="metric"),)
+    called = "questions"
 
     result: PreferenceResult
     source: Path
@@ -110,31 +115,15 @@ class Preference(FileAnalysis[PreferenceResult]):
         ids = asked["instance"]
         return labels_alone(asked, ids, self.format, (self.source,), hierarchy)
 
-    def measure(self, measured: Measurements, seed: int, progress: Progress) -> PreferenceResult:
-        """What was measured when it was read."""
-        return self.result
-
-    def kept(self, found: PreferenceResult, measured: Measurements) -> AnalysisPart:
-        """The metrics, the most frequent answers, and every question."""
+    def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
+        """The metrics, the most frequent answers, and every question, measured when it was read."""
+        found = self.result
         facts = {
             name: one for name, one in found.to_dict().items() if name not in ("rows", "unmapped")
         }
-        return AnalysisPart(
-            name=self.name,
-            facts=facts,
-            facts_columns=FACTS,
-            frames={
-                "measured": _measured(found),
-                "by_answer": _by_answer(found),
-            },
-            rules=TABLES,
-            says=SAYS,
-            restricted={"questions": found.by_question.rename({"question": "id"})},
-            headlines=(
-                Headline("measured", "value", "n", (("relation", "relation"),), called="metric"),
-            ),
-            called="questions",
-        )
+        questions = found.by_question.rename({"question": "id"})
+        frames = {"measured": _measured(found), "by_answer": _by_answer(found)}
+        return Found({**frames, "questions": questions}, facts)
 
 
 def _counts(outcomes: pl.Series) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -65,23 +64,14 @@ def _read(folder: Path) -> SharedRun:
             found=run.schema_errors[0],
             where=folder / RESULT,
         )
-    stated = _stated(folder / MANIFEST)
     settings = manifest.settings if manifest else None
     return SharedRun(
         name=folder.resolve().name,
-        started=_moment(stated.get("started")),
-        shared=json.loads(run.content(RESULT)),
-        seal=str(stated.get("seal", "")),
+        started=_moment(run.stated.get("started")),
+        shared=run.shared,
+        seal=str(run.stated.get("seal", "")),
         given_title=(settings.title if settings else None) or "",
     )
-
-
-def _stated(path: Path) -> Mapping[str, Any]:
-    try:
-        stated = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        return {}
-    return stated if isinstance(stated, dict) else {}
 
 
 def _moment(text: object) -> datetime | None:

@@ -14,9 +14,8 @@ from audit.checks.check import Check, Outcome
 from audit.data.layout import Layout
 from audit.hierarchies.formats.format import BuiltInHierarchy
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.measure import Measurements
+from audit.measure.measure import Found, Measurements
 from audit.results.findings import Finding
-from audit.results.parts import AnalysisPart
 
 PICTURES = Layout(
     name="pictures",
@@ -83,23 +82,16 @@ BY_LENGTH = declared.Table(
 )
 
 
-class Lengths(Analysis[pl.DataFrame]):
+class Lengths(Analysis):
     """How many labels instances have."""
 
     name: ClassVar[str] = "lengths"
+    tables: ClassVar = {"by_length": BY_LENGTH}
+    facts = declared.Columns(declared.chance("most"))
 
-    def measure(self, measured: Measurements, seed: int, progress: Progress) -> pl.DataFrame:
+    def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
         """Count instances by their numbers of labels."""
         each = np.diff(measured.loaded.dataset.direct.indptr)
-        return pl.DataFrame({"labels": each}).group_by("labels").len("instances").sort("labels")
-
-    def kept(self, found: pl.DataFrame, measured: Measurements) -> AnalysisPart:
-        """Keep the table; the kinds of its columns say how it is shared."""
-        return AnalysisPart(
-            name=self.name,
-            facts={"most": max(found["labels"].to_list(), default=0)},
-            facts_columns=declared.Columns(declared.chance("most")),
-            frames={"by_length": found},
-            rules={"by_length": BY_LENGTH},
-            restricted={},
-        )
+        found = pl.DataFrame({"labels": each}).group_by("labels").len("instances").sort("labels")
+        most = max(found["labels"].to_list(), default=0)
+        return Found({"by_length": found}, {"most": most})

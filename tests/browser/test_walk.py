@@ -98,7 +98,7 @@ def test_the_walk_leads_to_a_record_and_back(
 
     assert walker.steps <= MOST_STEPS
     assert page.locator("h1").inner_text().startswith("Instance ")
-    assert_is_an_icicle(page)
+    assert_no_bar_is_longer_below(page)
 
     walker.follow(".tree a.node")
     walker.look()
@@ -116,11 +116,11 @@ def test_what_is_worst_is_two_steps_from_its_records(opened: Opened) -> None:
     walker = Walker(opened("/"), "mouse", EVERY)
     walker.follow(".worst a")
     walker.follow("#cases tbody a")
-    assert_is_an_icicle(walker.page)
+    assert_no_bar_is_longer_below(walker.page)
 
 
-def assert_is_an_icicle(page: Page) -> None:
-    """On the screen the bar of each node lies within that of the node above it."""
+def assert_no_bar_is_longer_below(page: Page) -> None:
+    """On the screen the bar of each node begins and ends within that of the node above it."""
     bars = page.evaluate(BARS)
     assert bars
     for (left, right), (begin, end) in bars:

@@ -58,15 +58,6 @@ def of_labels(data: Any, hierarchy: Any = TREE, **always: Any) -> Read:
     return read
 
 
-def of_archive(beside: dict[str, list[str]]) -> Read:
-    def read(folder: Path, **options: Any) -> Found:
-        np.savez(folder / "p.npz", y_pred=np.eye(4, 5), **beside)
-        own = {} if "names" in beside else {"classes": [*CLASSES, "elm"]}
-        return of_scores(folder / "p.npz", **own)(folder, **options)
-
-    return read
-
-
 def of_scores(data: Any, labels: Any = LABELLED, **always: Any) -> Read:
     def read(folder: Path, *, id: str | None = None, **options: Any) -> Found:
         dataset = audit.load_labels(labels, TREE, id=id)
@@ -181,8 +172,7 @@ def of_policy(folder: Path, base: str | None = None, dot: str = ".") -> Found:
     edges = f"child,parent\nh,all\n401{dot}0,h\n401{dot}1,h\n401{dot}9,all\n"
     hierarchy = audit.load_hierarchy(at(folder, ("h.csv", edges)))
     policy = policy_for(hierarchy, Policy.model_validate({"base": base}))
-    support = hierarchy.leaf.astype(np.int64)
-    return policy.exclusive, tuple(policy_readings(hierarchy, policy, support))
+    return policy.exclusive, tuple(policy_readings(hierarchy, policy))
 
 
 def of_based(folder: Path, base: str | None = "icd9cm") -> Found:
@@ -274,7 +264,6 @@ SCORES = np.eye(4)[::-1] * 0.6 + 0.1
 FAMILIES = {"id": range(12), "label": CLASSES * 3, "b1": CLASSES[::-1] * 3}
 HOT = {"id": ABCD, "label": [[1, 0, 0, 0], [0, 1, 0, 1]] * 2, "more": [[0, 1], [2], [3], []]}
 ODD = {"id": range(10), "label": [*CLASSES * 2, "z1 rose", "q2 oak"]}
-HEADLESS = "a,dog,b\nb,cat,a\nc,oak,y\nd,rose,z\n"
 SCORED = {"id": ABCD, "prediction": CLASSES[::-1], "conf": [0.4, 0.9, 0.8, 0.7]}
 ALL = {"id": [*"aabbccdd"], "label": ["dog", "animal", "cat", "animal", *("oak", "plant") * 2]}
 ALIKE = "child,parent\njoy,joy\nlove,joy\nanger,anger\nannoyance,anger\n"
@@ -310,16 +299,17 @@ TOLD = [
          of_many_rows(COMES_BACK), {"data": IN_A_ROW}),
     Told("data.published.fhir._told", "of the system", "--system with a pattern",
          of_files(SYSTEMS, system="s"), {"system": "*"}),
-    Told("data.published.fhir._told", "on one day", "--id encounter",
+    Told("data.published.wanted.Wanted", "on one day", "--id encounter",
          of_files(LOOSE), {"id": "encounter"}),
     Told("data.published.fhir._told", "provisional", "--where verification=confirmed",
          of_files(UNSURE), {"where": ["verification=confirmed"]}),
-    Told("data.published.omop._told", "on one day", "--id visit_occurrence_id",
+    Told("data.published.wanted.Wanted", "on one day", "--id visit_occurrence_id",
          of_files(OCCURRENCES, ENTRIES), {"id": "visit_occurrence_id"}),
     Told("data.published.omop._told", "other vocabularies", "another --vocabulary",
          of_files(OCCURRENCES, OTHERS, vocabulary="V"), {"vocabulary": "W"}),
-    Told("data.published.meds._told", "other codes", "--codes '*'", of_meds, {"codes": "*"}),
-    Told("data.published.meds._told", "on one day", "--id visit_id", of_meds, {"id": "visit_id"}),
+    Told("data.published.meds.meds_of", "other codes", "--codes '*'", of_meds, {"codes": "*"}),
+    Told("data.published.wanted.Wanted", "on one day", "--id visit_id",
+         of_meds, {"id": "visit_id"}),
     Told("data.loading.Read", "order", "numbers in 'SEQ_NUM'", of_positions, {"second": "2"}),
     Told("data.resolving.Request", "holds the labels", "--label COLUMN",
          of_labels(FOUND), {"label": "key"}),
@@ -334,12 +324,6 @@ TOLD = [
          of_scores(SCORES, IMAGES, classes=CLASSES), {"id": "image"}),
     Told("data.joining.joined", "same id", "--by-order",
          of_scores({**OPEN, "id": [*"abcx"]}), {"by_order": True}),
-    Told("data.joining._bared", "without folders", "--by-order",
-         of_scores({"id": [f"{one}.png" for one in "dcba"], "prediction": CLASSES}),
-         {"by_order": True}),
-    Told("data.prediction_files._in_table", "first line", "write names of the columns above it",
-         of_either(of_scores, ("p.csv", HEADLESS), ("p.csv", f"other,prediction,id\n{HEADLESS}")),
-         {"otherwise": True}),
     Told("data.prediction_tables.PredictionTable", "highest", "write one score for each label",
          of_boxes, {"again": False}),
     Told("data.prediction_tables.PredictionTable", "not read: 'a'",
@@ -354,16 +338,6 @@ TOLD = [
     Told("data.predictions._alike", "all their ancestors", "write labels without ancestors",
          of_either(lambda labels: of_scores({"id": ABCD, "prediction": CLASSES}, labels),
                    ALL, LABELLED), {"otherwise": True}),
-    Told("data.prediction_files._beside", "'names' names the columns",
-         "call the array that does 'classes'",
-         of_either(of_archive, {"names": [*CLASSES, "elm"], "ids": [*"abcd"]},
-                   {"names": [*CLASSES, "elm"], "classes": ["elm", *CLASSES[::-1]],
-                    "ids": [*"abcd"]}),
-         {"otherwise": True}),
-    Told("data.prediction_files._beside", "'files' names the instances",
-         "call the array that does 'instances'",
-         of_either(of_archive, {"files": [*"bcda"]}, {"files": [*"bcda"], "ids": [*"dcba"]}),
-         {"otherwise": True}),
     Told("data.scores._one_answer", "one answer", "--multi-label",
          of_scores(ROUNDED), {"single_label": False}),
     Told("data.scores._one_answer", "one answer", "--multi-label",
@@ -421,8 +395,6 @@ TOLD = [
     Told("hierarchies.formats.rdf.read", "one node", "remove owl:equivalentClass",
          of_either(lambda end: of_hierarchy("h.ttl", f"{CLASSED}{end}"),
                    " :a owl:equivalentClass :b .", ""), {"otherwise": True}),
-    Told("hierarchies.applied_policy._proposed", "not judged",
-         "--policy icd9cm", of_policy, {"base": "icd9cm"}),
     Told("hierarchies.applied_policy.policy_readings", "not applied",
          "--policy FILE", of_based, {"base": None}),
     Told("hierarchies.applied_policy.policy_readings", "without their dots",
@@ -448,9 +420,6 @@ ASKED: list[Asked] = [
      of_hierarchy("h.csv", "id,path\n1,a\n2,a > b\n3,a > c\n"),
      [("--hierarchy-child id --hierarchy-levels path", {"child": "id", "levels": ("path",)}),
       ("--hierarchy-levels path", {"levels": ("path",)})]),
-    ("hierarchies.formats.tree._refuse_unknown",
-     of_hierarchy("h.json", '[{"id": "a", "see": ["b"]}, {"id": "b"}]'),
-     [(f"--hierarchy-{one} see", {one: "see"}) for one in ("children", "parent")]),
     ("hierarchies.formats.rdf._kind",
      of_hierarchy("h.ttl", f"{SPOKEN} :K <{RDFS.subClassOf}> :L ."),
      [(f"--hierarchy-format {one}", {"format": one}) for one in ("skos", "owl")]),

@@ -47,10 +47,6 @@ def known(
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     monkeypatch.setenv("AWS_REGION", "us-east-1")
-    account = {"gcs_base_url": server.address(""), "disable_oauth": True}
-    account |= {"client_email": "", "private_key": "", "private_key_id": ""}
-    (tmp_path / "account.json").write_text(json.dumps(account))
-    monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT", str(tmp_path / "account.json"))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     server.files = {f"{at}{n}": t.encode() for n, t in FILES.items() for at in ("/", "/bucket/")}
@@ -59,7 +55,7 @@ def known(
 
 
 def at(server: Served, scheme: str, name: str) -> str:
-    places = {"https": server.address("/"), "s3": "s3://bucket/", "gs": "gs://open/"}
+    places = {"https": server.address("/"), "s3": "s3://bucket/"}
     return places[scheme] + name
 
 
@@ -70,7 +66,7 @@ def run(*arguments: object) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["https", "s3", "gs"])
+@pytest.mark.parametrize("scheme", ["https", "s3"])
 def test_they_are_read_as_files_here(server: Served, scheme: str, tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
@@ -143,7 +139,7 @@ def test_data_here_are_copied_and_data_there_get_a_list_of_corrections(
 
 
 def test_nothing_is_asked_unless_it_is_allowed(server: Served) -> None:
-    for scheme in ("https", "s3", "gs"):
+    for scheme in ("https", "s3"):
         status, said = run("run", at(server, scheme, "rows.csv"), "--hierarchy", "icd9cm")
         assert (status, "--allow-network" in said) == (2, True), said
         status, said = run("lint", at(server, scheme, "tree.csv"))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -247,3 +250,16 @@ def test_refused_records_stand_in_the_ledger(tmp_path: Path) -> None:
     assert shared["ledger"]["refused"] == {"bad_row": 3}
     assert shared["ledger"]["rows_read"] == len(frame)
     assert shared["entailment"]["facts"]["refused"] == {"unknown_relation": 3}
+
+
+@pytest.mark.skipif(not shutil.which("pdftotext"), reason="needs pdftotext")
+def test_no_table_is_wider_than_the_printed_page(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    made = audit("entailment", ROOT / "sample_data" / "entailment" / "tuples.csv", "--out", run)
+    assert made.exit_code == 0, made.output
+    told = subprocess.run(
+        ["pdftotext", "-bbox", run / "report.pdf", "-"], capture_output=True, text=True, check=True
+    ).stdout
+    width = min(map(float, re.findall(r'<page width="([\d.]+)"', told)))
+
+    assert max(map(float, re.findall(r'xMax="([\d.]+)"', told))) < width

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
-from audit.explanations.attributions import write_attributions
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
+from fixtures.attributed import write_attributions
 from fixtures.attribution_files import ROW, written
 from fixtures.commands import audit
 from fixtures.explained_releases import explained_release, thirty_nodes

@@ -254,7 +254,7 @@ def test_random_sheets_are_refused_or_applied_whole(
     from audit.base.errors import AuditError
     from audit.runs.fixes.corrected import CorrectedTable, Ledger
     from audit.runs.fixes.data_again import data_of
-    from audit.runs.fixes.sheet import Decided, Proposals, read_sheet
+    from audit.runs.fixes.sheet import Proposals, decided, read_sheet
     from audit.runs.fixes.table_files import open_tables
     from audit.runs.read import read_run
 
@@ -267,13 +267,13 @@ def test_random_sheets_are_refused_or_applied_whole(
         if draws.random() < 0.1:
             sheet.write_bytes(damaged(draws, sheet.read_bytes()))
         try:
-            decided = Decided(proposals, read_sheet(sheet), sheet)
-            changes = decided.changes(labels.hierarchy)
+            read = read_sheet(sheet)
+            changes = decided(proposals, read, sheet, labels.hierarchy)
             ledger = Ledger(changes)
             table = CorrectedTable(opened.frame, opened.path, opened.columns, ledger).after
         except AuditError:
             continue
-        assert len(changes) == sum(one.lower() not in ("", "reject") for one in decisions(decided))
+        assert len(changes) == sum(one.lower() not in ("", "reject") for one in decisions(read))
         if ledger.unmade:
             continue
         held = {f"{one},{label}" for one, label in table.iter_rows() if label}
@@ -302,8 +302,8 @@ def damaged(draws: random.Random, data: bytes) -> bytes:
     return draws.choice([data[:place], data[:place] + draws.randbytes(3) + data[place:], b""])
 
 
-def decisions(decided: Any) -> list[str]:
-    return [one.strip() for one in decided.sheet["decision"].to_list()]
+def decisions(sheet: Any) -> list[str]:
+    return [one.strip() for one in sheet["decision"].to_list()]
 
 
 def labels_after(changes: list[Any]) -> set[str]:

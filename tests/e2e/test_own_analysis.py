@@ -23,11 +23,11 @@ from audit.checks.analysis import Analysis
 from audit.checks.check import Check, Limit, Outcome
 from audit.checks.judging import rejudged
 from audit.cli.app import app
-from audit.measure.measure import Measurements
+from audit.measure.measure import Found, Measurements
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from audit.results.findings import Finding
-from audit.results.parts import AnalysisPart, Headline
+from audit.results.parts import Headline
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
@@ -44,17 +44,13 @@ SCHEMA = Draft202012Validator(json.loads(Path("docs/result.schema.json").read_te
 SECRET = "not to be shared"
 
 
-@dataclass(frozen=True)
-class Lengths:
-    """Lengths of texts by label."""
-
-    table: pl.DataFrame
-    long: pl.Series
+def long_texts(measured: Measurements) -> pl.Series:
+    return measured.of("lengths").frames["long_texts"]["id"]
 
 
 def find(measured: Measurements) -> Outcome:
     """Report that there are long texts."""
-    long = measured.of(Lengths).long
+    long = long_texts(measured)
     finding = Finding(
         check="long_text",
         severity="warning",
@@ -74,7 +70,7 @@ def find(measured: Measurements) -> Outcome:
 
 def cases(measured: Measurements, finding: Finding) -> np.ndarray:
     ids = measured.loaded.dataset.instances["instance"]
-    return np.flatnonzero(ids.is_in(measured.of(Lengths).long.implode()).to_numpy())
+    return np.flatnonzero(ids.is_in(long_texts(measured).implode()).to_numpy())
 
 
 CHECK = Check(
@@ -82,7 +78,7 @@ CHECK = Check(
     "Is any text long?",
     find,
     limits=(Limit("share", ">", "residual_share"),),
-    reads=Lengths,
+    reads="lengths",
     cases=cases,
     evidence=Columns(
         count("instances"),
@@ -93,25 +89,13 @@ CHECK = Check(
 
 
 @dataclass(frozen=True, eq=False)
-class TextLengths(Analysis[Lengths]):
+class TextLengths(Analysis):
     """Lengths of the instances' texts."""
 
     name: ClassVar[str] = "lengths"
     checks: ClassVar[tuple[Check, ...]] = (CHECK,)
-
-    lengths: dict[str, int]
-    table: str = "by_label"
-
-    def measure(self, measured: Measurements, seed: int, progress: Progress) -> Lengths:
-        rows = pl.DataFrame({"id": [*self.lengths], "length": [*self.lengths.values()]})
-        labels = pl.DataFrame({"id": [*LABELS], "node": [own[0] for own in LABELS.values()]})
-        by_label = rows.join(labels, on="id").group_by("node", maintain_order=True)
-        table = by_label.agg(mean=pl.col("length").mean(), instances=pl.len())
-        bounds = table.with_columns(low=pl.col("mean") - 1, high=pl.col("mean") + 1)
-        return Lengths(bounds.sort("node"), rows.filter(pl.col("length") > 10)["id"])
-
-    def kept(self, found: Lengths, measured: Measurements) -> AnalysisPart:
-        rule = Table(
+    tables: ClassVar = {
+        "by_label": Table(
             Columns(
                 text("node", "Node"),
                 estimate("mean", "Mean", n="instances", reason="any length", ends="low high"),
@@ -120,15 +104,22 @@ class TextLengths(Analysis[Lengths]):
             title="By label",
             row="a label",
         )
-        return AnalysisPart(
-            name=self.name,
-            facts={"texts": len(self.lengths), "measured_in": "words"},
-            facts_columns=Columns(count("texts", "Texts"), text("measured_in", "Measured in")),
-            frames={self.table: found.table},
-            rules={self.table: rule},
-            restricted={"long_texts": pl.DataFrame({"id": found.long, "why": SECRET})},
-            headlines=(Headline(self.table, "mean", "instances", (("method", "node"),), "length"),),
-        )
+    }
+    facts = Columns(count("texts", "Texts"), text("measured_in", "Measured in"))
+    headlines = (Headline("by_label", "mean", "instances", (("method", "node"),), "length"),)
+
+    lengths: dict[str, int]
+    table: str = "by_label"
+
+    def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
+        rows = pl.DataFrame({"id": [*self.lengths], "length": [*self.lengths.values()]})
+        labels = pl.DataFrame({"id": [*LABELS], "node": [own[0] for own in LABELS.values()]})
+        by_label = rows.join(labels, on="id").group_by("node", maintain_order=True)
+        table = by_label.agg(mean=pl.col("length").mean(), instances=pl.len())
+        bounds = table.with_columns(low=pl.col("mean") - 1, high=pl.col("mean") + 1)
+        long = rows.filter(pl.col("length") > 10).select("id", why=pl.lit(SECRET))
+        frames = {self.table: bounds.sort("node"), "long_texts": long}
+        return Found(frames, {"texts": len(self.lengths), "measured_in": "words"})
 
 
 def audited(**lengths: int) -> AuditResult:
@@ -260,7 +251,7 @@ def test_two_of_one_name_are_refused() -> None:
         run_audit(labelled(TREE, LABELS), analyses=[own, own])
 
 
-@pytest.mark.parametrize("table", ["facts", "long_texts", "../up", ""])
+@pytest.mark.parametrize("table", ["facts", "../up", ""])
 def test_its_tables_can_be_stored(table: str) -> None:
     with pytest.raises(InputError, match="each table of an analysis"):
         run_audit(labelled(TREE, LABELS), analyses=[TextLengths(LENGTHS, table)])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.rules.habits.sibling_shift import Units, Values, design_effect
+from audit.checks.rules.sibling_shift import Units, Values, design_effect
 
 
 def table_of(units: list[tuple[int, int, int]]) -> Units:

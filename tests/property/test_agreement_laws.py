@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.explanations.agreement.agreement import measure_agreement
-from audit.explanations.agreement.top_tokens import (
-    agreement,
-    expected_agreement,
-    packed,
-    peaks,
-    sizes,
-    union_sizes,
-)
+from audit.explanations.agreement import agreed, agreement_tables
+from audit.explanations.top_tokens import agreement, expected_agreement, peaks
 from fixtures.attributed import attributed
 from fixtures.brute_force_agreement import agreement_of, released_peaks
 from fixtures.examples import examples
@@ -31,8 +25,7 @@ def measured(chosen: list[set[int]], n: int) -> float:
     marks = np.zeros((len(chosen), n), np.bool_)
     for row, tokens in zip(marks, chosen, strict=True):
         row[list(tokens)] = True
-    bits = packed(marks)
-    return float(agreement(sizes(bits), union_sizes(bits, range(len(chosen)))))
+    return float(agreement(marks))
 
 
 @given(sets)
@@ -110,8 +103,10 @@ texts = st.integers(2, 9).flatmap(
 
 def measured_in(order: list[int], scores: list[list[int]], rule: str) -> list[float]:
     made = {f"m{i}": [[float(one[place]) for place in order]] for i, one in enumerate(scores)}
-    found = measure_agreement(attributed(made), most=1)
-    return found.pairs.filter(rule=rule)["agreement"].to_list()
+    found = agreement_tables(agreed(attributed(made)))["agreement"]
+    return found.filter(pl.col("k").is_null() | (pl.col("k") == 1), rule=rule)[
+        "agreement"
+    ].to_list()
 
 
 @examples(30)

@@ -101,7 +101,7 @@ def other_members(of: Comparison, seed: int) -> Comparison:
 @pytest.mark.parametrize("kind", KINDS)
 def test_comparisons_of_equal_classes_share_equal_bytes(kind: str) -> None:
     told = comparison(kind).shared()
-    assert sum(len(told[part]["rows"]) for part in ("nodes", "pairs")) > 2
+    assert told["exchanges"]
     assert kind == "groups" or told["totals"]["worse"]
     assert kind not in ("model", "kept") or told["model"]["confusions"]["rows"]
     for seed in range(6):

@@ -8,12 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from audit.explanations.importance.delta_a import ranks
-from audit.explanations.importance.random_explanations import (
-    random_derangement,
-    random_donors,
-)
-from audit.explanations.lists import batches, fisher, lists_of, pearson
+from audit.explanations.lists import batches, fisher, pearson, ranks
+from audit.explanations.other_explanations import random_derangement, random_donors
+from fixtures.attributed import lists_of
 
 seeds = st.integers(0, 2**32)
 groups = st.lists(st.integers(0, 12), max_size=60).map(

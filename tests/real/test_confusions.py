@@ -11,9 +11,11 @@ import pytest
 
 import audit
 from audit.alignment.measure import measure_model
-from audit.checks.rules.model_confuses import CHECK, cases
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
+from fixtures.checked import CHECK_OF
+
+CHECK = CHECK_OF["model_confuses"]
 
 DATA = Path(os.environ.get("AUDIT_DATA", "")) / "softmax"
 PAGE = Path(__file__).parents[2] / "docs" / "checks" / "model_confuses.md"
@@ -48,4 +50,4 @@ def test_the_first_findings_are_those_that_the_page_names() -> None:
         assert f"{a} and {b} ({observed}" in page
         assert f"{expected:.1f}" in page
     for finding in first:
-        assert len(cases(measured, finding)) == finding.touched
+        assert len(CHECK.cases(measured, finding)) == finding.touched

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from audit.checks.check import Check
-from audit.checks.rules import missing_companion, sibling_exclusive
 from audit.measure.measure import Measurements, measure
 from audit.policy.reading import built_in_policy
+from fixtures.checked import CHECK_OF
 from fixtures.coded import icd9cm
 from fixtures.guideline_cases import APART, MISSING, admissions, with_planted
 from fixtures.labelled import labelled
@@ -50,7 +50,7 @@ def test_records_without_a_companion_are_those_of_a_plain_search(node: str) -> N
     meant = {name for name, codes in records().items() if MISSING[node](codes)}
     broken = {name for name in records() if name.startswith(f"broken:{node}:")}
 
-    assert found(missing_companion.CHECK, f"{node}:") == meant
+    assert found(CHECK_OF["missing_companion"], f"{node}:") == meant
     assert broken <= meant
     assert not any(name.startswith(f"near:{node}:") for name in meant)
 
@@ -59,7 +59,7 @@ def test_records_without_a_companion_are_those_of_a_plain_search(node: str) -> N
 def test_records_with_codes_kept_apart_are_those_of_a_plain_search(sides: str) -> None:
     meant = {name for name, codes in records().items() if APART[sides](codes)}
 
-    assert found(sibling_exclusive.CHECK, sides.replace(",", "%2C")) == meant
+    assert found(CHECK_OF["sibling_exclusive"], sides.replace(",", "%2C")) == meant
 
 
 def test_without_planted_records_the_demo_breaks_five_rules_ten_times() -> None:

@@ -11,15 +11,14 @@ from scipy.special import gammaln
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.base.declared import Columns, chance, count, share
-from audit.checks.check import Check, Limit, Outcome, first_unmet
+from audit.checks.check import Limit, first_unmet
+from audit.checks.rows import Row, Rows, check_of_rows, significant
 from audit.checks.shared.carriers import carrying
-from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
-from audit.results.findings import Finding, times_limit
+from audit.results.findings import times_limit
 
-_NAME = "group_confined"
 LEAST_UNITS = 11
 """Least number of groups (or of instances, without groups) that carry a node for it to be
 tested.
@@ -50,40 +49,32 @@ class _Column:
         return np.asarray(self.carried[[node]].toarray(), np.int64).ravel()
 
 
-@dataclass(frozen=True)
-class _Confined:
-    """A node all of whose units have one value, beside the parent that speaks most for chance."""
-
-    column: _Column
-    value: int
-    node: int
-    parent: int
-    p_value: float
-
-
-def run(measured: Measurements) -> Outcome:
+def _confined(measured: Measurements) -> Rows:
     """Report nodes confined to one value of a column; of nested ones, the most general.
 
     A node is tested if enough units carry it, and each of its parents occurs with several values,
     one of which is frequent enough to hold all units of the node. Totals alone decide which nodes
-    are tested.
+    are tested. Beside a node stands the parent that speaks most for chance.
     """
     person = measured.policy.person
     asked = [name for name in measured.loaded.columns if not person or name not in person.columns]
     columns = [column for name in asked if (column := _counted(measured, name))]
-    judged = sum(int(_judged(measured, column).sum()) for column in columns)
-    confined = [found for column in columns for found in _confined(measured, column)]
-    q_values = benjamini_hochberg(np.array([found.p_value for found in confined]), judged)
-    rate = measured.policy.false_discovery_rate.value
-    return Outcome(
-        denominator=judged,
-        denominator_unit="nodes judged, in each column that divides the instances",
-        findings=tuple(
-            _finding(measured, found, float(q), judged)
-            for found, q in zip(confined, q_values, strict=True)
-            if q <= rate
+    judged = [(column, _judged(measured, column)) for column in columns]
+    family = sum(int(some.sum()) for _, some in judged)
+    found = [
+        (column, node, *max(_chances(measured, column, node)))
+        for column, some in judged
+        for node in np.flatnonzero(some & (column.most == column.total)).tolist()
+    ]
+    p_values = [p_value for _, _, p_value, _ in found]
+    return Rows(
+        family,
+        "nodes judged, in each column that divides the instances",
+        (
+            _row(measured, *one, q_value, family)
+            for one, q_value in significant(measured, found, p_values, family)
         ),
-        not_applicable=first_unmet(
+        first_unmet(
             (
                 len(measured.loaded.dataset.splits) or asked[1:],
                 "neither a split nor a strata column is named",
@@ -130,16 +121,11 @@ def _judged(measured: Measurements, column: _Column) -> BoolArray:
     return judged
 
 
-def _confined(measured: Measurements, column: _Column) -> Iterator[_Confined]:
-    total = column.total
-    for node in np.flatnonzero(_judged(measured, column) & (column.most == total)).tolist():
-        chances = [
-            (_chance(column.of(parent), int(total[node])), parent)
-            for parent in row(measured.hierarchy.edges, node).tolist()
-        ]
-        p_value, parent = max(chances)
-        value = int(column.of(node).argmax())
-        yield _Confined(column, value, node, parent, p_value)
+def _chances(measured: Measurements, column: _Column, node: int) -> Iterator[tuple[float, int]]:
+    """Beside each parent, the chance that all units with a node have one value."""
+    units = int(column.of(node).sum())
+    for parent in row(measured.hierarchy.edges, node).tolist():
+        yield _chance(column.of(parent), units), parent
 
 
 def _chance(by_value: IntArray, units: int) -> float:
@@ -157,30 +143,37 @@ def _log_choose(n: FloatArray, k: int) -> FloatArray:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1), np.float64)
 
 
-def _finding(measured: Measurements, found: _Confined, q_value: float, family: int) -> Finding:
-    hierarchy, column = measured.hierarchy, found.column
-    in_parent = column.of(found.parent)
-    units, there = int(column.of(found.node).sum()), int(in_parent[found.value])
-    of_parent = int(in_parent.sum())
-    value, unit = column.values[found.value], _unit(measured)
+def _row(
+    measured: Measurements,
+    column: _Column,
+    node: int,
+    p_value: float,
+    parent: int,
+    q_value: float,
+    family: int,
+) -> Row:
+    hierarchy, own, in_parent = measured.hierarchy, column.of(node), column.of(parent)
+    place, units, of_parent = int(own.argmax()), int(own.sum()), int(in_parent.sum())
+    there, value = int(in_parent[place]), column.values[place]
+    unit = "instances" if measured.loaded.group_of is None else "groups"
     low = float(wilson(units, units)[0])
-    chain = _chain(measured, found.node)
-    touched = int(measured.support[found.node])
-    return Finding(
-        check=_NAME,
-        severity="note",
+    # The node after those below it that the same instances carry, the most specific first.
+    below = row(hierarchy.below, node)
+    same = below[measured.support[below] == measured.support[node]]
+    chain = same[np.lexsort((same, -hierarchy.depth[same]))].tolist()
+    return Row(
         nodes=tuple(hierarchy.nodes[i] for i in chain),
-        statement=f"All[ {{units}}] {unit} with {hierarchy.describe(chain[0])} have the "
+        sentence=f"All[ {{units}}] {unit} with {hierarchy.describe(chain[0])} have the "
         f"{column.name} {value!r}[, which {{parent_share}} of all {{of_parent}} "
-        f"with {hierarchy.describe(found.parent)} have].",
+        f"with {hierarchy.describe(parent)} have].",
         evidence={
             "units": units,
             "low": low,
             "of_parent": of_parent,
             "parent_units": there,
             "parent_share": there / of_parent,
-            "instances": touched,
-            "p_value": found.p_value,
+            "instances": int(measured.support[node]),
+            "p_value": p_value,
             "q_value": q_value,
             "family": family,
         },
@@ -188,36 +181,18 @@ def _finding(measured: Measurements, found: _Confined, q_value: float, family: i
         "others use in its place; write one rule for all.",
         data_user=f"Do not use the node across values of {column.name}: a model may learn the "
         f"{column.name} from it.",
-        touched=touched,
         beyond=times_limit(low, there / of_parent),
-        key=(column.name, hierarchy.nodes[found.node]),
+        key=(column.name, hierarchy.nodes[node]),
+        cases=lambda: carrying(measured, hierarchy.nodes[node]),
     )
 
 
-def _unit(measured: Measurements) -> str:
-    return "instances" if measured.loaded.group_of is None else "groups"
-
-
-def _chain(measured: Measurements, node: int) -> list[int]:
-    """The node after those below it that the same instances carry, the most specific first."""
-    below = row(measured.hierarchy.below, node)
-    same = below[measured.support[below] == measured.support[node]]
-    return sorted(same.tolist(), key=lambda i: (-measured.hierarchy.depth[i], i))
-
-
-def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances that carry the confined node."""
-    _, node = finding.key
-    return carrying(measured, node)
-
-
-CHECK = Check(
-    _NAME,
+CHECK = check_of_rows(
+    "group_confined",
     "Is a label used by one site, coder or split alone?",
-    run,
+    _confined,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
-    cases=cases,
     nodes="Node",
     evidence=Columns(
         count("instances", "Instances"),

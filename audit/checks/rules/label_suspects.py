@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from audit.base.dag import IntArray
 from audit.base.declared import NONE, Columns, Mark, chance, count, share, text, total
-from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
+from audit.checks.check import TOP_PARTS, Limit
+from audit.checks.rows import Row, Rows, check_of_rows, significant
 from audit.checks.shared.proposals import (
-    Change,
     as_in_data,
     carried_as,
     proposals,
@@ -29,13 +29,11 @@ from audit.checks.shared.suspects import (
 )
 from audit.engine.scores.label_quality import CLOSE
 from audit.engine.statistics.association import shrunk_ratio
-from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.results.findings import (
     SUSPECTS,
     Evidence,
-    Finding,
     Part,
     share_evidence,
     times_limit,
@@ -61,129 +59,93 @@ _TOLD = {
 }
 
 
-def run(measured: Measurements) -> Outcome:
+def _suspects(measured: Measurements) -> Rows:
     """Report labels that are suspect, or lack, more often than the model's own doubt explains."""
     found = judged(measured)
     left = "; nodes without scores left out" * found.unscored
     left += f"; {UNFIT} left out" * (found.left_out > 0)
-    return Outcome(
-        denominator=found.family,
-        denominator_unit=f"nodes with labels that may be wrong, or missing{left}",
-        findings=tuple(_findings(measured, found)) if found.family else (),
-        not_applicable=found.why_not,
+    return Rows(
+        found.family,
+        f"nodes with labels that may be wrong, or missing{left}",
+        (
+            _row(measured, found, test, q_value)
+            for test, q_value in significant(
+                measured, found.tests.to_dicts(), found.tests["p_value"], found.family
+            )
+        )
+        if found.family
+        else (),
+        found.why_not,
     )
 
 
-def _findings(measured: Measurements, found: Judged) -> Iterator[Finding]:
-    q_value = benjamini_hochberg(found.tests["p_value"].to_numpy(), found.family)
-    told = found.tests.with_columns(q_value=pl.Series(q_value, dtype=pl.Float64))
-    told = told.filter(pl.col("q_value") <= measured.policy.false_discovery_rate.value)
-    for row in told.iter_rows(named=True):
-        yield _finding(measured, found, _Told(**row))
-
-
-@dataclass(frozen=True)
-class _Told:
-    """A line of the tests that is told."""
-
-    node: int
-    lacks: bool
-    suspects: int
-    labelled: int
-    expected: float
-    p_value: float
-    q_value: float
-
-
-def _finding(measured: Measurements, found: Judged, told: _Told) -> Finding:
-    hierarchy, k = measured.hierarchy, told.suspects
-    name, n = hierarchy.nodes[told.node], len(measured.predicted.predictions)
+def _row(measured: Measurements, found: Judged, test: Mapping[str, Any], q_value: float) -> Row:
+    hierarchy, k, lacks = measured.hierarchy, test["suspects"], test["lacks"]
+    name, n = hierarchy.nodes[test["node"]], len(measured.predicted.predictions)
     every = n == measured.n_instances and not found.left_out
     labelled = "labelled" if every else "matched_labelled"
-    _, least, _ = shrunk_ratio(np.array(float(k)), np.array(told.expected))
-    parts, pairs = _breakdown(measured, found, told)
+    _, least, _ = shrunk_ratio(np.array(float(k)), np.array(test["expected"]))
+    own = found.table.filter(node=test["node"], lacks=lacks)
+    pairs = own.group_by("other", "kind").agg(suspects=pl.len())
     said = (
         "{instances} instances without this label {instances|scores|score} as high for it as those "
         f"that have it ({{{labelled}}})"
-        if told.lacks
+        if lacks
         else f"{{instances}} of {{{labelled}}} instances with this label ({{share}}) "
         "{instances|has|have} scores that contradict it"
     )
-    return Finding(
-        check=SUSPECTS,
-        severity="note",
+    return Row(
         nodes=(name,),
-        key=(name, MISSING) if told.lacks else (),
-        statement=f"{hierarchy.describe(told.node)}: {said}[; {{expected_suspects}} would "
+        key=(name, MISSING) if lacks else (),
+        sentence=f"{hierarchy.describe(test['node'])}: {said}[; {{expected_suspects}} would "
         "even if every label were right, since scores are uncertain].",
         evidence={
-            **_share_of(k, told),
-            labelled: told.labelled,
-            "expected_suspects": told.expected,
-            "q_value": told.q_value,
+            **_share_of(k, test),
+            labelled: test["labelled"],
+            "expected_suspects": test["expected"],
+            "q_value": q_value,
             "family": found.family,
             **({"unfit": found.left_out} if found.left_out else {}),
-            "pairs": pairs,
+            "pairs": len(pairs),
         },
         curator="Look at these instances in the order that audit fixes gives: the label is wrong, "
         "or the model is. Scores must be of instances that the model did not learn from, as from "
         "cross-validation; else wrong labels are hidden.",
         data_user="Expect labels of this node to be wrong, or missing, about as often as the "
         "suspects exceed those expected.",
-        touched=k,
-        strength=max(k - told.expected, 0.0) / k,
+        strength=max(k - test["expected"], 0.0) / k,
         beyond=times_limit(float(least), 1.0),
-        parts=parts,
+        parts=tuple(_parts(hierarchy.nodes, pairs, test)),
+        cases=lambda: np.sort(own["instance"].to_numpy()),
+        proposes=partial(_likelier, measured, own, test["node"], lacks=lacks),
     )
 
 
-def _share_of(k: int, told: _Told) -> Evidence:
+def _share_of(k: int, test: Mapping[str, Any]) -> Evidence:
     """So many of those that have, or may lack, the label."""
-    whole = told.suspects + told.labelled if told.lacks else told.labelled
+    whole = test["labelled"] + (test["suspects"] if test["lacks"] else 0)
     low, high = wilson(k, whole)
     return share_evidence(k, whole) | {"low": low, "high": high}
 
 
-def _breakdown(measured: Measurements, found: Judged, told: _Told) -> tuple[tuple[Part, ...], int]:
-    """The pairs of a finding, the label first, and how many there are."""
-    nodes = measured.hierarchy.nodes
-    pairs = (
-        _of(found, told.node, lacks=told.lacks)
-        .group_by("other", "kind")
-        .agg(suspects=pl.len())
-        .sort("suspects", "other", descending=[True, False])
-    )
-    parts = []
-    for other, kind, k in pairs.head(TOP_PARTS).iter_rows():
-        beside = () if other is None else (nodes[other],)
-        named = (*beside, nodes[told.node]) if told.lacks else (nodes[told.node], *beside)
-        parts.append(Part(named, {**_share_of(k, told), "kind": kind}))
-    return tuple(parts), len(pairs)
+def _parts(nodes: Sequence[str], pairs: pl.DataFrame, test: Mapping[str, Any]) -> Iterator[Part]:
+    """The commonest pairs of a row, the label first."""
+    most = pairs.sort("suspects", "other", descending=[True, False]).head(TOP_PARTS)
+    for other, kind, k in most.iter_rows():
+        named = (nodes[test["node"]], *(() if other is None else (nodes[other],)))
+        yield Part(named[::-1] if test["lacks"] else named, {**_share_of(k, test), "kind": kind})
 
 
-def _of(found: Judged, node: int, *, lacks: bool) -> pl.DataFrame:
-    return found.table.filter((pl.col("node") == node) & (pl.col("lacks") == lacks))
-
-
-def _behind(measured: Measurements, finding: Finding) -> pl.DataFrame:
-    node = measured.hierarchy.index(finding.nodes[0])
-    return _of(judged(measured), node, lacks=bool(finding.key))
-
-
-def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances whose label is suspect, or that lack it."""
-    return np.sort(_behind(measured, finding)["instance"].to_numpy())
-
-
-def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
+def _likelier(
+    measured: Measurements, found: pl.DataFrame, node: int, *, lacks: bool
+) -> pl.DataFrame:
     """The node that scores are for, in the order of margins.
 
     It is likely where it is right with a probability above one half: that which it has if some
     labels are wrong by chance, of whose evidence `TRUSTED` counts. Of a label beside which others
     may be right too somebody must look.
     """
-    found, node = _behind(measured, finding), measured.hierarchy.index(finding.nodes[0])
-    if finding.key:
+    if lacks:
         found = found.with_columns(other=pl.lit(node, pl.Int64), label=pl.lit(None, pl.String))
     else:
         labels = carried_as(measured, found["instance"].to_numpy(), [node])
@@ -191,26 +153,26 @@ def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
         found = found.join(labels.with_columns(same), on="instance", maintain_order="left")
     written, nodes = as_in_data(measured), measured.hierarchy.nodes
     other = [None if at is None else written(nodes[at]) for at in found["other"].to_list()]
-    kind = pl.col("kind").replace_strict(_TOLD, return_dtype=pl.String)
-    margin = pl.col("margin").round(4)
+    offered = [[] if one is None else [one] for one in other]
     odds = (pl.col("probability") / (1 - pl.col("probability")).clip(CLOSE)) ** TRUSTED
     told = found.with_columns(
         (odds / (1 + odds)).alias("probability"),
         proposed=pl.Series(other, dtype=pl.String),
-        candidates=pl.Series(
-            [[] if one is None else [one] for one in other], dtype=pl.List(pl.String)
-        ),
-        said=pl.format("scores contradict the label: normalised margin {} ({})", margin, kind),
+        candidates=pl.Series(offered, dtype=pl.List(pl.String)),
+    )
+    said = pl.format(
+        "scores contradict the label: normalised margin {} ({})",
+        pl.col("margin").round(4),
+        pl.col("kind").replace_strict(_TOLD, return_dtype=pl.String),
     )
     one = measured.predicted.predictions.single_label
-    likely = (pl.col("probability") > LIKELY) & (one or bool(finding.key))
-    said = pl.col("said")
-    change: Change = "add" if finding.key else "replace"
+    likely = (pl.col("probability") > LIKELY) & (one or lacks)
+    sure = told.filter(likely).drop("candidates")
     asked = told.filter(~likely).drop("proposed", "probability")
     return together(
         [
-            proposals(told.filter(likely).drop("candidates"), change, "likely", said),
-            proposals(asked, "add" if finding.key else "review", "review", said),
+            proposals(sure, "add" if lacks else "replace", "likely", said),
+            proposals(asked, "add" if lacks else "review", "review", said),
         ]
     )
 
@@ -219,14 +181,13 @@ _SHARE = (
     *count("instances of", "Suspects"),
     *share("share", "Share", of="instances of", ends="low high", mark=Mark()),
 )
-CHECK = Check(
+CHECK = check_of_rows(
     SUSPECTS,
     "Which labels do a model's scores contradict?",
-    run,
+    _suspects,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
-    cases=cases,
-    proposes=proposes,
+    proposes=True,
     nodes="Label",
     evidence=Columns(
         _SHARE,

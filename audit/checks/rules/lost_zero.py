@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -10,33 +12,25 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.declared import NONE, Columns, chance, count
-from audit.checks.check import Check, Outcome, first_unmet
+from audit.checks.check import first_unmet
+from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.evidence import LABEL_PARTS, OF_SOME_ROWS
-from audit.checks.shared.label_findings import finding_of_labels, label_parts
+from audit.checks.shared.label_findings import label_parts, of_labels
 from audit.checks.shared.labels_as_written import (
     LOST_ZERO,
     MAYBE_LOST_ZERO,
-    integrity_of,
     lines,
     read_again,
     written,
     zeros_are_lost,
 )
-from audit.checks.shared.proposals import by_candidates, near_codes, of_lines, together
+from audit.checks.shared.proposals import by_candidates, near_codes
 from audit.engine.statistics.association import log_lift
 from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, times_limit
+from audit.results.findings import times_limit
 
-_NAME = "lost_zero"
-_COULD = LOST_ZERO | MAYBE_LOST_ZERO
-_SEVERAL_SETS = "several"
-"""Key of the finding on labels without a table whose possible codes are of several code sets."""
-_DICTIONARY = "dictionary"
-"""Key of the finding on codes for which a dictionary has several titles."""
-_NONE_LEFT = "all"
-"""Last part of the key of a finding that no row of a code set starts with 0."""
 _CURATOR = "Export the codes again as text: somewhere on the way they were read as numbers."
 _DATA_USER = (
     "Until this is corrected, do not count codes that would be other codes with zeros at their "
@@ -48,37 +42,57 @@ CLEARLY = math.log(2)
 _FITTING = {"line": pl.UInt32, "fits_best": pl.String, "fitting": pl.Int64}
 
 
-def run(measured: Measurements) -> Outcome:
+def _lost(measured: Measurements) -> Rows:
     """Report labels that are a code only with zeros restored, or a code set without a leading 0.
 
     For labels with several readings, the finding says which one fits the other codes of the
-    records;
-    with counts only, no reading is preferred.
+    records; with counts only, no reading is preferred.
     """
-    integrity = integrity_of(measured)
-    read, two = measured.ledger.rows_read, measured.hierarchy.two_titles
+    integrity, read = measured.hierarchy.integrity, measured.ledger.rows_read
     lose = integrity is not None and bool(integrity.zero_tables)
-    lost = _findings(measured, integrity) if integrity and lose and read else ()
-    return Outcome(
-        denominator=read,
-        denominator_unit="rows",
-        findings=(*lost, *(_two_titles(measured) if two and read else ())),
-        not_applicable=first_unmet(
-            (lose or two, "no code of this hierarchy is known to start with 0")
+    return Rows(
+        read,
+        "rows",
+        _findings(measured, integrity if lose else None) if read else (),
+        first_unmet(
+            (
+                lose or measured.hierarchy.two_titles,
+                "no code of this hierarchy is known to start with 0",
+            )
         ),
     )
 
 
-def _two_titles(measured: Measurements) -> tuple[Finding, ...]:
-    """A finding on the codes for which a dictionary has several titles, carried or not."""
-    labels = _with_two_titles(measured)
-    return finding_of_labels(
+def _findings(measured: Measurements, integrity: Integrity | None) -> Iterator[Row]:
+    if integrity is not None:
+        labels, fits = read_again(measured), None
+        if measured.instances is not None:
+            fits = fits_best(measured, labels, labels.filter(LOST_ZERO))
+        for table in integrity.zero_tables:
+            own = labels.filter((pl.col("code_set") == table) & ~pl.col("several_sets"))
+            yield from _of_code_set(measured, table, own, fits)
+        several, read = labels.filter("several_sets"), labels.filter(pl.col("table").is_null())
+        rows = int(read["rows"].sum())
+        yield from _rows(measured, "several", several, rows, fits, named="no known table")
+    if measured.hierarchy.two_titles:
+        yield from _two_titles(measured, measured.hierarchy.two_titles)
+
+
+def _two_titles(measured: Measurements, titles: Mapping[str, tuple[str, ...]]) -> Iterator[Row]:
+    """A row on the codes for which a dictionary has several titles, carried or not."""
+    named = [" or ".join(several) for several in titles.values()]
+    codes = pl.DataFrame({"code": [*titles], "may_stand_for": named})
+    as_written = pl.when(pl.col("node").is_in([*titles])).then("node").otherwise("label")
+    found = codes.join(written(measured).with_columns(code=as_written), on="code", how="left")
+    labels = found.with_columns(
+        pl.coalesce("label", "code").alias("label"), pl.col("rows", "instances").fill_null(0)
+    )
+    yield from of_labels(
         measured,
         labels,
-        check=_NAME,
-        key=_DICTIONARY,
+        key="dictionary",
         severity="error" if labels["rows"].sum() else "warning",
-        statement="A dictionary has several titles for {labels} {labels|code|codes}, as where two "
+        sentence="A dictionary has several titles for {labels} {labels|code|codes}, as where two "
         "codes became one that lost their zeros; {rows} of {of} rows ({share}) "
         "{rows|carries|carry} {labels|it|one of them}.",
         curator="Give a dictionary in which each code has one title, with its codes as text, and "
@@ -87,59 +101,17 @@ def _two_titles(measured: Measurements) -> tuple[Finding, ...]:
     )
 
 
-def _with_two_titles(measured: Measurements) -> pl.DataFrame:
-    """``line, label, rows, instances, may_stand_for``; no line where no row has the code."""
-    titles = measured.hierarchy.two_titles
-    named = [" or ".join(several) for several in titles.values()]
-    codes = pl.DataFrame({"code": [*titles], "may_stand_for": named})
-    as_written = pl.when(pl.col("node").is_in([*titles])).then("node").otherwise("label")
-    labels = written(measured).with_columns(code=as_written)
-    return codes.join(labels, on="code", how="left").select(
-        "line",
-        "may_stand_for",
-        pl.coalesce("label", "code").alias("label"),
-        pl.col("rows", "instances").fill_null(0),
-    )
-
-
-def _findings(measured: Measurements, integrity: Integrity) -> tuple[Finding, ...]:
-    labels = read_again(measured, integrity)
-    fits = None
-    if measured.instances is not None:
-        fits = fits_best(measured, labels, labels.filter(LOST_ZERO))
-    of_no_table = labels.filter("several_sets")
-    without_table = labels.filter(pl.col("table").is_null())
-    return (
-        *(
-            finding
-            for table in integrity.zero_tables
-            for finding in _of_code_set(measured, table, _of(labels, table), fits)
-        ),
-        *_rows(
-            measured,
-            _SEVERAL_SETS,
-            of_no_table,
-            int(without_table["rows"].sum()),
-            fits,
-            named="no known table",
-        ),
-    )
-
-
-def _of(labels: pl.DataFrame, table: str) -> pl.DataFrame:
-    return labels.filter((pl.col("code_set") == table) & ~pl.col("several_sets"))
-
-
 def _of_code_set(
     measured: Measurements, table: str, labels: pl.DataFrame, fits: pl.DataFrame | None
-) -> tuple[Finding, ...]:
+) -> Iterator[Row]:
     read, bins = int(labels["rows"].sum()), measured.rounding.bins("rows")
     zeros = _rows_of(labels, pl.col("label").str.strip_chars_start().str.starts_with("0"))
     told, most = bins.at_worst(read, zeros)
     expected = measured.policy.leading_zero_share.value * told
     if zeros > bins.width or expected - most < measured.policy.leading_zero_rows.value:
-        return _rows(measured, table, labels, read, fits, named=table)
-    return (_none_left(measured, table, labels, read, int(expected)),)
+        yield from _rows(measured, table, labels, read, fits, named=table)
+    else:
+        yield _none_left(measured, table, labels, read, int(expected))
 
 
 def _rows(
@@ -150,18 +122,17 @@ def _rows(
     fits: pl.DataFrame | None,
     *,
     named: str,
-) -> tuple[Finding, ...]:
-    """A finding on the labels that are a code only with zeros put back; none without such."""
+) -> Iterator[Row]:
+    """A row on the labels that are a code only with zeros put back; none without such."""
     lost = labels.filter(LOST_ZERO)
     written = lines(measured, lost, "with_zeros")
     sentence, several = _several(lost, fits)
-    return finding_of_labels(
+    yield from of_labels(
         measured,
         written if fits is None else written.join(fits, on="line", how="left"),
-        check=_NAME,
         key=key,
         severity="warning",
-        statement=f"{{rows}} of {{of}} rows of {named} ({{share}}) "
+        sentence=f"{{rows}} of {{of}} rows of {named} ({{share}}) "
         "{rows|has a label that is a code|have labels that are codes} only with zeros put back "
         "({labels} labels); {ambiguous} more {ambiguous|has|have} other readings too and "
         f"{{ambiguous|is|are}} not counted.{sentence}",
@@ -169,6 +140,19 @@ def _rows(
         data_user=_DATA_USER,
         of=read,
         more={"ambiguous": _rows_of(labels, MAYBE_LOST_ZERO), **several},
+        proposes=partial(_with_zeros, measured, lost),
+    )
+
+
+def _with_zeros(measured: Measurements, lost: pl.DataFrame) -> pl.DataFrame:
+    """The code with its zeros, for labels that are a code only with them."""
+    if not zeros_are_lost(measured):
+        return near_codes(measured, lost)
+    return by_candidates(
+        measured,
+        lost.with_columns(candidates="with_zeros"),
+        "it is a code only with zeros that were lost, and may be one of several",
+        of_one="it is a code only with the zeros that were lost, and only this one",
     )
 
 
@@ -192,18 +176,20 @@ def _several(lost: pl.DataFrame, fits: pl.DataFrame | None) -> tuple[str, dict[s
 
 def _none_left(
     measured: Measurements, table: str, labels: pl.DataFrame, read: int, expected: int
-) -> Finding:
-    """The finding that no told row of a code set starts with 0, with the labels that could."""
-    could = lines(measured, labels.filter(_COULD), "with_zeros")
-    parts = label_parts(could.sort(["instances", "label"], descending=[True, False]))
-    root = measured.hierarchy.nodes[measured.hierarchy.root]
+) -> Row:
+    """That no told row of a code set starts with 0, with the labels that could.
+
+    Its cases are the instances with such a label; none if the rows that should start with 0 are
+    missing from the data.
+    """
+    could = labels.filter(LOST_ZERO | MAYBE_LOST_ZERO)
+    parts = label_parts(lines(measured, could, "with_zeros"))
     width, rows = measured.rounding.width, f"of {{of}} rows of {table}"
     none = f"Fewer than {width + 1} {rows} start" if width else f"None {rows} starts"
-    return Finding(
-        check=_NAME,
+    return Row(
         severity="warning",
-        nodes=tuple(part.nodes[0] for part in parts) or (root,),
-        statement=f"{none} with 0[, where at least "
+        nodes=tuple(part.nodes[0] for part in parts),
+        sentence=f"{none} with 0[, where at least "
         "{expected_rows} would be expected]; {rows} rows {rows|has a label that is a code|have "
         "labels that are codes} only with zeros put back, and {ambiguous} more "
         "{ambiguous|has|have} other readings too.",
@@ -218,50 +204,14 @@ def _none_left(
         touched=read,
         beyond=times_limit(expected, measured.policy.leading_zero_rows.value),
         parts=parts,
-        key=(table, _NONE_LEFT),
+        key=(table, "all"),
+        cases=partial(written_with, measured, could),
+        proposes=partial(_with_zeros, measured, labels.filter(LOST_ZERO)),
     )
 
 
 def _rows_of(labels: pl.DataFrame, which: pl.Expr) -> int:
     return int(labels.filter(which)["rows"].sum())
-
-
-def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances with a label that is a code only with zeros restored.
-
-    If no row of the code set starts with 0, the instances with a label that could have lost one;
-    none if the rows that should start with 0 are missing from the data.
-    """
-    if finding.key == (_DICTIONARY,):
-        return written_with(measured, _with_two_titles(measured).drop_nulls("line"))
-    integrity = integrity_of(measured)
-    if integrity is None:
-        return np.empty(0, np.int64)
-    table, *none_left = finding.key
-    labels = read_again(measured, integrity)
-    labels = labels.filter("several_sets") if table == _SEVERAL_SETS else _of(labels, table)
-    return written_with(measured, labels.filter(_COULD if none_left else LOST_ZERO))
-
-
-def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
-    """The code with its zeros, for labels that are a code only with them."""
-    integrity = integrity_of(measured)
-    if integrity is None or finding.key == (_DICTIONARY,):
-        return together([])
-    table, *_ = finding.key
-    labels = read_again(measured, integrity)
-    labels = labels.filter("several_sets") if table == _SEVERAL_SETS else _of(labels, table)
-    found = labels.filter(LOST_ZERO).select("line", "label", "table", candidates="with_zeros")
-    if not zeros_are_lost(measured, integrity):
-        return near_codes(measured, found.drop("candidates"))
-    return together(
-        by_candidates(
-            measured,
-            of_lines(measured, found),
-            "it is a code only with zeros that were lost, and may be one of several",
-            of_one="it is a code only with the zeros that were lost, and only this one",
-        )
-    )
 
 
 def fits_best(measured: Measurements, labels: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
@@ -326,12 +276,11 @@ def _fitting(spoken: FloatArray) -> IntArray:
     return np.bincount(spoken[clear].argmax(axis=1), minlength=spoken.shape[1]).astype(np.int64)
 
 
-CHECK = Check(
-    _NAME,
+CHECK = check_of_rows(
+    "lost_zero",
     "Did codes lose leading or trailing zeros?",
-    run,
+    _lost,
     counts_with=("leading_zero_share", "leading_zero_rows"),
-    cases=cases,
     evidence=Columns(
         OF_SOME_ROWS,
         count("ambiguous", of="rows"),
@@ -340,5 +289,5 @@ CHECK = Check(
     ),
     of_parts=LABEL_PARTS,
     denominator="rows",
-    proposes=proposes,
+    proposes=True,
 )

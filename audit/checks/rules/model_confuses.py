@@ -12,7 +12,8 @@ from scipy.sparse import csc_array
 
 from audit.base.dag import IntArray
 from audit.base.declared import NONE, Columns, chance, count, total
-from audit.checks.check import TOP_PARTS, Check, Limit, Outcome, first_unmet
+from audit.checks.check import TOP_PARTS, Limit, first_unmet
+from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.exchanged_pairs import (
     compared_pairs,
     exchangeable_pairs,
@@ -23,10 +24,9 @@ from audit.engine.scores.exchanges import mistakes
 from audit.engine.statistics.association import shrunk_ratio
 from audit.hierarchies.relations import RELATIONS
 from audit.measure.measure import Measurements, once
-from audit.results.findings import NO_PREDICTIONS, Finding, Part, times_limit
+from audit.results.findings import NO_PREDICTIONS, Part, times_limit
 from audit.sharing.bins import Bins
 
-_NAME = "model_confuses"
 LEAST_PARTS = 3
 """Least number of labels in whose place a model gives an answer that it leans to."""
 FALSELY = 0.6
@@ -44,74 +44,68 @@ _RELATION = {
 }
 
 
-def run(measured: Measurements) -> Outcome:
+def _confused(measured: Measurements) -> Rows:
     """Report pairs of labels exchanged more often than their numbers of mistakes let expect.
 
     Neither label is an ancestor of the other. Pairs are ordered by their excess. Those of an answer
     that the model gives in place of several labels are folded into one finding.
     """
     family = exchangeable_pairs(measured)
-    return Outcome(
-        denominator=family,
-        denominator_unit="pairs of labels that could be exchanged",
-        findings=tuple(_findings(measured)) if family else (),
-        not_applicable=first_unmet((measured.model, NO_PREDICTIONS)),
+    return Rows(
+        family,
+        "pairs of labels that could be exchanged",
+        _rows(measured, family) if family else (),
+        first_unmet((measured.model, NO_PREDICTIONS)),
     )
 
 
-def _findings(measured: Measurements) -> Iterator[Finding]:
-    every, family = compared_pairs(measured), exchangeable_pairs(measured)
+def _rows(measured: Measurements, family: int) -> Iterator[Row]:
+    every = compared_pairs(measured)
     table = every.filter("passes")
-    pairs = [_finding(measured, row, family) for row in table.iter_rows(named=True)]
+    pairs = [_pair(measured, pair, family) for pair in table.iter_rows(named=True)]
     for leaning in leanings(table, uneven_answers(measured), measured.rounding.bins(NONE)):
-        first = leaning.rows[int(np.argmax(leaning.given))]
+        first, answer = leaning.rows[int(np.argmax(leaning.given))], leaning.answer
         if leaning.is_one_pair:
-            pairs[first] = _with_answer(measured, leaning.answer, pairs[first])
+            pairs[first] = replace(
+                pairs[first],
+                asks=False,
+                sentence=f"{pairs[first].sentence} "
+                f"{_in_place(measured, answer['node'], 'any other label', '')}.",
+                evidence={
+                    **pairs[first].evidence,
+                    "falsely_given": answer["falsely"],
+                    "given_missed": answer["missed"],
+                },
+            )
             continue
-        whole = _leaning(measured, leaning, every, [pairs[row] for row in leaning.rows])
+        whole = _leaning(measured, answer, every, [pairs[row] for row in leaning.rows])
         yield whole
         for place in leaning.rows:
-            pairs[place] = replace(pairs[place], folded_into=(whole.id,))
+            pairs[place] = replace(pairs[place], folded_into=(whole.key,))
     yield from pairs
 
 
-def _with_answer(measured: Measurements, answer: Mapping[str, Any], pair: Finding) -> Finding:
-    """A pair of which most exchanges give one answer, and how often that is given falsely."""
-    return replace(
-        pair,
-        asks=False,
-        statement=f"{pair.statement} {_in_place(measured, answer['node'], 'any other label')}"
-        f"{_reverse(measured, answer['node'])}.",
-        evidence={
-            **pair.evidence,
-            "falsely_given": answer["falsely"],
-            "given_missed": answer["missed"],
-        },
+def _in_place(measured: Measurements, answer: int, of: str, most: str) -> str:
+    """How often an answer is given in place of other labels, and another in place of it."""
+    named = measured.hierarchy.describe(answer)
+    return (
+        f"The model answers {named} in place of {of} on {{falsely_given}} instances{most}"
+        f"[; the reverse, another answer in place of {named}, is given on {{given_missed}}]"
     )
 
 
-def _in_place(measured: Measurements, answer: int, of: str) -> str:
-    """How often an answer is given in place of other labels."""
-    named = measured.hierarchy.describe(answer)
-    return f"The model answers {named} in place of {of} on {{falsely_given}} instances"
+def _leaning(
+    measured: Measurements, answer: Mapping[str, Any], every: pl.DataFrame, pairs: Sequence[Row]
+) -> Row:
+    """A row on an answer, with its pairs as parts, the one of largest excess first.
 
-
-def _reverse(measured: Measurements, answer: int) -> str:
-    """How often another answer is given in place of a label."""
-    named = measured.hierarchy.describe(answer)
-    return f"[; the reverse, another answer in place of {named}, is given on {{given_missed}}]"
-
-
-def _most_in_place(
-    measured: Measurements, answer: int, every: pl.DataFrame
-) -> list[tuple[str, int]]:
-    """The labels that are missed most often where an answer is given falsely, and how often.
-
-    These are the most frequent ones of all exchanges, whether or not they are reported as pairs.
+    Its sentence names the labels that are missed most often where it is given falsely: the most
+    frequent ones of all exchanges, whether or not they are reported as pairs.
     """
-    ahead = pl.col("b") == answer
+    index, hierarchy, falsely = answer["node"], measured.hierarchy, answer["falsely"]
+    node, ahead = hierarchy.nodes[index], pl.col("b") == index
     first = (
-        every.filter(ahead | (pl.col("a") == answer))
+        every.filter(ahead | (pl.col("a") == index))
         .select(
             label=pl.when(ahead).then("a").otherwise("b"),
             given=pl.when(ahead).then("forth").otherwise("back"),
@@ -120,32 +114,19 @@ def _most_in_place(
         .sort("given", "label", descending=[True, False])
         .head(len(_MOST))
     )
-    return [(measured.hierarchy.describe(label), given) for label, given in first.iter_rows()]
-
-
-def _leaning(
-    measured: Measurements, leaning: Leaning, every: pl.DataFrame, pairs: Sequence[Finding]
-) -> Finding:
-    """One finding on an answer, with its pairs as parts, the one of largest excess first."""
-    answer = leaning.answer
-    node = measured.hierarchy.nodes[answer["node"]]
-    most = dict(zip(_MOST, _most_in_place(measured, answer["node"], every), strict=False))
-    told = (f"{label} ({{{name}}})" for name, (label, _) in most.items())
-    falsely = answer["falsely"]
-    return Finding(
-        check=_NAME,
-        severity="note",
+    told = zip(map(hierarchy.describe, first["label"]), _MOST, strict=False)
+    most = ", ".join(f"{label} ({{{name}}})" for label, name in told)
+    return Row(
         nodes=(node,),
         key=(node, LEANING),
-        statement=f"{_in_place(measured, answer['node'], 'another label')}[, most often of "
-        f"{', '.join(told)}]{_reverse(measured, answer['node'])}. Either the labels leave it out, "
-        "or the model gives it too readily.",
+        sentence=f"{_in_place(measured, index, 'another label', f'[, most often of {most}]')}. "
+        "Either the labels leave it out, or the model gives it too readily.",
         evidence={
             "falsely_given": falsely,
             "given_missed": answer["missed"],
             "answers": answer["answers"],
             "labels": len(pairs),
-            **{name: times for name, (_, times) in most.items()},
+            **dict(zip(_MOST, first["given"].to_list(), strict=False)),
             "q_value": answer["q_value"],
         },
         curator="Look at 20 of these instances (audit cases --sample 20). If the answer is "
@@ -154,13 +135,14 @@ def _leaning(
         data_user="Ask a second model or annotator, if there is one, whether it agrees. Until you "
         "know which it is, take neither this answer nor its absence among the labels for certain.",
         touched=falsely,
-        strength=sum(pair.touched * pair.strength for pair in pairs) / falsely,
+        strength=sum(pair.evidence["instances"] * pair.strength for pair in pairs) / falsely,
         beyond=times_limit(falsely / (falsely + answer["missed"]), FALSELY),
         parts=tuple(_leaning_part(node, pair) for pair in pairs[:TOP_PARTS]),
+        cases=lambda: _instances(measured, _column(_by_label(measured)[2], index)),
     )
 
 
-def _leaning_part(answer: str, pair: Finding) -> Part:
+def _leaning_part(answer: str, pair: Row) -> Part:
     """One pair of an answer that the model leans to, the label in whose place it is given first."""
     ahead = pair.nodes[1] == answer
     evidence = {
@@ -171,58 +153,43 @@ def _leaning_part(answer: str, pair: Finding) -> Part:
     return Part((pair.nodes[not ahead], answer), evidence)
 
 
-def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Finding:
-    hierarchy = measured.hierarchy
-    first, second = hierarchy.describe(row["a"]), hierarchy.describe(row["b"])
-    relation = RELATIONS[row["relation"]]
-    _, low, _ = shrunk_ratio(np.array(float(row["observed"])), np.array(row["expected"]))
-    return Finding(
-        check=_NAME,
-        severity="note",
-        nodes=(hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]]),
-        statement=f"{first} and {second} ({_RELATION[relation]}): {{instances}} "
+def _pair(measured: Measurements, pair: Mapping[str, Any], family: int) -> Row:
+    hierarchy, a, b, observed = measured.hierarchy, pair["a"], pair["b"], pair["observed"]
+    first, second, relation = hierarchy.describe(a), hierarchy.describe(b), pair["relation"]
+    _, low, _ = shrunk_ratio(np.array(float(observed)), np.array(pair["expected"]))
+
+    def cases() -> IntArray:
+        missed, false, _ = _by_label(measured)
+        forth, back = (
+            np.intersect1d(_column(missed, one), _column(false, other), assume_unique=True)
+            for one, other in ((a, b), (b, a))
+        )
+        return _instances(measured, np.union1d(forth, back))
+
+    return Row(
+        nodes=(hierarchy.nodes[a], hierarchy.nodes[b]),
+        sentence=f"{first} and {second} ({_RELATION[RELATIONS[relation]]}): {{instances}} "
         "{instances|instance|instances} with one of the two {instances|is|are} mistaken for the "
         "other"
         f"[, {{first_as_second}} for {second}][, {{second_as_first}} for {first}]"
         "[; chance would give {expected_exchanges}].",
         evidence={
-            "instances": row["observed"],
-            "first_as_second": row["forth"],
-            "second_as_first": row["back"],
-            "expected_exchanges": row["expected"],
-            "q_value": row["q_value"],
+            "instances": observed,
+            "first_as_second": pair["forth"],
+            "second_as_first": pair["back"],
+            "expected_exchanges": pair["expected"],
+            "q_value": pair["q_value"],
             "family": family,
         },
         curator="Look at the instances of both kinds, and whether the labels or the answers are "
         "right; if the two cannot be told apart from the input, say so in the release notes.",
         data_user="Report the two together, at their common ancestor, or add what tells them "
         "apart.",
-        touched=row["observed"],
-        strength=row["excess"] / row["observed"],
+        strength=pair["excess"] / observed,
         beyond=times_limit(float(low), 1.0),
-        asks=relation != "cross_branch" and row["a"] not in hierarchy.branches,
+        asks=RELATIONS[relation] != "cross_branch" and a not in hierarchy.branches,
+        cases=cases,
     )
-
-
-def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances with one of the two as label and the other as answer.
-
-    For an answer that the model leans to, all on which it is given falsely in place of another.
-
-    Returns:
-        Their indices in the dataset, ascending, shape (n,); empty without predictions.
-    """
-    if measured.model is None:
-        return np.empty(0, np.int64)
-    missed, false, falsely = _by_label(measured)
-    rows = measured.predicted.predictions.rows
-    if finding.key:
-        found = _rows(falsely, measured.hierarchy.index(finding.key[0]))
-        return np.asarray(rows[np.sort(found)])
-    a, b = (measured.hierarchy.index(node) for node in finding.nodes)
-    forth = np.intersect1d(_rows(missed, a), _rows(false, b), assume_unique=True)
-    back = np.intersect1d(_rows(missed, b), _rows(false, a), assume_unique=True)
-    return np.asarray(rows[np.union1d(forth, back)])
 
 
 @once
@@ -234,8 +201,13 @@ def _by_label(measured: Measurements) -> tuple[csc_array, csc_array, csc_array]:
     return missed, false, falsely
 
 
-def _rows(matrix: csc_array, column: int) -> IntArray:
+def _column(matrix: csc_array, column: int) -> IntArray:
     return np.asarray(matrix.indices[slice(*matrix.indptr[column : column + 2])], np.int64)
+
+
+def _instances(measured: Measurements, predicted: IntArray) -> IntArray:
+    """The instances of some predictions, ascending."""
+    return np.asarray(measured.predicted.predictions.rows[np.sort(predicted)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,13 +263,12 @@ def _is_one_pair(given: IntArray, bins: Bins) -> bool:
     return bool(least[top] > ONE_PAIR * (least[top] + most.sum() - most[top]))
 
 
-CHECK = Check(
-    _NAME,
+CHECK = check_of_rows(
+    "model_confuses",
     "Which labels does the model mistake for each other?",
-    run,
+    _confused,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",
-    cases=cases,
     nodes="Label|Answer",
     evidence=Columns(
         count("instances falsely_given", "Times|Times", of=NONE),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray, row
 from audit.base.declared import Columns, chance, count, share
-from audit.checks.check import Check, Outcome
+from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.carriers import carrying_both
 from audit.checks.shared.evidence import ALL
 from audit.engine.pairs.redundancy import (
@@ -24,18 +25,16 @@ from audit.engine.pairs.redundancy import (
     redundant_pairs,
 )
 from audit.engine.pairs.rows import stored
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
-from audit.results.findings import Evidence, Finding, times_limit
+from audit.results.findings import Evidence, times_limit
 from audit.sharing.bins import Bins
 from audit.sharing.told import two_digits
 
-_NAME = "redundant_nodes"
 _SUPPORTS = ("support_a", "support_b")
 
 
-def run(measured: Measurements) -> Outcome:
+def _redundant(measured: Measurements) -> Rows:
     """Report pairs of nodes used as one, and nodes that rarely occur without another."""
     hierarchy, support = measured.hierarchy, _told(measured)
     used = np.where(support, support, np.minimum(measured.support, 1))
@@ -52,13 +51,10 @@ def run(measured: Measurements) -> Outcome:
     told = held(pairs, measured.rounding.bins("instances"))
     left_out = int((required & (told.as_one(least) | told.beside())).sum())
     found = redundant_pairs(told, places, least, required)
-    return Outcome(
-        denominator=family - left_out,
-        denominator_unit="pairs of frequent nodes",
-        findings=(
-            *_redundant(measured, pairs[found.as_one]),
-            *_contained_nodes(measured, pairs[found.beside]),
-        ),
+    return Rows(
+        family - left_out,
+        "pairs of frequent nodes",
+        (*_as_one(measured, pairs[found.as_one]), *_contained(measured, pairs[found.beside])),
     )
 
 
@@ -111,36 +107,38 @@ def _pairs(measured: Measurements) -> Together:
     return Together(*(column.to_numpy() for column in table.iter_columns()))
 
 
-def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
-    """A finding for each pair of nodes that behave as one, in node order."""
-    either, low, by_chance = pairs.either, pairs.jaccard_low, pairs.jaccard_by_chance
-    for place, (a, b, joint) in enumerate(_ends(pairs)):
+def _as_one(measured: Measurements, pairs: Together) -> Iterator[Row]:
+    """A row for each pair of nodes that behave as one, in node order."""
+    limit, edges = measured.policy.redundant_jaccard.value, measured.hierarchy.edges
+    numbers = (pairs.a, pairs.b, pairs.joint, pairs.either)
+    each = (column.astype(np.int64).tolist() for column in numbers)
+    ends = pairs.jaccard_low.tolist(), pairs.jaccard_by_chance.tolist()
+    for a, b, joint, either, low, by_chance in zip(*each, *ends, strict=True):
         first, second = (measured.hierarchy.describe(node) for node in (a, b))
-        apart = not _siblings(measured.hierarchy, a, b)
+        apart = set(row(edges, a).tolist()).isdisjoint(row(edges, b).tolist())
         curator, data_user = _APART if apart else _AS_SIBLINGS
-        within = _within(measured, a, b, joint) if apart else None
-        yield Finding(
-            check=_NAME,
-            severity="note",
-            nodes=_ids(measured, a, b),
-            statement="{instances} of {of} instances {instances|has|have} both "
+        hardly, within = _within(measured, a, b, joint) if apart else ("", {})
+        nodes, evidence, cases = _counted(measured, a, b, joint)
+        yield Row(
+            nodes=nodes,
+            sentence="{instances} of {of} instances {instances|has|have} both "
             f"{first} and {second}[: {{both_share}} of those with at least one of the two][, where "
-            f"chance would give {{chance_share}}]{_HARDLY.format(*within) if within else ''}.",
+            f"chance would give {{chance_share}}]{hardly}.",
             evidence={
-                **_counts(measured, a, b, joint),
-                "either": int(either[place]),
-                "both_share": joint / int(either[place]),
-                "least_share": float(low[place]),
-                "chance_share": float(by_chance[place]),
-                **(within[2] if within else {}),
+                **evidence,
+                "either": either,
+                "both_share": joint / either,
+                "least_share": low,
+                "chance_share": by_chance,
+                **within,
             },
             curator=curator,
             data_user=data_user,
-            touched=joint,
-            strength=float(low[place]),
-            beyond=times_limit(float(low[place]), measured.policy.redundant_jaccard.value),
-            key=(*_ids(measured, a, b), "redundant"),
+            strength=low,
+            beyond=times_limit(low, limit),
+            key=(*nodes, "redundant"),
             asks=apart,
+            cases=cases,
         )
 
 
@@ -157,90 +155,77 @@ _APART = (
     "Count the two once.",
 )
 """What a curator and what a data user is told to do, by the place of the two nodes."""
-_HARDLY = "[; {0} hardly occurs without {1} ({{within_share}} of its instances have that too)]"
 _ALONE = 0.8
 """Least share of a node's instances with another node, from which neither stands alone."""
 
 
-def _siblings(hierarchy: Hierarchy, a: int, b: int) -> bool:
-    """Whether two nodes have a parent in common."""
-    return not set(row(hierarchy.edges, a).tolist()).isdisjoint(row(hierarchy.edges, b).tolist())
-
-
-def _within(measured: Measurements, a: int, b: int, joint: int) -> tuple[str, str, Evidence] | None:
-    """The node that hardly stands without the other, the other, and its share; None: neither."""
+def _within(measured: Measurements, a: int, b: int, joint: int) -> tuple[str, Evidence]:
+    """What is said, and counted, of a node that hardly stands without the other, while the other
+    does; nothing of two of which neither does."""
     bins, support = measured.rounding.bins("instances"), _told(measured)
     rarer, other = sorted((a, b), key=lambda node: int(support[node]))
     of, back = (int(measured.support[node]) for node in (rarer, other))
     (both, every), (most, others) = bins.at_limit(joint, of), bins.at_upper_limit(joint, back)
     if both / every < ALWAYS or most / others >= _ALONE:
-        return None
-    describe = measured.hierarchy.describe
-    return describe(rarer), describe(other), {"rarer": of, "within_share": joint / of}
+        return "", {}
+    one, without = map(measured.hierarchy.describe, (rarer, other))
+    return (
+        f"[; {one} hardly occurs without {without} ({{within_share}} of its instances have that "
+        "too)]",
+        {"rarer": of, "within_share": joint / of},
+    )
 
 
-def _contained_nodes(measured: Measurements, pairs: Together) -> Iterator[Finding]:
-    """A finding for each node that almost never stands without another, named before it."""
-    low, by_chance, support = pairs.containment_low, pairs.containment_by_chance, _told(measured)
-    for place, (a, b, joint) in enumerate(_ends(pairs)):
+def _contained(measured: Measurements, pairs: Together) -> Iterator[Row]:
+    """A row for each node that almost never stands without another, named before it."""
+    support, ends = _told(measured), (pairs.a, pairs.b, pairs.joint.astype(np.int64))
+    numbers = (*ends, pairs.containment_low, pairs.containment_by_chance, pairs.jaccard_low)
+    for a, b, joint, low, by_chance, strength in zip(*(n.tolist() for n in numbers), strict=True):
         rarer, other = (a, b) if support[a] <= support[b] else (b, a)
-        first, second = (measured.hierarchy.describe(node) for node in (rarer, other))
-        yield Finding(
-            check=_NAME,
-            severity="note",
-            nodes=_ids(measured, rarer, other),
-            statement=f"{{instances}} of {{support_a}} instances with {first} also "
+        first, second = map(measured.hierarchy.describe, (rarer, other))
+        nodes, evidence, cases = _counted(measured, rarer, other, joint)
+        yield Row(
+            nodes=nodes,
+            sentence=f"{{instances}} of {{support_a}} instances with {first} also "
             f"{{instances|has|have}} {second} ({{beside_share}})[, where chance would give "
             "{chance_share}].",
             evidence={
-                **_counts(measured, rarer, other, joint),
+                **evidence,
                 "beside_share": joint / int(measured.support[rarer]),
-                "least_share": float(low[place]),
-                "chance_share": float(by_chance[place]),
+                "least_share": low,
+                "chance_share": by_chance,
             },
             curator="Where the first implies the second, say so in the hierarchy; where it does "
             "not, find out whether the second is filled in by habit or by a default.",
             data_user="Do not read the second as an observation in addition to the first.",
-            touched=joint,
-            strength=float(pairs.jaccard_low[place]),
-            beyond=times_limit(float(low[place]), ALWAYS),
-            key=(*_ids(measured, rarer, other), "beside"),
+            strength=strength,
+            beyond=times_limit(low, ALWAYS),
+            key=(*nodes, "beside"),
             asks=True,
+            cases=cases,
         )
 
 
-def _ends(pairs: Together) -> list[tuple[int, int, int]]:
-    """Both nodes of each pair, and the instances with both."""
-    joint = pairs.joint.astype(np.int64)
-    return list(zip(pairs.a.tolist(), pairs.b.tolist(), joint.tolist(), strict=True))
-
-
-def _ids(measured: Measurements, *nodes: int) -> tuple[str, ...]:
-    return tuple(measured.hierarchy.nodes[node] for node in nodes)
-
-
-def _counts(measured: Measurements, first: int, second: int, joint: int) -> Evidence:
-    support_a, support_b = measured.support[[first, second]].tolist()
-    return {
+def _counted(
+    measured: Measurements, a: int, b: int, joint: int
+) -> tuple[tuple[str, str], Evidence, Callable[[], IntArray]]:
+    """Two nodes, on how many instances each is and both are, and what finds these."""
+    nodes = measured.hierarchy.nodes[a], measured.hierarchy.nodes[b]
+    support_a, support_b = measured.support[[a, b]].tolist()
+    evidence = {
         "instances": joint,
         "of": measured.n_instances,
         "support_a": support_a,
         "support_b": support_b,
     }
+    return nodes, evidence, partial(carrying_both, measured, *nodes)
 
 
-def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances that carry both nodes."""
-    a, b = finding.nodes
-    return carrying_both(measured, a, b)
-
-
-CHECK = Check(
-    _NAME,
+CHECK = check_of_rows(
+    "redundant_nodes",
     "Are two labels used as one?",
-    run,
+    _redundant,
     counts_with=("redundant_jaccard",),
-    cases=cases,
     nodes="Node|With",
     evidence=Columns(
         ALL,

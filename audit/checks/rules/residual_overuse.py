@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.base.dag import BoolArray, IntArray, row
+from audit.base.dag import IntArray, row
 from audit.base.declared import (
     NONE,
     Columns,
@@ -22,10 +23,10 @@ from audit.base.declared import (
     text,
     total,
 )
-from audit.checks.check import TOP_PARTS, Check, Limit, Outcome, first_unmet
+from audit.checks.check import TOP_PARTS, Limit, first_unmet
+from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.proposals import siblings_of_residual
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
-from audit.hierarchies.relations import relate_two
 from audit.measure.measure import Measurements
 from audit.measure.residual_differences import (
     REFERENCE,
@@ -39,122 +40,13 @@ from audit.results.findings import (
     CheckResult,
     Finding,
     Part,
-    finding_id,
     share_evidence,
     times_limit,
 )
 from audit.sharing.told import Rounding
 
 
-def differing(measured: Measurements) -> tuple[Finding, ...]:
-    """A note for each share that differs between column values or from the reference."""
-    policy = measured.policy
-    found = residual_differences(measured).filter(
-        pl.col("q_value") <= policy.false_discovery_rate.value
-    )
-    rows = [
-        row
-        for row in found.iter_rows(named=True)
-        if apart((row["k"], row["n"]), (row["k_elsewhere"], row["n_elsewhere"]), measured.rounding)
-        > policy.residual_difference.value
-    ]
-    into = _differences_explained(measured, rows)
-    return tuple(_difference(measured, row, into[_key(row)]) for row in rows)
-
-
-def instances_compared(measured: Measurements, finding: Finding) -> BoolArray:
-    """Whether each instance has the value of a difference, of the reference all; (n_instances,)."""
-    _, column, value = finding.key
-    if column == REFERENCE:
-        return np.ones(measured.n_instances, np.bool_)
-    inside, _ = measured.loaded.dataset.having(column, value)
-    return inside
-
-
-_Key = tuple[str, str, str]
-
-
-def _key(row: dict[str, Any]) -> _Key:
-    return row["parent"], row["column"], row["value"]
-
-
-def _differences_explained(
-    measured: Measurements, rows: list[dict[str, Any]]
-) -> dict[_Key, tuple[str, ...]]:
-    """The findings that explain each difference, the deepest parents first; none: it stands.
-
-    Of the values of a column that differ below one parent the surest stands. A parent that no
-    longer differs without the instances below standing parents of the column is folded into them;
-    of a reference, less their counts, since there are no instances to leave out.
-    """
-    hierarchy, explained = measured.hierarchy, dict[_Key, tuple[str, ...]]()
-    floor, by_key = measured.policy.residual_difference.value, {_key(row): row for row in rows}
-
-    def order(row: dict[str, Any]) -> tuple[int, int, float, str]:
-        parent = hierarchy.index(row["parent"])
-        return int(hierarchy.height[parent]), parent, row["p_value"], row["value"]
-
-    for line in sorted(rows, key=order):
-        parent, column, _ = _key(line)
-        index = hierarchy.index(parent)
-        standing = [key for key, by in explained.items() if not by and key[1] == column]
-        same = [key for key in standing if key[0] == parent]
-        below = [
-            key
-            for key in standing
-            if relate_two(hierarchy, hierarchy.index(key[0]), index)[0] == "ancestor"
-        ]
-        if not same and below:
-            remaining = remaining_difference(measured, line, [by_key[key] for key in below])
-            same = below if remaining <= floor else []
-        explained[_key(line)] = tuple(finding_id(_NAME, *key) for key in same)
-    return explained
-
-
-def _difference(measured: Measurements, row: dict[str, Any], into: tuple[str, ...]) -> Finding:
-    parent = measured.hierarchy.describe(measured.hierarchy.index(row["parent"]))
-    to_reference = row["column"] == REFERENCE
-    here = "" if to_reference else f" where {row['column']} is {row['value']}"
-    there = "in the reference" if to_reference else "elsewhere"
-    nearest = max(row["low"], -row["high"], 0.0)
-    return Finding(
-        check=_NAME,
-        severity="note",
-        nodes=(row["parent"],),
-        statement=f"{parent}: {{instances}} of {{of}} instances ({{share}}) "
-        '{instances|has|have} nothing more specific than "other" or "unspecified"'
-        f"{here}; {there} {{elsewhere}} of {{of_elsewhere}} ({{elsewhere_share}}).",
-        evidence={
-            **share_evidence(row["k"], row["n"]),
-            "elsewhere": row["k_elsewhere"],
-            "of_elsewhere": row["n_elsewhere"],
-            "elsewhere_share": row["k_elsewhere"] / row["n_elsewhere"],
-            "difference": row["difference"],
-            "difference_low": row["low"],
-            "difference_high": row["high"],
-            "q_value": row["q_value"],
-            **_effective(measured, row["n_effective"], row["n_effective_elsewhere"]),
-        },
-        curator="Find out who coded, and by which rules: assume that the coding differs until the "
-        "instances are shown to differ.",
-        data_user="Do not compare the specific nodes below this parent between the two.",
-        touched=row["n"],
-        beyond=times_limit(nearest, measured.policy.residual_difference.value),
-        key=_key(row),
-        folded_into=into,
-    )
-
-
-def _effective(measured: Measurements, *numbers: float) -> dict[str, float]:
-    """The effective numbers of instances, where these come in groups."""
-    names = ("effective", "effective_elsewhere") if measured.ledger.groups else ()
-    return dict(zip(names, numbers, strict=False))
-
-
-_NAME = "residual_overuse"
-
-
-def run(measured: Measurements) -> Outcome:
+def _overused(measured: Measurements) -> Rows:
     """Report parents with a high or differing residual share, deepest first.
 
     A parent is reported if the lower bound of its share is above the limit and its test is
@@ -164,26 +56,12 @@ def run(measured: Measurements) -> Outcome:
 
     With counts only, parents are folded by counts, and no differences are reported.
     """
-    differences = () if measured.instances is None else differing(measured)
     tested = _tested(measured.residuals, measured.policy, measured.rounding)
-    rate = measured.policy.false_discovery_rate.value
-    above = pl.col("low") > measured.policy.residual_share.value
-    high = tested.filter(above & (pl.col("q_value") <= rate))
-    cut = threshold(tested["p_value"].to_numpy(), len(tested), rate)
-    explained = _explained(measured, high, cut)
-    return Outcome(
-        denominator=len(tested),
-        denominator_unit="parents with residual and specific nodes below and enough instances",
-        findings=(
-            *(
-                _finding(measured, counted, explained[measured.hierarchy.index(counted["parent"])])
-                for counted in high.iter_rows(named=True)
-            ),
-            *differences,
-        ),
-        not_applicable=first_unmet(
-            (measured.residual, "no assignable node of this hierarchy is residual")
-        ),
+    return Rows(
+        len(tested),
+        "parents with residual and specific nodes below and enough instances",
+        (*_high(measured, tested), *([] if measured.instances is None else _differing(measured))),
+        first_unmet((measured.residual, "no assignable node of this hierarchy is residual")),
     )
 
 
@@ -226,6 +104,16 @@ def retested(
 
     findings = (one if one.key else again(one) for one in check.findings)
     return replace(check, findings=tuple(findings))
+
+
+def _high(measured: Measurements, tested: pl.DataFrame) -> Iterator[Row]:
+    rate = measured.policy.false_discovery_rate.value
+    above = pl.col("low") > measured.policy.residual_share.value
+    high = tested.filter(above & (pl.col("q_value") <= rate))
+    cut = threshold(tested["p_value"].to_numpy(), len(tested), rate)
+    explained = _explained(measured, high, cut)
+    for counted in high.iter_rows(named=True):
+        yield _finding(measured, counted, explained[measured.hierarchy.index(counted["parent"])])
 
 
 def _explained(measured: Measurements, high: pl.DataFrame, cut: float) -> dict[int, list[int]]:
@@ -271,29 +159,31 @@ _UNREVIEWED = (
     " Of some only a word in the title says that they are catch-alls ({words}): name them in "
     "residual_nodes or specific_nodes of the policy."
 )
-
 _NEVER = 'no instance has a more specific label below it, so "other" may be the usual case here'
 
 
-def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list[int]) -> Finding:
-    node = counted["parent"]
+def _finding(measured: Measurements, counted: Mapping[str, Any], explained_by: list[int]) -> Row:
+    node, nodes, rounding = counted["parent"], measured.hierarchy.nodes, measured.rounding
+    k, n, low = int(counted["k"]), int(counted["n"]), float(counted["low"])
     parent = measured.hierarchy.index(node)
-    k, n, at_parent = (int(counted[name]) for name in ("k", "n", "at_parent"))
-    low = float(counted["low"])
-    rounding = measured.rounding
-    used = [measured.residual[i] for i in _used(measured, parent, rounding.width)]
-    words = sorted({found.word for found in used} - {""})
+    used = [
+        (int(measured.direct_support[i]), nodes[i], measured.residual[i])
+        for i in row(measured.hierarchy.below, parent).tolist()
+        if i in measured.residual and measured.direct_support[i] and i != parent
+    ]
+    told = [found for times, _, found in used if times > rounding.width]
+    words = sorted({found.word for found in told} - {""})
     all_told = rounding.count(k) == rounding.count(n)
-    never = all_told and not any(found.leaves_open for found in used)
-    reasons = sorted({found.why_usual for found in used})
+    never = all_told and not any(found.leaves_open for found in told)
+    reasons = sorted({found.why_usual for found in told})
     by_rule = "" if "" in reasons else " ".join(reasons)
     usual = never or bool(by_rule)
     judged = f"; this is usual. {by_rule}" if by_rule else "; the limit is {limit}."
-    return Finding(
-        check=_NAME,
+    most = sorted(used, key=lambda found: (-found[0], found[1]))[:TOP_PARTS]
+    return Row(
         severity="note" if words or usual else "warning",
         nodes=(node,),
-        statement=f"{measured.hierarchy.describe(parent)}: {{instances}} of {{of}} instances "
+        sentence=f"{measured.hierarchy.describe(parent)}: {{instances}} of {{of}} instances "
         '({share}) {instances|has|have} nothing more specific than "other" or "unspecified"[, '
         f"{{mostly}}]{'[; {never}].' if never else judged}" + _UNREVIEWED * bool(words),
         evidence={
@@ -302,7 +192,7 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
             "high": counted["high"],
             "q_value": counted["q_value"],
             "limit": measured.policy.residual_share.value,
-            "labelled_at_parent": at_parent,
+            "labelled_at_parent": int(counted["at_parent"]),
             **_effective(measured, counted["n_effective"]),
             **({"never": _NEVER} if never and k == n else {}),
             **({"words": ", ".join(words)} if words else {}),
@@ -311,56 +201,129 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
         "the release notes that this part of the hierarchy is coded coarsely.",
         data_user="Do not read the absence of the specific nodes as their absence in the "
         "instance; consider using the parent as the label.",
-        touched=k,
         beyond=times_limit(low, measured.policy.residual_share.value),
-        parts=_parts(measured, parent),
-        folded_into=tuple(finding_id(_NAME, measured.hierarchy.nodes[i]) for i in explained_by),
+        parts=tuple(
+            Part((one,), {"labelled": times, "kind": found.kind}) for times, one, found in most
+        ),
+        folded_into=tuple((nodes[i],) for i in explained_by),
         asks=usual,
+        cases=lambda: _only_residual(measured, node),
+        proposes=lambda: siblings_of_residual(measured, _only_residual(measured, node), node),
     )
 
 
-def _used(measured: Measurements, parent: int, least: int = 0) -> list[int]:
-    """The residual nodes below a parent that more than so many instances are labelled with."""
-    below = row(measured.hierarchy.below, parent).tolist()
-    used = (i for i in below if i in measured.residual and measured.direct_support[i] > least)
-    return [i for i in used if i != parent]
+_Key = tuple[str, str, str]
 
 
-def _parts(measured: Measurements, parent: int) -> tuple[Part, ...]:
-    """The residual nodes below a parent, most used first."""
-    nodes = measured.hierarchy.nodes
-    used = [
-        (int(measured.direct_support[i]), nodes[i], measured.residual[i].kind)
-        for i in _used(measured, parent)
+def _key(row: Mapping[str, Any]) -> _Key:
+    return row["parent"], row["column"], row["value"]
+
+
+def _differing(measured: Measurements) -> Iterator[Row]:
+    """A note for each share that differs between column values or from the reference."""
+    policy, found = measured.policy, residual_differences(measured)
+    rows = [
+        row
+        for row in found.iter_rows(named=True)
+        if row["q_value"] <= policy.false_discovery_rate.value
+        if apart((row["k"], row["n"]), (row["k_elsewhere"], row["n_elsewhere"]), measured.rounding)
+        > policy.residual_difference.value
     ]
-    used.sort(key=lambda found: (-found[0], found[1]))
-    return tuple(Part((node,), {"labelled": n, "kind": kind}) for n, node, kind in used[:TOP_PARTS])
+    into = _differences_explained(measured, rows)
+    return (_difference(measured, row, into[_key(row)]) for row in rows)
 
 
-def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances that carry only residual labels below the parent, with the value reported."""
-    (parent,) = finding.nodes
-    only = measured.loaded.below.only_residual(measured.hierarchy.index(parent))
-    return only[instances_compared(measured, finding)[only]] if finding.key else only
+def _differences_explained(
+    measured: Measurements, rows: Sequence[Mapping[str, Any]]
+) -> dict[_Key, tuple[_Key, ...]]:
+    """What explains each difference, the deepest parents first; nothing: it stands.
+
+    Of the values of a column that differ below one parent the surest stands. A parent that no
+    longer differs without the instances below standing parents of the column is folded into them;
+    of a reference, less their counts, since there are no instances to leave out.
+    """
+    hierarchy, explained = measured.hierarchy, dict[_Key, tuple[_Key, ...]]()
+    floor, by_key = measured.policy.residual_difference.value, {_key(row): row for row in rows}
+
+    def order(row: Mapping[str, Any]) -> tuple[int, int, float, str]:
+        parent = hierarchy.index(row["parent"])
+        return int(hierarchy.height[parent]), parent, row["p_value"], row["value"]
+
+    for line in sorted(rows, key=order):
+        parent, column, _ = _key(line)
+        standing = [key for key, by in explained.items() if not by and key[1] == column]
+        same = [key for key in standing if key[0] == parent]
+        below = [key for key in standing if parent in hierarchy.ancestors(key[0])]
+        if not same and below:
+            remaining = remaining_difference(measured, line, [by_key[key] for key in below])
+            same = below if remaining <= floor else []
+        explained[_key(line)] = tuple(same)
+    return explained
 
 
-def proposes(measured: Measurements, finding: Finding) -> pl.DataFrame:
-    """A look at each catch-all, with the specific siblings that such records carry elsewhere."""
-    (parent,) = finding.nodes
-    return siblings_of_residual(measured, cases(measured, finding), parent)
+def _difference(measured: Measurements, row: Mapping[str, Any], into: tuple[_Key, ...]) -> Row:
+    parent, column, value = _key(row)
+    to_reference = column == REFERENCE
+    here = "" if to_reference else f" where {column} is {value}"
+    there = "in the reference" if to_reference else "elsewhere"
+    nearest = max(row["low"], -row["high"], 0.0)
+
+    def cases() -> IntArray:
+        only = _only_residual(measured, parent)
+        return (
+            only if to_reference else only[measured.loaded.dataset.having(column, value)[0][only]]
+        )
+
+    return Row(
+        nodes=(parent,),
+        sentence=f"{measured.hierarchy.describe(measured.hierarchy.index(parent))}: {{instances}} "
+        "of {of} instances ({share}) "
+        '{instances|has|have} nothing more specific than "other" or "unspecified"'
+        f"{here}; {there} {{elsewhere}} of {{of_elsewhere}} ({{elsewhere_share}}).",
+        evidence={
+            **share_evidence(row["k"], row["n"]),
+            "elsewhere": row["k_elsewhere"],
+            "of_elsewhere": row["n_elsewhere"],
+            "elsewhere_share": row["k_elsewhere"] / row["n_elsewhere"],
+            "difference": row["difference"],
+            "difference_low": row["low"],
+            "difference_high": row["high"],
+            "q_value": row["q_value"],
+            **_effective(measured, row["n_effective"], row["n_effective_elsewhere"]),
+        },
+        curator="Find out who coded, and by which rules: assume that the coding differs until the "
+        "instances are shown to differ.",
+        data_user="Do not compare the specific nodes below this parent between the two.",
+        touched=row["n"],
+        beyond=times_limit(nearest, measured.policy.residual_difference.value),
+        key=_key(row),
+        folded_into=into,
+        cases=cases,
+        proposes=lambda: siblings_of_residual(measured, cases(), parent),
+    )
 
 
-CHECK = Check(
-    _NAME,
+def _only_residual(measured: Measurements, parent: str) -> IntArray:
+    """The instances that carry only residual labels below a parent."""
+    return measured.loaded.below.only_residual(measured.hierarchy.index(parent))
+
+
+def _effective(measured: Measurements, *numbers: float) -> dict[str, float]:
+    """The effective numbers of instances, where these come in groups."""
+    names = ("effective", "effective_elsewhere") if measured.ledger.groups else ()
+    return dict(zip(names, numbers, strict=False))
+
+
+CHECK = check_of_rows(
+    "residual_overuse",
     'Are "other" and "unspecified" used where specific labels exist?',
-    run,
+    _overused,
     limits=(
         Limit("low", ">", "residual_share", shown_as="limit"),
         Limit("q_value", "<=", "false_discovery_rate"),
     ),
     counts_with=("residual_instances", "residual_difference"),
     retest=retested,
-    cases=cases,
     evidence=Columns(
         share(
             "share",
@@ -392,6 +355,6 @@ CHECK = Check(
     ),
     of_parts=Columns(count("labelled"), text("kind")),
     denominator="untold",
-    proposes=proposes,
+    proposes=True,
     nodes="Below",
 )

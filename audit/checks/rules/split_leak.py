@@ -10,14 +10,15 @@ import polars as pl
 from scipy.sparse import csr_array
 from scipy.special import gammainc, gammaln
 
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.declared import NONE, Columns, chance, count, exact, total
-from audit.checks.check import TOP_PARTS, Check, Outcome, first_unmet
+from audit.checks.check import TOP_PARTS, first_unmet
+from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.carriers import distinct, label_part
 from audit.checks.shared.evidence import OF_SOME
 from audit.engine.pairs.pair_counts import support
 from audit.measure.measure import Measurements
-from audit.results.findings import Finding, Part, share_evidence, times_limit
+from audit.results.findings import Part, share_evidence, times_limit
 
 NEVER = 1e-9
 """Probability of being unseen below which a label is ignored, as too many units carry it."""
@@ -72,17 +73,14 @@ def _log_choose(n: int, k: IntArray) -> FloatArray:
     return found
 
 
-_NAME = "split_leak"
 _TRAINING = ("train", "training")
 LEAST_RATIO = 1.5
 """Least ratio of unseen labels to those of a random split for them to be reported."""
 SURE = 0.025
 """Largest probability of as many in a random split: beyond its 95 % interval."""
-_INSTANCE, _GROUP = ("instance",), ("group",)
-"""Keys of the findings on instances and groups in several splits."""
 
 
-def run(measured: Measurements) -> Outcome:
+def _leaks(measured: Measurements) -> Rows:
     """Report instances and groups in several splits, and labels missing from the training split.
 
     Unseen labels are reported if there are more than expected in a random split of the same size.
@@ -90,82 +88,52 @@ def run(measured: Measurements) -> Outcome:
     """
     splits = measured.loaded.dataset.splits
     several = splits["split"].n_unique() > 1
-    return Outcome(
-        denominator=splits["instance"].n_unique(),
-        denominator_unit="instances with a split",
-        findings=tuple(_findings(measured)) if several else (),
-        not_applicable=first_unmet((len(splits), "no split is named")),
+    return Rows(
+        splits["instance"].n_unique(),
+        "instances with a split",
+        _rows(measured, splits) if several else (),
+        first_unmet((len(splits), "no split is named")),
     )
 
 
-def _findings(measured: Measurements) -> Iterator[Finding]:
-    splits = measured.loaded.dataset.splits
-    torn = _in_several_splits(splits)
-    if not torn.is_empty():
-        yield _instance_finding(measured, torn)
-    shared = _shared(measured)
-    if not shared.is_empty():
-        yield _group_finding(measured, shared)
-    training = _training(splits)
-    unseen = _unseen(measured, training)
-    expected, p_value = _by_chance(measured, training, len(unseen))
-    if p_value <= SURE and len(unseen) >= LEAST_RATIO * expected:
-        yield _unseen_finding(measured, training, unseen, expected, p_value)
-
-
-def _in_several_splits(splits: pl.DataFrame) -> pl.DataFrame:
-    """``instance, split`` of instances in several splits."""
-    return splits.filter(pl.col("instance").is_duplicated())
-
-
-def _shared(measured: Measurements) -> pl.DataFrame:
-    """``instance, split, group`` of groups of several instances in several splits."""
-    splits, groups = measured.loaded.dataset.splits, measured.loaded.dataset.instances["group"]
-    grouped = splits.with_columns(group=groups.gather(splits["instance"])).drop_nulls("group")
+def _rows(measured: Measurements, splits: pl.DataFrame) -> Iterator[Row]:
+    every = splits["instance"].n_unique()
+    torn = splits.filter(pl.col("instance").is_duplicated())
+    if len(torn):
+        cases = distinct(torn)
+        yield Row(
+            severity="error",
+            sentence="{instances} of {of} instances with a split ({share}) {instances|is|are} in "
+            "more than one.",
+            evidence=share_evidence(len(cases), every),
+            curator="Put each instance into one split.",
+            data_user="Remove these instances from all splits but one before you compare models: "
+            "otherwise they are tested on their training data.",
+            parts=_by_splits(torn, "instance"),
+            key=("instance",),
+            cases=lambda: cases,
+        )
+    groups = measured.loaded.dataset.instances["group"].gather(splits["instance"])
     several = (pl.col(name).n_unique().over("group") > 1 for name in ("split", "instance"))
-    return grouped.filter(*several)
-
-
-def _instance_finding(measured: Measurements, torn: pl.DataFrame) -> Finding:
-    instances, every = (
-        splits["instance"].n_unique() for splits in (torn, measured.loaded.dataset.splits)
-    )
-    return Finding(
-        check=_NAME,
-        severity="error",
-        nodes=_root(measured),
-        statement="{instances} of {of} instances with a split ({share}) {instances|is|are} in "
-        "more than one.",
-        evidence=share_evidence(instances, every),
-        curator="Put each instance into one split.",
-        data_user="Remove these instances from all splits but one before you compare models: "
-        "otherwise they are tested on their training data.",
-        touched=instances,
-        parts=_by_splits(torn, "instance"),
-        key=_INSTANCE,
-    )
-
-
-def _group_finding(measured: Measurements, shared: pl.DataFrame) -> Finding:
-    instances, groups = shared["instance"].n_unique(), shared["group"].n_unique()
-    every = measured.loaded.dataset.splits["instance"].n_unique()
-    return Finding(
-        check=_NAME,
-        severity="error",
-        nodes=_root(measured),
-        statement="{groups} of {of_groups} groups, with {instances} of {of} instances with a "
-        "split ({share}), {groups|is|are} in more than one split.",
-        evidence={
-            "groups": groups,
-            "of_groups": int(measured.ledger.groups or 0),
-            **share_evidence(instances, every),
-        },
-        curator="Split by group, so that all instances of a group are in one split.",
-        data_user="Split again by group: a model can recognise the group instead of the label.",
-        touched=instances,
-        parts=_by_splits(shared, "group"),
-        key=_GROUP,
-    )
+    shared = splits.with_columns(group=groups).drop_nulls("group").filter(*several)
+    if len(shared):
+        of_groups = distinct(shared)
+        yield Row(
+            severity="error",
+            sentence="{groups} of {of_groups} groups, with {instances} of {of} instances with a "
+            "split ({share}), {groups|is|are} in more than one split.",
+            evidence={
+                "groups": shared["group"].n_unique(),
+                "of_groups": int(measured.ledger.groups or 0),
+                **share_evidence(len(of_groups), every),
+            },
+            curator="Split by group, so that all instances of a group are in one split.",
+            data_user="Split again by group: a model can recognise the group instead of the label.",
+            parts=_by_splits(shared, "group"),
+            key=("group",),
+            cases=lambda: of_groups,
+        )
+    yield from _unseen(measured, splits, whole_groups=not len(shared))
 
 
 def _by_splits(torn: pl.DataFrame, unit: str) -> tuple[Part, ...]:
@@ -188,113 +156,69 @@ def _by_splits(torn: pl.DataFrame, unit: str) -> tuple[Part, ...]:
     )
 
 
-def _training(splits: pl.DataFrame) -> str:
-    sizes = splits.group_by("split").len().sort(["len", "split"], descending=[True, False])
-    names: list[str] = sizes["split"].to_list()
-    return next((name for name in names if name.strip().lower() in _TRAINING), names[0])
-
-
-def _outside(measured: Measurements, training: str) -> tuple[IntArray, IntArray]:
-    """Instances of the training split, and those with a split that are not in it."""
-    splits = measured.loaded.dataset.splits
-    inside = splits.filter(pl.col("split") == training)["instance"].to_numpy()
-    return inside.astype(np.int64), np.setdiff1d(splits["instance"].to_numpy(), inside)
-
-
-def _unseen(measured: Measurements, training: str) -> IntArray:
-    """Nodes that are labels outside the training split and never in it."""
-    direct = measured.loaded.dataset.direct
-    inside, outside = _outside(measured, training)
-    return np.flatnonzero((support(direct[outside]) > 0) & (support(direct[inside]) == 0))
-
-
-def _by_chance(measured: Measurements, training: str, unseen: int) -> tuple[float, float]:
-    """Unseen labels that a random split of the same size lets expect, and the chance of as many.
+def _unseen(measured: Measurements, splits: pl.DataFrame, *, whole_groups: bool) -> Iterator[Row]:
+    """A row on the labels outside the training split that are never in it, if they are many.
 
     Groups count as split if each is in one split; else instances do.
     """
-    inside, outside = _outside(measured, training)
-    rows = np.concatenate([inside, outside])
-    unit, of = np.unique(_units(measured)[rows], return_inverse=True)
-    trained = np.zeros(len(unit), np.bool_)
-    trained[of[: len(inside)]] = True
-    ones = np.ones(len(rows), np.int64)
-    by_unit = csr_array((ones, (of, np.arange(len(rows)))), shape=(len(unit), len(rows)))
-    carried = csr_array(by_unit @ measured.loaded.dataset.direct[rows])
-    carried.data[:] = 1
-    mean, variance = unseen_by_chance(carried, int((~trained).sum()))
-    return mean, chance_of_unseen(unseen, mean, variance)
-
-
-def _units(measured: Measurements) -> IntArray:
-    """What is split, by number, shape (n_instances,)."""
-    if measured.loaded.group_of is None or not _shared(measured).is_empty():
-        return np.arange(measured.n_instances)
-    return measured.loaded.group_of
-
-
-def _unseen_finding(
-    measured: Measurements, training: str, unseen: IntArray, expected: float, p_value: float
-) -> Finding:
-    _, outside = _outside(measured, training)
-    touched = int(_carrying(measured, outside, unseen).sum())
-    used = support(measured.loaded.dataset.direct[outside][:, unseen])
-    top = np.lexsort((unseen, -used))[:TOP_PARTS]
-    parts = tuple(
-        label_part(measured.hierarchy, (int(unseen[i]),), int(used[i])) for i in top.tolist()
-    )
-    return Finding(
-        check=_NAME,
-        severity="note",
+    sizes = splits.group_by("split").len().sort(["len", "split"], descending=[True, False])
+    names: list[str] = sizes["split"].to_list()
+    training = next((name for name in names if name.strip().lower() in _TRAINING), names[0])
+    inside = splits.filter(split=training)["instance"].to_numpy().astype(np.int64)
+    outside = np.setdiff1d(splits["instance"].to_numpy(), inside)
+    direct = measured.loaded.dataset.direct
+    beside = direct[outside]
+    unseen = np.flatnonzero((support(beside) > 0) & (support(direct[inside]) == 0))
+    group_of = measured.loaded.group_of if whole_groups else None
+    units = np.arange(measured.n_instances) if group_of is None else group_of
+    expected, p_value = _by_chance(direct, units, inside, outside, len(unseen))
+    if p_value > SURE or len(unseen) < LEAST_RATIO * expected:
+        return
+    carried = beside[:, unseen]
+    cases, used = outside[np.diff(carried.indptr) > 0], support(carried)
+    top = np.lexsort((unseen, -used))[:TOP_PARTS].tolist()
+    parts = tuple(label_part(measured.hierarchy, (int(unseen[i]),), int(used[i])) for i in top)
+    yield Row(
         nodes=parts[0].nodes,
-        statement=f"{{labels}} labels never {{labels|occurs|occur}} in {training!r}, taken as the "
+        sentence=f"{{labels}} labels never {{labels|occurs|occur}} in {training!r}, taken as the "
         "training split[ ({expected_labels} expected in a random one)]; {instances} of the {of} "
         "other instances with a split ({share}) {instances|carries|carry} {labels|it|one of them}.",
         evidence={
             "labels": len(unseen),
             "expected_labels": expected,
             "p_value": p_value,
-            **share_evidence(touched, len(outside)),
+            **share_evidence(len(cases), len(outside)),
         },
         curator="Draw the splits so that each label in use is in training, or say that models "
         "never saw these labels in training.",
         data_user="Report results on these labels separately: no model can have learned them here.",
-        touched=touched,
         beyond=times_limit(len(unseen), LEAST_RATIO * expected),
         parts=parts,
         key=("unseen",),
+        cases=lambda: cases,
     )
 
 
-def _root(measured: Measurements) -> tuple[str, ...]:
-    return (measured.hierarchy.nodes[measured.hierarchy.root],)
-
-
-def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances in several splits, those of groups in several, or those with unseen labels."""
-    splits = measured.loaded.dataset.splits
-    if finding.key == _INSTANCE:
-        return distinct(_in_several_splits(splits))
-    if finding.key == _GROUP:
-        return distinct(_shared(measured))
-    training = _training(splits)
-    _, outside = _outside(measured, training)
-    return outside[_carrying(measured, outside, _unseen(measured, training))]
-
-
-def _carrying(measured: Measurements, instances: IntArray, labels: IntArray) -> BoolArray:
-    """Whether each of some instances has one of some labels, shape (n_instances,)."""
-    return np.asarray(np.diff(measured.loaded.dataset.direct[instances][:, labels].indptr) > 0)
+def _by_chance(
+    direct: Sparse, units: IntArray, inside: IntArray, outside: IntArray, unseen: int
+) -> tuple[float, float]:
+    """Unseen labels that a random split of the same size lets expect, and the chance of as many."""
+    rows = np.concatenate([inside, outside])
+    unit, of = np.unique(units[rows], return_inverse=True)
+    ones = np.ones(len(rows), np.int64)
+    by_unit = csr_array((ones, (of, np.arange(len(rows)))), shape=(len(unit), len(rows)))
+    carried = csr_array(by_unit @ direct[rows])
+    carried.data[:] = 1
+    mean, variance = unseen_by_chance(carried, len(unit) - len(np.unique(of[: len(inside)])))
+    return mean, chance_of_unseen(unseen, mean, variance)
 
 
 _GROUPS = count("groups", of="groups", under="instances")
-
-CHECK = Check(
-    _NAME,
+CHECK = check_of_rows(
+    "split_leak",
     "Do splits share records, or does training lack labels?",
-    run,
+    _leaks,
     needs="instances",
-    cases=cases,
     evidence=Columns(
         OF_SOME,
         _GROUPS,

@@ -25,11 +25,12 @@ def carrying_both(measured: Measurements, a: str, b: str) -> IntArray:
     return np.intersect1d(carrying(measured, a), carrying(measured, b), assume_unique=True)
 
 
-def labelled_below_both(measured: Measurements, a: str, b: str) -> BoolArray:
-    """Whether each instance has a label at or below both nodes, shape (n_instances,)."""
+def carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
+    """Instances that carry both nodes without a label at or below both, ascending."""
     below, index = measured.hierarchy.below, measured.hierarchy.index
     shared = np.intersect1d(row(below, index(a)), row(below, index(b)), assume_unique=True)
-    return labelled_with(measured, shared)
+    both = carrying_both(measured, a, b)
+    return both[~labelled_with(measured, shared)[both]]
 
 
 def labels_apart(hierarchy: Hierarchy, a: int, b: int) -> str:

@@ -11,7 +11,6 @@ import polars as pl
 from audit.base.errors import first_cases
 from audit.checks.shared.labels_as_written import (
     LOST_ZERO,
-    integrity_of,
     read_again,
     read_otherwise,
 )
@@ -37,12 +36,12 @@ def damaged_nodes(measured: Measurements) -> frozenset[str]:
     code set has lost its zeros, all rows of each label that may be another code of the set, whether
     or not it is a code or a heading as it stands.
     """
-    integrity, hierarchy = integrity_of(measured), measured.hierarchy
+    integrity, hierarchy = measured.hierarchy.integrity, measured.hierarchy
     if integrity is None or not integrity.zero_tables:
         return frozenset()
-    labels = read_again(measured, integrity)
+    labels = read_again(measured)
     sets = set(_without_zeros(measured, labels, integrity))
-    readings = read_otherwise(measured, integrity) if sets else [()] * len(labels)
+    readings = read_otherwise(measured) if sets else [()] * len(labels)
     others = [any(map(sets.__contains__, map(integrity.table_of, codes))) for codes in readings]
     known = labels.with_columns(
         damaged=pl.Series(others, dtype=pl.Boolean)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from audit.hierarchies.coding import VERSIONS, Integrity
-from audit.measure.measure import Measurements
+from audit.measure.measure import Measurements, once
 
 FIRST = ("", "0", "00", "000")
 """Prefixes that may have been lost."""
@@ -117,11 +117,6 @@ FITS_ELSEWHERE_ALONE = ~pl.col("may_be_valid") & _IS_ELSEWHERE
 """Expression on `read_again`: a valid code of another table and not of its own."""
 
 
-def integrity_of(measured: Measurements) -> Integrity | None:
-    """Integrity rules of the hierarchy's codes; None if it has none."""
-    return measured.hierarchy.integrity
-
-
 def written(measured: Measurements) -> pl.DataFrame:
     """``line, label, table, node, added, rows, instances``: one row per raw label with a text.
 
@@ -157,7 +152,15 @@ def looked_at(measured: Measurements) -> int:
     return read - sum(refused.get(reason, 0) for reason in _OF_NO_LIST)
 
 
-def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
+def integrity_of(measured: Measurements) -> Integrity:
+    """Integrity rules of the hierarchy's codes, which some hierarchies lack."""
+    integrity = measured.hierarchy.integrity
+    assert integrity is not None, "codes without rules are not read again"
+    return integrity
+
+
+@once
+def read_again(measured: Measurements) -> pl.DataFrame:
     """Raw labels as in `written`, with the valid codes that they may stand for if damaged.
 
     Further columns: ``codes``, the codes that the label is as written; ``with_zeros``, those with
@@ -171,37 +174,8 @@ def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     model class, or if a dictionary lists it. A label that is valid as written gets no other
     reading. If the table is unknown, codes are taken from the code sets that have valid labels in
     the release.
-
-    The frame is cached for the lifetime of the measurements, since several checks use it.
     """
-    if read_again not in measured.kept:
-        measured.kept[read_again] = _read(measured, integrity)
-    read: pl.DataFrame = measured.kept[read_again]
-    return read
-
-
-def read_otherwise(measured: Measurements, integrity: Integrity) -> Iterator[set[str]]:
-    """Every valid code, but its node, that each label of `read_again` may be: as it stands or with
-    zeros restored, in a column with dots wherever its own dot was."""
-    labels, codes = read_again(measured, integrity), _valid_codes(measured)
-    rows = _as_numbers(labels)
-    shown = _code_sets_shown(integrity, rows, labels["codes"])
-    for row, node in zip(rows, labels["node"], strict=True):
-        forms = [row]
-        if row.dotted and not row.table:
-            whole = row.label.replace(".", "")
-            forms += [replace(row, label=label, dotted=False) for label in (row.label, whole)]
-        restored = {code for one in forms for code in _with_zeros(integrity, one, shown)}
-        yield codes & restored.union(integrity.readings(row.text, row.table)) - {node}
-
-
-def zeros_are_lost(measured: Measurements, integrity: Integrity) -> bool:
-    """Whether labels lost zeros, in as many rows as are no code otherwise: else a slip looks so."""
-    labels = read_again(measured, integrity).filter(~_IS_CODE)
-    return bool(0 < labels["rows"].sum() <= 2 * labels.filter(LOST_ZERO)["rows"].sum())
-
-
-def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
+    integrity = integrity_of(measured)
     codes, labels = _valid_codes(measured), written(measured)
     rows = _as_numbers(labels)
     nodes = labels["node"].to_list()
@@ -249,6 +223,28 @@ def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     )
 
 
+def read_otherwise(measured: Measurements) -> Iterator[set[str]]:
+    """Every valid code, but its node, that each label of `read_again` may be: as it stands or with
+    zeros restored, in a column with dots wherever its own dot was."""
+    integrity = integrity_of(measured)
+    labels, codes = read_again(measured), _valid_codes(measured)
+    rows = _as_numbers(labels)
+    shown = _code_sets_shown(integrity, rows, labels["codes"])
+    for row, node in zip(rows, labels["node"], strict=True):
+        forms = [row]
+        if row.dotted and not row.table:
+            whole = row.label.replace(".", "")
+            forms += [replace(row, label=label, dotted=False) for label in (row.label, whole)]
+        restored = {code for one in forms for code in _with_zeros(integrity, one, shown)}
+        yield codes & restored.union(integrity.readings(row.text, row.table)) - {node}
+
+
+def zeros_are_lost(measured: Measurements) -> bool:
+    """Whether labels lost zeros, in as many rows as are no code otherwise: else a slip looks so."""
+    labels = read_again(measured).filter(~_IS_CODE)
+    return bool(0 < labels["rows"].sum() <= 2 * labels.filter(LOST_ZERO)["rows"].sum())
+
+
 def _with_zeros_beside(
     integrity: Integrity, rows: Sequence[_Row], nodes: Iterable[str | None], codes: set[str]
 ) -> Iterator[set[str]]:
@@ -276,12 +272,11 @@ def unexplained(measured: Measurements) -> pl.DataFrame:
     Columns ``line, label`` (the code, normalised), ``rows, instances, edition`` (that of the code
     list, null if unknown).
     """
-    integrity = integrity_of(measured)
+    integrity = measured.hierarchy.integrity
     if integrity is None:
         labels, editions = written(measured).clear(), list[str | None]()
     else:
-        again = read_again(measured, integrity)
-        labels = again.filter(pl.col("added") & ~LOST_ZERO & ~WRONG_TABLE)
+        labels = read_again(measured).filter(pl.col("added") & ~LOST_ZERO & ~WRONG_TABLE)
         editions = [integrity.editions.get(code_set) for code_set in labels["code_set"]]
     return labels.select(
         "line", "rows", "instances", label="node", edition=pl.Series(editions, dtype=pl.String)
@@ -290,10 +285,9 @@ def unexplained(measured: Measurements) -> pl.DataFrame:
 
 def explained(measured: Measurements) -> set[str]:
     """Nodes of labels that a lost zero or the wrong table explains; left to other checks."""
-    integrity = integrity_of(measured)
-    if integrity is None:
+    if measured.hierarchy.integrity is None:
         return set()
-    labels = read_again(measured, integrity).filter(LOST_ZERO | WRONG_TABLE)
+    labels = read_again(measured).filter(LOST_ZERO | WRONG_TABLE)
     return set(labels["node"].drop_nulls())
 
 

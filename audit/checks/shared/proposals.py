@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -14,7 +14,6 @@ from audit.base.schemas import schema
 from audit.checks.shared.labels_as_written import (
     LOST_ZERO,
     MAYBE_LOST_ZERO,
-    integrity_of,
     mapped,
     read_again,
     zeros_are_lost,
@@ -98,22 +97,24 @@ def _spellings(measured: Measurements) -> tuple[dict[str, str], bool]:
 
 
 def by_candidates(
-    measured: Measurements, found: pl.DataFrame, reason: str, *, of_one: str = ""
-) -> Iterator[pl.DataFrame]:
-    """Proposals for labels each of which may be one of several nodes.
+    measured: Measurements, labels: pl.DataFrame, reason: str, *, of_one: str = ""
+) -> pl.DataFrame:
+    """Proposals for labels each of which may be one of several nodes; none where there are none.
 
     One that may be a single node is replaced by it, for certain if ``of_one`` says why. Of others
     a person must look.
 
     Args:
-        found: ``instance, label, table, candidates``; candidates are nodes, at least one.
+        labels: ``line, label, table, candidates``; candidates are nodes.
     """
+    found = labels.select("line", "label", "table", "candidates")
+    found = of_lines(measured, found.filter(pl.col("candidates").list.len() > 0))
     told = found.with_columns(_named(measured, found["candidates"]))
     alone = pl.col("candidates").list.len() == 1
     one = told.filter(alone).with_columns(proposed=pl.col("candidates").list.first())
     sure: Certainty = "certain" if of_one else "likely"
-    yield proposals(one.drop("candidates"), "replace", sure, of_one or reason)
-    yield proposals(told.filter(~alone), "review", "review", reason)
+    replaced = proposals(one.drop("candidates"), "replace", sure, of_one or reason)
+    return together([replaced, proposals(told.filter(~alone), "review", "review", reason)])
 
 
 def _named(measured: Measurements, candidates: pl.Series) -> pl.Series:
@@ -142,14 +143,11 @@ def near_codes(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
     known, signs = _nodes_as_text(measured)
     texts = [*known]
     near = [_near(label, known, texts, signs) for label in labels["label"].to_list()]
-    found = labels.select("line", "label", "table").with_columns(
-        pl.Series("candidates", near, pl.List(pl.String))
-    )
-    found = of_lines(measured, found.filter(pl.col("candidates").list.len() > 0))
+    found = labels.with_columns(pl.Series("candidates", near, pl.List(pl.String)))
     said = (
         "it is one slip from this code: a sign other, doubled, lost or exchanged, or its end lost"
     )
-    return together(by_candidates(measured, found, said))
+    return by_candidates(measured, found, said)
 
 
 @once
@@ -218,10 +216,9 @@ def unsure_of_zeros(measured: Measurements, proposed: pl.DataFrame) -> pl.DataFr
 
     Its codes with zeros are the first candidates: `389` is a heading, or what is left of 038.9.
     """
-    integrity = integrity_of(measured)
-    if integrity is None or not zeros_are_lost(measured, integrity):
+    if measured.hierarchy.integrity is None or not zeros_are_lost(measured):
         return proposed
-    maybe = read_again(measured, integrity).filter(LOST_ZERO | MAYBE_LOST_ZERO)
+    maybe = read_again(measured).filter(LOST_ZERO | MAYBE_LOST_ZERO)
     written, names = as_in_data(measured), ["label", "table"]
     texts = maybe["label"].str.replace_all(r"\.", "")
     said = [

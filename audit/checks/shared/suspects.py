@@ -64,6 +64,9 @@ _TABLE = {
 }
 
 
+_ORDER = ("margin", "instance", "lacks", "node")
+
+
 @once
 def judged(measured: Measurements) -> Judged:
     """Find the suspects, name what kind of error each may be, and test how many there are."""
@@ -89,12 +92,12 @@ def _nothing(why_not: str = "", left_out: int = 0, *, unscored: bool = False) ->
 def _one_answer(measured: Measurements) -> Judged:
     predictions, gold = measured.predicted.predictions, measured.predicted.gold
     scores, n_nodes = predictions.scores, len(measured.hierarchy)
-    scored = _times(scores.indices, n_nodes) > 0
+    scored = np.bincount(scores.indices, minlength=n_nodes) > 0
     alone = np.diff(gold.indptr) == 1
     label = np.zeros(len(predictions), np.int64)
     label[alone] = gold.indices[gold.indptr[:-1][alone]]
     judged = alone & (np.abs(row_sums(scores) - 1) <= MOST_TOLERANCE)
-    left_out, unscored = int((~judged).sum()), _unscored(gold, scored)
+    left_out, unscored = int((~judged).sum()), not scored[gold.indices].all()
     rows = np.flatnonzero(judged & scored[label])
     if not len(rows):
         return _nothing(left_out=left_out, unscored=unscored)
@@ -105,16 +108,17 @@ def _one_answer(measured: Measurements) -> Judged:
     table = _table(found, predictions.rows[rows], lacks=False).with_columns(
         other=pl.Series(found.instead), kind=pl.Series(kinds, dtype=pl.String)
     )
-    labelled = _times(label, n_nodes)
+    labelled = np.bincount(label, minlength=n_nodes)
     tests = _tests(measured, table, labelled, found.expected)
-    return Judged(_in_order(table), tests, int((labelled > 0).sum()), left_out, unscored)
+    return Judged(table.sort(_ORDER), tests, int((labelled > 0).sum()), left_out, unscored)
 
 
 def _several_answers(measured: Measurements) -> Judged:
     predictions, gold = measured.predicted.predictions, measured.predicted.gold
-    scored = _times(predictions.scores.indices, len(measured.hierarchy)) > 0
+    n_nodes = len(measured.hierarchy)
+    scored = np.bincount(predictions.scores.indices, minlength=n_nodes) > 0
     given, lacking = of_several_answers(gold, predictions.scores, measured.hierarchy.strict_closure)
-    labelled = _times(gold.indices, len(measured.hierarchy))
+    labelled = np.bincount(gold.indices, minlength=n_nodes)
     held = _table(given, predictions.rows, lacks=False)
     held = held.with_columns(_nearest_answer(measured, given))
     missing = _table(lacking, predictions.rows, lacks=True)
@@ -124,16 +128,8 @@ def _several_answers(measured: Measurements) -> Judged:
         _tests(measured, missing, labelled, lacking.expected),
     )
     family = 2 * int(((labelled > 0) & scored).sum())
-    table = _in_order(pl.concat([held, missing]))
-    return Judged(table, pl.concat(tests), family, 0, _unscored(gold, scored))
-
-
-def _times(nodes: NDArray[Any], n_nodes: int) -> IntArray:
-    return np.bincount(nodes, minlength=n_nodes)
-
-
-def _unscored(gold: Sparse, scored: BoolArray) -> bool:
-    return not scored[gold.indices].all()
+    table = pl.concat([held, missing]).sort(_ORDER)
+    return Judged(table, pl.concat(tests), family, 0, not scored[gold.indices].all())
 
 
 def _table(found: Suspects, rows: IntArray, *, lacks: bool) -> pl.DataFrame:
@@ -147,10 +143,6 @@ def _table(found: Suspects, rows: IntArray, *, lacks: bool) -> pl.DataFrame:
         "probability": found.probability,
     }
     return pl.DataFrame(columns, schema_overrides=_TABLE)
-
-
-def _in_order(table: pl.DataFrame) -> pl.DataFrame:
-    return table.sort("margin", "instance", "lacks", "node")
 
 
 def _kinds(measured: Measurements, label: IntArray, other: IntArray) -> list[str]:

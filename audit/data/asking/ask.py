@@ -11,7 +11,8 @@ import polars as pl
 
 from audit.data.asking.ids import ids_of
 from audit.data.asking.repairs import Way, best_way
-from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, family, read
+from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, read
+from audit.data.columns import family
 from audit.data.nodes import Nodes, Share
 from audit.data.rows import left_out
 
@@ -41,23 +42,8 @@ class Proposal:
     said: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Kinds:
-    """A column that says of what kind the labels of a row are.
-
-    Args:
-        column: The column.
-        where: The conditions that choose the rows of nodes.
-        said: The sentence on it.
-    """
-
-    column: str
-    where: tuple[str, ...]
-    said: str
-
-
-def kinds_of(seen: Seen, rows: pl.DataFrame, taken: Collection[str]) -> Kinds | None:
-    """The column that says of what kind each row is; None if there is none.
+def kinds_of(seen: Seen, rows: pl.DataFrame, taken: Collection[str]) -> Proposal | None:
+    """The rows of nodes, by the column that says of what kind each is; None if there is none.
 
     It has at most `MOST_KINDS` values, of which one has nine in ten nodes and another, a tenth of
     the rows or more, at most half.
@@ -86,7 +72,8 @@ def kinds_of(seen: Seen, rows: pl.DataFrame, taken: Collection[str]) -> Kinds | 
             shares = ", ".join(f"{_percent(share)} of {kind}" for share, kind in nodes_of)
             said = f"{column!r} says of what kind a row is; nodes are {shares}."
             where = tuple(f"{column}={kind}" for kind in good["kind"])
-            best, most = Kinds(column, where, said), n
+            options = {"where": (*seen.stated.where, *where)}
+            best, most = Proposal(options, said=(said,)), n
     return best
 
 
@@ -154,12 +141,12 @@ def _of_kind(seen: Seen) -> Proposal | None:
     shares = {one: seen.share(one).of_complete for one in free if seen.may_be_labels(one)}
     for name in sorted(filter(shares.get, shares), key=lambda one: -shares[one])[:3]:
         if kinds := kinds_of(seen, seen.rows(name), {name, *stated.taken}):
-            own = replace(stated, where=(*stated.where, *kinds.where))
+            own = replace(stated, **kinds.options)
             rows = seen.frame.filter(~left_out(seen.frame, own, seen.table))
             inside = replace(seen, frame=rows, stated=own)
             if found := _labels(inside, ways_in(inside)):
-                options = {**found.options, "where": own.where}
-                return replace(found, options=options, said=(kinds.said, *found.said))
+                options = {**found.options, **kinds.options}
+                return replace(found, options=options, said=(*kinds.said, *found.said))
     return None
 
 

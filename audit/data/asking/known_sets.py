@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from audit.base.errors import InputError, first_cases
 from audit.base.plurals import percentage
 from audit.base.readings import AskedError
-from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, family
-from audit.data.columns import Columns
+from audit.data.asking.seen import HALF, NEARLY_ALL, Seen
+from audit.data.columns import Columns, family
 from audit.hierarchies.hierarchy import Hierarchy
 
 _EACH = "as-written"

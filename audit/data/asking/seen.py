@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 
 import polars as pl
 
@@ -14,6 +14,7 @@ from audit.data.cells import labels_in
 from audit.data.columns import AS_WRITTEN, Columns, read_as
 from audit.data.nodes import Nodes, Share
 from audit.data.records import tidy
+from audit.data.rows import FLAGS
 
 WHOLE, PART = 200_000, 50_000
 """Number of rows up to which a table is looked at as a whole, in some seconds if it is wide, and
@@ -26,9 +27,8 @@ a millisecond each; a share of nine in ten of them is known to a hundredth."""
 NEARLY_ALL, HALF = 0.9, 0.5
 """Shares of nodes by which a column is one of labels, and by which it may be one."""
 _DATE = r"^\d{4}-\d\d?-\d\d?(?:[ T].*)?$|^\d{1,2}[./-]\d{1,2}[./-]\d{2,4}(?: .*)?$"
-NAMELESS = re.compile(r"(?:(?:Unnamed: |__UNNAMED__)\d+)?", re.IGNORECASE)
+_NAMELESS = re.compile(r"(?:(?:Unnamed: |__UNNAMED__)\d+)?", re.IGNORECASE)
 """What pandas calls the index of a frame that it wrote."""
-FLAGS = ({"0", "1"}, {"0.0", "1.0"}, {"false", "true"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class Seen:
         names = self._class_names(column)
         found = labels_of(self.cells(column), columns, VALUES)
         values = {*map(str.lower, found)}
-        if names and self.is_listed(column) and any(values <= flags for flags in FLAGS):
+        if names and self.is_listed(column) and values <= FLAGS:
             return dict.fromkeys(names.values(), 1)
         return {names.get(text.removesuffix(".0"), text): n for text, n in found.items()}
 
@@ -159,8 +159,8 @@ class Seen:
     def is_date(self, column: str) -> bool:
         """Whether a column holds days or moments."""
         cells = self.cells(column)["cell"].head(VALUES)
-        written = not cells.is_empty() and cells.str.contains(_DATE).all()
-        return written or self.frame.schema[column].is_temporal()
+        temporal = self.frame.schema[column].is_temporal()
+        return temporal or (not cells.is_empty() and cells.str.contains(_DATE).all())
 
     def is_number(self, column: str) -> bool:
         """Whether a column holds numbers alone."""
@@ -189,31 +189,27 @@ class Seen:
 
     def is_flag(self, column: str) -> bool:
         """Whether a column holds 0 and 1 alone, or true and false."""
-        if self.is_list(column) or not 0 < self.n_values(column) <= 2:
-            return False
-        values = {*self.cells(column)["cell"].str.to_lowercase()}
-        return any(values <= flags for flags in FLAGS)
+        plain = not self.is_list(column) and 0 < self.n_values(column) <= 2
+        return plain and FLAGS.issuperset(self.cells(column)["cell"].str.to_lowercase())
 
     @cached_property
     def index(self) -> str | None:
         """The column without a name that runs 0, 1, 2 ...: an index that pandas wrote."""
-        for name in self.frame.columns[:1]:
-            runs = [*map(str, range(self.frame.height))]
-            named = NAMELESS.fullmatch(name.strip())
-            if named and runs and self.frame[name].cast(pl.String).to_list() == runs:
-                return name
-        return None
+        name = next(iter(self.frame.columns), "named")
+        runs = [*map(str, range(self.frame.height))]
+        if not runs or not _NAMELESS.fullmatch(name.strip()):
+            return None
+        return name if self.frame[name].cast(pl.String).to_list() == runs else None
 
 
 def is_record(seen: Seen) -> bool:
     """Whether the names of columns are a record: one is a node, or a value of its own column."""
-    for name in seen.frame.columns:
-        text = name.strip()
-        if text and not seen.is_flag(name):
-            complete = seen.nodes.is_complete(text) and seen.share(name).of_complete >= HALF
-            if complete or text in {*seen.cells(name)["cell"]}:
-                return True
-    return False
+    return any(
+        (seen.nodes.is_complete(name.strip()) and seen.share(name).of_complete >= HALF)
+        or name.strip() in {*seen.cells(name)["cell"]}
+        for name in seen.frame.columns
+        if not seen.is_flag(name)
+    )
 
 
 def labels_of(cells: pl.DataFrame, columns: Columns, most: int) -> Mapping[str, int]:
@@ -236,9 +232,3 @@ def read(labels: Mapping[str, int], nodes: Nodes, words: Columns) -> Mapping[str
         if own is not None:
             found[own] = found.get(own, 0) + n
     return found
-
-
-@cache
-def family(name: str) -> str:
-    """The pattern of columns that differ in their last number alone: ``DX#`` of ``DX1``."""
-    return re.sub(r"\d+(?=\D*$)", "#", name)

@@ -5,38 +5,35 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from glob import escape
 from pathlib import Path
-from typing import TypeAlias
 
 import polars as pl
 
 from audit.base.databases import is_database
-from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.errors import InputError
 from audit.base.files import files_in
 from audit.base.readings import Reading, asked
 from audit.base.streams import bare_suffix
-from audit.base.table import AT_ONCE, Table
+from audit.base.table import AT_ONCE, Table, name_among
 from audit.base.tables import open_table, open_tables
-from audit.data.published.wanted import Wanted, code_set, which
+from audit.data.published.wanted import Wanted, code_set, meant
+from audit.data.records import pick
 
-Tables: TypeAlias = Mapping[str, Path | Table]
-"""Files, or tables of a database, by the names that the CDM gives them in lower case."""
-_CODES = "concept"
 _SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
-_KINDS = {"condition": "condition_start_date", "procedure": "procedure_date"}
-"""Kinds of occurrences, with the column of their day."""
+_KINDS = {"condition_occurrence": "condition_start_date", "procedure_occurrence": "procedure_date"}
+"""Tables of occurrences, with the column of their day."""
 _SIDES = {
     "standard": "concepts that codes were mapped to are labels",
     "source": "source concepts are labels",
 }
-_KNOWN = ("concept_id", "concept_code", "vocabulary_id")
-_VISITS, _VISIT = "visit_occurrence", "visit_occurrence_id"
+_CODES, _VISITS, _VISIT = "concept", "visit_occurrence", "visit_occurrence_id"
 _OF_VISIT = ("visit_concept_id", "care_site_id")
-_KEYS = ("resource", "standard_id", "source_id")
+_KEYS = ["resource", *_SIDES]
 _OWN = (
-    "person_id", "date", _VISIT, "source_value", "type_concept_id", *_KEYS, *_OF_VISIT, "instance",
-    "group", "day", "label", "table", "refused", *_SIDES,
-)  # fmt: skip
+    *("person_id", "date", _VISIT, "source_value", "type_concept_id", "resource", *_OF_VISIT),
+    *("instance", "group", "day", "label", "table", "refused"),
+)
 
 
 def omop_of(place: Path | str, wanted: Wanted) -> Table | None:
@@ -49,176 +46,161 @@ def omop_of(place: Path | str, wanted: Wanted) -> Table | None:
     if not (place.is_dir() if isinstance(place, Path) else is_database(place)):
         return None
     tables = _tables(place)
-    kinds = [kind for kind in _KINDS if f"{kind}_occurrence" in tables]
+    kinds = [kind for kind in _KINDS if kind in tables]
     if not kinds or _CODES not in tables:
         return None
     counts = _counted(tables, kinds)
-    ids = pl.concat([counts["standard_id"], counts["source_id"]]).unique().drop_nulls()
-    used = pl.col("concept_id").is_in(ids.implode())
-    codes = pl.concat(one.filter(used) for one in _frames(tables[_CODES], _KNOWN))
-    codes = codes.unique("concept_id", keep="first", maintain_order=True)
-    known = _with_codes(counts, codes)
-    vocabulary = _vocabulary(known, wanted, place)
-    side = _side(known, vocabulary, wanted, place)
-    visits = _visits(tables)
+    vocabulary = _vocabulary(counts, wanted, place)
+    side = _side(counts, vocabulary, wanted, place)
+    codes = _labels(counts, side, vocabulary)
+    visits = pl.DataFrame(schema=dict.fromkeys((_VISIT, *_OF_VISIT), pl.String))
+    if _VISITS in tables:
+        named = {one: one for one in visits.columns}
+        visits = pl.concat([visits, *_frames(tables[_VISITS], named, _OF_VISIT)])
+        visits = visits.drop_nulls(_VISIT).unique(_VISIT, keep="first", maintain_order=True)
+    day = pl.concat_str("person_id", "date", separator=" ")
+    label = pl.coalesce("label", "source_value", side)
+    made = {"group": pl.col("person_id"), "day": day, "instance": pl.coalesce(_VISIT, day)}
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
         for kind in kinds:
-            for rows in _occurrences(tables, kind, at_once):
-                both = rows.join(visits, on=_VISIT, how="left", maintain_order="left")
-                yield _labelled(_with_codes(both, codes), side, vocabulary).select(columns)
+            for rows in _occurrences(tables[kind], kind, at_once):
+                rows = rows.join(visits, on=_VISIT, how="left", maintain_order="left")
+                rows = rows.join(codes, _KEYS, "left", nulls_equal=True, maintain_order="left")
+                yield rows.with_columns(label.alias(side), label=label, **made).select(columns)
 
-    names = [*(f"{kind}_occurrence" for kind in kinds), _CODES, _VISITS]
-    read = {name: _opened(tables[name]) for name in names if name in tables}
-    queried = read[names[0]].queried
+    read = [tables[one] for one in (*kinds, _CODES, _VISITS) if one in tables]
+    queried = dict(read[0].queried)
+    if queried:
+        queried["query"] = f"tables of OMOP: {', '.join(one for one in tables)}"
     return Table(
         str(place),
-        dict.fromkeys(_OWN, pl.String()),
+        dict.fromkeys((*_OWN, side), pl.String()),
         scan,
-        tuple(file for one in read.values() for file in one.files),
-        hashing=lambda: " ".join(one.digest for one in read.values()).strip(),
-        queried={**queried, "query": f"tables of OMOP: {', '.join(read)}"} if queried else {},
-        readings=tuple(_told(known, side, vocabulary, wanted)),
+        tuple(file for one in read for file in one.files),
+        hashing=lambda: " ".join(one.digest for one in read).strip(),
+        queried=queried,
+        readings=tuple(_told(codes, vocabulary, wanted)),
         layout="omop",
     )
 
 
-def _tables(place: Path | str) -> Tables:
-    """The tables of a folder or a database by their names in lower case."""
+def _tables(place: Path | str) -> Mapping[str, Table]:
+    """The tables that are read of a folder or a database by the names that the CDM gives them."""
+    wanted = (*_KINDS, _CODES, _VISITS)
     if isinstance(place, Path):
         files = [one for one in files_in(place) if bare_suffix(one) in _SUFFIXES]
-        return {one.name.partition(".")[0].lower(): one for one in files}
-    named = ((re.split(r": |\.", one.name)[-1], one) for one in open_tables(place))
-    return {name.lower(): one for name, one in named}
-
-
-def _opened(table: Path | Table) -> Table:
-    return open_table(table) if isinstance(table, Path) else table
+        named = {one.name.partition(".")[0].lower(): one for one in files}
+        return {name: open_table(named[name]) for name in wanted if name in named}
+    held = {re.split(r": |\.", one.name)[-1].lower(): one for one in open_tables(place)}
+    return {name: held[name] for name in wanted if name in held}
 
 
 def _frames(
-    table: Path | Table, columns: Sequence[str], further: Sequence[str] = (), at_once: int = AT_ONCE
+    table: Table, columns: Mapping[str, str], further: Sequence[str] = (), at_once: int = AT_ONCE
 ) -> Iterator[pl.DataFrame]:
-    """Some columns of a table as text, blank cells as null, the first frame without rows;
-    ``further`` are null where the table lacks them."""
-    table = _opened(table)
-    own = {one: table.column(one) for one in (*columns, *further)}
-    if lacking := [one for one in columns if own[one] is None]:
-        required = f"the columns {first_cases(columns)} are required"
-        raise SchemaError(required, found=f"no {first_cases(lacking)}", where=table)
-    cells = [pl.lit(None, pl.String) if one is None else pl.col(one) for one in own.values()]
-    text = [one.cast(pl.String).str.strip_chars().replace("", None) for one in cells]
-    yield pl.DataFrame(schema=dict.fromkeys(own, pl.String))
-    for frame in table.frames([one for one in own.values() if one], at_once):
-        yield frame.select(one.alias(name) for name, one in zip(own, text, strict=True))
+    """Columns of a table by role as tidy text, a frame without rows first; those of ``further``
+    are null where the table lacks them."""
+    names = [*table.schema]
+    own = {
+        role: name_among(names, column, table)
+        for role, column in columns.items()
+        if role not in further or table.column(column)
+    }
+    lacking = {role: pl.lit(None, pl.String) for role in columns if role not in own}
+    yield pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+    for frame in table.frames([*own.values()], at_once):
+        yield pick(frame, table, **own).with_columns(**lacking).select(*columns)
 
 
-def _occurrences(tables: Tables, kind: str, at_once: int) -> Iterator[pl.DataFrame]:
+def _occurrences(table: Table, kind: str, at_once: int = AT_ONCE) -> Iterator[pl.DataFrame]:
     """The occurrences of a kind, concepts as ids without a point."""
-    names = {
-        "person_id": "person_id", _KINDS[kind]: "date", _VISIT: _VISIT,
-        f"{kind}_concept_id": "standard_id", f"{kind}_source_concept_id": "source_id",
-        f"{kind}_source_value": "source_value",
-    }  # fmt: skip
-    further = {f"{kind}_type_concept_id": "type_concept_id"}
-    whole = pl.col("standard_id", "source_id").str.replace(r"\.0$", "")
-    for frame in _frames(tables[f"{kind}_occurrence"], [*names], [*further], at_once):
-        rows = frame.rename(names | further)
-        yield rows.with_columns(whole, pl.col("date").str.slice(0, 10), resource=pl.lit(kind))
+    name = kind.partition("_")[0]
+    columns = {
+        "person_id": "person_id",
+        "date": _KINDS[kind],
+        _VISIT: _VISIT,
+        "standard": f"{name}_concept_id",
+        "source": f"{name}_source_concept_id",
+        "source_value": f"{name}_source_value",
+        "type_concept_id": f"{name}_type_concept_id",
+    }
+    for rows in _frames(table, columns, ["type_concept_id"], at_once):
+        ids = pl.col(*_SIDES).str.replace(r"\.0$", "")
+        yield rows.with_columns(ids, pl.col("date").str.head(10), resource=pl.lit(name))
 
 
-def _counted(tables: Tables, kinds: Sequence[str]) -> pl.DataFrame:
-    """``rows`` by kind and both concepts, and ``loose``, those that name no visit."""
-    rows = pl.len().cast(pl.Int64).alias("rows")
-    loose = pl.col(_VISIT).null_count().cast(pl.Int64).alias("loose")
-    frames = (frame for kind in kinds for frame in _occurrences(tables, kind, AT_ONCE))
-    some = pl.concat(frame.group_by(_KEYS).agg(rows, loose) for frame in frames)
-    return some.group_by(_KEYS).agg(pl.col("rows", "loose").sum()).sort(_KEYS)
-
-
-def _with_codes(rows: pl.DataFrame, codes: pl.DataFrame) -> pl.DataFrame:
-    """Rows with the codes and vocabularies of both of their concepts."""
+def _counted(tables: Mapping[str, Table], kinds: Sequence[str]) -> pl.DataFrame:
+    """``rows`` by kind and both concepts, and ``loose``, those that name no visit; code and
+    vocabulary of each concept."""
+    found = [
+        rows.group_by(_KEYS).agg(rows=pl.len(), loose=pl.col(_VISIT).null_count())
+        for kind in kinds
+        for rows in _occurrences(tables[kind], kind)
+    ]
+    counts = pl.concat(found).group_by(_KEYS).agg(pl.col("rows", "loose").cast(pl.Int64).sum())
+    columns = {"id": "concept_id", "code": "concept_code", "vocabulary": "vocabulary_id"}
+    ids = pl.concat(counts[side] for side in _SIDES).unique().drop_nulls().implode()
+    known = pl.concat(
+        rows.filter(pl.col("id").is_in(ids)) for rows in _frames(tables[_CODES], columns)
+    ).unique("id", keep="first", maintain_order=True)
     for side in _SIDES:
-        named = {n: f"{side}_{n.removeprefix('concept_').removesuffix('_id')}" for n in _KNOWN}
-        own = codes.rename(named | {"concept_id": f"{side}_id"})
-        rows = rows.join(own, on=f"{side}_id", how="left", maintain_order="left")
-    return rows
+        own = known.select(
+            pl.col("id").alias(side), pl.col("code", "vocabulary").name.prefix(f"{side}_")
+        )
+        counts = counts.join(own, on=side, how="left")
+    return counts.sort(_KEYS)
 
 
-def _visits(tables: Tables) -> pl.DataFrame:
-    if _VISITS not in tables:
-        return pl.DataFrame(schema=dict.fromkeys((_VISIT, *_OF_VISIT), pl.String))
-    found = pl.concat(_frames(tables[_VISITS], [_VISIT], _OF_VISIT))
-    return found.drop_nulls(_VISIT).unique(_VISIT, keep="first", maintain_order=True)
-
-
-def _vocabulary(known: pl.DataFrame, wanted: Wanted, where: object) -> str:
+def _vocabulary(counts: pl.DataFrame, wanted: Wanted, where: object) -> str:
     """The vocabulary whose codes are labels."""
-    nodes, counts = Counter[str](), Counter[str]()
+    nodes, rows = Counter[str](), Counter[str]()
     for side in _SIDES:
         held, own = Counter[str](), Counter[str]()
-        columns = (f"{side}_vocabulary", f"{side}_code", "rows")
-        for name, code, n in known.select(columns).drop_nulls().iter_rows():
+        columns = counts.select(f"{side}_vocabulary", f"{side}_code", "rows").drop_nulls()
+        for name, code, n in columns.iter_rows():
             own[name] += n
             held[name] += n * wanted.nodes.is_node(code)
-        nodes, counts = nodes | held, counts | own
-    counts.pop("None", None)  # of concept 0
-    names = {name.lower(): name for name in counts}
-    stated = wanted.vocabulary.lower()
-    if (stated and stated not in names) or not counts:
-        required = "a vocabulary that concepts of occurrences have is required"
-        found = f"{wanted.vocabulary or 'none'}; they have {', '.join(sorted(counts)) or 'none'}"
-        raise InputError(required, found=found, where=where)
-    if stated or len(counts) == 1:
-        return names[stated] if stated else next(iter(counts))
-    required, said = "it must be stated which vocabulary is meant", "labels are of {}"
-    raise which(required, counts, nodes, lambda one: f"--vocabulary {one}", where, said)
+        nodes, rows = nodes | held, rows | own
+    rows.pop("None", None)  # of concept 0
+    names = meant(rows, nodes, escape(wanted.vocabulary), "vocabulary", where)
+    if not names:
+        raise InputError("concepts of a vocabulary are required", found="none", where=where)
+    return names[0]
 
 
-def _side(known: pl.DataFrame, vocabulary: str, wanted: Wanted, where: object) -> str:
+def _side(counts: pl.DataFrame, vocabulary: str, wanted: Wanted, where: object) -> str:
     """Which concepts are the labels: the side that is named, or that has the vocabulary."""
     if wanted.columns.label and (stated := wanted.columns.label[0]) in _SIDES:
         return stated
-    own = {side: pl.col(f"{side}_vocabulary") == vocabulary for side in _SIDES}
-    rows = {side: int(known.filter(fits)["rows"].sum()) for side, fits in own.items()}
-    having = [side for side in _SIDES if rows[side]]
-    unlike = pl.col("standard_id").ne_missing(pl.col("source_id"))
-    if len(having) > 1 and known.filter(unlike, pl.any_horizontal(*own.values())).height:
-        offers = [Reading(_SIDES[s], "", rows[s], f"--label {s}") for s in having]
-        required = f"it must be stated which concepts of {vocabulary} are labels"
-        raise asked(required, offers, where)
+    own = {side: counts.filter(pl.col(f"{side}_vocabulary") == vocabulary) for side in _SIDES}
+    having = [side for side in _SIDES if own[side].height]
+    unlike = pl.col("standard").ne_missing(pl.col("source"))
+    if len(having) > 1 and pl.concat(own.values()).filter(unlike).height:
+        offers = [
+            Reading(_SIDES[side], "", int(own[side]["rows"].sum()), f"--label {side}")
+            for side in having
+        ]
+        raise asked(f"it must be stated which concepts of {vocabulary} are labels", offers, where)
     return having[0]
 
 
-def _labelled(rows: pl.DataFrame, side: str, vocabulary: str) -> pl.DataFrame:
-    """Rows with what a label of theirs is: what no concept stands for is refused with its own
-    code."""
-    own = (pl.col(f"{side}_vocabulary") == vocabulary).fill_null(False)
-    unmapped = pl.col(f"{side}_id").fill_null("0") == "0"
-    lacking = unmapped | pl.col(f"{side}_vocabulary").is_null()
-    code = pl.when(own | ~unmapped).then(f"{side}_code").otherwise("source_value")
-    label = code.fill_null(pl.col(f"{side}_id"))
-    by_day = pl.concat_str("person_id", "date", separator=" ")
-    return rows.with_columns(
-        instance=pl.coalesce(_VISIT, by_day),
-        group="person_id",
-        day=by_day,
-        label=label,
-        table=pl.when(own).then(pl.lit(code_set(vocabulary), pl.String)),
-        refused=pl.when(~own & lacking)
-        .then(pl.lit("unknown_code"))
-        .when(~own)
-        .then(pl.lit("left_out")),
-        **{one: label if one == side else pl.lit(None, pl.String) for one in _SIDES},
+def _labels(counts: pl.DataFrame, side: str, vocabulary: str) -> pl.DataFrame:
+    """By kind and both concepts what is labelled, and how often; what no concept stands for is
+    refused, and has no label here."""
+    of = pl.col(f"{side}_vocabulary")
+    is_own, is_mapped = (of == vocabulary).fill_null(False), pl.col(side).fill_null("0") != "0"
+    unknown = pl.when(is_mapped & of.is_not_null()).then(pl.lit("left_out"))
+    return counts.select(
+        *(*_KEYS, "rows", "loose"),
+        label=pl.when(is_own | is_mapped).then(pl.coalesce(f"{side}_code", side)),
+        table=pl.when(is_own).then(pl.lit(code_set(vocabulary), pl.String)),
+        refused=pl.when(~is_own).then(unknown.otherwise(pl.lit("unknown_code"))),
     )
 
 
-def _told(known: pl.DataFrame, side: str, vocabulary: str, wanted: Wanted) -> Iterator[Reading]:
-    others = pl.col(f"{side}_vocabulary").is_in([vocabulary, "None"]).not_()
-    others &= pl.col(f"{side}_id").fill_null("0") != "0"
-    if left := int(known.filter(others)["rows"].sum()):
+def _told(codes: pl.DataFrame, vocabulary: str, wanted: Wanted) -> Iterator[Reading]:
+    if left := int(codes.filter(refused="left_out")["rows"].sum()):
         said, option = "concepts of other vocabularies are no labels", "another --vocabulary"
         yield Reading(said, f"labels are those of {vocabulary}", left, option)
-    if (loose := int(known["loose"].sum())) and not wanted.columns.id:
-        said, why = "codes of a person on one day are an instance", "they name no visit"
-        yield Reading(said, why, loose, f"--id {_VISIT}")
+    yield from wanted.told_of_days(int(codes["loose"].sum()), _VISIT)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
-from audit.base.errors import InputError
-from audit.base.readings import AskedError, Reading, asked
+from audit.base.errors import InputError, first_cases
+from audit.base.readings import AskedError, Reading, as_typed, asked
 from audit.base.table import Table
 from audit.data.columns import Columns
 from audit.data.nodes import Nodes
@@ -42,6 +43,12 @@ class Wanted:
             required = "--system is for FHIR alone, --vocabulary for OMOP alone"
             raise InputError(required, found="other data", where=table)
 
+    def told_of_days(self, rows: int, visit: str) -> Iterator[Reading]:
+        """What is told of so many rows without a visit, whose column is named."""
+        if rows and not self.columns.id:
+            said = "codes of a person on one day are an instance"
+            yield Reading(said, "they name no visit", rows, f"--id {visit}")
+
 
 def code_set(text: str) -> str | None:
     """The code set that the name of a vocabulary says; None if it is none of ICD.
@@ -61,15 +68,36 @@ def code_set(text: str) -> str | None:
     return f"diagnoses{tenth}" if re.search("diag|(9|10)cm", said) else VERSIONS[version[1]]
 
 
+def meant(
+    rows: Mapping[str, int], nodes: Mapping[str, int], stated: str, option: str, where: object
+) -> list[str]:
+    """The systems or vocabularies that fit a stated pattern, whatever its case, or the only one.
+
+    Raises:
+        InputError: If none fits; AskedError if nothing is stated of several.
+    """
+    fitting = [one for one in rows if fnmatchcase(one.lower(), stated.lower() or "*")]
+    if stated and not fitting:
+        required = f"a {option} that the data have is required"
+        raise InputError(required, found=f"{stated}; they have {first_cases(rows)}", where=where)
+    if not stated and len(rows) > 1:
+        raise which(f"which {option} is meant", rows, nodes, (option, "{}"), where)
+    return fitting
+
+
 def which(
-    required: str, rows: Mapping[str, int], nodes: Mapping[str, int], option: Callable[[str], str],
-    where: object, said: str,
-) -> AskedError:  # fmt: skip
+    decided: str,
+    rows: Mapping[str, int],
+    nodes: Mapping[str, int],
+    option: tuple[str, str],
+    where: object,
+) -> AskedError:
     """The question which of some names is meant: those most of whose rows are nodes first.
 
-    ``option`` says what states a name, ``said`` the decision, with the name for ``{}``.
+    ``option`` is the argument that states one, and how it does.
     """
     held = {name: n for name, n in nodes.items() if 2 * n >= rows[name]}
     first = [name for name, _ in Counter(held or rows).most_common(_OFFERED)]
-    offers = [Reading(said.format(repr(one)), "", rows[one], option(one)) for one in first]
-    return asked(required, offers, where)
+    typed = {one: as_typed({option[0]: option[1].format(one)}) for one in first}
+    offers = [Reading(f"labels are of {one!r}", "", rows[one], typed[one]) for one in first]
+    return asked(f"it must be stated {decided}", offers, where)

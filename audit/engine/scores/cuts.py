@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
-from audit.engine.pairs.rows import highest, row_numbers, row_sums
+from audit.engine.pairs.rows import chosen, highest, row_numbers, row_sums
 
 
 def decide(scores: Sparse, threshold: float, *, single_label: bool) -> Sparse:
@@ -29,11 +29,7 @@ def decide(scores: Sparse, threshold: float, *, single_label: bool) -> Sparse:
         answered = np.flatnonzero(best >= 0)
         ones = np.ones(len(answered), np.int64)
         return csr_array((ones, (answered, best[answered])), shape=scores.shape)
-    reached = (scores.data >= threshold).astype(np.int64)
-    pattern = (reached, scores.indices, scores.indptr)
-    decided = csr_array(pattern, shape=scores.shape, copy=True)  # zeros are dropped in place
-    decided.eliminate_zeros()
-    return decided
+    return chosen(scores, scores.data >= threshold)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,9 +20,9 @@ from audit.entailment.checks.edges import (
     quoted_cases,
     with_bounds,
 )
-from audit.entailment.dataset import ALL
 from audit.entailment.dataset_counts import beyond, wrongly_generated, wrongly_left_out
-from audit.entailment.measure import EntailmentMeasurements
+from audit.entailment.declared import ALL
+from audit.entailment.measure import EntailmentMeasurements, entailed_in
 from audit.entailment.repeated import SAME_KEY
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
@@ -40,8 +40,10 @@ _MISMATCHES: Mapping[str, str] = MappingProxyType(
 
 def _run_tail_mismatch(measured: Measurements) -> Outcome:
     """Report each fault of each relation."""
-    entailed = measured.of(EntailmentMeasurements)
-    found = entailed.quality.consistency.filter(pl.col("faulty") > 0).iter_rows(named=True)
+    entailed = entailed_in(measured)
+    found = (
+        entailed.frames["quality_consistency"].filter(pl.col("faulty") > 0).iter_rows(named=True)
+    )
     return Outcome(
         denominator=entailed.dataset.tuples.height,
         denominator_unit="tuples",
@@ -51,7 +53,7 @@ def _run_tail_mismatch(measured: Measurements) -> Outcome:
 
 def _mismatch(measured: Measurements, row: Mapping[str, Any]) -> Finding:
     relation, fault = row["relation"], row["fault"]
-    rows = _mismatched(measured.of(EntailmentMeasurements), relation, fault)
+    rows = _mismatched(entailed_in(measured), relation, fault)
     return Finding(
         check=TAIL_MISMATCH.name,
         severity="warning",
@@ -83,7 +85,7 @@ def _unfit(case: Mapping[str, Any]) -> str:
 
 def _mismatched(entailed: EntailmentMeasurements, relation: str, fault: str) -> pl.DataFrame:
     """The tuples of a relation with a fault."""
-    rows = entailed.quality.mismatches.filter(relation=relation, fault=fault)
+    rows = entailed.frames["quality_mismatches"].filter(relation=relation, fault=fault)
     heads = entailed.dataset.tuples.select("id", "head")
     return rows.join(heads, on="id", maintain_order="left")
 
@@ -100,7 +102,7 @@ TAIL_MISMATCH = entailment_check(
 
 def _run_head_in_two_splits(measured: Measurements) -> Outcome:
     """Report pairs of splits that share a (head, instance)."""
-    shared = measured.of(EntailmentMeasurements).quality.shared_keys
+    shared = entailed_in(measured).frames["quality_shared_keys"]
     found = shared.filter(pl.col("shared") > 0).iter_rows(named=True)
     return Outcome(
         denominator=len(shared),
@@ -111,7 +113,7 @@ def _run_head_in_two_splits(measured: Measurements) -> Outcome:
 
 
 def _shared_heads(measured: Measurements, row: Mapping[str, Any]) -> Finding:
-    tuples = _with_shared_key(measured.of(EntailmentMeasurements), row["split"], row["other"])
+    tuples = _with_shared_key(entailed_in(measured), row["split"], row["other"])
     said = quoted_cases(
         tuples.unique(SAME_KEY, maintain_order=True),
         lambda case: f"{quoted(case['head'])} with {quoted(case['instance'])}",
@@ -140,7 +142,7 @@ def _shared_heads(measured: Measurements, row: Mapping[str, Any]) -> Finding:
 
 def _with_shared_key(entailed: EntailmentMeasurements, split: str, other: str) -> pl.DataFrame:
     """Tuples in either split whose head and instance are in both."""
-    within = entailed.quality.misplaced.filter(pl.col("split").is_in([split, other]))
+    within = entailed.frames["quality_misplaced"].filter(pl.col("split").is_in([split, other]))
     return within.filter(pl.col("split").n_unique().over(SAME_KEY) > 1)
 
 
@@ -160,8 +162,8 @@ HEAD_IN_TWO_SPLITS = entailment_check(
 
 def _run_duplicate_tuple(measured: Measurements) -> Outcome:
     """Report relations with repeated tuples."""
-    entailed = measured.of(EntailmentMeasurements)
-    repeated = entailed.quality.repeats["relation"].unique(maintain_order=True).sort()
+    entailed = entailed_in(measured)
+    repeated = entailed.frames["quality_repeats"]["relation"].unique(maintain_order=True).sort()
     return Outcome(
         denominator=entailed.dataset.tuples.height,
         denominator_unit="tuples",
@@ -170,8 +172,8 @@ def _run_duplicate_tuple(measured: Measurements) -> Outcome:
 
 
 def _repeated(measured: Measurements, relation: str) -> Finding:
-    entailed = measured.of(EntailmentMeasurements)
-    repeats = entailed.quality.repeats.filter(relation=relation)
+    entailed = entailed_in(measured)
+    repeats = entailed.frames["quality_repeats"].filter(relation=relation)
     n = entailed.dataset.tuples.filter(relation=relation).height
     across = int((repeats["split"] != repeats["first_split"]).sum())
     said = quoted_cases(
@@ -202,7 +204,7 @@ DUPLICATE_TUPLE = entailment_check(
     "duplicate_tuple",
     "Do tuples repeat others?",
     _run_duplicate_tuple,
-    lambda entailed, finding: entailed.quality.repeats.filter(relation=finding.key[0]),
+    lambda entailed, finding: entailed.frames["quality_repeats"].filter(relation=finding.key[0]),
     Columns(OF_TUPLES, count("across")),
     "instances",
 )
@@ -210,7 +212,7 @@ DUPLICATE_TUPLE = entailment_check(
 
 def _run_generation_mismatch(measured: Measurements) -> Outcome:
     """Report relations whose generation set lacks valid tuples, or has others."""
-    table = measured.of(EntailmentMeasurements).quality.generation_set
+    table = entailed_in(measured).frames["quality_generation_set"]
     rows = table.filter(table["relation"] != ALL).to_dicts()
     wrong = ("only_detection", "only_generation", "not_valid")
     return Outcome(
@@ -234,7 +236,7 @@ def _other_set(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         nodes=(relation,),
         statement=f"The generation set lacks {{lacking}} of {{of}} valid tuples of {relation} "
         "({share}), and has {more} that are not valid tuples of the detection set."
-        + "".join(_first_cases(measured.of(EntailmentMeasurements), relation)),
+        + "".join(_first_cases(entailed_in(measured), relation)),
         evidence={
             "instances": lacking,
             "lacking": lacking,

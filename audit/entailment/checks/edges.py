@@ -13,7 +13,7 @@ from audit.base.declared import NONE, Columns, Mark, count, share
 from audit.checks.check import Check, Outcome
 from audit.engine.statistics.intervals import wilson
 from audit.entailment.graph.text_graph import ONE
-from audit.entailment.measure import EntailmentMeasurements
+from audit.entailment.measure import EntailmentMeasurements, entailed_in
 from audit.measure.measure import Measurements
 from audit.results.findings import Evidence, Finding
 
@@ -29,7 +29,7 @@ def entailment_check(
     """A check whose cases are the tuples behind a finding."""
 
     def cases(measured: Measurements, finding: Finding) -> IntArray:
-        own = tuples(measured.of(EntailmentMeasurements), finding)
+        own = tuples(entailed_in(measured), finding)
         ids = measured.loaded.dataset.instances["instance"]
         return np.flatnonzero(ids.is_in(own["id"].implode()).to_numpy()).astype(np.int64)
 
@@ -37,7 +37,7 @@ def entailment_check(
         name,
         title,
         run,
-        reads=EntailmentMeasurements,
+        reads="entailment",
         cases=cases,
         nodes="Relation",
         evidence=evidence,

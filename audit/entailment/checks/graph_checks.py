@@ -24,19 +24,21 @@ from audit.entailment.checks.edges import (
     with_bounds,
 )
 from audit.entailment.graph.text_graph import ACROSS, ONE
-from audit.entailment.measure import EntailmentMeasurements
+from audit.entailment.measure import EntailmentMeasurements, entailed_in
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 
 def _run_contradiction(measured: Measurements) -> Outcome:
     """Report contradictions of each relation: those under one head, and those across heads."""
-    graph = measured.of(EntailmentMeasurements).graph
-    edges = int(graph.relations["edges"].sum())
+    frames = entailed_in(measured).frames
+    edges = int(frames["graph_relations"]["edges"].sum())
     return Outcome(
         denominator=edges,
         denominator_unit="edges",
-        findings=tuple(_contradiction(measured, rows) for rows in _alike(graph.contradictions)),
+        findings=tuple(
+            _contradiction(measured, rows) for rows in _alike(frames["graph_contradictions"])
+        ),
         not_applicable="" if edges else "no tuple states an edge",
     )
 
@@ -47,7 +49,7 @@ def _alike(faults: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _contradiction(measured: Measurements, rows: pl.DataFrame) -> Finding:
-    first, entailed = rows.row(0, named=True), measured.of(EntailmentMeasurements)
+    first, entailed = rows.row(0, named=True), entailed_in(measured)
     relation, one = first["relation"], first["one_context"]
     of, tuples = _of_relation(entailed, relation)["edges"], len(tuples_of(entailed, rows))
     return Finding(
@@ -85,7 +87,7 @@ def _contradicting(row: Mapping[str, Any]) -> str:
 def _of_relation(entailed: EntailmentMeasurements, relation: str) -> dict[str, Any]:
     """The numbers of edges of a relation, and others."""
     own = pl.col("relation") == relation
-    return entailed.graph.relations.row(by_predicate=own, named=True)
+    return entailed.frames["graph_relations"].row(by_predicate=own, named=True)
 
 
 CONTRADICTION = entailment_check(
@@ -93,7 +95,7 @@ CONTRADICTION = entailment_check(
     "Is any edge both valid and invalid?",
     _run_contradiction,
     lambda entailed, finding: tuples_of(
-        entailed, of_key(entailed.graph.contradictions, finding.key)
+        entailed, of_key(entailed.frames["graph_contradictions"], finding.key)
     ),
     Columns(OF_EDGES),
     "untold",
@@ -102,10 +104,10 @@ CONTRADICTION = entailment_check(
 
 def _run_cycle(measured: Measurements) -> Outcome:
     """Report each strongly connected component of valid edges, with a shortest cycle."""
-    entailed = measured.of(EntailmentMeasurements)
-    valid = int(entailed.graph.relations["valid_edges"].sum())
+    entailed = entailed_in(measured)
+    valid = int(entailed.frames["graph_relations"]["valid_edges"].sum())
     tuples = _within_components(entailed).group_by("relation", "first").len("tuples")
-    table = entailed.graph.components.join(
+    table = entailed.frames["graph_components"].join(
         tuples, on=["relation", "first"], how="left", maintain_order="left"
     )
     return Outcome(
@@ -161,7 +163,7 @@ def _within_components(entailed: EntailmentMeasurements) -> pl.DataFrame:
     other = pl.col("instance") != pl.col("concept")
     tuples = entailed.dataset.tuples.filter(pl.col("valid") & other)
     for end in ("instance", "concept"):
-        members = entailed.graph.members.rename({"text": end, "first": f"{end}_first"})
+        members = entailed.frames["graph_members"].rename({"text": end, "first": f"{end}_first"})
         tuples = tuples.join(members, on=["relation", end])
     return tuples.filter(pl.col("instance_first") == pl.col("concept_first")).rename(
         {"instance_first": "first"}
@@ -182,18 +184,18 @@ CYCLE = entailment_check(
 
 def _run_transitivity(measured: Measurements) -> Outcome:
     """Report violations of each relation: those under one head, and those across heads."""
-    graph = measured.of(EntailmentMeasurements).graph
-    chains = int(graph.relations["chains"].sum())
+    frames = entailed_in(measured).frames
+    chains = int(frames["graph_relations"]["chains"].sum())
     return Outcome(
         denominator=chains,
         denominator_unit="chains of two valid edges",
-        findings=tuple(_violation(measured, rows) for rows in _alike(graph.violations)),
+        findings=tuple(_violation(measured, rows) for rows in _alike(frames["graph_violations"])),
         not_applicable="" if chains else "no valid edge begins where another ends",
     )
 
 
 def _violation(measured: Measurements, rows: pl.DataFrame) -> Finding:
-    first, entailed = rows.row(0, named=True), measured.of(EntailmentMeasurements)
+    first, entailed = rows.row(0, named=True), entailed_in(measured)
     relation, one = first["relation"], first["one_context"]
     summary, tuples = _of_relation(entailed, relation), len(_along_chains(entailed, rows))
     return Finding(
@@ -239,7 +241,7 @@ TRANSITIVITY = entailment_check(
     "Is any edge denied that follows from two valid ones?",
     _run_transitivity,
     lambda entailed, finding: _along_chains(
-        entailed, of_key(entailed.graph.violations, finding.key)
+        entailed, of_key(entailed.frames["graph_violations"], finding.key)
     ),
     Columns(OF_EDGES, count("chains open", of=NONE)),
     "untold",
@@ -248,9 +250,9 @@ TRANSITIVITY = entailment_check(
 
 def _run_redundant_edge(measured: Measurements) -> Outcome:
     """Report the redundant edges of each relation."""
-    graph = measured.of(EntailmentMeasurements).graph
-    valid = int(graph.relations["valid_edges"].sum())
-    groups = graph.redundant.group_by("relation", maintain_order=True)
+    frames = entailed_in(measured).frames
+    valid = int(frames["graph_relations"]["valid_edges"].sum())
+    groups = frames["graph_redundant"].group_by("relation", maintain_order=True)
     return Outcome(
         denominator=valid,
         denominator_unit="valid edges",
@@ -260,7 +262,7 @@ def _run_redundant_edge(measured: Measurements) -> Outcome:
 
 
 def _redundant(measured: Measurements, rows: pl.DataFrame) -> Finding:
-    relation, entailed = rows["relation"][0], measured.of(EntailmentMeasurements)
+    relation, entailed = rows["relation"][0], entailed_in(measured)
     of, tuples = _of_relation(entailed, relation)["valid_edges"], len(tuples_of(entailed, rows))
     said = quoted_cases(rows, lambda row: f"{edge_of(row)} by way of {quoted(row['through'])}")
     return Finding(
@@ -289,7 +291,7 @@ REDUNDANT_EDGE = entailment_check(
     "Do any valid edges follow from other valid edges?",
     _run_redundant_edge,
     lambda entailed, finding: tuples_of(
-        entailed, entailed.graph.redundant.filter(relation=finding.key[0])
+        entailed, entailed.frames["graph_redundant"].filter(relation=finding.key[0])
     ),
     Columns(OF_EDGES),
     "untold",

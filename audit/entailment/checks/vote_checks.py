@@ -16,15 +16,16 @@ from audit.entailment.checks.edges import (
     quoted_cases,
     with_bounds,
 )
-from audit.entailment.dataset import ALL
-from audit.entailment.measure import EntailmentMeasurements
+from audit.entailment.declared import ALL
+from audit.entailment.measure import EntailmentMeasurements, entailed_in
+from audit.entailment.votes import CARRYING
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 
 def _run_weak_label(measured: Measurements) -> Outcome:
     """Report the weak labels of each relation."""
-    weak = measured.of(EntailmentMeasurements).quality.weak
+    weak = entailed_in(measured).frames["quality_weak"]
     relations = weak.filter((pl.col("relation") != ALL) & (pl.col("weak") > 0))
     voted = int(weak.filter(relation=ALL)["tuples"].sum())
     return Outcome(
@@ -36,7 +37,7 @@ def _run_weak_label(measured: Measurements) -> Outcome:
 
 
 def _weak(measured: Measurements, row: Mapping[str, Any]) -> Finding:
-    relation, entailed = row["relation"], measured.of(EntailmentMeasurements)
+    relation, entailed = row["relation"], entailed_in(measured)
     return Finding(
         check=WEAK_LABEL.name,
         severity="error" if row["against"] else "warning",
@@ -50,7 +51,7 @@ def _weak(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             **with_bounds("tuples", row["weak"], row["tuples"]),
             "ties": row["ties"],
             "against": row["against"],
-            "carrying": entailed.quality.parameters["carrying_share"],
+            "carrying": CARRYING,
         },
         curator="Have these tuples judged again, and leave out those that stay split.",
         data_user="Leave these tuples out of test sets: a model cannot be right where annotators "
@@ -67,7 +68,7 @@ def _carried(case: Mapping[str, Any]) -> str:
 
 
 def _weakest_first(entailed: EntailmentMeasurements, relation: str) -> pl.DataFrame:
-    weak = entailed.quality.weak_labels.filter(relation=relation)
+    weak = entailed.frames["quality_weak_labels"].filter(relation=relation)
     texts = entailed.dataset.tuples.select("id", "instance", "concept")
     joined = weak.join(texts, on="id", how="left", maintain_order="left")
     return joined.sort(pl.col("for_label") / pl.col("votes"), "row")

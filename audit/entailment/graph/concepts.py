@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from audit.entailment.dataset import with_share
-from audit.entailment.graph.measurements import CONCEPTS
+from audit.entailment.declared import TABLES
 from audit.entailment.graph.text_graph import TextGraph
 from audit.hierarchies.catch_alls import read_title
 
@@ -19,7 +19,7 @@ _GENERAL = frozenset(
 
 
 def concept_table(merged: TextGraph) -> pl.DataFrame:
-    """Columns `CONCEPTS`: of each relation the concepts of valid edges, those with most first."""
+    """Of each relation the concepts of valid edges, those with most first."""
     valid = merged.edges.filter(pl.col("valid") > 0)
     concepts = (
         valid.with_columns(of=pl.len().over("relation"))
@@ -31,7 +31,7 @@ def concept_table(merged: TextGraph) -> pl.DataFrame:
         pl.Series("says_nothing", list(map(says_nothing, concepts["concept"])), pl.Boolean)
     )
     named = table.rename({"low": "share_low", "high": "share_high"})
-    return named.select(pl.col(name).cast(kind) for name, kind in CONCEPTS.items())
+    return named.pipe(TABLES["graph_concepts"].cast)
 
 
 def says_nothing(text: str) -> bool:

@@ -20,7 +20,7 @@ from audit.base.dag import (
     longest_from_top,
     shortcuts,
 )
-from audit.entailment.graph.measurements import REDUNDANT, SHAPE
+from audit.entailment.declared import TABLES
 from audit.entailment.graph.text_graph import TextGraph
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -81,7 +81,7 @@ class Condensation:
 
 
 def redundant_table(graph: TextGraph) -> pl.DataFrame:
-    """Columns `REDUNDANT`, sorted by them.
+    """The table ``graph_redundant``, sorted by them.
 
     Texts on cycles are left out, with all paths through them: one wrong edge that closes a cycle
     would make any number of sound edges redundant.
@@ -97,13 +97,13 @@ def redundant_table(graph: TextGraph) -> pl.DataFrame:
     named = found.with_columns(through=graph.texts["text"].gather(found["through"]))
     return (
         graph.edges.join(named, on=["child", "parent"])
-        .select(pl.col(name).cast(kind) for name, kind in REDUNDANT.items())
+        .pipe(TABLES["graph_redundant"].cast)
         .sort("relation", "instance", "concept")
     )
 
 
 def shape_table(condensation: Condensation) -> pl.DataFrame:
-    """Columns `SHAPE`, sorted by them."""
+    """The table ``graph_shape``, sorted by them."""
     measures = {name: getattr(condensation, name) for name in ("depth", "children", "parents")}
     tables = [
         pl.DataFrame(
@@ -115,7 +115,7 @@ def shape_table(condensation: Condensation) -> pl.DataFrame:
         pl.concat(tables)
         .group_by("relation", "measure", "value")
         .agg(texts=pl.len())
-        .select(pl.col(name).cast(kind) for name, kind in SHAPE.items())
+        .pipe(TABLES["graph_shape"].cast)
         .sort("relation", "measure", "value")
     )
 

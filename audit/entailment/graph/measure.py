@@ -12,20 +12,13 @@ from audit.base.dag import CycleSearch, IntArray, Sparse, edge_ends, one_way
 from audit.base.progress import Progress, silent
 from audit.base.schemas import schema
 from audit.entailment.dataset import RELATIONS, EntailmentDataset
+from audit.entailment.declared import TABLES
 from audit.entailment.graph.concepts import concept_table
 from audit.entailment.graph.condensation import (
     Condensation,
     redundant_table,
     shape_summary,
     shape_table,
-)
-from audit.entailment.graph.measurements import (
-    COMPONENTS,
-    CONTRADICTIONS,
-    EDGES,
-    LINT,
-    SUMMARY,
-    GraphMeasurements,
 )
 from audit.entailment.graph.text_graph import (
     DENIED,
@@ -43,7 +36,7 @@ _KEYS = ["relation", "instance", "concept", "kind"]
 
 
 def contradiction_table(merged: TextGraph, by_context: TextGraph) -> pl.DataFrame:
-    """Columns `CONTRADICTIONS`: those of one context first, then by relation and texts."""
+    """Contradictions: those of one context first, then by relation and texts."""
     within = (
         _contradictions(by_context)
         .sort(*_KEYS, "context")
@@ -57,9 +50,12 @@ def contradiction_table(merged: TextGraph, by_context: TextGraph) -> pl.DataFram
         .with_columns(
             one_context=pl.col("context").is_not_null(), head=pl.col("context").replace("", None)
         )
-        .select(pl.col(name).cast(kind) for name, kind in CONTRADICTIONS.items())
+        .pipe(TABLES["graph_contradictions"].cast)
         .sort("one_context", *_KEYS, descending=[True, *[False] * len(_KEYS)])
     )
+
+
+EDGES = schema(("relation instance concept", pl.String), ("valid invalid heads", pl.Int64))
 
 
 def _contradictions(graph: TextGraph) -> pl.DataFrame:
@@ -70,10 +66,21 @@ def _contradictions(graph: TextGraph) -> pl.DataFrame:
     return graph.edges.with_columns(kind=kind).drop_nulls("kind")
 
 
-def measure_graph(dataset: EntailmentDataset, progress: Progress = silent) -> GraphMeasurements:
+def measure_graph(
+    dataset: EntailmentDataset, progress: Progress = silent
+) -> dict[str, pl.DataFrame]:
     """Audit the graph of the edges from instances to concepts, relation by relation.
 
-    The tables have no rows for a dataset without tuples.
+    An *edge* is an instance and a concept within one relation. It is *valid* if a tuple states it
+    as valid, and *denied* if tuples state it as invalid alone. Its *context* is the head that it
+    was judged under; where the instance is the whole head, there is one context for the relation.
+    A *component* is a strongly connected component of the valid edges with more than one text.
+
+    Returns:
+        The tables by name; they have no rows for a dataset without tuples. Beside those declared,
+        ``graph_edges`` has a row an edge, sorted: ``valid`` and ``invalid`` count the tuples that
+        state it, ``heads`` the head events; ``graph_members`` the texts of components, by their
+        first one.
     """
     progress("building the graph")
     stated = stated_edges(dataset.tuples)
@@ -85,19 +92,19 @@ def measure_graph(dataset: EntailmentDataset, progress: Progress = silent) -> Gr
     progress("following chains")
     violations = violation_table(merged, by_context)
     redundant = redundant_table(merged)
-    return GraphMeasurements(
-        edges=merged.edges.select(pl.col(name).cast(kind) for name, kind in EDGES.items()),
-        relations=_summary(dataset, condensation, components, redundant),
-        shape=shape_table(condensation),
-        components=components,
-        contradictions=contradictions,
-        violations=violations,
-        redundant=redundant,
-        concepts=concept_table(merged),
-        lint=_lint(condensation),
-        neighbourhoods=neighbourhood_table(merged, components, contradictions, violations),
-        members=member_table(merged),
-    )
+    return {
+        "graph_edges": merged.edges.select(pl.col(name).cast(kind) for name, kind in EDGES.items()),
+        "graph_relations": _summary(dataset, condensation, components, redundant),
+        "graph_shape": shape_table(condensation),
+        "graph_components": components,
+        "graph_contradictions": contradictions,
+        "graph_violations": violations,
+        "graph_redundant": redundant,
+        "graph_concepts": concept_table(merged),
+        "graph_lint": _lint(condensation),
+        "graph_neighbourhoods": neighbourhood_table(merged, components, contradictions, violations),
+        "graph_members": member_table(merged),
+    }
 
 
 def _summary(
@@ -124,11 +131,13 @@ def _summary(
         shape_summary(condensation),
     ):
         table = table.join(further, on="relation", how="left")
-    counts = [name for name, kind in SUMMARY.items() if kind == pl.Int64]
+    counts = [
+        name for name, kind in TABLES["graph_relations"].columns.types.items() if kind == pl.Int64
+    ]
     return (
         table.sort("place")
         .with_columns(pl.col(counts).fill_null(0))
-        .select(pl.col(name).cast(kind) for name, kind in SUMMARY.items())
+        .pipe(TABLES["graph_relations"].cast)
     )
 
 
@@ -149,13 +158,21 @@ def _edge_counts(graph: TextGraph) -> pl.DataFrame:
 
 
 def _lint(condensation: Condensation) -> pl.DataFrame:
-    """Columns `LINT`."""
-    rows = [
-        (hierarchy.name, one.rule, one.severity, len(one.cases), one.of, one.unit, one.cases[0])
+    """The table ``graph_lint``."""
+    rows = (
+        {
+            "relation": hierarchy.name,
+            "rule": one.rule,
+            "severity": one.severity,
+            "n": len(one.cases),
+            "of": one.of,
+            "unit": one.unit,
+            "first": list(one.cases[0]),
+        }
         for hierarchy in condensation.hierarchies()
         for one in lint_hierarchy(hierarchy)
-    ]
-    return pl.DataFrame([(*row[:-1], list(row[-1])) for row in rows], schema=LINT, orient="row")
+    )
+    return TABLES["graph_lint"].frame(rows)
 
 
 _OWN = schema(
@@ -167,7 +184,7 @@ _OWN = schema(
 
 
 def component_table(merged: TextGraph, by_context: TextGraph) -> pl.DataFrame:
-    """Columns `COMPONENTS`: the components of the relations, with what is so within one context."""
+    """The components of the relations, with what is so within one context."""
     within = _of_members(_components(by_context), merged)
     table = _components(merged).join(within, on=["relation", "first"], how="left")
     return (
@@ -175,7 +192,7 @@ def component_table(merged: TextGraph, by_context: TextGraph) -> pl.DataFrame:
             one_context=pl.col("cycle_within").is_not_null(),
             cycle=pl.coalesce("cycle_within", "cycle"),
         )
-        .select(pl.col(name).cast(kind) for name, kind in COMPONENTS.items())
+        .pipe(TABLES["graph_components"].cast)
         .sort("one_context", "synonyms", "texts", "relation", "first",
               descending=[True, False, True, False, False])
     )  # fmt: skip

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse, edge_ends, edge_matrix, strong_components
 from audit.entailment.dataset import WHOLE
-from audit.entailment.graph.measurements import NEIGHBOURHOODS, VIOLATIONS
+from audit.entailment.declared import TABLES
 from audit.results.findings import finding_id
 
 MOST_TEXTS = 12
@@ -29,7 +29,7 @@ def neighbourhood_table(
     contradictions: pl.DataFrame,
     violations: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Columns `NEIGHBOURHOODS`, in the order of the checks."""
+    """The table ``graph_neighbourhoods``, in the order of the checks."""
     tables = [
         _neighbourhood(merged, finding, relation, texts)
         for rows in (
@@ -39,7 +39,7 @@ def neighbourhood_table(
         )
         for finding, relation, texts in rows
     ]
-    empty = pl.DataFrame(schema=NEIGHBOURHOODS)
+    empty = TABLES["graph_neighbourhoods"].frame()
     return pl.concat([empty, *tables])
 
 
@@ -79,7 +79,7 @@ def _neighbourhood(
         .rename({"instance": "text", "concept": "above"})
         .drop("child", "parent")
         .rename({"text": "child", "above": "parent"})
-        .select(pl.col(name).cast(kind) for name, kind in NEIGHBOURHOODS.items())
+        .pipe(TABLES["graph_neighbourhoods"].cast)
         .sort("child", "parent")
     )
 
@@ -231,7 +231,7 @@ def chain_counts(graph: TextGraph) -> pl.DataFrame:
 
 
 def violation_table(merged: TextGraph, by_context: TextGraph) -> pl.DataFrame:
-    """Columns `VIOLATIONS`: those of one context first, then by relation and texts."""
+    """The table ``graph_violations``: those of one context first, then by relation and texts."""
     keys = ["relation", "instance", "concept"]
     within = (
         _violations(by_context)
@@ -248,7 +248,7 @@ def violation_table(merged: TextGraph, by_context: TextGraph) -> pl.DataFrame:
             through=pl.coalesce("inner", "through"),
             head=pl.col("context").replace("", None),
         )
-        .select(pl.col(name).cast(kind) for name, kind in VIOLATIONS.items())
+        .pipe(TABLES["graph_violations"].cast)
         .sort("one_context", *keys, descending=[True, False, False, False])
     )
 

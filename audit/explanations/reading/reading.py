@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.base.errors import InputError, SchemaError, first_cases, refuse_unknown
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.readings import Reading
 from audit.data.records import ATTRIBUTION_COLUMNS
 from audit.explanations.attributions import ROWS, Attributions, Evidence, EvidenceKind
@@ -46,9 +46,8 @@ def read_attributions(
     word_pieces: str | None = None,
     special: str | Collection[str] | None = None,
     stop_words: str = "paper",
-    kind: EvidenceKind | None = None,
 ) -> Attributions:
-    """Read attributions, and the human evidence for the same texts, from JSON, Parquet or text.
+    """Read attributions, and the human evidence for the same texts, from JSON lines or Parquet.
 
     A row is an instance, target label, method, model and seed. Rows are sorted by these, so that
     their order in the file does not matter.
@@ -62,78 +61,27 @@ def read_attributions(
         special: Tokens that are left out, or the name of a list of them; without, those of every
             list, and those that hold no character of a text by their offsets.
         stop_words: The list of words that explanations do not hold: ``paper`` or ``clinical``.
-        kind: The evidence to read, where there are several kinds.
 
     Raises:
         InputError: If a file is empty, holds no sound row, or no evidence fits the attributions.
         SchemaError: If a required column is missing, or has a wrong type.
     """
-    path = Path(path)
-    choices = Choices.named(word_pieces, special, stop_words, kind)
-    if evidence is None:
-        rows = read_rows(path, ATTRIBUTION_COLUMNS)
-        return attributions_of(rows, choices, sources=(path,))
-    evidence = Path(evidence)
-    held, rows = read_rows(evidence, ("id",)), read_rows(path, ATTRIBUTION_COLUMNS)
-    told = _of_texts(held, evidence)
-    records = _own_records(held, choices, evidence)
-    read = attributions_of(rows, choices, records, (path, evidence))
-    return replace(read, readings=(*told, *read.readings))
-
-
-def _of_texts(held: pl.DataFrame, where: Path) -> tuple[Reading, ...]:
-    if "target" in held.columns:
-        return ()
-    decision = "evidence counts for each label of its text"
-    return (Reading(decision, f"{where.name} names no target", len(held), "a column target"),)
-
-
-@dataclass(frozen=True)
-class Choices:
-    """How attributions are read.
-
-    Args:
-        rule: How word pieces are merged; None leaves them.
-        special: Tokens that are left out; None for all that are known, by name or by offsets.
-        stop: Words that explanations do not hold.
-    """
-
-    rule: Merging | None
-    special: frozenset[str] | None
-    stop: frozenset[str]
-    kind: EvidenceKind | None
-
-    @classmethod
-    def named(
-        cls,
-        word_pieces: str | None,
-        special: str | Collection[str] | None,
-        stop_words: str,
-        kind: EvidenceKind | None,
-    ) -> Choices:
-        """The choices of these names; raises InputError if one does not exist."""
-        if kind is not None:
-            refuse_unknown(kind, PAYLOADS, "a kind of evidence", "kinds")
-        rule = merging_named(word_pieces)
-        tokens = None if special is None else special_tokens(special)
-        return cls(rule, tokens, stop_words_named(stop_words), kind)
-
-
-def attributions_of(
-    rows: pl.DataFrame,
-    choices: Choices,
-    records: Records | None = None,
-    sources: tuple[Path, ...] = (),
-) -> Attributions:
-    """Attributions of rows as `read_rows` gives them; InputError if no row or record fits."""
-    where = sources[0] if sources else ""
+    path, rule, stop = Path(path), merging_named(word_pieces), stop_words_named(stop_words)
+    named = None if special is None else special_tokens(special)
+    records, sources = None, [path]
+    told: tuple[Reading, ...] = ()
+    if evidence is not None:
+        sources.append(Path(evidence))
+        held = read_rows(sources[1], ("id",))
+        records, told = _own_records(held, stop, sources[1]), _of_texts(held, sources[1])
+    rows = read_rows(path, ATTRIBUTION_COLUMNS)
     read = rows.height
-    unwritten = tokens_without_text(rows) if choices.special is None else {}
-    special = ALL_SPECIAL.union(unwritten) if choices.special is None else choices.special
-    sound, faults = sound_rows(rows, special, where)
+    unwritten = tokens_without_text(rows) if named is None else {}
+    left_out = ALL_SPECIAL.union(unwritten) if named is None else named
+    sound, faults = sound_rows(rows, left_out, path)
     del rows
-    met = _records_among(sound, choices, where) if records is None else records
-    texts = texts_of(sound, special, choices.rule)
+    met = _records_among(sound, stop, path) if records is None else records
+    texts = texts_of(sound, left_out, rule)
     text = texts.given["text"].gather(texts.of_row)
     placed = sound.drop("tokens").with_columns(text=text, given=pl.Series(texts.of_row))
     del sound
@@ -142,12 +90,12 @@ def attributions_of(
     ledger = {"rows_read": read, "rows_kept": kept.height, **faults, **empty, **repeats}
     if kept.is_empty():
         raise InputError(
-            "a sound row of attributions is required", found=_counts_as_text(ledger), where=where
+            "a sound row of attributions is required", found=_counts_as_text(ledger), where=path
         )
     numbers = kept["text"].unique(maintain_order=True)
     texts = texts.numbered(numbers.to_numpy())
     kept = kept.with_columns(text=texts.given["text"].gather(kept["given"]))
-    made = _assembled(kept, texts, choices.rule, met, ledger)
+    made = _assembled(kept, texts, rule, met, ledger)
     if records is not None and made.evidence is None:
         raise InputError(
             "evidence that fits the attributions is required",
@@ -158,7 +106,14 @@ def attributions_of(
             else f"evidence is joined by {' and '.join(records.keys)}, and masks also by their "
             "length",
         )
-    return replace(made, sources=sources, readings=_readings(unwritten))
+    return replace(made, sources=tuple(sources), readings=(*told, *_readings(unwritten)))
+
+
+def _of_texts(held: pl.DataFrame, where: Path) -> tuple[Reading, ...]:
+    if "target" in held.columns:
+        return ()
+    decision = "evidence counts for each label of its text"
+    return (Reading(decision, f"{where.name} names no target", len(held), "a column target"),)
 
 
 def _first_keys(rows: pl.DataFrame, records: Records, made: Attributions) -> str:
@@ -257,9 +212,9 @@ def _offsets(rows: pl.DataFrame, lists: int) -> pl.DataFrame:
     return places
 
 
-def _own_records(rows: pl.DataFrame, choices: Choices, path: Path) -> Records:
+def _own_records(rows: pl.DataFrame, stop: frozenset[str], path: Path) -> Records:
     """The evidence in a file of its own; raises SchemaError if it has no column of evidence."""
-    held = _held(rows, choices.kind, path)
+    held = _held(rows, path)
     if held is None:
         raise SchemaError(
             "a column marks, spans, explanation or explanation_tokens is required",
@@ -271,23 +226,23 @@ def _own_records(rows: pl.DataFrame, choices: Choices, path: Path) -> Records:
     of_texts = "target" not in rows.columns
     target = pl.lit(None, pl.String) if of_texts else pl.col("target")
     given = rows.with_columns(model=model, wrong_type=wrong, target=target)
-    return replace(_records(given, *held, choices.stop), of_texts=of_texts)
+    return replace(_records(given, *held, stop), of_texts=of_texts)
 
 
-def _records_among(rows: pl.DataFrame, choices: Choices, where: object) -> Records | None:
+def _records_among(rows: pl.DataFrame, stop: frozenset[str], where: object) -> Records | None:
     """The evidence among attributions, each once; None if there is none.
 
     Masks are about the tokens of their row, so about its model; spans and explanations are about
     the text.
     """
-    held = _held(rows, choices.kind, where)
+    held = _held(rows, where)
     if held is None:
         return None
     kind, column = held
     given = rows.filter(pl.col(column).is_not_null() | pl.col("evidence_fault"))
     model = pl.col("model") if kind == "marks" else pl.lit(None, pl.String)
     records = given.select("id", "target", column, model=model, wrong_type="evidence_fault")
-    return _records(_distinct(records), kind, column, choices.stop)
+    return _records(_distinct(records), kind, column, stop)
 
 
 def _distinct(rows: pl.DataFrame) -> pl.DataFrame:
@@ -310,28 +265,22 @@ def _records(rows: pl.DataFrame, kind: EvidenceKind, column: str, stop: frozense
     return Records(kind, rows.select("id", "target", "model", "wrong_type", payload.alias(name)))
 
 
-def _held(
-    rows: pl.DataFrame, kind: EvidenceKind | None, where: object
-) -> tuple[EvidenceKind, str] | None:
+def _held(rows: pl.DataFrame, where: object) -> tuple[EvidenceKind, str] | None:
     """The kind of evidence that the rows hold, and its column; None if there is none."""
     filled = [name for name in rows.columns if rows[name].null_count() < rows.height]
-    columns = {one: [name for name in PAYLOADS[one] if name in filled] for one in PAYLOADS}
-    kinds = [one for one in PAYLOADS if columns[one]]
-    if kind is not None and kind not in kinds:
-        raise InputError(
-            f"evidence of the kind {kind!r} is required",
-            found=f"the kinds {', '.join(kinds)}" if kinds else "none",
-            where=where,
-        )
-    if kind is None and len(kinds) > 1:
+    found = {
+        kind: next((name for name in names if name in filled), "")
+        for kind, names in PAYLOADS.items()
+    }
+    kinds = [kind for kind in found if found[kind]]
+    if len(kinds) > 1:
         raise InputError(
             "one kind of evidence is read at a time",
             found=", ".join(kinds),
             where=where,
-            hint="name the kind that is meant",
+            hint="leave the columns of the others out",
         )
-    chosen = kind or next(iter(kinds), None)
-    return (chosen, columns[chosen][0]) if chosen else None
+    return (kinds[0], found[kinds[0]]) if kinds else None
 
 
 def _counts_as_text(ledger: Mapping[str, int], of: str = "") -> str:

@@ -65,8 +65,7 @@ def read_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
     null then.
 
     Args:
-        path: JSON lines, other text that `objects_in` reads (both also packed with gzip), or
-            Parquet.
+        path: What `objects_in` reads (also packed with gzip), or Parquet.
         required: Columns that the file must have.
     """
     if not path.is_dir():
@@ -90,6 +89,8 @@ def _text_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
         return _frame([line for _, line in lines], named, _WRITTEN)
 
     parts = list(frames(objects_in(path, _DECODER), frame_of, path))
+    if not parts:
+        return pl.DataFrame()
     _refuse_missing(list(met), required, path)
     return pl.concat(parts, how="diagonal")
 

@@ -1,12 +1,7 @@
-"""Attributions and evidence in text that is no JSON lines, each row as JSON lines would have it.
-
-CSV whose lists are written as text; the spans of CodiEsp's third track; and the JSON documents of
-MDACE.
-"""
+"""Rows of JSON lines, and published evidence as such rows: CodiEsp's third track, and MDACE."""
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,14 +11,8 @@ from typing import Any, TypeAlias
 from audit.base.errors import InputError, SchemaError
 from audit.base.files import files_in, read_text
 from audit.base.json_tables import Line, excerpt, lines_of, objects_on
-from audit.base.table import REPEATED
-from audit.base.tables import open_table
-from audit.data.class_lists import distinct
 
 Decoder: TypeAlias = json.JSONDecoder
-_NUMBER = r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)"
-_NUMBERS = re.compile(rf"\[?\s*{_NUMBER}(?:[\s,]+{_NUMBER})*\s*,?\s*\]?", re.IGNORECASE)
-_LIST = re.compile(r"[\[(]\s*[\[(\])'\"\d.+-]")
 _SPANS = re.compile(r"\d+ \d+(?:;\d+ \d+)*")
 _TRACK_X = re.compile(rf"[^\t]+\t(?:DIAGNOSTICO|PROCEDIMIENTO)\t[^\t]+\t[^\t]*\t{_SPANS.pattern}")
 
@@ -32,64 +21,17 @@ def objects_in(path: Path, decoder: Decoder) -> Iterator[Line]:
     """The rows of a text, or of the texts of a folder, as objects by the names of columns."""
     for part in files_in(path) if path.is_dir() else [path]:
         first = next((line.strip() for _, line in lines_of(part)), "")
-        if first.startswith(("{", "[")):
-            yield from _of_objects(part, decoder)
-        elif _TRACK_X.fullmatch(first):
+        if _TRACK_X.fullmatch(first):
             yield from _track_x(part)
-        else:
-            yield from _of_table(part)
-
-
-def _of_table(part: Path) -> Iterator[Line]:
-    """Rows of a table whose lists are written as text."""
-    table = open_table(part).frame()
-    names = {name: name.partition(REPEATED)[0].strip().lower() for name in table.columns}
-    distinct([*names.values()], "column", part)
-    for number, row in enumerate(table.iter_rows(named=True), start=1):
-        cells = {names[name]: value for name, value in row.items() if value is not None}
-        yield f"{part}: row {number}", {k: _cell(k, v) for k, v in cells.items()}
-
-
-def _cell(name: str, text: str) -> Any:
-    """A cell with the lists that are written in it; what cannot be read stays, and is counted."""
-    if name == "spans" and _SPANS.fullmatch(text.strip()):
-        return _pairs(text)
-    return _listed(text) if name in _LISTS else text
-
-
-_LISTS = ("tokens", "scores", "explanation_tokens", "marks", "spans", "offsets")
-
-
-def _listed(text: str) -> Any:
-    """The list that a text writes: numbers, as JSON or as Python; words apart by blanks otherwise.
-
-    >>> _listed("[0.5 1]"), _listed("['a', 'b c']"), _listed("he played")
-    (['0.5', '1'], ['a', 'b c'], ['he', 'played'])
-    >>> _listed("[CLS] he")
-    ['[CLS]', 'he']
-    """
-    written = text.strip()
-    if _NUMBERS.fullmatch(written):
-        return re.findall(_NUMBER, written, re.IGNORECASE)
-    if not _LIST.match(written):
-        return written.split()
-    for read in (json.loads, ast.literal_eval):
-        try:
-            found = read(written)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        return _plain(found) if isinstance(found, (list, tuple)) else text
-    return text
-
-
-def _plain(found: Sequence[Any]) -> list[Any]:
-    """Lists in lists, numbers as text, as JSON lines have them."""
-    return [
-        _plain(one) if isinstance(one, (list, tuple))
-        else str(one) if type(one) in (int, float)
-        else one
-        for one in found
-    ]  # fmt: skip
+        elif first.startswith(("{", "[")):
+            yield from _of_objects(part, decoder)
+        elif first:
+            raise InputError(
+                "attributions and evidence are lines of JSON objects, or Parquet",
+                found=excerpt(first),
+                where=part,
+                hint="write_ndjson of Polars, or to_json(lines=True) of pandas, writes lines",
+            )
 
 
 def _pairs(text: str) -> list[list[int]]:

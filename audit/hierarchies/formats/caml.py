@@ -75,7 +75,13 @@ def _span(node: str) -> Span | None:
 
 
 def _read(path: Path, _: Shape) -> Hierarchy:
-    lines = _entries(path)
+    lines = dict[str, tuple[int, str]]()
+    for number, line in read_lines(path):
+        node, tab, title = line.partition("\t")
+        if not tab or not node.strip() or node.strip() in lines:
+            required = "each line must be a code of its own, a tab and a title"
+            raise SchemaError(required, found=repr(line[:60]), where=f"{path}:{number}")
+        lines[node.strip()] = number, title.strip()
     ranges = {node: found for node in lines if "-" in node and (found := _span(node))}
     coding = CamlCoding(ranges=tuple(ranges.values()))
     parents = {
@@ -83,8 +89,6 @@ def _read(path: Path, _: Shape) -> Hierarchy:
         for node in lines
         if node != ROOT
     }
-    if ROOT not in lines:
-        raise HierarchyError("the root '@' must be on a line", found="none")
     if unplaced := [node for node, parent in parents.items() if parent is None]:
         raise HierarchyError(
             "each code needs a prefix or a range of the file that holds it",
@@ -101,22 +105,6 @@ def _read(path: Path, _: Shape) -> Hierarchy:
         labelled_ancestors="fault",
         coding=coding,
     )
-
-
-def _entries(path: Path) -> dict[str, tuple[int, str]]:
-    """Line number and title of each node, in file order."""
-    entries: dict[str, tuple[int, str]] = {}
-    for number, line in read_lines(path):
-        node, tab, title = line.partition("\t")
-        node, where = node.strip(), f"{path}:{number}"
-        if not tab or not node:
-            required = "each line must be a code, a tab and a title"
-            raise SchemaError(required, found=repr(line[:60]), where=where)
-        if node in entries:
-            found = f"{node!r} here and on line {entries[node][0]}"
-            raise SchemaError("each code may be on one line only", found=found, where=where)
-        entries[node] = number, title.strip()
-    return entries
 
 
 def _matches(path: Path, head: bytes) -> bool:

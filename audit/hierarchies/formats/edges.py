@@ -78,10 +78,9 @@ def keyed(
     readings = [told] if key not in (usual, stated) else []
     lacking = sorted(real - ids)
     if lacking and (not all(parents) or (len(lacking) > 1 and key.lower() != "child")):
-        readings.append(Reading(
-            "parents without a row of their own are nodes without a parent",
-            f"{share}; not {first_cases(lacking)}", len(lacking), "give each a row", "nodes",
-        ))  # fmt: skip
+        decision = "parents without a row of their own are nodes without a parent"
+        why = f"{share}; not {first_cases(lacking)}"
+        readings.append(Reading(decision, why, len(lacking), "give each a row", "nodes"))
     return key, parents, readings
 
 
@@ -115,15 +114,10 @@ def directed(
     if up > down or not documented:
         ways = [
             Reading(
-                f"{way} stand behind a name",
-                f"{share:.0%} of those below others have several parents then",
-                len(pairs),
-                f"--hierarchy-format {way}",
-                "pairs",
+                f"{way} stand behind a name", "", len(pairs), f"--hierarchy-format {way}", "pairs"
             )
-            for way, share in (("parents", up), ("children", down))
+            for way in (("children", "parents") if up > down else ("parents", "children"))
         ]
-        ways = ways[::-1] if up > down else ways
         raise asked("it must be stated whether parents or children stand behind a name", ways)
     return pairs
 
@@ -232,11 +226,11 @@ def named(columns: Collection[str], name: str) -> str:
 
 
 def _parent_of(columns: Sequence[str]) -> str:
-    found = [name for name in columns if is_parent(name)]
+    found = [*filter(is_parent, columns)] or ["parent"]
     if len(found) > 1:
         hint = f"{as_typed({'hierarchy_parent': found[0]})} names the one that is meant"
         raise SchemaError("one column of parents is required", found=first_cases(found), hint=hint)
-    return found[0] if found else "parent"
+    return found[0]
 
 
 def _of_relations(frame: pl.DataFrame, shape: Shape) -> pl.DataFrame:
@@ -259,12 +253,9 @@ def _parents(
     """The parents in each row: those of a list, or those that a sign parts in a cell."""
     if cells is None and not isinstance(column.dtype, pl.List):
         raise SchemaError(f"the column {column.name!r} must hold text", found=str(column.dtype))
-    if cells is None:
-        return [
-            [str(one).strip() for one in row or () if one is not None] for row in column.to_list()
-        ]
-    if sep:
-        return [[p.strip() for p in cell.split(sep) if p.strip()] for cell in cells]
+    if cells is None or sep:
+        rows = column.to_list() if cells is None else [cell.split(sep) for cell in cells]
+        return [[one for part in row or () if (one := str(part or "").strip())] for row in rows]
     for sign, ids in product(_SIGNS, map(set, keys.values())):
         joined = [one.split(sign) for one in {*cells} if sign in one and one not in ids]
         if n := sum(ids.issuperset(map(str.strip, parts)) for parts in joined):

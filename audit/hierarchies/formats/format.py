@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -173,9 +172,6 @@ def hierarchy_of(
         raise SchemaError(required, found=f"both for {first_cases(torn)}")
     kept = [one for one in entries if one.node not in gone]
     titles = titles_of((one.node, one.title) for one in kept)
-    if declared == "once" and len(titles) < len(kept):
-        twice = [node for node, n in Counter(one.node for one in kept).items() if n > 1]
-        raise SchemaError("each node may be declared once", found=first_cases(twice))
     every = [(one.node, parent) for one in kept for parent in one.parents]
     every += [edge for edge in edges if edge[0] not in gone]
     if declared is None:
@@ -183,31 +179,23 @@ def hierarchy_of(
     groups = sorted({child for child, parent in every if child == parent})
     may = {one.node: one.assignable for one in kept if one.assignable is not None}
     may |= dict.fromkeys(groups, True)
+    decision = "a class that has the name of its group is one node with it"
     own = repr(groups[0]) if groups else ""
-    told = Reading(
-        "a class that has the name of its group is one node with it",
-        f"the file puts {own} below {own}",
-        len(groups),
-        WITH_IDS,
-        "edges",
-    )
-    nodes = [(node, title or None, may.get(node)) for node, title in titles.items()]
-    apart = [edge for edge in every if edge[0] != edge[1]]
+    told = Reading(decision, f"the file puts {own} below {own}", len(groups), WITH_IDS, "edges")
+    listed = [one.node for one in kept] if declared == "once" else titles
+    nodes = [(node.strip(), titles[node] or None, may.get(node)) for node in listed]
+    apart = [(child.strip(), parent.strip()) for child, parent in every if child != parent]
     file = Path(path.name.removesuffix(".gz"))
     built = Hierarchy.build(
-        pl.DataFrame(apart, EDGE_SCHEMA, orient="row").select(pl.all().str.strip_chars()),
-        pl.DataFrame(nodes, NODE_SCHEMA, orient="row").with_columns(
-            pl.col("node").str.strip_chars()
-        ),
+        pl.DataFrame(apart, EDGE_SCHEMA, orient="row"),
+        pl.DataFrame(nodes, NODE_SCHEMA, orient="row"),
         name=file.name if file.stem in WITH_POLICY else file.stem,
         coding=retired_ids(titles, entries, same),
-    )
-    return replace(
-        built,
         readings=tuple(one for one in (*readings, told) if one.rows),
-        related=tuple(sorted({pair for pair in related if pair[0] in built and pair[1] in built})),
         faults={"member_named_alike": tuple((one,) for one in groups)} if groups else {},
     )
+    pairs = {pair for pair in related if pair[0] in built and pair[1] in built}
+    return replace(built, related=tuple(sorted(pairs)))
 
 
 _FLAGS = {"true": True, "1": True, "false": False, "0": False, "none": None, "": None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -43,25 +44,24 @@ def read(path: Path, shape: Shape) -> Hierarchy:
     Each term is assignable. Obsolete ids and alternative ids are no nodes; `retired_ids` says what
     took their place. Other relationships say why terms go together.
     """
-    entries, lines = list[Entry](), dict[str, Link]()
+    entries, links, places = list[Entry](), list[Link](), dict[tuple[str, str], str]()
     for begun, clauses in _stanzas(path):
-        said, above = defaultdict[str, list[str]](list), list[tuple[str, str, str]]()
-        for where, tag, value in clauses:
-            if tag in ("name", "is_obsolete"):
-                said[tag].append(_text(value))
-            elif tag == "id" or tag in _TAGS:
-                said[tag] += _words(tag, value, 1, where)
-            if tag in (IS_A, "relationship"):
-                *kind, parent = _words(tag, value, 1 + (tag != IS_A), where)
-                above.append((where, kind[0] if kind else IS_A, parent))
-        if not said["id"]:
+        named = {
+            tag: [_words(tag, value, 1, where)[0] for where, value in clauses[tag]]
+            for tag in ("id", *_TAGS)
+        }
+        if not named["id"]:
             raise SchemaError("every term needs an id", where=begun)
-        id = said["id"][0]
-        lines |= {where: (id, relation, parent) for where, relation, parent in above}
-        titles = titles_of((id, name) for name in said["name"])
-        gone, other = "true" in said["is_obsolete"], {_TAGS[tag]: said[tag] for tag in _TAGS}
-        entries.append(Entry(id, titles.get(id), assignable=True, obsolete=gone or None, **other))
-    links = lines.values()
+        id = named["id"][0]
+        for tag in (IS_A, "relationship"):
+            for where, value in clauses[tag]:
+                *kind, parent = _words(tag, value, 1 + (tag != IS_A), where)
+                links.append((id, kind[0] if kind else IS_A, parent))
+                places.setdefault((id, parent), where)
+        titles = titles_of((id, _text(name)) for _, name in clauses["name"])
+        gone = any(_text(value) == "true" for _, value in clauses["is_obsolete"]) or None
+        other = {field: named[tag] for tag, field in _TAGS.items()}
+        entries.append(Entry(id, titles.get(id), assignable=True, obsolete=gone, **other))
     found = {relation for _, relation, _ in links} - {IS_A}
     refuse_unused(shape.relations, found, "terms")
     edges = [(a, b) for a, relation, b in links if relation in (IS_A, *shape.relations)]
@@ -69,8 +69,7 @@ def read(path: Path, shape: Shape) -> Hierarchy:
     try:
         return hierarchy_of(path, entries, edges, declared="once", related=related)
     except DanglingError as error:
-        ends = {(a, b): where for where, (a, _, b) in reversed(lines.items())}
-        error.where = ends[error.edges[0]]
+        error.where = places[error.edges[0]]
         raise
 
 
@@ -109,20 +108,18 @@ def _words(tag: str, value: str, wanted: int, where: str) -> list[str]:
     return words
 
 
-def _stanzas(path: Path) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-    """The place of each ``[Term]``, and its clauses: place, tag and value."""
-    begun, clauses = "", list[tuple[str, str, str]]()
-    for number, line in read_lines(path):
+def _stanzas(path: Path) -> Iterator[tuple[str, Mapping[str, list[tuple[str, str]]]]]:
+    """The place of each ``[Term]``, and its clauses: place and value, by tag."""
+    begun, clauses = "", defaultdict[str, list[tuple[str, str]]](list)
+    for number, line in chain(read_lines(path), [(0, "[")]):
         where = f"{path}:{number}"
         if line.startswith("["):
             if begun:
                 yield begun, clauses
-            begun, clauses = where if line.startswith("[Term]") else "", []
+            begun, clauses = where if line.startswith("[Term]") else "", defaultdict(list)
         elif not line.startswith("!"):
             tag, _, value = line.partition(":")
-            clauses.append((where, tag.strip(), value))
-    if begun:
-        yield begun, clauses
+            clauses[tag.strip()].append((where, value))
 
 
 _IRI = re.compile(r"http://purl\.obolibrary\.org/obo/([A-Za-z][A-Za-z0-9]*)_([^/#]+)")
@@ -160,7 +157,12 @@ def read_graphs(path: Path, shape: Shape) -> Hierarchy:
     ``BFO:0000050`` or ``part_of``.
     """
     required = "an object with 'graphs', each with lists of 'nodes' and 'edges', is required"
-    stated, edges = shaped(read_json(path), _lists, required)
+    keys = ("nodes", "edges")
+    stated, edges = shaped(
+        read_json(path),
+        lambda held: [[one for g in items(held["graphs"]) for one in g.get(k) or []] for k in keys],
+        required,
+    )
     every = [(shaped(one, _entry, _NODE), one.get("type")) for one in stated]
     typed = any(kind for _, kind in every)
     entries = [one for one, kind in every if kind == "CLASS" or not typed]
@@ -185,14 +187,6 @@ _NODE = (
     "a node needs an 'id', and may have a text 'lbl' and a 'meta' with 'deprecated', true or "
     "false, and 'basicPropertyValues', each with 'pred' and 'val'"
 )
-
-
-def _lists(held: Any) -> list[list[Any]]:
-    """The nodes and the edges of all graphs."""
-    return [
-        [one for g in items(held["graphs"]) for one in g.get(key) or []]
-        for key in ("nodes", "edges")
-    ]
 
 
 def _entry(stated: Mapping[str, Any]) -> Entry:

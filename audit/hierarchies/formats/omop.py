@@ -76,20 +76,11 @@ def read(place: str | Path, shape: Shape) -> Hierarchy:
     ]
     edges = ends.filter(relationship_id=_IS_A).select("concept_code", "concept_code_above")
     known = pl.all_horizontal(pl.all().is_in(valid["concept_code"].implode()))
-    told = Reading(
-        f"concepts of other vocabularies are not above those of {vocabulary}",
-        "a hierarchy is of one vocabulary",
-        others,
-        "another --vocabulary",
-        "relationships",
-    )
-    return hierarchy_of(
-        Path(vocabulary),
-        entries,
-        edges.filter(known).unique(maintain_order=True).iter_rows(),
-        declared="anywhere",
-        readings=[told],
-    )
+    decision = f"concepts of other vocabularies are not above those of {vocabulary}"
+    why = "a hierarchy is of one vocabulary"
+    told = Reading(decision, why, others, "another --vocabulary", "relationships")
+    rows = edges.filter(known).unique(maintain_order=True).iter_rows()
+    return hierarchy_of(Path(vocabulary), entries, rows, declared="anywhere", readings=[told])
 
 
 def _table(place: str | Path, name: str, columns: Sequence[str]) -> pl.DataFrame:
@@ -131,14 +122,17 @@ def _vocabulary(links: pl.DataFrame, stated: str | None) -> str:
             found=f'"Is a" only in {first_cases(counts)}' if counts else 'no "Is a"',
             hint="name another hierarchy, such as --hierarchy icd9cm",
         )
-    if not stated and len(counts) > 1:
-        unit = "relationships"
+    if stated:
+        return names[stated.lower()]
+    if len(counts) > 1:
         offers = [
-            Reading(f"{name} is the hierarchy", "", n, as_typed({"vocabulary": name}), unit)
-            for name, n in [*counts.items()][:4]
+            Reading(
+                f"{one} is the hierarchy", "", n, as_typed({"vocabulary": one}), "relationships"
+            )
+            for one, n in [*counts.items()][:4]
         ]
         raise asked("it must be stated which vocabulary is meant", offers)
-    return names[stated.lower()] if stated else next(iter(names.values()))
+    return next(iter(names.values()))
 
 
 OMOP = HierarchyFormat(

@@ -84,8 +84,7 @@ def of_levels(path: Path, table: Table, shape: Shape) -> Hierarchy:
         ways = [tuple(filter(None, row)) for row in cells]
         between = sum("" in row[: len(way)] for row, way in zip(cells, ways, strict=True))
         decision = "levels that are left blank between others are passed over"
-        why = "the rows have no name there"
-        told = [Reading(decision, why, between, "--hierarchy-levels COL")]
+        told = [Reading(decision, "they have no name there", between, "--hierarchy-levels COL")]
     ways = _to_ids(ways, ids, whole=len(levels) > 1)
     rows = [(way, id or None) for way, id in zip(ways, ids, strict=True) if way]
     titles = {way: label for way, label in zip(ways, labels, strict=True) if label}
@@ -148,13 +147,9 @@ def of_ways(
     nodes = {*node_of.values()}
     same = {sign.join(place): node for place, node in node_of.items()}
     several = sum(len(alike) > 1 for alike in of_name.values()) if by_name else 0
-    told = Reading(
-        "names at several places of the hierarchy are several nodes",
-        "they have other names above them; those that are not the only leaf go by their paths",
-        several,
-        WITH_IDS,
-        "names",
-    )
+    decision = "names at several places of the hierarchy are several nodes"
+    why = "they have other names above them; those that are not the only leaf go by their paths"
+    told = Reading(decision, why, several, WITH_IDS, "names")
     entries = [
         Entry(
             node,

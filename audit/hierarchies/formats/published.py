@@ -75,13 +75,8 @@ def _read_open_images(path: Path, shape: Shape) -> Hierarchy:
         edges |= {} if above is None else {(name, above): None}
         parts += len(one.get("Part", ())) * ("Part" not in keys)
         waiting += [(below, name) for key in keys for below in items(one.get(key) or [])]
-    told = Reading(
-        "parts of a class are not below it",
-        "a part is no kind of it",
-        parts,
-        "--relations Part",
-        "classes",
-    )
+    decision, why = "parts of a class are not below it", "a part is no kind of it"
+    told = Reading(decision, why, parts, "--relations Part", "classes")
     return hierarchy_of(path, nodes, edges, readings=[told])
 
 

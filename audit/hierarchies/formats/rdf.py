@@ -133,19 +133,13 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
             if entry := entries.get(same.get(a, a)):
                 known = getattr(entry, field)
                 setattr(entry, field, [*known, ids.get(b.value) or short(b.value)])
-    one_node = Reading(
-        "equivalent classes are one node",
-        "the file says so of classes by name",
-        len(same),
-        "remove owl:equivalentClass",
-        "classes",
-    )
+    decision, why = "equivalent classes are one node", "the file says so of classes by name"
+    one_node = Reading(decision, why, len(same), "remove owl:equivalentClass", "classes")
+    apart = ((node[a], node[b]) for a, b in edges if a == b or node[a] != node[b])
     built = hierarchy_of(
         path,
         [*entries.values()],
-        dict.fromkeys(
-            (node[a], node[b]) for a, b in edges if a not in gone and (a == b or node[a] != node[b])
-        ),
+        dict.fromkeys(apart),
         declared="once",
         same=_aliases(graph, node),
         readings=[*told, *said, *spoken, one_node],
@@ -156,8 +150,9 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
 
 def _kind(graph: _Graph) -> tuple[str, list[Reading]]:
     """What a file has, and what is told where it has some of the other too; asked if both."""
-    edges = {kind: len(graph.edges(kind)) for kind in _CALLED}
-    nodes = {kind: len(graph.nodes(kind)) for kind in _CALLED}
+    edges, nodes = (
+        {kind: len(of_kind(kind)) for kind in _CALLED} for of_kind in (graph.edges, graph.nodes)
+    )
     found = [kind for kind in edges if edges[kind]] or [kind for kind in nodes if nodes[kind]]
     said = {
         kind: Reading(f"{called} are the nodes", "the others have nothing above them",
@@ -268,14 +263,10 @@ def _titles(graph: _Graph, nodes: Collection[str]) -> tuple[dict[str, str | None
         if own in ("", language) or own.startswith(f"{language}-")
     ]
     best = {iri: place for iri, place, _ in sorted(kept, reverse=True)}
-    told = Reading(
-        f"titles are those in {language!r}, or in no language",
-        f"there are {first_cases(counts)}",
-        len(nodes),
-        "write titles of one language",
-        "nodes",
-    )
     titles = titles_of((iri, text) for iri, place, text in kept if place == best[iri])
+    decision, why = f"titles are those in {language!r}, or in no language", first_cases(counts)
+    option = "write titles of one language"
+    told = Reading(decision, f"there are {why}", len(nodes), option, "nodes")
     return titles, [told] if len(counts) > 1 else []
 
 

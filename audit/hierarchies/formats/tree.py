@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,7 +12,6 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, once, read_json, read_lines, read_text
-from audit.base.readings import Reading, as_typed, asked
 from audit.base.streams import bare_suffix
 from audit.base.tables import open_table
 from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY, Entry
@@ -37,8 +36,6 @@ from audit.hierarchies.formats.format import (
 )
 from audit.hierarchies.hierarchy import Hierarchy
 
-_KNOWN = (*OBSOLETE, REPLACED_BY, CONSIDER, *IDS, *TITLES, "inscheme", "topconceptof", "related")
-"""Keys that may name other nodes, and neither those above nor those below."""
 _Mention: TypeAlias = tuple[str, str | None, Mapping[str, Any]]
 """A node, the one that it lies within, and its record, which is empty of a name alone."""
 
@@ -73,24 +70,14 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
     true, makes an id obsolete: no node, whose ``replaced_by`` and ``consider`` are its successors.
     """
     if (pairs := _pairs_of(tree, shape)) is not None:
-        if stated := [name for name, value in vars(shape).items() if value]:
-            required = "nothing but --hierarchy-format can be stated of pairs of names"
-            raise InputError(required, found=first_cases(stated))
-        alone = any(map(_is_id, tree.values()))
-        names, parents = {*map(_id, tree)}, {parent for _, parent in pairs}
-        joined = len(parents) < max(2, len(pairs)) or not names.isdisjoint(parents)
-        upward = "parents" if alone and joined else None
-        return of_pairs(path, pairs, role or upward, names)
+        return _of_mapping(path, tree, pairs, shape, role)
     if isinstance(tree, list) and all(isinstance(one, Mapping) for one in tree):
-        columns = dict.fromkeys(name for one in tree for name in one)
-        nested = any(
-            _is_children(name, value, shape) for one in tree for name, value in one.items()
-        )
-        if any(_is_parent(name, shape) for name in columns) and not nested:
-            frame = pl.DataFrame([_column(name, tree) for name in columns])
+        held = [(name, value) for one in tree for name, value in one.items()]
+        nested = any(_is_children(name, value, shape) for name, value in held)
+        if not nested and any(_is_parent(name, shape) for name, _ in held):
+            frame = pl.DataFrame([_column(name, tree) for name, _ in dict(held).items()])
             return of_table(path, open_table(frame), shape)
     mentions = [*_mentions(tree, shape)]
-    _refuse_unknown(mentions, shape)
     entries, by_name, edges = list[Entry](), set[str](), dict[EdgeRow, None]()
     ids = {node for node, *_ in mentions}
     for node, above, record in mentions:
@@ -101,10 +88,25 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
         entries.append(Entry(node, _title(node, record, shape), **said))
         if not (stated or (record and str(_own_key(record, shape)).lower() not in TITLES)):
             by_name.add(node)
+    if not edges:
+        _refuse_unread([record for *_, record in mentions if record], shape)
     return hierarchy_of(path, entries, edges, readings=[several_told(edges, by_name)])
 
 
-def _pairs_of(tree: Any, shape: Shape) -> list[tuple[str, str]] | None:
+def _of_mapping(
+    path: Path, tree: Any, pairs: list[EdgeRow], shape: Shape, role: str | None
+) -> Hierarchy:
+    """The hierarchy of names with one parent each; of lists it is asked what they are."""
+    if stated := [name for name, value in vars(shape).items() if value]:
+        required = "nothing but --hierarchy-format can be stated of pairs of names"
+        raise InputError(required, found=first_cases(stated))
+    names, parents = {*map(_id, tree)}, {parent for _, parent in pairs}
+    joined = len(parents) < max(2, len(pairs)) or not names.isdisjoint(parents)
+    upward = "parents" if joined and any(map(_is_id, tree.values())) else None
+    return of_pairs(path, pairs, role or upward, names)
+
+
+def _pairs_of(tree: Any, shape: Shape) -> list[EdgeRow] | None:
     """Each name of a mapping with its name, or those in its list; None of what is none."""
     if not isinstance(tree, Mapping) or _own_key(tree, shape):
         return None
@@ -116,6 +118,11 @@ def _pairs_of(tree: Any, shape: Shape) -> list[tuple[str, str]] | None:
 
 def _is_parent(name: str, shape: Shape) -> bool:
     return name == shape.parent if shape.parent else is_parent(name)
+
+
+def _is_children(key: str, value: Any, shape: Shape) -> bool:
+    named = key == shape.children if shape.children else key.lower() == "children"
+    return named and isinstance(value, Mapping | list)
 
 
 def _parents(record: Mapping[str, Any], shape: Shape) -> list[str]:
@@ -146,16 +153,15 @@ def _mentions(tree: Any, shape: Shape) -> Iterator[_Mention]:
         elif key := _own_key(value, shape):
             node = _id(value[key])
             yield node, above, value
-            waiting += [
-                (one, node) for name, one in value.items() if _is_children(name, one, shape)
-            ]
+            below = (one for name, one in value.items() if _is_children(name, one, shape))
+            waiting += [(one, node) for one in below]
         else:
             for name, held in value.items():
                 yield _id(name), above, {}
-                record = isinstance(held, Mapping) and _own_key(held, shape)
-                parts = [one for one in _several(held) if isinstance(one, Mapping)]
-                alone = held in (None, "") or isinstance(held, Mapping | list)
-                if record or not alone or any(_parents(one, shape) for one in parts):
+                records = [one for one in _several(held) if isinstance(one, Mapping)]
+                own = isinstance(held, Mapping) and _own_key(held, shape)
+                other = held and not isinstance(held, Mapping | list)
+                if own or other or any(_parents(one, shape) for one in records):
                     raise _no_node(held)
                 waiting += [(held, _id(name))] if held else []
 
@@ -164,11 +170,6 @@ def _own_key(item: Mapping[str, Any], shape: Shape) -> str | None:
     """The key of a record's id; None of what is no record."""
     keys = [shape.child, *IDS, shape.title, *TITLES]
     return first_of([key for key in item if _is_id(item[key])], [k.lower() for k in keys if k])
-
-
-def _is_children(key: str, value: Any, shape: Shape) -> bool:
-    named = key == shape.children if shape.children else key.lower() == "children"
-    return named and isinstance(value, Mapping | list)
 
 
 def _several(value: Any) -> list[Any]:
@@ -191,34 +192,18 @@ def _title(node: str, record: Mapping[str, Any], shape: Shape) -> str | None:
     return title
 
 
-def _refuse_unknown(mentions: Sequence[_Mention], shape: Shape) -> None:
-    """Ask of further keys that hold nodes or their ids whether these are above or below."""
-    ids = {node for node, *_ in mentions}
-    refer = defaultdict[str, list[bool]](list)
-    for node, _, record in mentions:
-        own = _own_key(record, shape)
-        for key, value in record.items():
-            role = _is_parent(key, shape) or _is_children(key, value, shape)
-            known = role or key in (own, shape.title) or key.lower() in _KNOWN
-            if not known and value not in (None, "", [], {}):
-                parts = _several(value) if isinstance(value, str | list) else [None]
-                refer[key].append(
-                    value != node
-                    and all(
-                        own in one if isinstance(one, Mapping) else _id(one) in ids for one in parts
-                    )
-                )
-    for key in (key for key, own in refer.items() if all(own)):
-        options = {
-            "children": as_typed({"hierarchy_children": key}),
-            "parents": as_typed({"hierarchy_parent": key}),
-            "something else": "take it out of the file",
-        }
-        ways = [
-            Reading(f"{key!r} holds {what}", "", len(refer[key]), option, "nodes")
-            for what, option in options.items()
-        ]
-        raise asked(f"it must be stated what the key {key!r} holds", ways)
+def _refuse_unread(records: Sequence[Mapping[str, Any]], shape: Shape) -> None:
+    """Refuse records none of which says what is above or below it, though they say more."""
+    held = {name: value for one in records for name, value in one.items()}
+    known = {shape.child, shape.title, *IDS, *TITLES, *OBSOLETE, REPLACED_BY, CONSIDER}
+    read = (_is_parent(one, shape) or _is_children(one, held[one], shape) for one in held)
+    if not any(read) and any({name, name.lower()}.isdisjoint(known) for name in held):
+        key = next((one for one in held if isinstance(held[one], list | Mapping)), "KEY")
+        raise SchemaError(
+            "a key of children or of parents is required",
+            found=f"the keys {first_cases(held)}",
+            hint=f"--hierarchy-children {key} or --hierarchy-parent {key} names it",
+        )
 
 
 def _is_id(value: Any) -> bool:
@@ -252,17 +237,18 @@ FORMAT = HierarchyFormat(
 )
 
 
-def _mapping(role: str) -> HierarchyFormat:
-    def read_mapping(path: Path, shape: Shape) -> Hierarchy:
-        if is_json(path, first_bytes(path)):
-            return read(path, shape, role)
-        if (pairs := pairs_in(path)) is None:
-            found = repr(read_text(path)[:60])
-            raise SchemaError("lines of two names are required", found=found)
-        return of_pairs(path, pairs, role)
-
-    title = f"JSON or pairs of names: the {role} of each name, where that is asked"
-    return HierarchyFormat(role, title, lambda *_: False, read_mapping, _TAKES)
+def _read_mapping(path: Path, shape: Shape, role: str) -> Hierarchy:
+    if is_json(path, first_bytes(path)):
+        return read(path, shape, role)
+    if (pairs := pairs_in(path)) is None:
+        raise SchemaError("lines of two names are required", found=repr(read_text(path)[:60]))
+    return of_pairs(path, pairs, role)
 
 
-PARENTS, CHILDREN = _mapping("parents"), _mapping("children")
+PARENTS, CHILDREN = (
+    HierarchyFormat(
+        role, f"JSON or pairs of names: the {role} of each name, where that is asked",
+        lambda *_: False, partial(_read_mapping, role=role), _TAKES,
+    )
+    for role in ("parents", "children")
+)  # fmt: skip

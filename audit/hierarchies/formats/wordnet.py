@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from audit.base.errors import AuditError, InputError, SchemaError, refuse_unknown
+from audit.base.files import read_bytes
 from audit.base.machine import require_package
 from audit.hierarchies.coding import Entry
 from audit.hierarchies.formats.format import (
@@ -19,9 +22,6 @@ from audit.hierarchies.formats.format import (
     reading_of,
 )
 from audit.hierarchies.hierarchy import Hierarchy
-
-if TYPE_CHECKING:
-    from audit.hierarchies.formats.wordnet_nltk import WordReader
 
 RELATIONS = {
     "hypernym": ("hypernyms", "instance_hypernyms"),
@@ -92,12 +92,10 @@ def read_wordnet(path: Path) -> WordNet:
             hint="Debian's package wordnet-base installs one as /usr/share/wordnet",
         )
     require_package("nltk", "to read WordNet")
-    from audit.hierarchies.formats.wordnet_nltk import WordReader
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)
-            return _tables(path, WordReader(path, _FILES))
+            return _tables(path, nltk_reader(path, _FILES))
     except AuditError:
         raise
     except Exception as error:  # nltk raises what it stumbles over in a broken file, or warns
@@ -108,24 +106,51 @@ def read_wordnet(path: Path) -> WordNet:
         ) from None
 
 
-def _tables(path: Path, reader: WordReader) -> WordNet:
-    synsets = [*reader.all_synsets("n")]
+def nltk_reader(folder: Path, files: Collection[str] | None = None) -> Any:
+    """nltk's reader of WordNet, of some files of any folder (None: all); others appear empty.
+
+    nltk wants a folder that is registered as its data, with a file ``lexnames`` that Debian's
+    package lacks: here lexicographer files are numbered.
+    """
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+    from nltk.data import PathPointer, SeekableUnicodeStreamReader
+
+    numbered = b"".join(b"%02d file%02d 1\n" % (number, number) for number in range(100))
+
+    class Reader(WordNetCorpusReader):  # type: ignore[misc]
+        def open(self, file: str) -> Any:
+            there = (files is None or file in files) and (folder / file).is_file()
+            content = read_bytes(folder / file) if there else b""
+            content = numbered if file == "lexnames" else content
+            return SeekableUnicodeStreamReader(BytesIO(content), "utf8")
+
+        def map_wn(self, version: str = "wordnet") -> None:
+            """Other versions, which only other languages need."""
+
+    never_opened = dict.fromkeys(("open", "join", "file_size"))
+    return Reader(type("Nowhere", (PathPointer,), never_opened)(), omw_reader="no other language")
+
+
+def _tables(path: Path, reader: Any) -> WordNet:
+    synsets = {one.name(): one for one in reader.all_synsets("n")}
     edges = {
         relation: tuple(
-            (synset.name(), parent.name())
-            for synset in synsets
+            (name, parent.name())
+            for name, synset in synsets.items()
             for pointer in pointers
             for parent in getattr(synset, pointer)()
         )
         for relation, pointers in RELATIONS.items()
     }
-    words = {one.name(): one.lemma_names() for one in synsets}
-    return WordNet(
-        path,
-        {name: tuple(one.replace("_", " ") for one in own) for name, own in words.items()},
-        {lemma.replace("_", " "): tuple(names) for lemma, names in reader.senses().items()},
-        edges,
-    )
+    words = {name: (*map(_spaced, one.lemma_names()),) for name, one in synsets.items()}
+    offsets = {_spaced(word): found["n"] for word, found in reader._lemma_pos_offset_map.items()}
+    by_offset = partial(reader.synset_from_pos_and_offset, "n")
+    senses = {word: tuple(by_offset(at).name() for at in own) for word, own in offsets.items()}
+    return WordNet(path, words, senses, edges)
+
+
+def _spaced(word: str) -> str:
+    return word.replace("_", " ")
 
 
 def read(path: Path, shape: Shape) -> Hierarchy:
@@ -133,11 +158,10 @@ def read(path: Path, shape: Shape) -> Hierarchy:
 
     Pointers that lead nowhere are refused: the file is damaged.
     """
-    relation, *others = shape.relations or ("hypernym",)
-    if others:
+    if len(shape.relations) > 1:
         found = ", ".join(shape.relations)
         raise InputError("one relation of WordNet is required", found=found)
-    return read_wordnet(path).hierarchy(relation)
+    return read_wordnet(path).hierarchy(*shape.relations)
 
 
 FORMAT = HierarchyFormat(

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import polars as pl
 
 from audit.base.plurals import counted
 from audit.hierarchies.same import SharedNodes
 from audit.results.result import AuditResult
+from audit.runs.compare.edits import EDITS
 from audit.sharing.words import count_said
 
-CauseName: TypeAlias = Literal["data", "hierarchy", "normaliser", "tool", "policy"]
+_INSEPARABLE = (
+    "{} differs, which acts on every {} alike: its part cannot be found from the tables of two "
+    "runs. Audit one of the two datasets with both to see it."
+)
+_OF_POLICY = (
+    "Findings were judged by two policies, so that one can be new or gone without any change in "
+    "the data: judge the older run again with `audit report --policy` to see the part of the data."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
     """One possible cause: its value in each run, and a sentence on what follows."""
 
-    name: CauseName
+    name: str
     changed: bool
     old: str | None
     new: str | None
@@ -37,48 +45,35 @@ def causes(
     old: AuditResult, new: AuditResult, edits: pl.DataFrame, edited: int, shared: SharedNodes
 ) -> tuple[Cause, ...]:
     """All causes of a difference between two runs, exact or told ones, changed or not."""
-    unlisted = new.rounding.width and new.identity["normaliser"]
-    sentences = {
-        "data": _data(old, new),
-        "hierarchy": f"{_hierarchy(edits, edited, unlisted=bool(unlisted))} {shared}.",
-        "normaliser": _inseparable("The normaliser", "code"),
-        "tool": _inseparable("The version of the tool", "code and every rule"),
-        "policy": "Findings were judged by two policies, so that one can be new or gone without "
-        "any change in the data: judge the older run again with `audit report --policy` to see the "
-        "part of the data.",
+    unlisted = bool(new.rounding.width and new.identity["normaliser"])
+    follows = {
+        "hierarchy": f"{_hierarchy(edits, edited, unlisted=unlisted)} {shared}.",
+        "normaliser": _INSEPARABLE.format("The normaliser", "code"),
+        "tool": _INSEPARABLE.format("The version of the tool", "code and every rule"),
+        "policy": _OF_POLICY,
     }
-    other_data = not same_data(old, new)
-    return tuple(
-        _cause(
-            name, was, now, sentences[name], changed=was != now if name != "data" else other_data
-        )
-        for name, was, now in _values(old.identity, new.identity)
+    alike, was, now = same_data(old, new), _values(old.identity), _values(new.identity)
+    counted_alike = "Both runs counted the same data, so that no difference between their labels is"
+    data = f"{counted_alike} chance." if alike else _data(old, new)
+    return (
+        Cause("data", not alike, None, None, data),
+        *(
+            Cause(name, True, was[name], now[name], said)
+            if was[name] != now[name]
+            else Cause(name, False, was[name], now[name], f"Both runs have the same {name}.")
+            for name, said in follows.items()
+        ),
     )
 
 
-def _cause(
-    name: CauseName, was: str | None, now: str | None, sentence: str, *, changed: bool
-) -> Cause:
-    unchanged = (
-        "Both runs counted the same data, so that no difference between their labels is chance."
-        if name == "data"
-        else f"Both runs have the same {name}."
-    )
-    return Cause(name, changed, was, now, sentence if changed else unchanged)
-
-
-def _values(
-    old: Mapping[str, Any], new: Mapping[str, Any]
-) -> Iterator[tuple[CauseName, str | None, str | None]]:
-    yield "data", None, None
-    yield "hierarchy", old["hierarchy"]["sha256"], new["hierarchy"]["sha256"]
-    yield "normaliser", old["normaliser"], new["normaliser"]
-    yield "tool", _tool(old), _tool(new)
-    yield "policy", old["policy"]["sha256"], new["policy"]["sha256"]
-
-
-def _tool(identity: Mapping[str, Any]) -> str:
-    return f"{identity['tool']['name']} {identity['tool']['version']}"
+def _values(identity: Mapping[str, Any]) -> dict[str, str | None]:
+    tool = identity["tool"]
+    return {
+        "hierarchy": identity["hierarchy"]["sha256"],
+        "normaliser": identity["normaliser"],
+        "tool": f"{tool['name']} {tool['version']}",
+        "policy": identity["policy"]["sha256"],
+    }
 
 
 def _data(old: AuditResult, new: AuditResult) -> str:
@@ -98,33 +93,14 @@ def _mapped(run: AuditResult) -> str:
 
 def _hierarchy(edits: pl.DataFrame, edited: int, *, unlisted: bool) -> str:
     """What was edited; ``unlisted``: codes that labels alone may name are left out."""
-    own = edits.filter(~pl.col("from_labels"))
-    counts = Counter(own["edit"].to_list())
-    words = {
-        "added": "added",
-        "removed": "removed",
-        "moved": "moved",
-        "retitled": "retitled",
-        "assignable_changed": "allowed or no longer allowed as labels",
-    }
-    counted_edits = [f"{counts[edit]:,} {word}" for edit, word in words.items() if counts[edit]]
-    placed = len(edits) - len(own)
-    sentences = [
-        f"Nodes edited: {', '.join(counted_edits)}." if counted_edits else "Same hierarchy."
-    ]
-    if placed or (unlisted and not counted_edits):
+    own = Counter(edits.filter(~pl.col("from_labels"))["edit"].to_list())
+    placed = len(edits) - own.total()
+    said = ", ".join(f"{own[edit]:,} {word}" for edit, word in EDITS.items() if own[edit])
+    said = f"Nodes edited: {said}" if said else "Same hierarchy"
+    if placed or (unlisted and not own):
         but = counted(placed, "unlisted codes") if placed else "unlisted codes"
-        sentences[0] = sentences[0].removesuffix(".") + f", but for {but} in only one of the runs."
-    if edited:
-        sentences.append(
-            f"Nodes with other nodes below them than before: {edited:,}; their counts are not "
-            "compared."
-        )
-    return " ".join(sentences)
-
-
-def _inseparable(what: str, acts_on: str) -> str:
-    return (
-        f"{what} differs, which acts on every {acts_on} alike: its part cannot be found from the "
-        "tables of two runs. Audit one of the two datasets with both to see it."
-    )
+        said += f", but for {but} in only one of the runs"
+    if not edited:
+        return f"{said}."
+    below = "Nodes with other nodes below them than before"
+    return f"{said}. {below}: {edited:,}; their counts are not compared."

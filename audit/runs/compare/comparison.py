@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,25 +16,24 @@ from audit.base.files import sha256_as_read
 from audit.base.streams import refuse_changed
 from audit.hierarchies.same import refuse_other, shared_nodes
 from audit.results.result import AuditResult, to_json_bytes
-from audit.runs.compare.causes import Cause, causes, same_data
+from audit.runs.compare.causes import causes, same_data
 from audit.runs.compare.edits import Release, common_nodes, hierarchy_edits
 from audit.runs.compare.finding_changes import (
-    CheckChange,
     FindingTests,
     check_changes,
     finding_frame,
 )
-from audit.runs.compare.model_changes import BEYOND, ModelChanges, measure_changes, model_changes
-from audit.runs.compare.node_changes import NodeChanges, node_changes
-from audit.runs.compare.pair_changes import PairChanges, pair_changes
-from audit.runs.compare.shared_view import SharedView, any_change, totals_of
-from audit.runs.compare.told_changes import ToldRuns
-from audit.runs.folder import COMPARISON, COMPARISON_VERSION, writing_run
+from audit.runs.compare.model_changes import (
+    metric_rows,
+    model_changes,
+)
+from audit.runs.compare.shared_view import Compared, Listed, SharedView
+from audit.runs.compare.use_changes import node_changes, pair_changes
+from audit.runs.folder import COMPARISON, COMPARISON_VERSION
 from audit.runs.manifest import RESTRICTED, RESULT, write_manifest, write_restricted_manifest
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Comparison:
+class Comparison(Compared):
     """Changes from one run to another, and their possible causes.
 
     ``shared()`` returns the view that may be published; the tables themselves are exact.
@@ -52,77 +50,28 @@ class Comparison:
     [('cat', 0.9, 0.1, True), ('dog', 0.1, 0.9, True), ('pet', 1.0, 1.0, False)]
     """
 
-    old: AuditResult
-    """The earlier run, as it was given."""
-    new: AuditResult
-    """The later run."""
-    causes: tuple[Cause, ...]
-    """What may make the runs differ (data, hierarchy, policy, version and so on), in a fixed order,
-    each with its value in either run and whether it changed."""
-    edits: pl.DataFrame
-    """All edits of the hierarchy, from `audit.runs.compare.edits.hierarchy_edits`."""
-    node_changes: NodeChanges
-    """What ``nodes`` shows, and the number of nodes that were tested together."""
-    pair_changes: PairChanges
-    """What ``pairs`` shows, and the number of pairs that were tested together."""
-    checks: tuple[CheckChange, ...]
-    """Every check of either run: its statuses, and which findings are new, gone, worse, better."""
-    edited: int
-    """Number of nodes with other nodes below them in NEW."""
-    model: ModelChanges | None = None
-    """What differs between the models; None if neither run has predictions."""
-
     @property
-    def nodes(self) -> pl.DataFrame:
-        """Changes of all nodes that both hierarchies have and a run uses, a row a node.
+    def exchanges(self) -> pl.DataFrame:
+        """Siblings of which some lost what others gained while their parent did not change.
 
-        ``node, title, depth, branch``; ``support_old, support_new`` (instances) and ``rate_old,
-        rate_new`` (their shares of all instances). ``difference`` is new less old, with its 95 %
-        interval ``low, high``: null, as what follows, where other nodes are below in NEW;
-        ``odds_ratio`` new over old; ``p_value`` of the node alone, ``q_value`` after Benjamini and
-        Hochberg over all tested; ``changed`` says whether it counts as a change. With groups these
-        are of the means of the groups' shares, ``mean_old, mean_new``, null without.
+        ``parent``, the nodes of which there are ``fewer`` and ``more``, and the share of the
+        instances that ``moved``; a row an exchange, the largest first.
         """
-        return self.node_changes.table
-
-    @property
-    def pairs(self) -> pl.DataFrame:
-        """Changes of all tested pairs, a row a pair.
-
-        ``a, b`` (nodes) and ``relation``; ``joint_old, joint_new`` are the instances with both
-        that have no label below both, ``support_a_old`` and so on those of either node.
-        ``mean_old`` to ``q_value`` and ``changed`` are as in ``nodes``. ``lift_change`` is the lift
-        in NEW over that in OLD; ``nodes_p_value, nodes_q_value`` test whether it is 1, so that the
-        pair changed by more than its nodes did. Of changed pairs alone, ``ratio_old, ratio_new``
-        are the joint instances over those that the length of records lets expect, and ``relation``
-        is given.
-        """
-        return self.pair_changes.table
+        return self._exact.exchanges
 
     @property
     def changed(self) -> bool:
         """Whether the comparison shows any difference, or predictions that are not the same."""
-        return any_change(self.model, self._totals)
+        return self._exact.changed
 
     @cached_property
-    def _totals(self) -> dict[str, int]:
-        nodes, pairs = (table.filter("changed") for table in (self.nodes, self.pairs))
-        return totals_of(self.edits, nodes, pairs, self.model, self.measures, self.checks)
-
-    @cached_property
-    def measures(self) -> list[dict[str, Any]]:
-        """What analyses measured over all instances, a row a number, as both runs tell it."""
-        return measure_changes(self.told)
+    def _exact(self) -> Listed:
+        return Listed.of(self)
 
     @property
-    def min_cell(self) -> int:
-        """Smallest count that may be shown: the larger of the two runs'."""
-        return max(run.min_cell for run in (self.old, self.new))
-
-    @cached_property
-    def told(self) -> ToldRuns:
-        """Both runs, of which ``shared()`` tells what differs."""
-        return ToldRuns(self.old, self.new)
+    def measures(self) -> list[dict[str, Any]]:
+        """``measured`` as ``comparison.json`` lists it, a row a number."""
+        return metric_rows(self.measured)
 
     def shared(self) -> dict[str, Any]:
         """The view that may be published: the content of ``comparison.json`` and of the HTML.
@@ -130,20 +79,10 @@ class Comparison:
         Where instances are persons' records it is made of told numbers: tests choose what is
         listed, if these differ too. The same runs give the same bytes.
         """
-        view = SharedView(
-            self.told,
-            self.node_changes,
-            self.pair_changes,
-            self.edits,
-            self.edited,
-            self.checks,
-            self.model,
-            self.measures,
-        )
-        return view.view()
+        return SharedView(self).view()
 
     def __repr__(self) -> str:
-        totals = [f"{count:,} {name}" for name, count in self._totals.items() if count]
+        totals = [f"{count:,} {name}" for name, count in self._exact.totals.items() if count]
         if self.model is not None and self.model.predictions != "same":
             totals.insert(0, "other predictions")
         return f"Comparison({', '.join(totals) or 'nothing changed'})"
@@ -180,7 +119,9 @@ def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
     >>> audit.compare_runs(audit.run_audit(labels), audit.run_audit(labels)).changed
     False
     """
-    _refuse_empty(old, new)
+    for which, run in (("OLD", old), ("NEW", new)):
+        if not run.size:
+            raise InputError("a run with instances is required", found=f"none in {which}")
     shared = shared_nodes(*(r.nodes.select("node", "title").iter_rows() for r in (old, new)))
     names = [str(run.identity["hierarchy"]["name"]) for run in (old, new)]
     refuse_other(shared, (names[0], names[1]), "two runs of one hierarchy are required")
@@ -204,67 +145,44 @@ def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
     )
 
 
-def _refuse_empty(old: AuditResult, new: AuditResult) -> None:
-    for which, run in (("OLD", old), ("NEW", new)):
-        if not run.ledger["instances"]:
-            raise InputError("a run with instances is required", found=f"none in {which}")
-
-
-def write_comparison(comparison: Comparison, out: str | Path, *, overwrite: bool = False) -> Path:
-    """Write a comparison without its HTML, for use from Python.
-
-    Raises:
-        OutputError: If ``out`` exists and is not a comparison, or is one and ``overwrite`` is
-            False.
-    """
-    out, started = Path(out), datetime.now(UTC)
-    with writing_run(out, overwrite=overwrite, kind=COMPARISON) as folder:
-        write_changes(comparison, comparison.shared(), folder)
-        seal_comparison(folder, comparison, started=started)
-    return out
-
-
 def write_changes(comparison: Comparison, shared: Mapping[str, Any], folder: Path) -> None:
     """Write ``comparison.json`` (the shared view) and the restricted tables."""
     (folder / COMPARISON.content).write_bytes(to_json_bytes(shared))
-    restricted = folder / RESTRICTED
-    restricted.mkdir()
-    comparison.nodes.write_parquet(restricted / "node_changes.parquet")
-    comparison.pairs.write_parquet(restricted / "pair_changes.parquet")
-    comparison.edits.write_parquet(restricted / "hierarchy_edits.parquet")
-    finding_frame(comparison.checks).write_parquet(restricted / "finding_changes.parquet")
+    tables = {
+        "node_changes": comparison.nodes,
+        "pair_changes": comparison.pairs,
+        "hierarchy_edits": comparison.edits,
+        "finding_changes": finding_frame(comparison.checks),
+    }
     if comparison.model is not None:
-        metrics = comparison.model.metrics.drop(*BEYOND)
-        metrics.write_parquet(restricted / "metric_changes.parquet")
-        comparison.model.confusions.write_parquet(restricted / "confusion_changes.parquet")
+        tables["metric_changes"] = comparison.model.metrics.drop("beyond_old", "beyond_new")
+        tables["confusion_changes"] = comparison.model.confusions
+    (folder / RESTRICTED).mkdir()
+    for name, table in tables.items():
+        table.write_parquet(folder / RESTRICTED / f"{name}.parquet")
 
 
 def seal_comparison(
     folder: Path,
     comparison: Comparison,
+    runs: Sequence[Path],
     *,
-    runs: Sequence[Path] = (),
-    command: Sequence[str] = (),
+    command: Sequence[str],
     started: datetime,
 ) -> None:
-    """Write both manifests."""
+    """Write both manifests of a comparison of runs in their folders."""
     refuse_changed(*runs)
     write_restricted_manifest(folder)
-    write_manifest(folder, _manifest(comparison, runs, command, started))
-
-
-def _manifest(
-    comparison: Comparison, runs: Sequence[Path], command: Sequence[str], started: datetime
-) -> dict[str, Any]:
     sides = {"old": comparison.old, "new": comparison.new}
-    return {
+    manifest = {
         "schema_version": COMPARISON_VERSION,
         "identity": {side: dict(run.identity) for side, run in sides.items()},
         "inputs": [
             {"role": role, "path": str(run / RESULT), "sha256": sha256_as_read(run / RESULT)}
-            for role, run in zip(sides, runs, strict=False)
+            for role, run in zip(sides, runs, strict=True)
         ],
         "command": list(command),
         "host": socket.gethostname(),
         "started": started.isoformat(timespec="seconds"),
     }
+    write_manifest(folder, manifest)

@@ -18,16 +18,20 @@ from audit.base.schemas import schema
 from audit.engine.pairs.pair_counts import binary_entropy
 from audit.engine.scores.cuts import decide
 from audit.engine.statistics.intervals import LEVEL
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import aggregated_values
 from audit.results.model_overview import most_confused
 from audit.results.result import AuditResult
 from audit.runs.compare.counts import (
     CONFUSIONS_TESTED,
-    FALSE_DISCOVERY_RATE,
     LEAST_EXPECTED,
+    Changes,
+    beside,
     q_values,
+    within_rate,
 )
+
+RELATED = ("ancestor", "overlap")
+"""Relations of pairs whose confusion tells nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,19 +40,15 @@ class KeptModel:
 
     Args:
         run: The run, with predictions.
-        hierarchy: Its hierarchy.
         ids: Ids of the instances with predictions, sorted; those without any label or score have
             no place, since the run keeps no row of them.
         units: What is independent of each: its group, else its id.
-        gold: Labels, 0/1, shape (n_instances, n_nodes).
-        scores: Scores, same shape.
+        scores: Scores, shape (n_instances, n_nodes).
     """
 
     run: AuditResult
-    hierarchy: Hierarchy
     ids: pl.Series
     units: Sequence[str]
-    gold: Sparse
     scores: Sparse
 
     @property
@@ -69,58 +69,43 @@ class KeptModel:
         The terms of concept confusion (*Abstraction Alignment*, equation 4) that are not 0.
         """
         least = self.run.ledger["predictions"]["confusion_threshold"]
-        first, second = (
-            self._columns[:, [self.hierarchy.index(node)]].toarray().ravel() for node in (a, b)
-        )
+        index = self.run.hierarchy.index
+        first, second = (self._columns[:, [index(node)]].toarray().ravel() for node in (a, b))
         both = np.flatnonzero((first >= least) & (second >= least))
         return both.astype(np.int64), binary_entropy(first[both], second[both])
 
     @cached_property
     def _columns(self) -> csc_array[Any]:
         way = self.run.made_with.aggregation
-        return csc_array(aggregated_values(self.hierarchy, self.scores, way))
+        return csc_array(aggregated_values(self.run.hierarchy, self.scores, way))
 
 
 def kept_model(run: AuditResult) -> KeptModel | None:
     """The model of a run; None without predictions, or if the run keeps no instances."""
     if run.model is None or run.instances is None:
         return None
-    hierarchy = Hierarchy.build(
-        run.edges, run.nodes.select("node", "title", "assignable"), name="kept"
-    )
     try:
         rows = run.instances.filter(pl.col("score").is_not_null()).collect()
         ids = rows["instance"].unique().sort()
-        place, node = _places(rows["instance"], ids), _places(rows["node"], hierarchy.nodes)
-        shape = (len(ids), len(hierarchy))
-        gold, scores = (_matrix(rows[of], place, node, shape) for of in ("label", "score"))
-        units = _kept_units(rows, ids)
+        own = ids.to_frame("instance")
+        if "group" in rows.columns:
+            unit = pl.coalesce("group", "instance")
+            units = rows.select("instance", unit=unit).unique("instance")
+            own = own.join(units, on="instance", how="left", maintain_order="left")
+        scored = rows.filter(pl.col("score") > 0)
+        nodes = pl.Enum(run.hierarchy.nodes)
+        place, node = (
+            scored[name].cast(kind).to_physical().to_numpy()
+            for name, kind in (("instance", pl.Enum(ids)), ("node", nodes))
+        )
+        shape = len(ids), len(run.hierarchy)
+        scores = csr_array((scored["score"].to_numpy().astype(np.float64), (place, node)), shape)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(
             "a table of instances that can be read is required", found=f"{type(error).__name__}"
         ) from None
-    return KeptModel(run, hierarchy, ids, units, gold.astype(np.int64), scores)
-
-
-def _places(values: pl.Series, among: Sequence[str] | pl.Series) -> IntArray:
-    return values.cast(pl.Enum(among)).to_physical().to_numpy().astype(np.int64)
-
-
-def _matrix(values: pl.Series, place: IntArray, node: IntArray, shape: tuple[int, int]) -> Sparse:
-    kept = (values > 0).to_numpy()
-    stored = values.to_numpy().astype(np.float64)[kept]
-    matrix = csr_array((stored, (place[kept], node[kept])), shape=shape)
-    matrix.sort_indices()
-    return matrix
-
-
-def _kept_units(rows: pl.DataFrame, ids: pl.Series) -> list[str]:
-    """The group of each instance, else its id; a table without groups gives the ids."""
-    if "group" not in rows.columns:
-        return ids.to_list()
-    of = rows.select("instance", unit=pl.coalesce("group", "instance")).unique("instance")
-    joined = ids.to_frame("instance").join(of, on="instance", how="left", maintain_order="left")
-    return joined["unit"].to_list()
+    scores.sort_indices()
+    return KeptModel(run, ids, own[own.columns[-1]].to_list(), scores)
 
 
 CONFUSIONS = schema(
@@ -134,50 +119,51 @@ difference are null where nothing could be tested; ``co_predicted``: instances f
 predicted."""
 
 
-def confusion_changes(old: KeptModel, new: KeptModel) -> tuple[pl.DataFrame, int]:
-    """Test the changes of the most confused pairs of labels, and return them with their number.
+def confusion_changes(old: KeptModel, new: KeptModel) -> Changes:
+    """Test the changes of the most confused pairs of labels; columns `CONFUSIONS`.
 
     The family is fixed by what both runs have together: pairs whose scores meet in enough instances
     of one run, those with the largest sum of both confusions. The difference of two means is a sum
     over instances, so that its variance is that of the sums over units: an instance that both runs
     have is a pair, and a group is drawn as a whole.
-
-    Returns:
-        Columns `CONFUSIONS`, the largest difference first; and the size of the family.
     """
-    pairs = _family(old.run, new.run)
-    units, n_units = _units(old, new)
-    tested = [_tested(row, old, new, units, n_units) for row in pairs.iter_rows(named=True)]
-    p_value = np.array([row["p_value"] for row in tested], np.float64)
-    q_value = q_values(p_value, np.ones(len(tested), np.bool_))
-    rate = FALSE_DISCOVERY_RATE.value
-    table = pl.DataFrame(
-        [
-            {**row, "q_value": q, "changed": bool(q <= rate)}
-            for row, q in zip(tested, q_value.tolist(), strict=True)
-        ],
-        schema=CONFUSIONS,
+    labelled = _labelled(old.run, new.run).implode()
+    met = pl.max_horizontal("joint_old", "joint_new") >= LEAST_EXPECTED
+    of_labels = [pl.col(end).is_in(labelled) for end in ("a", "b")]
+    pairs = (
+        _side_by_side(old.run, new.run)
+        .filter(met, *of_labels)
+        .sort(-(pl.col("old") + pl.col("new")), "a", "b")
+        .head(CONFUSIONS_TESTED)
     )
-    return table.sort(-pl.col("difference").abs(), "a", "b"), len(table)
+    unit = pl.Series([*old.units, *new.units], dtype=pl.String).rank("dense").cast(pl.Int64) - 1
+    units = np.split(unit.to_numpy(), [len(old.units)])
+    rows = pairs.select("a", "b").iter_rows()
+    tested = [_tested(a, b, (old, new), units, unit.n_unique()) for a, b in rows]
+    table = pairs.select("a", "b", "co_predicted_old", "co_predicted_new").hstack(
+        pl.DataFrame(
+            tested, schema=("old", "new", "difference", "low", "high", "p_value"), orient="row"
+        )
+    )
+    p_value = table["p_value"].cast(pl.Float64).to_numpy()
+    q_value = q_values(p_value, np.ones(len(p_value), np.bool_))
+    told = table.with_columns(q_value=q_value, changed=within_rate(q_value))
+    return Changes(_in_order(told), len(told))
 
 
-def untested_confusions(
-    runs: tuple[AuditResult, AuditResult] | None,
-) -> tuple[pl.DataFrame, int]:
-    """The most confused pairs of either run, of which nothing can be tested; without runs none.
+def untested_confusions(old: AuditResult, new: AuditResult) -> Changes:
+    """The most confused pairs of either run, of which nothing can be tested: a family of 0."""
+    rows = _side_by_side(old, new).join(top_confused(old, new), on=["a", "b"], how="semi")
+    none = dict.fromkeys(("low", "high", "p_value", "q_value"), pl.lit(None, pl.Float64))
+    difference = pl.col("new") - pl.col("old")
+    told = rows.with_columns(difference=difference, **none, changed=pl.lit(False))
+    return Changes(_in_order(told), 0)
 
-    Returns:
-        As `confusion_changes`, with a family of 0.
-    """
-    if runs is None:
-        return pl.DataFrame(schema=CONFUSIONS), 0
-    rows = _side_by_side(*runs).join(top_confused(*runs), on=["a", "b"], how="semi")
-    none = pl.lit(None, pl.Float64)
-    table = rows.with_columns(
-        difference=pl.col("new") - pl.col("old"),
-        low=none, high=none, p_value=none, q_value=none, changed=pl.lit(False),
-    ).select(*CONFUSIONS)  # fmt: skip
-    return table.sort(-pl.col("difference").abs(), "a", "b"), 0
+
+def _in_order(pairs: pl.DataFrame) -> pl.DataFrame:
+    return pairs.select(pl.col(name).cast(kind) for name, kind in CONFUSIONS.items()).sort(
+        -pl.col("difference").abs(), "a", "b"
+    )
 
 
 def top_confused(old: AuditResult, new: AuditResult, width: int = 0) -> pl.DataFrame:
@@ -188,112 +174,53 @@ def top_confused(old: AuditResult, new: AuditResult, width: int = 0) -> pl.DataF
     return pl.concat(tops).unique()
 
 
-def _family(old: AuditResult, new: AuditResult) -> pl.DataFrame:
-    labelled = _labelled(old, new).implode()
-    met = pl.max_horizontal("joint_old", "joint_new") >= LEAST_EXPECTED.value
-    rows = _side_by_side(old, new).filter(
-        met & pl.col("a").is_in(labelled) & pl.col("b").is_in(labelled)
-    )
-    ranked = rows.sort(-(pl.col("old") + pl.col("new")), "a", "b")
-    return ranked.head(int(CONFUSIONS_TESTED.value))
-
-
 def _labelled(old: AuditResult, new: AuditResult, width: int = 0) -> pl.Series:
     """Nodes of both hierarchies that are a label of more than some in one run."""
-    nodes = [run.nodes.select("node", "direct") for run in (old, new)]
-    both = nodes[0].join(nodes[1], on="node")
-    return both.filter(pl.max_horizontal("direct", "direct_right") > width)["node"]
+    both = beside((run.nodes.select("node", "direct") for run in (old, new)), ["node"], "inner")
+    return both.filter(pl.max_horizontal("direct_old", "direct_new") > width)["node"]
 
 
 def _side_by_side(old: AuditResult, new: AuditResult) -> pl.DataFrame:
     """Unrelated pairs of common nodes, with their confusion in both runs, 0 where none meets."""
-    sides = [_unrelated(run) for run in (old, new)]
+    columns = ("a", "b", "relation", "confusion", "joint", "co_predicted")
+    models = [run.model for run in (old, new) if run.model is not None]
+    sides = (model.pairs.select(columns).collect() for model in models)
     known = [run.nodes["node"].implode() for run in (old, new)]
-    joined = sides[0].join(sides[1], on=["a", "b"], how="full", coalesce=True, suffix="_new")
-    in_both = [pl.col(end).is_in(nodes) for end in ("a", "b") for nodes in known]
-    related = pl.concat([_related(run) for run in (old, new)])
-    return (
-        joined.filter(pl.all_horizontal(in_both))
-        .join(related, on=["a", "b"], how="anti")
-        .select(
-            "a", "b",
-            old=pl.col("confusion").fill_null(0.0),
-            new=pl.col("confusion_new").fill_null(0.0),
-            joint_old=pl.col("joint").fill_null(0),
-            joint_new=pl.col("joint_new").fill_null(0),
-            co_predicted_old=pl.col("co_predicted").fill_null(0),
-            co_predicted_new=pl.col("co_predicted_new").fill_null(0),
-        )
-    )  # fmt: skip
-
-
-RELATED = ("ancestor", "overlap")
-"""Relations of pairs whose confusion tells nothing."""
-
-
-def _unrelated(run: AuditResult) -> pl.DataFrame:
-    assert run.model is not None
-    columns = ("a", "b", "confusion", "joint", "co_predicted")
-    pairs = run.model.pairs.filter(~pl.col("relation").is_in(RELATED)).select(*columns)
-    return pairs.collect()
-
-
-def _related(run: AuditResult) -> pl.DataFrame:
-    assert run.model is not None
-    pairs = run.model.pairs.filter(pl.col("relation").is_in(RELATED))
-    return pairs.select("a", "b").collect()
-
-
-def _units(old: KeptModel, new: KeptModel) -> tuple[tuple[IntArray, IntArray], int]:
-    """Number of the unit of each instance of either run, and how many units there are."""
-    every = pl.Series([*old.units, *new.units], dtype=pl.String)
-    number = every.rank("dense").to_numpy().astype(np.int64) - 1
-    split = len(old.units)
-    return (number[:split], number[split:]), int(number.max(initial=-1)) + 1
+    common = [pl.col(end).is_in(nodes) for end in ("a", "b") for nodes in known]
+    related = pl.col("^relation_.*$").is_in(RELATED).fill_null(value=False)
+    table = beside(sides, ["a", "b"], "full").filter(*common).filter(~pl.any_horizontal(related))
+    return table.with_columns(pl.selectors.numeric().fill_null(0)).rename(
+        {"confusion_old": "old", "confusion_new": "new"}
+    )
 
 
 def _tested(
-    row: dict[str, Any],
-    old: KeptModel,
-    new: KeptModel,
-    units: tuple[IntArray, IntArray],
+    a: str,
+    b: str,
+    models: Sequence[KeptModel],
+    units: Sequence[IntArray],
     n_units: int,
-) -> dict[str, Any]:
-    terms = [model.entropies(row["a"], row["b"]) for model in (old, new)]
-    sizes = old.predicted, new.predicted
-    means = [float(entropy.sum()) / n for (_, entropy), n in zip(terms, sizes, strict=True)]
-    pooled = (means[0] * sizes[0] + means[1] * sizes[1]) / (sizes[0] + sizes[1])
-    difference = means[1] - means[0]
-    spread, under_none = (
-        _standard_error(terms, units, sizes, around, n_units)
-        for around in (means, (pooled, pooled))
-    )
-    freedom = max(n_units - 1, 1)
+) -> tuple[float, ...]:
+    """Both confusions of a pair, their difference with its interval, and its p value."""
+    terms = [model.entropies(a, b) for model in models]
+    sizes = [model.predicted for model in models]
+    old, new = (float(entropy.sum()) / n for (_, entropy), n in zip(terms, sizes, strict=True))
+    pooled = (old * sizes[0] + new * sizes[1]) / sum(sizes)
+
+    def standard_error(*around: float) -> float:
+        """Of the difference of two means, from its sums over units."""
+        sums = np.zeros(n_units)
+        for sign, (place, entropy), unit, n, mean in zip(
+            (-1, 1), terms, units, sizes, around, strict=True
+        ):
+            apart = np.full(len(unit), -mean)
+            apart[place] += entropy
+            sums += sign * np.bincount(unit, apart, minlength=n_units) / n
+        return float(np.sqrt((sums**2).sum() * n_units / max(n_units - 1, 1)))
+
+    spread, under_none = standard_error(old, new), standard_error(pooled, pooled)
+    difference, freedom = new - old, max(n_units - 1, 1)
     reach = stdtrit(freedom, (1 + LEVEL) / 2) * spread
-    return {
-        **{name: row[name] for name in ("a", "b", "co_predicted_old", "co_predicted_new")},
-        "old": means[0],
-        "new": means[1],
-        "difference": difference,
-        "low": difference - reach,
-        "high": difference + reach,
-        "p_value": 2 * stdtr(freedom, -abs(difference) / under_none) if under_none else 1.0,
-    }
-
-
-def _standard_error(
-    terms: list[tuple[IntArray, FloatArray]],
-    units: tuple[IntArray, IntArray],
-    sizes: tuple[int, int],
-    around: Any,
-    n_units: int,
-) -> float:
-    """Standard error of the difference of two means, from its sums over units."""
-    sums = np.zeros(n_units)
-    for sign, (place, entropy), unit, n, mean in zip(
-        (-1, 1), terms, units, sizes, around, strict=True
-    ):
-        apart = np.full(len(unit), -mean)
-        apart[place] += entropy
-        sums += sign * np.bincount(unit, apart, minlength=n_units) / n
-    return float(np.sqrt((sums**2).sum() * n_units / max(n_units - 1, 1)))
+    p_value = 2 * stdtr(freedom, -abs(difference) / under_none) if under_none else 1.0
+    told = (old, new, difference, difference - reach, difference + reach, p_value)
+    return tuple(map(float, told))

@@ -1,13 +1,14 @@
-"""Counts in two releases, statistics of their change, and the fixed limits of comparisons."""
+"""Things counted in two releases, statistics of their change, and the limits of comparisons."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.fdr import benjamini_hochberg
@@ -20,63 +21,61 @@ from audit.engine.statistics.two_rates import (
     least_expected,
     odds_ratio,
 )
+from audit.runs.compare.edits import Release
 
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A limit of the comparison, with its unit and reason."""
-
-    name: str
-    value: float
-    unit: str
-    reason: str
-
-
-FALSE_DISCOVERY_RATE = Term(
-    "false_discovery_rate",
-    0.05,
-    "share of the changes reported",
-    "One change in twenty may be chance.",
+FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO, CONFUSIONS_TESTED = 0.05, 5, 1.2, 1000
+TERMS: tuple[Mapping[str, Any], ...] = (
+    {
+        "name": "false_discovery_rate",
+        "value": FALSE_DISCOVERY_RATE,
+        "unit": "share of the changes reported",
+        "reason": "One change in twenty may be chance.",
+    },
+    {
+        "name": "least_expected",
+        "value": LEAST_EXPECTED,
+        "unit": "instances expected in the smaller release",
+        "reason": "Rarer nodes and pairs cannot show a change; leaving them out keeps the family "
+        "small. It is decided by the total over both releases, before anything is tested.",
+    },
+    {
+        "name": "odds_ratio",
+        "value": ODDS_RATIO,
+        "unit": "odds in NEW over odds in OLD, or the reverse",
+        "reason": "Among many instances the smallest difference is beyond chance; a smaller one is "
+        "not worth a curator's time.",
+    },
+    {
+        "name": "confusions_tested",
+        "value": CONFUSIONS_TESTED,
+        "unit": "pairs of labels",
+        "reason": "The pairs with the largest sum of both confusions; the rest is hardly confused "
+        "by either model, and testing it would only hide these.",
+    },
 )
-LEAST_EXPECTED = Term(
-    "least_expected",
-    5,
-    "instances expected in the smaller release",
-    "Rarer nodes and pairs cannot show a change; leaving them out keeps the family small. It is "
-    "decided by the total over both releases, before anything is tested.",
-)
-ODDS_RATIO = Term(
-    "odds_ratio",
-    1.2,
-    "odds in NEW over odds in OLD, or the reverse",
-    "Among many instances the smallest difference is beyond chance; a smaller one is not worth "
-    "a curator's time.",
-)
-CONFUSIONS_TESTED = Term(
-    "confusions_tested",
-    1000,
-    "pairs of labels",
-    "The pairs with the largest sum of both confusions; the rest is hardly confused by either "
-    "model, and testing it would only hide these.",
-)
-
-TERMS = (FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO, CONFUSIONS_TESTED)
+"""The limits of a comparison, each with its unit and reason, as ``comparison.json`` lists them."""
 
 
-def terms() -> list[dict[str, Any]]:
-    """All terms, as listed in ``comparison.json``."""
-    return [asdict(term) for term in TERMS]
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What changed between two releases: a row a thing, and how many things were tested."""
+
+    table: pl.DataFrame
+    family: int | None
 
 
-def by_group(old: GroupSums, new: GroupSums, *, same_data: bool) -> Counts:
-    """Shares of a mean group, at the number of independent instances that vary as the groups do."""
-    (k_old, n_old), (k_new, n_new) = effective_counts(old, new)
-    return Counts(k_old, n_old, k_new, n_new, same_data)
+def beside(sides: Iterable[pl.DataFrame], on: Sequence[str], how: Any) -> pl.DataFrame:
+    """The tables of both releases, joined; all other columns end with their side."""
+    old, new = (
+        table.rename({name: f"{name}_{side}" for name in table.columns if name not in on})
+        for side, table in zip(("old", "new"), sides, strict=True)
+    )
+    return old.join(new, on=on, how=how, coalesce=True, maintain_order="left")
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """The same things counted in two releases, in instances or, by `by_group`, in effective ones.
+    """The same things counted in two releases, in instances or in effective ones.
 
     Args:
         old: Instances of OLD that count, shape (n,); effective ones need not be whole.
@@ -93,24 +92,15 @@ class Counts:
     same_data: bool
 
     @cached_property
+    def means(self) -> tuple[FloatArray, FloatArray]:
+        """The rates in OLD and in NEW, shape (n,) each."""
+        return self.old / self.n_old, self.new / self.n_new
+
+    @cached_property
     def difference(self) -> FloatArray:
         """Rate in NEW less the rate in OLD, shape (n,)."""
-        rates: FloatArray = self.new / self.n_new - self.old / self.n_old
-        return rates
-
-    @cached_property
-    def odds_ratio(self) -> FloatArray:
-        """As `audit.engine.statistics.two_rates.odds_ratio`, shape (n,)."""
-        return odds_ratio(self.old, self.n_old, self.new, self.n_new)
-
-    @cached_property
-    def interval(self) -> tuple[FloatArray, FloatArray]:
-        """Bounds of the differences; the differences themselves if the data are the same."""
-        if self.same_data:
-            return self.difference, self.difference
-        return difference_interval(
-            _with_bounds(self.new, self.n_new), _with_bounds(self.old, self.n_old)
-        )
+        old, new = self.means
+        return np.asarray(new - old)
 
     @cached_property
     def p_value(self) -> FloatArray:
@@ -124,32 +114,80 @@ class Counts:
         old, new = (np.rint(counted).astype(np.int64) for counted in (self.old, self.new))
         return old, self.n_old, new, self.n_new
 
-    @property
+    @cached_property
     def tested(self) -> BoolArray:
         """Whether each is in the family, by margins; all False if the data are the same."""
         if self.same_data:
             return np.zeros(len(self.old), np.bool_)
-        expected = least_expected(*self._whole)
-        return np.asarray(expected >= LEAST_EXPECTED.value)
+        return np.asarray(least_expected(*self._whole) >= LEAST_EXPECTED)
+
+    @cached_property
+    def odds_ratio(self) -> FloatArray:
+        """As `audit.engine.statistics.two_rates.odds_ratio`, shape (n,)."""
+        return odds_ratio(self.old, self.n_old, self.new, self.n_new)
 
     @property
     def large(self) -> BoolArray:
         """Whether the effect reaches the least effect size, shape (n,)."""
         return beyond_floor(self.odds_ratio)
 
-    def __getitem__(self, places: IntArray | BoolArray | Sequence[int]) -> Counts:
-        n_old, n_new = (n if isinstance(n, int) else n[places] for n in (self.n_old, self.n_new))
-        return Counts(self.old[places], n_old, self.new[places], n_new, self.same_data)
+    @property
+    def interval(self) -> tuple[FloatArray, FloatArray]:
+        """Bounds of the differences; the differences themselves if the data are the same."""
+        if self.same_data:
+            return self.difference, self.difference
+        sides = ((self.new, self.n_new), (self.old, self.n_old))
+        new, old = ((k / n, *wilson(k, n)) for k, n in sides)
+        return difference_interval(new, old)
+
+    def columns(self, known: BoolArray, tested: BoolArray, *, grouped: bool) -> pl.DataFrame:
+        """All statistics, a row a thing; null where not known, means of groups without any.
+
+        Args:
+            known: Whether the thing means the same in both releases.
+            tested: Whether it is in the family; p and q values are null where it is not.
+        """
+        low, high = self.interval
+        mean_old, mean_new = self.means
+        values = {
+            "mean_old": (mean_old, known & grouped),
+            "mean_new": (mean_new, known & grouped),
+            "difference": (self.difference, known),
+            "low": (low, known),
+            "high": (high, known),
+            "odds_ratio": (self.odds_ratio, known),
+            "p_value": (self.p_value, tested),
+            "q_value": (q_values(self.p_value, tested), tested),
+        }
+        table = pl.DataFrame(
+            {name: np.where(of, one, np.nan) for name, (one, of) in values.items()}
+        )
+        return table.fill_nan(None)
 
 
-def _with_bounds(k: IntArray | FloatArray, n: Size) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Rates with their Wilson intervals."""
-    return k / n, *wilson(k, n)
+def counted(
+    table: pl.DataFrame, name: str, old: Release, new: Release, *, same_data: bool
+) -> tuple[Counts, Counts]:
+    """What `beside` has of things in two releases: in instances, and in effective ones.
+
+    These are the shares of a mean group, at the number of independent instances that vary as the
+    groups do; the same as the instances where no group has several.
+    """
+    of = {one: table[one].to_numpy() for one in table.columns if table[one].dtype.is_numeric()}
+    shown = Counts(of[f"{name}_old"], old.instances, of[f"{name}_new"], new.instances, same_data)
+    if not (old.grouped or new.grouped):
+        return shown, shown
+    sums = (
+        GroupSums(of[f"group_sum_{side}"], of[f"group_squares_{side}"], run.groups, run.labelled)
+        for side, run in (("old", old), ("new", new))
+    )
+    (k_old, n_old), (k_new, n_new) = effective_counts(*sums)
+    return shown, Counts(k_old, n_old, k_new, n_new, same_data)
 
 
 def beyond_floor(ratio: FloatArray) -> BoolArray:
     """Whether ratios reach the least effect size, in either direction."""
-    return np.asarray((ratio >= ODDS_RATIO.value) | (ratio <= 1 / ODDS_RATIO.value))
+    return np.asarray((ratio >= ODDS_RATIO) | (ratio <= 1 / ODDS_RATIO))
 
 
 def q_values(p_value: FloatArray, tested: BoolArray) -> FloatArray:
@@ -157,3 +195,8 @@ def q_values(p_value: FloatArray, tested: BoolArray) -> FloatArray:
     q_value = np.full(len(p_value), np.nan)
     q_value[tested] = benjamini_hochberg(p_value[tested], int(tested.sum()))
     return q_value
+
+
+def within_rate(q_value: FloatArray) -> BoolArray:
+    """Whether false-discovery rates allow to tell a change; not outside the family."""
+    return np.nan_to_num(q_value, nan=1.0) <= FALSE_DISCOVERY_RATE

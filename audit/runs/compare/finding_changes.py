@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -19,7 +19,7 @@ from audit.measure.residual_differences import p_of_difference
 from audit.measure.residual_use import Share
 from audit.results.findings import CheckResult, Finding, Status
 from audit.results.result import AuditResult
-from audit.runs.compare.counts import FALSE_DISCOVERY_RATE
+from audit.runs.compare.counts import within_rate
 from audit.runs.compare.edits import Release
 
 _PAIRS = ("redundant_nodes", "unexpected_pair")
@@ -27,6 +27,10 @@ _PAIRS = ("redundant_nodes", "unexpected_pair")
 _RESIDUALS = "residual_overuse"
 _SHARES = ((), ("reference", ""))
 """Rest of the key, after the node, of findings on a share of residual labels of all instances."""
+Change: TypeAlias = Literal["new", "gone", "worse", "better", "limit", "same", "not_asked"]
+CHANGES: tuple[Change, ...] = ("new", "worse", "gone", "better", "limit", "same", "not_asked")
+TOLD = CHANGES[:4]
+"""Changes beyond chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,98 +55,6 @@ class Compared:
         return new - old
 
 
-@dataclass(frozen=True, eq=False)
-class FindingTests:
-    """The chance that what two releases say of one thing differs as much.
-
-    A finding on a pair of nodes is tested as that pair is, one on residual labels by their shares,
-    and one that names every case by its instances, which are none where it is not told. What has a
-    limit, and is told only where that is passed, cannot be tested otherwise.
-    """
-
-    old: Release
-    new: Release
-    pairs: pl.DataFrame
-
-    def of(self, old: Finding | None, new: Finding | None) -> Compared | None:
-        """A finding that one or both releases have; None if it cannot be tested."""
-        known = new or old
-        assert known is not None
-        if known.check in _PAIRS or (known.check == "cross_branch" and not known.key):
-            row = self._of_pairs.get(tuple(sorted(known.nodes[-2:])))
-            return None if row is None else self._pair(row)
-        if known.check == _RESIDUALS and known.key[1:] in _SHARES:
-            here, there = (of.get(known.nodes[0]) for of in self._residual[::-1])
-            return None if here is None or there is None else _residual(here, there)
-        if any(one is not None and one.beyond != 1.0 for one in (old, new)):
-            return None
-        return self._instances(0 if old is None else old.touched, 0 if new is None else new.touched)
-
-    def _pair(self, row: Mapping[str, Any]) -> Compared:
-        """By groups the test and the interval are of other shares than those of instances."""
-        p_value = max(row["p_value"], row["nodes_p_value"])
-        alone = row["mean_old"] is None
-        low, high = (row["low"], row["high"]) if alone else (None, None)
-        of = self.old.instances, self.new.instances
-        counts = row["joint_old"], row["joint_new"]
-        return Compared(p_value, counts, of, low, high)
-
-    def _instances(self, old: int, new: int) -> Compared:
-        of = self.old.instances, self.new.instances
-        counts = min(old, of[0]), min(new, of[1])
-        sizes = [round(n * worth) for n, worth in zip(of, self._worth, strict=True)]
-        effective = [round(k * w) for k, w in zip(counts, self._worth, strict=True)]
-        before, after = (np.array([k]) for k in effective)
-        p_value = float(difference_p_value(before, sizes[0], after, sizes[1])[0])
-        old_share, new_share = (k / n for k, n in zip(counts, of, strict=True))
-        low, high = newcombe(new_share, sizes[1], old_share, sizes[0])
-        return Compared(p_value, counts, of, low, high)
-
-    @cached_property
-    def _of_pairs(self) -> Mapping[tuple[str, ...], Mapping[str, Any]]:
-        tested = self.pairs.filter(pl.col("q_value").is_not_null())
-        return {(row["a"], row["b"]): row for row in tested.iter_rows(named=True)}
-
-    @cached_property
-    def _residual(self) -> tuple[Mapping[str, Share], ...]:
-        """Shares of residual labels by parent, of each release."""
-        return tuple(
-            {
-                row["parent"]: Share(row["k"], row["n"], row["n_effective"], row["groups"])
-                for row in of.run.residuals.filter(residual="all").iter_rows(named=True)
-            }
-            for of in (self.old, self.new)
-        )
-
-    @cached_property
-    def _worth(self) -> tuple[float, ...]:
-        """How many independent instances one is worth, on average over nodes, given its group."""
-        return tuple(map(_worth, (self.old, self.new)))
-
-
-def _residual(here: Share, there: Share) -> Compared | None:
-    p_value = p_of_difference(here, there)
-    if p_value is None:
-        return None
-    low, high = newcombe(here.value, here.worth(), there.value, there.worth())
-    counts, of = (there.k, here.k), (there.n, here.n)
-    return Compared(p_value, counts, of, low, high, of_all=False)
-
-
-def _worth(release: Release) -> float:
-    sums, squares, support = (
-        release.numbers(release.nodes, name) for name in ("group_sum", "group_squares", "support")
-    )
-    effective = np.divide(sums**2, squares, out=np.zeros(len(sums)), where=squares > 0)
-    return float(effective.sum() / max(support.sum(), 1))
-
-
-Change: TypeAlias = Literal["new", "gone", "worse", "better", "limit", "same", "not_asked"]
-CHANGES: tuple[Change, ...] = ("new", "worse", "gone", "better", "limit", "same", "not_asked")
-TOLD = CHANGES[:4]
-"""Changes beyond chance."""
-
-
 @dataclass(frozen=True, slots=True)
 class FindingChange:
     """One finding in both releases; None for a release that does not have it.
@@ -164,7 +76,7 @@ class FindingChange:
     def finding(self) -> Finding:
         """The finding as NEW has it, else as OLD did."""
         found = self.new or self.old
-        assert found is not None
+        assert found is not None, "one of two releases has it"
         return found
 
 
@@ -180,17 +92,98 @@ class CheckChange:
     total_new: int
     findings: tuple[FindingChange, ...]
 
-    @property
-    def ran_in_both(self) -> bool:
-        """Whether the check ran in both releases."""
-        return {self.status_old, self.status_new}.isdisjoint((None, "error", "not_applicable"))
-
     def count(self, change: Change) -> int:
         """Number of findings with a kind of change."""
         return sum(finding.change == change for finding in self.findings)
 
 
-def check_changes(old: AuditResult, new: AuditResult, tests: FindingTests | None) -> _Changes:
+@dataclass(frozen=True, eq=False)
+class FindingTests:
+    """The chance that what two releases say of one thing differs as much.
+
+    A finding on a pair of nodes is tested as that pair is, one on residual labels by their shares,
+    and one that names every case by its instances, which are none where it is not told. What has a
+    limit, and is told only where that is passed, cannot be tested otherwise.
+    """
+
+    old: Release
+    new: Release
+    pairs: pl.DataFrame
+
+    def of(self, old: Finding | None, new: Finding | None) -> Compared | None:
+        """A finding that one or both releases have; None if it cannot be tested."""
+        known = new or old
+        assert known is not None, "one of two releases has it"
+        if known.check in _PAIRS or (known.check == "cross_branch" and not known.key):
+            row = self._of_pairs.get(tuple(sorted(known.nodes[-2:])))
+            return None if row is None else self._pair(row)
+        if known.check == _RESIDUALS and known.key[1:] in _SHARES:
+            here, there = (of.get(known.nodes[0]) for of in self._residual[::-1])
+            return None if here is None or there is None else _residual(here, there)
+        if any(one is not None and one.beyond != 1.0 for one in (old, new)):
+            return None
+        return self._instances(0 if old is None else old.touched, 0 if new is None else new.touched)
+
+    def _pair(self, row: Mapping[str, Any]) -> Compared:
+        """By groups the test and the interval are of other shares than those of instances."""
+        p_value = max(row["p_value"], row["nodes_p_value"])
+        low, high = (row["low"], row["high"]) if row["mean_old"] is None else (None, None)
+        return Compared(p_value, (row["joint_old"], row["joint_new"]), self._sizes, low, high)
+
+    def _instances(self, old: int, new: int) -> Compared:
+        of = self._sizes
+        counts = min(old, of[0]), min(new, of[1])
+        sizes = [round(n * worth) for n, worth in zip(of, self._worth, strict=True)]
+        before, after = (
+            np.array([round(k * worth)]) for k, worth in zip(counts, self._worth, strict=True)
+        )
+        p_value = float(difference_p_value(before, sizes[0], after, sizes[1])[0])
+        low, high = newcombe(counts[1] / of[1], sizes[1], counts[0] / of[0], sizes[0])
+        return Compared(p_value, counts, of, low, high)
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return self.old.instances, self.new.instances
+
+    @cached_property
+    def _of_pairs(self) -> Mapping[tuple[str, ...], Mapping[str, Any]]:
+        tested = self.pairs.filter(pl.col("q_value").is_not_null())
+        return {(row["a"], row["b"]): row for row in tested.iter_rows(named=True)}
+
+    @cached_property
+    def _residual(self) -> tuple[Mapping[str, Share], ...]:
+        """Shares of residual labels by parent, of each release."""
+        return tuple(
+            {
+                row["parent"]: Share(row["k"], row["n"], row["n_effective"], row["groups"])
+                for row in of.run.residuals.filter(residual="all").iter_rows(named=True)
+            }
+            for of in (self.old, self.new)
+        )
+
+    @cached_property
+    def _worth(self) -> tuple[float, ...]:
+        """How many independent instances one is worth, on average over nodes, given its group."""
+        return tuple(map(_worth, (self.old.run.nodes, self.new.run.nodes)))
+
+
+def _residual(here: Share, there: Share) -> Compared | None:
+    p_value = p_of_difference(here, there)
+    if p_value is None:
+        return None
+    low, high = newcombe(here.value, here.worth(), there.value, there.worth())
+    return Compared(p_value, (there.k, here.k), (there.n, here.n), low, high, of_all=False)
+
+
+def _worth(nodes: pl.DataFrame) -> float:
+    sums, squares = (nodes[f"group_{name}"].to_numpy() for name in ("sum", "squares"))
+    effective = np.divide(sums**2, squares, out=np.zeros(len(sums)), where=squares > 0)
+    return float(effective.sum() / max(nodes["support"].sum(), 1))
+
+
+def check_changes(
+    old: AuditResult, new: AuditResult, tests: FindingTests | None
+) -> tuple[CheckChange, ...]:
     """All checks of either run, in NEW's order, with findings matched by id.
 
     A finding is new if it is reported in NEW and OLD does not have it, not even folded into
@@ -198,40 +191,88 @@ def check_changes(old: AuditResult, new: AuditResult, tests: FindingTests | None
     NEW is above the interval of its effect in OLD, better if the effect in OLD is above the
     interval in NEW, unless a test finds no difference. All tests are corrected together.
     """
-    before = {check.name: check for check in old.checks}
-    after = {check.name: check for check in new.checks}
-    sizes = int(old.ledger["instances"]), int(new.ledger["instances"])
-    every = tuple(_check(before.get(name), after.get(name), sizes) for name in {**after, **before})
-    return every if tests is None else _beyond_chance(every, tests)
+    before, after = ({check.name: check for check in run.checks} for run in (old, new))
+    names, sizes = {**after, **before}, (old.size, new.size)
+    checks = tuple(_check(before.get(name), after.get(name), sizes) for name in names)
+    return checks if tests is None else _beyond_chance(checks, tests)
 
 
-_Changes: TypeAlias = tuple["CheckChange", ...]
-
-
-def _beyond_chance(checks: _Changes, tests: FindingTests) -> _Changes:
+def _beyond_chance(checks: tuple[CheckChange, ...], tests: FindingTests) -> tuple[CheckChange, ...]:
     """The same without changes that no test tells."""
-    asked = [
-        replace(found, compared=tests.of(found.old, found.new))
-        for check in checks
-        for found in check.findings
-        if found.change != "not_asked"
-    ]
-    known = {f.finding.id: f.compared.p_value for f in asked if f.compared is not None}
-    q_values = benjamini_hochberg(np.array(list(known.values()), np.float64), len(known)).tolist()
-    told = {id_ for id_, q in zip(known, q_values, strict=True) if q <= FALSE_DISCOVERY_RATE.value}
-    judged = {found.finding.id: _judged(found, told) for found in asked}
-    return tuple(
-        replace(check, findings=in_order(judged.get(f.finding.id, f) for f in check.findings))
-        for check in checks
+    asked = [f for check in checks for f in check.findings if f.change != "not_asked"]
+    compared = {one.finding.id: tests.of(one.old, one.new) for one in asked}
+    known = {id_: one.p_value for id_, one in compared.items() if one is not None}
+    q_values = benjamini_hochberg(np.array(list(known.values()), np.float64), len(known))
+    beyond = dict(zip(known, within_rate(q_values).tolist(), strict=True))
+
+    def judged(found: FindingChange) -> FindingChange:
+        id_, change = found.finding.id, found.change
+        if found.change in ("new", "gone") and not beyond.get(id_):
+            change = "limit"
+        elif found.change in ("worse", "better") and not beyond.get(id_, True):
+            change = "same"
+        return replace(found, change=change, compared=compared.get(id_))
+
+    return tuple(replace(check, findings=in_order(map(judged, check.findings))) for check in checks)
+
+
+def in_order(findings: Iterable[FindingChange]) -> tuple[FindingChange, ...]:
+    """Findings by their change, those that touch most first."""
+
+    def place(found: FindingChange) -> tuple[int, int, str]:
+        return CHANGES.index(found.change), -found.finding.touched, found.finding.id
+
+    return tuple(sorted(findings, key=place))
+
+
+def _check(old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, int]) -> CheckChange:
+    was, now = (None if check is None else check.status for check in (old, new))
+    ran_in_both = {was, now}.isdisjoint((None, "error", "not_applicable"))
+    before, after = (0 if check is None else len(check.standing) for check in (old, new))
+    described = new or old
+    assert described is not None, "one of two releases has it"
+    findings = in_order(_findings(old, new, sizes, ran_in_both=ran_in_both))
+    return CheckChange(described.name, described.title, was, now, before, after, findings)
+
+
+def _findings(
+    old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, int], *, ran_in_both: bool
+) -> Iterator[FindingChange]:
+    known_old, known_new = _findings_by_id(old), _findings_by_id(new)
+    for finding in () if new is None else new.standing:
+        if finding.id in known_old:
+            yield _stayed(known_old[finding.id], finding, sizes)
+        else:
+            name, value, _ = main_effect(finding)
+            change: Change = "new" if ran_in_both else "not_asked"
+            yield FindingChange(change, None, finding, name, None, value)
+    for finding in () if old is None else old.standing:
+        if finding.id not in known_new:
+            name, value, _ = main_effect(finding)
+            change = "gone" if ran_in_both else "not_asked"
+            yield FindingChange(change, finding, None, name, value, None)
+
+
+def _findings_by_id(check: CheckResult | None) -> dict[str, Finding]:
+    """All findings by id, folded ones included."""
+    there = () if check is None else check.findings
+    return {finding.id: finding for finding in there if not finding.judgement.dropped}
+
+
+def _stayed(old: Finding, new: Finding, sizes: tuple[int, int]) -> FindingChange:
+    (name, before, high_before), (name_new, after, high_after) = main_effect(old), main_effect(new)
+    if name != name_new:
+        return FindingChange("same", old, new, name_new, None, after)
+    rate_before, rate_after = before, after
+    if name == "touched":
+        (rate_before, high_before), (rate_after, high_after) = (
+            (touched / max(n, touched, 1), wilson(touched, max(n, touched))[1])
+            for touched, n in ((before, sizes[0]), (after, sizes[1]))
+        )
+    change: Change = (
+        "worse" if rate_after > high_before else "better" if rate_before > high_after else "same"
     )
-
-
-def _judged(found: FindingChange, told: Set[str]) -> FindingChange:
-    if found.finding.id in told or found.change == "same":
-        return found
-    if found.change in ("new", "gone"):
-        return replace(found, change="limit")
-    return found if found.compared is None else replace(found, change="same")
+    return FindingChange(change, old, new, name, before, after)
 
 
 FINDING_COLUMNS = schema(
@@ -249,89 +290,16 @@ def finding_frame(checks: tuple[CheckChange, ...]) -> pl.DataFrame:
         {
             "check": check.name,
             "id": found.finding.id,
-            "change": found.change,
             "nodes": list(found.finding.nodes),
+            **{name: getattr(found, name) for name in ("change", "effect")},
+            **{name: getattr(found, name) for name in ("effect_old", "effect_new")},
             "severity_old": found.old and found.old.judged_severity,
             "severity_new": found.new and found.new.judged_severity,
-            "effect": found.effect,
-            "effect_old": found.effect_old,
-            "effect_new": found.effect_new,
-            "p_value": None if found.compared is None else found.compared.p_value,
-            "touched_old": None if found.old is None else found.old.touched,
-            "touched_new": None if found.new is None else found.new.touched,
+            "p_value": found.compared and found.compared.p_value,
+            "touched_old": found.old and found.old.touched,
+            "touched_new": found.new and found.new.touched,
         }
         for check in checks
         for found in check.findings
     ]
-    return pl.DataFrame(rows, schema=dict(FINDING_COLUMNS))
-
-
-def _check(old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, int]) -> CheckChange:
-    described = new or old
-    assert described is not None
-    empty = CheckChange(
-        name=described.name,
-        title=described.title,
-        status_old=None if old is None else old.status,
-        status_new=None if new is None else new.status,
-        total_old=0 if old is None else len(old.standing),
-        total_new=0 if new is None else len(new.standing),
-        findings=(),
-    )
-    findings = in_order(_findings(old, new, sizes, ran_in_both=empty.ran_in_both))
-    return replace(empty, findings=findings)
-
-
-def in_order(findings: Iterable[FindingChange]) -> tuple[FindingChange, ...]:
-    """Findings by their change, those that touch most first."""
-
-    def place(found: FindingChange) -> tuple[int, int, str]:
-        return CHANGES.index(found.change), -found.finding.touched, found.finding.id
-
-    return tuple(sorted(findings, key=place))
-
-
-def _findings(
-    old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, int], *, ran_in_both: bool
-) -> Iterator[FindingChange]:
-    known_old, known_new = _findings_by_id(old), _findings_by_id(new)
-    for finding in () if new is None else new.standing:
-        before = known_old.get(finding.id)
-        if before is not None:
-            yield _stayed(before, finding, sizes)
-        else:
-            yield _change_of_one("new" if ran_in_both else "not_asked", finding, in_new=True)
-    for finding in () if old is None else old.standing:
-        if finding.id not in known_new:
-            yield _change_of_one("gone" if ran_in_both else "not_asked", finding, in_new=False)
-
-
-def _findings_by_id(check: CheckResult | None) -> dict[str, Finding]:
-    """All findings by id, folded ones included."""
-    there = () if check is None else check.findings
-    return {finding.id: finding for finding in there if not finding.judgement.dropped}
-
-
-def _change_of_one(change: Change, finding: Finding, *, in_new: bool) -> FindingChange:
-    name, value, _ = main_effect(finding)
-    if in_new:
-        return FindingChange(change, None, finding, name, None, value)
-    return FindingChange(change, finding, None, name, value, None)
-
-
-def _stayed(old: Finding, new: Finding, sizes: tuple[int, int]) -> FindingChange:
-    (name, before, high_before), (name_new, after, high_after) = main_effect(old), main_effect(new)
-    if name != name_new:
-        return FindingChange("same", old, new, name_new, None, after)
-    if name == "touched":
-        rates = [
-            (touched / max(n, touched, 1), wilson(touched, max(n, touched))[1])
-            for touched, n in ((before, sizes[0]), (after, sizes[1]))
-        ]
-        (rate_before, high_before), (rate_after, high_after) = rates
-    else:
-        rate_before, rate_after = before, after
-    change: Change = (
-        "worse" if rate_after > high_before else "better" if rate_before > high_after else "same"
-    )
-    return FindingChange(change, old, new, name, before, after)
+    return pl.DataFrame(rows, schema=FINDING_COLUMNS)

@@ -11,7 +11,7 @@ from audit.base.declared import Columns, chance, count, difference, exact, share
 from audit.checks.earlier import told_with
 from audit.hierarchies.same import SharedNodes, shared_nodes
 from audit.results.result import AuditResult
-from audit.runs.compare.confusion_changes import RELATED
+from audit.runs.compare.confusion_changes import CONFUSIONS, RELATED
 from audit.runs.compare.edits import edits_in_order
 from audit.sharing.told import Rounding, told_frame
 
@@ -20,7 +20,6 @@ EDITS = Columns(
     text("edit node title old new counted_at from_labels"),
     *(count(f"support_{side}", of=side) for side in SIDES),
 )
-_OF_TEST = ("low", "high", "p_value", "q_value")
 
 
 def columns_of(counted: str) -> Columns:
@@ -48,18 +47,15 @@ class ToldRuns:
     Args:
         old: The earlier run.
         new: The later run.
+        exact: Whether they are told in exact numbers all the same.
     """
 
-    def __init__(self, old: AuditResult, new: AuditResult) -> None:
+    def __init__(self, old: AuditResult, new: AuditResult, *, exact: bool = False) -> None:
         self.old, self.new = told_with(old, new.min_cell), told_with(new, old.min_cell)
+        self.sides: Mapping[str, AuditResult] = {"old": self.old, "new": self.new}
         sizes = {side: run.size for side, run in self.sides.items()}
-        self.rounding = Rounding(self.old.rounding.width, sizes)
-        self.width = self.rounding.width
-
-    @property
-    def sides(self) -> Mapping[str, AuditResult]:
-        """Both runs by their names."""
-        return {"old": self.old, "new": self.new}
+        self.width = 0 if exact else self.old.rounding.width
+        self.rounding = Rounding(self.width, sizes)
 
     def table(self, exact: pl.DataFrame, counted: str) -> pl.DataFrame:
         """Changes with told numbers; with groups, intervals take each group as one instance."""
@@ -81,24 +77,21 @@ class ToldRuns:
         """
         if not self.width:
             return told
-        names = {f"{counted}_{side}": side for side in SIDES}
-        old, new = map(pl.col, names)
         beyond = (pl.col("low") > 0) | (pl.col("high") < 0)
-        far = pl.col("difference").is_null() & ((new - old).abs() >= 2 * self.width)
-        near = [pl.col(name).is_in(self._near_all(told[name], side).implode())
-                for name, side in names.items()]  # fmt: skip
-        return told.filter((beyond | far) & ~pl.any_horizontal(near))
-
-    def _near_all(self, counts: pl.Series, side: str) -> pl.Series:
-        bins, told = self.rounding.bins(side), counts.unique().drop_nulls().to_list()
-        return pl.Series([n for n in told if bins.near_all(n)], dtype=pl.Int64)
+        counts = told.select(f"{counted}_{side}" for side in SIDES).rows()
+        far = pl.Series([self.differ(*row) for row in counts], dtype=pl.Boolean)
+        near = pl.Series([self._near_all(*row) for row in counts], dtype=pl.Boolean)
+        return told.filter((beyond | (pl.col("difference").is_null() & far)) & ~near)
 
     def differ(self, old: int | None, new: int | None) -> bool:
         """Whether a difference of two told counts is told."""
-        if old is None or new is None or abs(new - old) < 2 * self.width:
+        if old is None or new is None or self._near_all(old, new):
             return False
+        return abs(new - old) >= 2 * self.width
+
+    def _near_all(self, old: int | None, new: int | None) -> bool:
         both = zip(SIDES, (old, new), strict=True)
-        return not any(self.rounding.bins(side).near_all(n) for side, n in both)
+        return any(n is not None and self.rounding.bins(side).near_all(n) for side, n in both)
 
     @cached_property
     def _unlisted(self) -> pl.Series:
@@ -129,8 +122,7 @@ class ToldRuns:
     def confusions(self, pairs: pl.DataFrame) -> pl.DataFrame:
         """Concept confusions of pairs as both runs tell them, where they differ."""
         ends = pl.concat([pairs["a"], pairs["b"]]).unique()
-        none = (pl.lit(None, pl.Float64).alias(name) for name in _OF_TEST)
-        rows = pairs.select("a", "b", "changed", *none)
+        rows = pairs.select("a", "b", "changed")
         for side, run in self.sides.items():
             assert run.told.model is not None, "pairs are compared where both have a model"
             unrelated = run.told.model.pair_table.within(ends).filter(
@@ -140,7 +132,10 @@ class ToldRuns:
             rows = rows.join(told, on=["a", "b"], how="left")
         rows = rows.with_columns(difference=pl.col("new") - pl.col("old"))
         apart = rows.filter(pl.col("difference") != 0)
-        return apart.sort(-pl.col("difference").abs(), "a", "b")
+        nothing = pl.DataFrame(schema=CONFUSIONS)
+        return pl.concat([nothing, apart], how="diagonal").sort(
+            -pl.col("difference").abs(), "a", "b"
+        )
 
     def in_both(self, n: int | None) -> int | None:
         """A count of instances that both runs have, as it is told."""

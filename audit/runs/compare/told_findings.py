@@ -9,11 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.declared import Column, Columns
+from audit.base.declared import Column
 from audit.base.schemas import schema
 from audit.engine.statistics.intervals import difference_interval
 from audit.results.findings import Finding
-from audit.results.result import AuditResult
 from audit.runs.compare.finding_changes import (
     Change,
     CheckChange,
@@ -30,6 +29,7 @@ SUBJECT = schema(
 """What both runs say of the subject of a finding."""
 _HELD: Mapping[str, tuple[Change, ...]] = {"new": ("new", "worse"), "gone": ("gone", "better")}
 """What tests say of a finding that is told of one run alone."""
+_Estimate = tuple[float | None, float | None, float | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,22 +59,23 @@ class ToldFindings:
         return {row["id"]: row for row in self._subjects.iter_rows(named=True)}
 
     @cached_property
-    def _apart(self) -> frozenset[str]:
-        return frozenset(self.runs.apart(self._subjects, "count")["id"])
-
-    @cached_property
     def _subjects(self) -> pl.DataFrame:
         rows = [self._subject(found) for found in self._exact.values() if found.compared]
         return self.runs.table(pl.DataFrame(rows, {"id": pl.String, **SUBJECT}), "count")
 
     def _subject(self, found: FindingChange) -> dict[str, Any]:
-        one, rounding = found.compared, self.runs.rounding
+        one, width = found.compared, self.runs.width
         assert one is not None, "only what was tested has a subject"
-        told = map(rounding.count, one.of, SIDES)
-        of = tuple(told) if self.runs.width and not one.of_all else one.of
-        ends = (0.0, 0.0) if self.runs.width else (one.low, one.high)  # told ones are computed
+        of = one.of
+        if width and not one.of_all:
+            of = tuple(map(self.runs.rounding.count, one.of, SIDES))  # type: ignore[assignment]
+        ends = (0.0, 0.0) if width else (one.low, one.high)  # told ones are computed
         values = (one.counts[0], of[0], one.counts[1], of[1], one.difference, *ends)
         return {"id": found.finding.id, **dict(zip(SUBJECT, values, strict=True))}
+
+    @cached_property
+    def _apart(self) -> frozenset[str]:
+        return frozenset(self.runs.apart(self._subjects, "count")["id"])
 
     @cached_property
     def _exact(self) -> Mapping[str, FindingChange]:
@@ -88,46 +89,37 @@ class ToldFindings:
             apart = exact.compared is None or found.finding.id in self._apart
             held = exact.change in _HELD[found.change]
             return found if apart and held else replace(found, change="limit")
-        differs = exact.change in ("worse", "better") and self._differ(exact)
+        differs = self._differ(found.old, found.new, found.effect, exact.change)
         return replace(found, change=exact.change if differs else "same")
 
-    def _differ(self, found: FindingChange) -> bool:
+    def _differ(self, old: Finding, new: Finding, effect: str, change: Change) -> bool:
         """Whether told effects of a finding that both runs have differ as the exact ones do."""
-        assert found.old is not None
-        assert found.new is not None
-        both = {"old": found.old, "new": found.new}
-        if found.effect == "touched":
-            told = [self.runs.rounding.count(one.touched, side) for side, one in both.items()]
-            return self.runs.differ(*told)
-        old, new = (
-            _estimate(one, self._columns[side][one.check], found.effect, self.runs.sides[side])
-            for side, one in both.items()
-        )
-        if None in (*old, *new):
+        if change not in ("worse", "better"):
             return False
-        low, high = difference_interval(new, old)
-        return bool(low > 0 if found.change == "worse" else high < 0)
+        both = dict(zip(SIDES, (old, new), strict=True))
+        if effect == "touched":
+            count = self.runs.rounding.count
+            return self.runs.differ(*(count(one.touched, side) for side, one in both.items()))
+        before, after = (self._estimate(one, effect, side) for side, one in both.items())
+        if None in (*before, *after):
+            return False
+        low, high = difference_interval(after, before)
+        return bool(low > 0 if change == "worse" else high < 0)
 
-    @cached_property
-    def _columns(self) -> Mapping[str, Mapping[str, Columns]]:
-        return {side: {check.name: check.evidence for check in run.checks}
-                for side, run in self.runs.sides.items()}  # fmt: skip
+    def _estimate(self, finding: Finding, name: str, side: str) -> _Estimate:
+        """A share or ratio of a finding with the ends of its interval, as they are told.
 
-
-def _estimate(
-    finding: Finding, columns: Columns, name: str, run: AuditResult
-) -> tuple[float | None, float | None, float | None]:
-    """A share or ratio of a finding with the ends of its interval, as they are told.
-
-    Those of nearly all are not compared.
-    """
-    if columns[name].kind not in ("share", "ratio"):
-        return None, None, None
-    ends = {side: Column(side, "end", (name,), side=at) for side, at in (("<", -1), (">", 1))}
-    evidence = {**finding.evidence, **dict.fromkeys(ends, 0.0)}
-    (told,) = told_rows([evidence], columns | ends, run.rounding)
-    counted = columns[columns[name].of[0]]
-    part = told[counted.name]
-    if part is None or run.rounding.bins(counted.total).near_all(part):
-        return None, None, None
-    return told[name], told["<"], told[">"]
+        Those of nearly all are not compared.
+        """
+        run = self.runs.sides[side]
+        columns = next(check.evidence for check in run.checks if check.name == finding.check)
+        if columns[name].kind not in ("share", "ratio"):
+            return None, None, None
+        ends = {end: Column(end, "end", (name,), side=at) for end, at in (("<", -1), (">", 1))}
+        evidence = {**finding.evidence, **dict.fromkeys(ends, 0.0)}
+        (told,) = told_rows([evidence], columns | ends, run.rounding)
+        counted = columns[columns[name].of[0]]
+        part = told[counted.name]
+        if part is None or run.rounding.bins(counted.total).near_all(part):
+            return None, None, None
+        return told[name], told["<"], told[">"]

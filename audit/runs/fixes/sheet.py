@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -104,29 +104,19 @@ class Proposals:
         return rows.select(pl.col(COLUMNS).cast(pl.String).fill_null(""))
 
     def _others(self, table: pl.DataFrame) -> pl.Series:
-        instances = table["instance"]
-        if instances.is_empty():
-            return pl.Series(dtype=pl.String)
-        titles, hierarchy = self.titles, self.run.hierarchy
-        carried = kept_labels(self.run, instances).filter(pl.col("label") > 0)
-        called = {
-            node: hierarchy.describe(hierarchy.index(node)) if node in hierarchy else node
-            for node in carried["node"].unique()
-        }
-        of: dict[str, list[str]] = {}
-        for instance, node in carried.select("instance", "node").sort("node").iter_rows():
-            of.setdefault(instance, []).append(node)
-        return pl.Series(
-            [
-                "; ".join(
-                    called[node]
-                    for node in of.get(one, [])
-                    if node not in (label, titles.node(label, its))
-                )
-                for one, label, its in table.select("instance", "label", "table").iter_rows()
-            ],
-            dtype=pl.String,
+        hierarchy = self.run.hierarchy
+        carried = kept_labels(self.run, table["instance"]).filter(pl.col("label") > 0)
+        nodes = carried["node"].unique().to_list()
+        called = [hierarchy.describe(hierarchy.index(n)) if n in hierarchy else n for n in nodes]
+        own = table.select("number", "instance", "label").with_columns(
+            of=pl.Series(map(self.titles.node, table["label"], table["table"]), dtype=pl.String)
         )
+        beside = own.join(carried.select("instance", "node"), on="instance").filter(
+            pl.col("node").ne_missing(pl.col("label")), pl.col("node").ne_missing(pl.col("of"))
+        )
+        named = pl.col("node").replace_strict(nodes, called, return_dtype=pl.String)
+        listed = beside.sort("node").group_by("number").agg(named.str.join("; "))
+        return own.join(listed, on="number", how="left", maintain_order="left")["node"]
 
     @cached_property
     def certain(self) -> list[Change]:
@@ -216,99 +206,87 @@ def read_cells(path: Path) -> pl.DataFrame:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Decided:
-    """What a sheet decides of the proposals of a run."""
+def decided(
+    proposals: Proposals, sheet: pl.DataFrame, path: Path, hierarchy: Hierarchy, by: str = ""
+) -> list[Change]:
+    """What a sheet decides of the proposals of a run, as changes; rejected rows give none.
 
-    proposals: Proposals
-    sheet: pl.DataFrame
-    path: Path
+    Args:
+        path: Where the sheet is, for messages.
+        hierarchy: Of the data: a label that somebody wrote must be one of its nodes.
+        by: Who decided.
 
-    def __post_init__(self) -> None:
-        self._refuse_other_run()
-        self._refuse_other_rows()
-        decided = self.sheet.filter(pl.col("decision") != "")
-        twice = decided.filter(pl.col("number").is_duplicated())
-        if not twice.is_empty():
-            raise self._refused(
-                "one decision on each row is required",
-                f"several on the rows {first_cases(twice['number'].unique(maintain_order=True))}",
-            )
-        unknown = [one for one in decided["decision"] if decision_of(one)[0] is None]
-        if unknown:
-            raise self._refused(
-                "accept, reject, remove or `other: LABEL` is required as a decision",
-                first_cases(dict.fromkeys(unknown)),
-            )
+    Raises:
+        InputError: If the sheet is of another run, or has other rows; if a decision is none, or
+            there are several on a row; if something is accepted that proposes no label, or a label
+            is no node.
+    """
+    table = proposals.table.with_columns(pl.col("number").cast(pl.String))
+    _refuse_other_rows(proposals.digest, table, sheet, path)
+    given = sheet.filter(pl.col("decision") != "").select("number", "decision")
+    twice = given.filter(pl.col("number").is_duplicated())["number"].unique(maintain_order=True)
+    if len(twice):
+        found = f"several on the rows {first_cases(twice)}"
+        raise _refused(path, "one decision on each row is required", found)
+    if unknown := [one for one in given["decision"] if decision_of(one)[0] is None]:
+        required = "accept, reject, remove or `other: LABEL` is required as a decision"
+        raise _refused(path, required, first_cases(dict.fromkeys(unknown)))
+    rows = table.join(given, on="number", maintain_order="left").iter_rows(named=True)
+    changes = (_decided(row, path, hierarchy, by) for row in rows)
+    return [one for one in changes if one is not None]
 
-    def _refused(self, required: str, found: str, hint: str = "") -> InputError:
-        return InputError(required, found=found, where=self.path, hint=hint)
 
-    def _refuse_other_run(self) -> None:
-        runs = [*self.sheet["run"].unique(maintain_order=True)]
-        if runs != [self.proposals.digest]:
-            raise self._refused(
-                f"a sheet of this run, {self.proposals.digest}, is required",
-                f"one of {first_cases(runs)}" if runs else "one without rows",
-                "make it anew: audit fixes RUN --csv FILE",
-            )
+def _refused(path: Path, required: str, found: str, hint: str = "") -> InputError:
+    return InputError(required, found=found, where=path, hint=hint)
 
-    def _refuse_other_rows(self) -> None:
-        table, own = self.proposals.table, [name for name in _KEPT if name != "run"]
-        known = {*table.select(pl.col(own).cast(pl.String).fill_null("")).iter_rows()}
-        rows = self.sheet.select(own).iter_rows()
-        if others := [row for row in rows if row not in known]:
-            raise self._refused(
-                "rows as the run has them are required",
-                f"others: {first_cases(f'{row[0]} ({row[2]} of {row[1]})' for row in others)}",
-                "only the columns decision and note are to be changed",
-            )
 
-    def changes(self, hierarchy: Hierarchy, by: str = "") -> list[Change]:
-        """What was decided, as changes; rows without a decision, or rejected, give none.
+def _refuse_other_rows(digest: str, table: pl.DataFrame, sheet: pl.DataFrame, path: Path) -> None:
+    if (runs := [*sheet["run"].unique(maintain_order=True)]) != [digest]:
+        raise _refused(
+            path,
+            f"a sheet of this run, {digest}, is required",
+            f"one of {first_cases(runs)}" if runs else "one without rows",
+            "make it anew: audit fixes RUN --csv FILE",
+        )
+    own = [name for name in _KEPT if name != "run"]
+    known = table.select(pl.col(own).cast(pl.String).fill_null(""))
+    others = sheet.join(known, on=own, how="anti", maintain_order="left")
+    if not others.is_empty():
+        named = others.select("number", "label", "instance").iter_rows()
+        raise _refused(
+            path,
+            "rows as the run has them are required",
+            f"others: {first_cases('{} ({} of {})'.format(*row) for row in named)}",
+            "only the columns decision and note are to be changed",
+        )
 
-        Args:
-            hierarchy: Of the data: a label that somebody wrote must be one of its nodes.
-            by: Who decided.
 
-        Raises:
-            InputError: If something is accepted that proposes no label, or a label is no node.
-        """
-        rows = self.proposals.table.with_columns(pl.col("number").cast(pl.String))
-        decided = self.sheet.filter(pl.col("decision") != "").select("number", "decision")
-        joined = rows.join(decided, on="number", maintain_order="left")
-        return [one for row in joined.iter_rows(named=True) for one in self._of(row, hierarchy, by)]
-
-    def _of(self, row: Mapping[str, Any], hierarchy: Hierarchy, by: str) -> Iterator[Change]:
-        decision, label = decision_of(row["decision"])
-        if decision == "other":
-            self._refuse_no_node(row, label, hierarchy)
-            yield _change(row, "add" if row["label"] is None else "replace", label, by)
-        elif decision == "remove":
-            if row["label"] is None:
-                raise self._refused(
-                    "a label to remove is required",
-                    f"row {row['number']}, which adds one",
-                )
-            yield _change(row, "remove", "", by)
-        elif decision == "accept":
-            only = [*(row["candidates"] or ())] if row["change"] == "add" else []
-            label = row["proposed"] or (only[0] if len(only) == 1 else "")
-            if row["change"] == "review" or (row["change"] != "remove" and not label):
-                raise self._refused(
-                    "a proposed label is required where a row is accepted",
-                    f"row {row['number']}, which asks somebody to look",
-                    "write `other: LABEL`, `remove` or reject",
-                )
-            yield _change(row, row["change"], label, by)
-
-    def _refuse_no_node(self, row: Mapping[str, Any], label: str, hierarchy: Hierarchy) -> None:
+def _decided(row: Mapping[str, Any], path: Path, hierarchy: Hierarchy, by: str) -> Change | None:
+    """The change that a row with its decision makes; None if it makes none."""
+    decision, label = decision_of(row["decision"])
+    number, adds = f"row {row['number']}", row["label"] is None
+    if decision == "other":
         placed = hierarchy.place(label, row["table"])
         if placed.node is None or placed.parent is not None:
-            raise self._refused(
-                "a label that the hierarchy has is required",
-                f"{label!r} in row {row['number']}",
-            )
+            required = "a label that the hierarchy has is required"
+            raise _refused(path, required, f"{label!r} in {number}")
+        return _change(row, "add" if adds else "replace", label, by)
+    if decision == "remove":
+        if adds:
+            raise _refused(path, "a label to remove is required", f"{number}, which adds one")
+        return _change(row, "remove", "", by)
+    if decision == "reject":
+        return None
+    only = [*(row["candidates"] or ())] if row["change"] == "add" else []
+    label = row["proposed"] or (only[0] if len(only) == 1 else "")
+    if row["change"] == "review" or (row["change"] != "remove" and not label):
+        raise _refused(
+            path,
+            "a proposed label is required where a row is accepted",
+            f"{number}, which asks somebody to look",
+            "write `other: LABEL`, `remove` or reject",
+        )
+    return _change(row, row["change"], label, by)
 
 
 def decision_of(text: str) -> tuple[Decision | None, str]:

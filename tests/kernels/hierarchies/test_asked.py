@@ -25,20 +25,10 @@ ASKED = {
     "down.csv": ("animal,dog\nanimal,cat\ndog,poodle\n", DOGS),
     "chain.csv": ("a,b\nb,c\n", {("a", "b"), ("b", "c")}),
     "lists.json": ('{"mood": ["anger", "joy"], "joy": ["love"]}', MEMBERS),
-    "below.json": (
-        '{"id": "animal", "kinds": [{"id": "cat"}, {"id": "dog", "kinds": [{"id": "poodle"}]}]}',
-        DOGS,
-    ),
     "column.csv": ("id,path\n1,a\n2,a > b\n3,a > c\n4,a > b > d\n", NUMBERS),
     "others.csv": ("kode,oben\n1,\n2,1\n3,1\n4,2\n", NUMBERS),
     "own.csv": ("tax,parent_tax\n1,1\n2,1\n3,1\n4,2\n", NUMBERS),
     "two.csv": ("place,finding\nanimal,cat\nanimal,dog\ndog,poodle\n", DOGS),
-    "ranks.csv": (
-        "no,breed,name,kind,group\n9,poodle,Dog,dog,pet\n7,manx,Cat,cat,pet\n5,boxer,Dog,dog,pet\n"
-        "8,shire,Horse,horse,farm\n",
-        {("poodle", "dog"), ("boxer", "dog"), ("manx", "cat"), ("shire", "horse"),
-         ("dog", "pet"), ("cat", "pet"), ("horse", "farm")},
-    ),
     "joined.csv": ("id,parents\na,\nb,\nc,a;b\n", {("c", "a"), ("c", "b")}),
     "relations.csv": (
         "child,parent,relation\ncat,animal,is_a\ndog,animal,is_a\npoodle,dog,is_a\ntail,dog,part\n",

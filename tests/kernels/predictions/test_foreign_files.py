@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from numpy.typing import NDArray
 
@@ -92,7 +91,6 @@ ONE_ANSWER: dict[str, bytes] = {
     "pipeline numbers.json": json.dumps(pairs(LABEL_N)).encode(),
     "pipeline beside ids.jsonl": lines([{"id": n, "scores": s} for n, s in enumerate(pairs())]),
     "best alone.json": json.dumps([max(p, key=lambda one: one["score"]) for p in pairs()]).encode(),
-    "probabilities.npz": npz(y_true=np.eye(4)[NUMBERS], y_pred=SCORES),
     "per cent.npy": npy(100 * SCORES),
     "halves.npy": npy(SCORES.astype(np.float16)),
     "sure.csv": table(id=ROWS, prediction=GIVEN, confidence=SURE),
@@ -107,7 +105,6 @@ ONE_ANSWER: dict[str, bytes] = {
     "vectors.csv": table(doc=FILES, probability=[str(row) for row in SCORES.tolist()]),
     "vectors.jsonl": lines([{"id": one, "probs": row, "embedding": [7.5, -2]}
                             for one, row in zip(FILES, SCORES.tolist(), strict=True)]),
-    "fasttext.txt": "".join(f"__label__{one} 0.7\n" for one in GIVEN).encode(),
     "whole list.csv": pd.DataFrame(ranked(4), columns=["file", "rank", "cls", "p"])
     .to_csv(index=False).encode(),
 }  # fmt: skip
@@ -117,8 +114,8 @@ SETS: dict[str, bytes] = {
     "names.npy": npy(np.array(GIVEN)),
     "one hot.npy": npy(HOT),
     "numbers.csv": table(id=ROWS, prediction=NUMBERS),
+    "numbers beside truth.csv": table(id=ROWS, label=GIVEN[::-1], prediction=NUMBERS),
     "names beside truth.csv": table(id=ROWS, y_true=GIVEN[::-1], y_pred=GIVEN),
-    "truth as in the labels.csv": table(file=FILES, label=GIVEN, output=GIVEN),
     "names alone.csv": table(y_pred=GIVEN),
     "beside an index.csv": table(**{"Unnamed: 0": ROWS}, Filename=FILES, Predicted=GIVEN),
     "numbers.jsonl": lines([{"id": n, "prediction": int(of)} for n, of in enumerate(NUMBERS)]),
@@ -126,10 +123,15 @@ SETS: dict[str, bytes] = {
     "by id.json": json.dumps({one: [of] for one, of in zip(FILES, GIVEN, strict=True)}).encode(),
     "flags.csv": table(file=FILES, hot=[str(row) for row in HOT.tolist()]),
     "flags.jsonl": lines([{"id": n, "labels": row} for n, row in enumerate((HOT == 1).tolist())]),
-    "fasttext.txt": "".join(f"__label__{one}\n" for one in GIVEN).encode(),
 }  # fmt: skip
 ASKED: dict[str, bytes] = {
-    "numbers beside truth.csv": table(id=ROWS, label=GIVEN[::-1], prediction=NUMBERS),
+    "numbers that may be answers.csv": table(file=FILES, label=GIVEN[::-1], output=NUMBERS),
+    "truth as in the labels.csv": table(file=FILES, label=GIVEN, output=GIVEN),
+    "truth beside no nodes.csv": table(file=FILES, label=GIVEN, output=["x"] * 6),
+    "fasttext.txt": "".join(f"__label__{one} 0.7\n" for one in GIVEN).encode(),
+    "no header.csv": FRAME.assign(file=FILES).melt("file").to_csv(index=False, header=False)
+    .encode(),
+    "two of two dimensions.npz": npz(y_true=np.eye(4)[NUMBERS], y_pred=SCORES),
     "best of several.csv": table(file=FILES, **{"Top-1": GIVEN, "True label": GIVEN[::-1]}),
     "levels.csv": table(file=FILES, level_1=[TREE[one] for one in GIVEN], level_2=GIVEN),
     "three best.csv": pd.DataFrame(ranked(3), columns=["file", "rank", "cls", "p"])
@@ -198,21 +200,6 @@ def test_what_is_offered_reads(tmp_path: Path) -> None:
     assert answers(read(ASKED["three best.csv"], "three best.csv", tmp_path, **offered)) == GIVEN
 
 
-def test_the_recipe_of_several_answers_with_scores_reads() -> None:
-    best = np.argsort(-SCORES, axis=1, kind="stable")
-    df = pl.DataFrame({"file": FILES})
-    for rank in (0, 1):
-        names = [CLASSES[at] for at in best[:, rank]]
-        scores = np.take_along_axis(SCORES, best, 1)[:, rank]
-        df = df.with_columns(pl.Series(f"pred_{rank}", names), pl.Series(f"prob_{rank}", scores))
-    dataset = audit.load_labels({"file": FILES, "label": GIVEN}, TREE, id="file")
-    with pytest.raises(audit.AuditError, match="which column holds the answers") as caught:
-        audit.load_predictions(df, dataset)
-    recipe = caught.value.hint.partition("a row each: ")[2]
-    rows = eval(recipe, {"pl": pl, "df": df})
-    assert answers(audit.load_predictions(rows, dataset, single_label=True)) == GIVEN
-
-
 @pytest.mark.parametrize("odd", ["-1", "tensor(2)", "[0.1 0.9]", "tensor([0.1, 0.9])"])
 def test_answers_that_are_no_numbers_of_classes_are_told_as_such(odd: str) -> None:
     dataset = audit.load_labels({"id": ["a", "b"], "label": ["dog", "cat"]}, TREE)
@@ -221,7 +208,7 @@ def test_answers_that_are_no_numbers_of_classes_are_told_as_such(odd: str) -> No
             {"id": ["a", "b"], "prediction": ["0", odd]}, dataset, classes=CLASSES
         )
     assert odd in caught.value.found
-    assert "--classes" not in caught.value.hint
+    assert "tensor(3)" in caught.value.hint
 
 
 def test_two_families_of_numbers_are_asked() -> None:

@@ -84,20 +84,6 @@ def test_ids_on_both_sides_join_in_any_order(ids: list[str]) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", ["{}.png", "val/{}", "val/{}.JPEG"])
-@pytest.mark.parametrize("of_labels", [True, False])
-def test_ids_that_differ_by_folders_and_endings_alone_are_joined(
-    shape: str, of_labels: bool
-) -> None:
-    files = [shape.format(name) for name in reversed(NAMES)]
-    dataset, others = (labels(files), NAMES) if of_labels else (labels(NAMES), files)
-    joined = predictions(others, dataset)
-    assert len(joined) == 12
-    assert [told.decision for told in joined.readings] == [
-        "ids are compared without folders and endings of files"
-    ]
-
-
 def test_other_ids_on_both_sides_are_refused_or_joined_by_order() -> None:
     dataset, others = labels([*map(str, range(200, 212))]), [*map(str, range(300, 312))]
     with pytest.raises(SchemaError, match="must share instances") as caught:
@@ -130,3 +116,15 @@ def test_another_column_of_ids_decides_otherwise(tmp_path: Path) -> None:
     assert stated.option == "--id"
     with pytest.raises(InputError, match="is not certain"):
         predictions(None, audit.load_labels(path, TREE, id="image"))
+
+
+@pytest.mark.parametrize("answers", [{"prediction": ["dog", "cat"]}, {"dog": [0.9, 0.2]}])
+def test_an_id_of_several_columns_is_that_of_predictions_too(
+    answers: dict[str, list[str]], tmp_path: Path
+) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("eid,ins,label\n1,0,dog\n1,1,cat\n")
+    dataset = audit.load_labels(path, TREE, id=("eid", "ins"), label="label")
+    found = audit.load_predictions({"ins": [1, 0], "eid": [1, 1], **answers}, dataset)
+    assert found.instances == tuple(dataset.instances["instance"])
+    assert found.hierarchy.nodes[found.scores.toarray()[1].argmax()] == "dog"

@@ -31,7 +31,6 @@ import os, signal, sys
 from pathlib import Path
 from audit.base import disk
 
-disk._exchanged_at_once = lambda *_: False
 out, when = Path(sys.argv[1]), int(sys.argv[2])
 rename = Path.rename
 
@@ -101,16 +100,9 @@ def test_a_folder_that_was_being_replaced_is_there_again(tmp_path: Path, when: i
     assert left_in(tmp_path) == {"run"}
 
 
-@pytest.mark.parametrize("at_once", [True, False])
-def test_two_folders_change_places(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool
-) -> None:
+def test_two_folders_change_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b"):
         (tmp_path / name / name).mkdir(parents=True)
-    if not at_once:
-        monkeypatch.setattr(disk, "_exchanged_at_once", lambda *_: False)
-    elif sys.platform == "linux":
-        monkeypatch.delattr(Path, "rename")
     monkeypatch.chdir(tmp_path)
     exchange(Path("a"), Path("b"))
 
@@ -262,16 +254,22 @@ def test_a_passing_folder_that_is_gone_already_is_no_error() -> None:
     del passing
 
 
-@pytest.mark.parametrize(("stands", "overwrite"), [("file", False), ("folder", True)])
+@pytest.mark.parametrize(
+    ("stands", "overwrite", "told"),
+    [
+        ("file", False, "replaced only when asked"),
+        ("folder", True, "a regular file is required"),
+    ],
+)
 def test_what_stands_there_is_replaced_only_if_it_is_a_file_and_asked(
-    stands: str, overwrite: bool, tmp_path: Path
+    stands: str, overwrite: bool, told: str, tmp_path: Path
 ) -> None:
     for name in ("file", "new"):
         (tmp_path / name).write_text("old")
     (tmp_path / "folder").mkdir()
 
     with (
-        pytest.raises(OutputError, match="replaced only when asked"),
+        pytest.raises(OutputError, match=told),
         replacing(tmp_path / stands, overwrite=overwrite),
     ):
         pytest.fail("nothing may be written")
@@ -280,3 +278,12 @@ def test_what_stands_there_is_replaced_only_if_it_is_a_file_and_asked(
 
     assert (tmp_path / "file").read_text() == "old"
     assert (tmp_path / "new").read_text() == "new"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows names pipes elsewhere")
+def test_what_is_no_regular_file_is_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for writing in (written_whole(tmp_path / "pipe"), replacing(tmp_path / "pipe", overwrite=True)):
+        with pytest.raises(OutputError, match="a regular file is required"), writing:
+            pytest.fail("nothing may be written")
+    assert (tmp_path / "pipe").is_fifo()

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from audit.base.errors import InputError, SchemaError
 from audit.base.files import (
     files_in,
-    name_among,
     open_bytes,
     read_bytes,
     read_json,
@@ -22,6 +21,7 @@ from audit.base.files import (
     refuse_pickle,
 )
 from audit.base.limits import UNPACKED, limits
+from audit.base.table import name_among
 from audit.base.tables import open_table
 
 
@@ -121,7 +121,7 @@ def test_what_may_be_a_pickle_is_refused(name: str, head: bytes) -> None:
 @pytest.mark.parametrize("wanted", ["id", "ID"])
 def test_a_column_that_is_there_twice_is_none_to_choose(tmp_path: Path, wanted: str) -> None:
     table = open_table(written(tmp_path, "table.csv", b"id,label,id\n1,dog,2\n"))
-    with pytest.raises(SchemaError, match="one column named 'id' is required"):
+    with pytest.raises(SchemaError, match=f"one column named {wanted!r} is required"):
         name_among([*table.schema], wanted, "here")
     assert table.column("id") is None
     assert table.column(" LABEL") == "label"

@@ -11,13 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import AuditError
-from audit.checks.rules.habits.chronic_gap import CHECK, _judged
+from audit.checks.rules.chronic_gap import judged_conditions
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from audit.policy.statements import Lifelong
 from audit.results.findings import CheckResult, Finding
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, tree
+
+CHECK = CHECK_OF["chronic_gap"]
 
 BODY = tree("old new < diabetes", "diabetes kidney cough < body", "body < top")
 CONDITION = Lifelong(condition="diabetes", nodes="diabetes", still="kidney")
@@ -87,7 +90,7 @@ def lacking(stays: list[Stay]) -> tuple[set[int], set[int]]:
 )
 def test_later_instances_are_those_of_plain_python(drawn: list[Stay]) -> None:
     stays: list[Stay] = [*drawn, ("x", "2020-01-01", ["cough"]), ("x", "2020-01-02", ["cough"])]
-    (judged,) = _judged(measured_of(stays))
+    (judged,) = judged_conditions(measured_of(stays))
 
     later, gone = lacking(stays)
     assert set(judged.later.tolist()) == later

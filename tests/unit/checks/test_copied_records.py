@@ -12,11 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.checks.rules.habits.copied_records import CHECK, copies_of
+from audit.checks.rules.repeats import copies_of
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, tree
+
+CHECK = CHECK_OF["copied_records"]
 
 LEAVES = [f"n{i:02}" for i in range(60)]
 FLAT = tree(f"{' '.join(LEAVES)} < all", "all < top")

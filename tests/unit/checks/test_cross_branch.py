@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.rules.cross_branch import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import relate_two
 from audit.measure.measure import measure
@@ -17,9 +16,12 @@ from audit.policy.policy import Policy
 from audit.policy.statements import BranchRule
 from audit.results.findings import CheckResult
 from fixtures import brute_force as plain
+from fixtures.checked import CHECK_OF
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, tree
 from fixtures.strategies import hierarchies, label_sets, trees
+
+CHECK = CHECK_OF["cross_branch"]
 
 
 def rule(a: str, b: str, kind: str, **more: Any) -> BranchRule:

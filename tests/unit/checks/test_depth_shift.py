@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.rules.habits.depth_shift import CHECK, Values, difference_of
+from audit.checks.rules.depth_shift import Values, difference_of
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, tree
+
+CHECK = CHECK_OF["depth_shift"]
 
 LEAVES = [f"{branch}{n}" for branch in "abc" for n in range(4)]
 DEEP = tree("a b c flat < top", *(f"{leaf} < {leaf[0]}" for leaf in LEAVES), "w x y z < flat")

@@ -9,13 +9,16 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.rules.duplicate_instance import CHECK, met_twice
+from audit.checks.rules.repeats import met_twice
 from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, tree
+
+CHECK = CHECK_OF["duplicate_instance"]
 
 FLAT = tree("a b c d e f < top")
 FIVE = list("abcde")

@@ -8,15 +8,17 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.rules.duplicate_label import CHECK
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.coded import icd9cm
 from fixtures.labelled import labelled
 from fixtures.toy import toy
+
+CHECK = CHECK_OF["duplicate_label"]
 
 LEAVES = ["dog", "cow", "bird", "tool"]
 

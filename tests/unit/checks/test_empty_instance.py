@@ -5,12 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.rules.empty_instance import CHECK
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled
 from fixtures.toy import toy
+
+CHECK = CHECK_OF["empty_instance"]
 
 
 def checked(labels: dict[str, list[str | None]]) -> CheckResult:

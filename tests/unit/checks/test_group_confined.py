@@ -7,13 +7,16 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from audit.checks.rules.group_confined import CHECK, _chance
+from audit.checks.rules.group_confined import _chance
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.rules import Person, PersonRule
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, tree
+
+CHECK = CHECK_OF["group_confined"]
 
 POLICY = Policy()
 BODY = tree("asthma cough fever < lung", "rare < asthma", "attack < heart", "lung heart < body")

@@ -17,14 +17,16 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from audit import LabelDataset, Policy
-from audit.checks.rules.label_suspects import CHECK, cases, proposes
 from audit.checks.shared.suspects import judged
 from audit.engine.scores.label_quality import of_one_answer, of_several_answers
 from audit.measure.measure import Measurements, measure
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
 from fixtures.scored import scored_alone
 from fixtures.suspect_worlds import drawn
+
+CHECK = CHECK_OF["label_suspects"]
 
 ZOO = tree("animal thing < top", "cat dog < animal", "kitten < cat", "saw car < thing")
 Scored = Sequence[tuple[int, Sequence[str], Mapping[str, float]]]
@@ -115,7 +117,7 @@ def test_the_hierarchy_says_what_kind_of_error_a_label_is(
 ) -> None:
     measured = scored([*RIGHT, (6, [label], sure(other))])
     (finding,) = CHECK.run(measured).findings
-    proposed = proposes(measured, finding)
+    proposed = CHECK.proposes(measured, finding)
 
     assert judged(measured).table["kind"].unique().to_list() == [kind]
     assert (finding.nodes, finding.evidence["instances"]) == ((label,), 6)
@@ -123,7 +125,7 @@ def test_the_hierarchy_says_what_kind_of_error_a_label_is(
     assert proposed.select("change", "label", "proposed", "certainty").unique().rows() == [
         ("replace", label, other, "likely")
     ]
-    assert cases(measured, finding).tolist() == [*range(150, 156)]
+    assert CHECK.cases(measured, finding).tolist() == [*range(150, 156)]
 
 
 LOW = dict.fromkeys(LEAVES, 0.03)
@@ -140,7 +142,7 @@ def test_of_several_labels_one_may_be_missing_or_too_general() -> None:
         (9, ["car"], LOW | {"car": 0.9, "dog": 0.95}),
     ]
     measured = scored(said)
-    found = {one.key: proposes(measured, one) for one in CHECK.run(measured).findings}
+    found = {one.key: CHECK.proposes(measured, one) for one in CHECK.run(measured).findings}
 
     assert set(found) == {("kitten", "missing"), ("dog", "missing")}
     assert set(judged(measured).table["kind"]) == {"too general", "missing"}
@@ -165,7 +167,7 @@ def test_proposals_stand_in_the_order_of_margins() -> None:
     measured = drawn("one label, wrong ones", 0)
     for finding in CHECK.run(measured).findings:
         for certainty in ("likely", "review"):
-            told = proposes(measured, finding).filter(pl.col("certainty") == certainty)
+            told = CHECK.proposes(measured, finding).filter(pl.col("certainty") == certainty)
             margins = told["reason"].str.extract(r"margin ([\d.e-]+)").cast(pl.Float64)
             assert margins.is_sorted()
 

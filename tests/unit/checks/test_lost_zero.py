@@ -11,17 +11,15 @@ import pytest
 
 import audit
 from audit.checks import CHECKS
-from audit.checks.rules.lost_zero import CHECK
-from audit.checks.shared import labels_as_written
-from audit.checks.shared.labels_as_written import integrity_of, read_again, unexplained
-from audit.hierarchies.coding import Integrity
+from audit.checks.shared.labels_as_written import read_again, unexplained
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import ICD9CM_NODES
 from audit.hierarchies.lint import lint
 from audit.hierarchies.titles import TitleList, read_titles, with_titles
-from audit.measure.measure import Measurements, measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
+from fixtures.checked import CHECK_OF
 from fixtures.coded import Tables, icd9cm, measured, of_release
 from fixtures.labelled import labelled
 from fixtures.synthetic import (
@@ -30,6 +28,8 @@ from fixtures.synthetic import (
     make_release,
     with_procedures,
 )
+
+CHECK = CHECK_OF["lost_zero"]
 
 
 def many(label: str, times: int) -> dict[str, list[str]]:
@@ -196,9 +196,7 @@ def test_each_code_that_a_number_damaged_is_among_those_that_it_may_stand_for(
     dotted = damage("99.99") == "99.99"
     beside = undamaged if dotted else undamaged.replace(".", "")
     asked = measured({table: {"a": sorted(labels), "b": [beside]}})
-    integrity = integrity_of(asked)
-    assert integrity is not None
-    again = read_again(asked, integrity).select("label", "with_zeros", "may_be_valid").rows()
+    again = read_again(asked).select("label", "with_zeros", "may_be_valid").rows()
     found = {label: set(zeros) for label, zeros, _ in again}
     valid = {label for label, zeros, may in again if may and not zeros}
 
@@ -340,20 +338,14 @@ def test_it_does_not_apply_without_codes_that_start_with_zero(toy_hierarchy: Hie
     assert CHECK.run(measured({"diagnoses": {"a": []}})).status == "pass"
 
 
-def test_labels_are_read_again_once_for_all_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    times: list[int] = []
-    read = labels_as_written._read
-
-    def counting(asked: Measurements, integrity: Integrity) -> pl.DataFrame:
-        times.append(len(found := read(asked, integrity)))
-        return found
-
-    monkeypatch.setattr(labels_as_written, "_read", counting)
+def test_labels_are_read_again_once_for_all_checks() -> None:
     asked = measured({"diagnoses": {"a": ["42", "3893", "40199"]}, "procedures": {"a": ["3606"]}})
+    first = read_again(asked)
     for check in CHECKS:
         check.run(asked)
 
-    assert times == [4]
+    assert len(first) == 4
+    assert read_again(asked) is first
 
 
 @pytest.mark.parametrize(

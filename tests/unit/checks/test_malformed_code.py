@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 
 import audit
-from audit.checks.rules import retired_code, unknown_code
-from audit.checks.rules.malformed_code import CHECK
 from audit.counting.residual_nodes import residual_nodes
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding
 from audit.hierarchies.titles import read_titles, with_titles
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
+from fixtures.checked import CHECK_OF
 from fixtures.coded import icd9cm
 from fixtures.labelled import labelled
+
+CHECK = CHECK_OF["malformed_code"]
 
 
 def test_labels_without_the_shape_of_a_code_are_one_error() -> None:
@@ -43,7 +44,7 @@ def test_a_code_of_no_edition_is_refused_and_one_of_an_earlier_edition_is_kept(n
     labels = {"a": NEVER[name], "b": ONCE[name]}
     counted = measure(labelled(audit.load_hierarchy(name), labels), Policy())
     (never,) = CHECK.run(counted).findings
-    (retired,) = retired_code.CHECK.run(counted).findings
+    (retired,) = CHECK_OF["retired_code"].run(counted).findings
 
     assert never.severity == "error"
     assert f"no edition from FY{1997 if name == 'icd9cm' else 2014} to" in never.statement
@@ -55,7 +56,7 @@ def test_a_code_of_no_edition_is_refused_and_one_of_an_earlier_edition_is_kept(n
     assert counted.ledger.rows_mapped == len(ONCE[name])
     assert retired.severity == "note"
     assert all("FY" in str(part.evidence["valid"]) for part in retired.parts)
-    assert unknown_code.CHECK.run(counted).status == "pass"
+    assert CHECK_OF["unknown_code"].run(counted).status == "pass"
     assert CHECK.cases is not None
     assert CHECK.cases(counted, never).tolist() == [0]
 

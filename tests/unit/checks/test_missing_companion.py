@@ -15,8 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.plurals import filled
-from audit.checks.rules.missing_companion import CHECK
-from audit.checks.rules.sibling_exclusive import CHECK as EXCLUSIVE
 from audit.hierarchies.applied_policy import policy_for
 from audit.hierarchies.coding import Companions
 from audit.measure.measure import Measurements, measure
@@ -26,9 +24,13 @@ from audit.policy.reading import built_in_policy
 from audit.policy.rules import Companion
 from audit.policy.statements import CodeDates, Spell
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.coded import icd9cm, icd10cm
 from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions, with_planted
 from fixtures.labelled import labelled, repeated, tree
+
+CHECK = CHECK_OF["missing_companion"]
+EXCLUSIVE = CHECK_OF["sibling_exclusive"]
 
 BODY = tree("a b c d < top", "a1 a2 < a", "b1 b2 < b", "both < a1", "both < b1")
 DATES = CodeDates(column="day", file="dates.csv", spells=(Spell("a", None, None),))

@@ -11,13 +11,15 @@ import pytest
 
 from audit.base.plurals import filled
 from audit.checks.rules import missing_stratum
-from audit.checks.rules.missing_stratum import CHECK, cases
 from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, tree
+
+CHECK = CHECK_OF["missing_stratum"]
 
 LEAVES = [f"{branch}{n}" for branch in "abcd" for n in range(1, 6)]
 BODY: Hierarchy = tree(
@@ -84,7 +86,7 @@ def test_its_cases_carry_both_nodes_of_a_pair_that_vanishes(rng: np.random.Gener
     (finding,) = CHECK.run(found).findings
     names = found.hierarchy.nodes
     pairs = [{names[a][0], names[b][0]} for a, b in found.excess.found.select("a", "b").iter_rows()]
-    ids = found.loaded.dataset.instances["instance"].gather(cases(found, finding)).to_list()
+    ids = found.loaded.dataset.instances["instance"].gather(CHECK.cases(found, finding)).to_list()
 
     assert finding.evidence["instances"] == len(ids) == finding.touched
     assert all(any(pair <= {leaf[0] for leaf in labels[i]} for pair in pairs) for i in ids)
@@ -231,7 +233,7 @@ def test_a_patient_that_nobody_named_is_told_as_a_group(
     assert "--group who" in finding.curator
     assert told.denominator == 2
     assert values["vanished"] == values["pairs"] == len(found.excess.found) > 3
-    assert len(cases(found, finding)) == values["instances"]
+    assert len(CHECK.cases(found, finding)) == values["instances"]
     assert len(named.excess.found) < 2
     assert CHECK.run(named).findings == ()
     only_dealt = measure(load_labels(file, WIDE, group=None), Policy())
@@ -291,7 +293,7 @@ def test_groups_that_are_sites_are_told_as_strata_and_persons_are_not(
     assert finding.key == ("as strata",)
     assert finding.evidence["within_strata"] == len(within)
     assert len(within) >= max(2 * len(found.excess.found), len(found.excess.found) + 2)
-    assert len(cases(found, finding)) == finding.touched
+    assert len(CHECK.cases(found, finding)) == finding.touched
     assert told.denominator == 1
     persons = measure(labelled(WIDE, repeated, groups=person), Policy())
     assert missing_stratum.found_within_groups(persons) is None

@@ -10,13 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.checks.rules.mixed_versions import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import has_shape_of_icd10_alone, readings
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
+from fixtures.checked import CHECK_OF
 from fixtures.coded import measured
 from fixtures.labelled import labelled
+
+CHECK = CHECK_OF["mixed_versions"]
 
 
 def test_rows_of_the_tables_of_another_version_are_counted() -> None:

@@ -17,7 +17,6 @@ from audit.alignment.measure import measure_model
 from audit.base.plurals import filled
 from audit.checks.check import TOP_PARTS
 from audit.checks.rules import model_confuses
-from audit.checks.rules.model_confuses import CHECK, cases
 from audit.checks.shared.exchanged_pairs import MOST_PAIRS, most_exchanged, most_uneven
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
@@ -25,8 +24,11 @@ from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from audit.results.findings import CheckResult, Finding
 from fixtures.brute_force_scores import exchanged, exchanges_expected
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
+
+CHECK = CHECK_OF["model_confuses"]
 
 ZOO = tree("animal thing < top", "cat dog cow hen < animal", "saw car cup pen < thing")
 LEAVES = ("cat", "dog", "cow", "hen", "saw", "car", "cup", "pen")
@@ -256,7 +258,7 @@ def test_mistakes_are_told_apart_once_for_the_cases_of_all_findings() -> None:
     found = measured([*right(20), *swaps])
     findings = CHECK.run(found).findings
     with patch.object(model_confuses, "mistakes", wraps=model_confuses.mistakes) as told_apart:
-        counts = [len(cases(found, finding)) for finding in findings]
+        counts = [len(CHECK.cases(found, finding)) for finding in findings]
 
     assert (counts, told_apart.call_count) == ([30] * 3, 1)
 
@@ -271,8 +273,8 @@ def test_cases_are_numbered_as_in_the_dataset() -> None:
     found = replace(measure(dataset, Policy()), model=model)
     (finding,) = CHECK.run(found).findings
 
-    assert all(n % 10 for n in cases(found, finding).tolist())
-    assert {each[n][0][0] for n in cases(found, finding)} == {"cat", "saw"}
+    assert all(n % 10 for n in CHECK.cases(found, finding).tolist())
+    assert {each[n][0][0] for n in CHECK.cases(found, finding)} == {"cat", "saw"}
 
 
 ANIMALS, THINGS = LEAVES[:4], LEAVES[5:]
@@ -399,7 +401,7 @@ def test_the_cases_of_a_leaning_are_all_instances_that_give_it_falsely() -> None
     known = measured([(9, ["saw"], ["saw"]), *LEANS])
     leaning = leaning_of(CHECK.run(known))
     each = [both for n, *both in [(9, ["saw"], ["saw"]), *LEANS] for _ in range(n)]
-    numbers_ = cases(known, leaning)
+    numbers_ = CHECK.cases(known, leaning)
 
     assert len(numbers_) == leaning.touched == GIVEN
     assert numbers_.tolist() == sorted(numbers_.tolist())

@@ -12,7 +12,6 @@ import pytest
 
 from audit.base.plurals import filled
 from audit.checks.judging import rejudged
-from audit.checks.rules.not_specific import CHECK
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import ICD9CM_NODES
@@ -23,8 +22,11 @@ from audit.results.findings import Finding
 from audit.results.result import AuditResult
 from audit.results.since import SHALLOWER
 from audit.runs.audit import run_audit
+from fixtures.checked import CHECK_OF
 from fixtures.coded import SPELLS, icd9cm, measured, on_days
 from fixtures.labelled import labelled, tree
+
+CHECK = CHECK_OF["not_specific"]
 
 
 def test_a_label_at_a_heading_is_a_note() -> None:

@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.rules.parent_and_child import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
 from fixtures import brute_force as plain
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled
 from fixtures.strategies import hierarchies, label_sets
+
+CHECK = CHECK_OF["parent_and_child"]
 
 LABELS = {
     "a": ["dog", "pet", "tool"],

@@ -7,7 +7,6 @@ import gzip
 import polars as pl
 import pytest
 
-from audit.checks.rules.habits.principal_position import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import ICD9CM_NODES
 from audit.hierarchies.icd.icd9 import why_never_first
@@ -15,8 +14,11 @@ from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.coded import icd9cm, measured
 from fixtures.labelled import labelled
+
+CHECK = CHECK_OF["principal_position"]
 
 
 def checked(labels: dict[str, list[str]]) -> CheckResult:

@@ -9,12 +9,15 @@ import pytest
 from numpy.typing import NDArray
 
 from audit.base.plurals import filled
-from audit.checks.rules.record_cap import CHECK, LEAST_RATIO, pile_of
+from audit.checks.rules.records import LEAST_RATIO, pile_of
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
 from audit.sharing.bins import Bins
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, tree
+
+CHECK = CHECK_OF["record_cap"]
 
 EXACT = Bins(0, None)
 WIDE = tree(" ".join(f"n{i:02}" for i in range(30)) + " < top")

@@ -13,17 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.base.plurals import filled
-from audit.checks.rules.redundant_nodes import CHECK, cases
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Expected
 from audit.policy.statements import Threshold
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.counted import counted_of
 from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import hierarchies
+
+CHECK = CHECK_OF["redundant_nodes"]
 
 PAGE = Path(__file__).parents[3] / "docs" / "checks" / "redundant_nodes.md"
 OTHERS = ("o1", "o2", "o3", "o4", "o5", "o6")
@@ -238,7 +240,7 @@ def test_it_names_the_instances_with_both() -> None:
     own = measured([(3, ["fever"]), *USED_AS_ONE])
     (finding,) = CHECK.run(own).findings
 
-    assert cases(own, finding).tolist() == list(range(3, 63))
+    assert CHECK.cases(own, finding).tolist() == list(range(3, 63))
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from audit.checks.rules.residual_overuse import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.coded import icd9cm
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import trees
+
+CHECK = CHECK_OF["residual_overuse"]
 
 BODY = tree(
     "chest belly < body",

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.checks.rules import lost_zero, malformed_code, unknown_code, wrong_table
-from audit.checks.rules.retired_code import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding
 from audit.hierarchies.reading import load_hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.statements import CodeDates, Spell
+from fixtures.checked import CHECK_OF
 from fixtures.coded import SPELLS, icd9cm, in_tables, measured, on_days
 from fixtures.labelled import labelled
+
+CHECK = CHECK_OF["retired_code"]
 
 
 def test_a_code_that_stands_in_no_list_of_the_edition_is_a_note() -> None:
@@ -51,7 +52,13 @@ def test_no_label_is_told_by_two_checks() -> None:
         "procedures": {"a": ["3601", "3893", "0331"]},
     }
     asked = measured(tables)
-    checks = (unknown_code.CHECK, malformed_code.CHECK, lost_zero.CHECK, wrong_table.CHECK, CHECK)
+    checks = (
+        CHECK_OF["unknown_code"],
+        CHECK_OF["malformed_code"],
+        CHECK_OF["lost_zero"],
+        CHECK_OF["wrong_table"],
+        CHECK,
+    )
     told = {
         finding.id: {part.nodes[0] for part in finding.parts}
         for check in checks
@@ -125,7 +132,9 @@ def test_a_code_of_the_wrong_table_is_not_told_as_retired() -> None:
 
     assert measured.validity["on_day"].to_list() == ["invalid"]
     assert CHECK.run(measured).findings == ()
-    assert [finding.nodes for finding in wrong_table.CHECK.run(measured).findings] == [("3893",)]
+    assert [finding.nodes for finding in CHECK_OF["wrong_table"].run(measured).findings] == [
+        ("3893",)
+    ]
 
 
 def test_dates_are_enough_without_an_edition(toy_hierarchy: Hierarchy) -> None:
@@ -189,7 +198,7 @@ def test_labels_that_the_hierarchy_retired_are_told_with_their_successors(tmp_pa
     assert dict(dataset.ledger.refused) == {"unknown_code": 1, "retired_code": 2}
     assert CHECK.cases is not None
     assert CHECK.cases(counted, finding).tolist() == [0, 1, 2, 3]
-    (unknown,) = unknown_code.CHECK.run(counted).findings
+    (unknown,) = CHECK_OF["unknown_code"].run(counted).findings
     assert [part.nodes[0] for part in unknown.parts] == ["T:8"]
 
 

@@ -13,15 +13,17 @@ from hypothesis import strategies as st
 from audit import run_audit
 from audit.base.errors import AuditError, PolicyError, SchemaError
 from audit.base.plurals import filled
-from audit.checks.rules.sex_age_conflict import CHECK
 from audit.measure.measure import Measurements, measure
 from audit.measure.rule_book import at_or_below
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from audit.policy.rules import Person, PersonRule
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.coded import icd9cm
 from fixtures.labelled import labelled, repeated, tree
+
+CHECK = CHECK_OF["sex_age_conflict"]
 
 BODY = tree("a b c < top", "a1 a2 < a", "b1 b2 < b", "both < a1", "both < b1")
 PERSON = Person(sex="sex", female=("F", "2"), male="M", age="age")

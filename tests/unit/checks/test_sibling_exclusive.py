@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 
 from audit.base.errors import PolicyError
 from audit.base.plurals import filled
-from audit.checks.rules.sibling_exclusive import CHECK
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from audit.policy.rules import Exclusive
 from audit.results.findings import CheckResult
 from audit.runs.audit import run_audit
+from fixtures.checked import CHECK_OF
 from fixtures.coded import icd9cm
 from fixtures.labelled import labelled, repeated, tree
+
+CHECK = CHECK_OF["sibling_exclusive"]
 
 TYPES = tree("one two none < sugar", "one_a one_b < one", "two_a both < two", "both < one")
 

@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from scipy.special import gammaincc
 
 from audit.base.errors import PolicyError
-from audit.checks.rules.habits.sibling_shift import CHECK, independence_p_value
+from audit.checks.rules.sibling_shift import independence_p_value
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.examples import examples
 from fixtures.labelled import labelled, tree
+
+CHECK = CHECK_OF["sibling_shift"]
 
 BODY = tree("a b c < p", "a1 a2 < a", "p q < body", "o1 o2 o3 o4 o5 < other", "body other < top")
 POLICY = Policy(coding_columns=("site",))

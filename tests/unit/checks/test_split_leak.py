@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.rules.split_leak import CHECK
 from audit.data.dataset import LabelDataset
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult, Finding
+from fixtures.checked import CHECK_OF
 from fixtures.toy import toy
+
+CHECK = CHECK_OF["split_leak"]
 
 NODES = [*toy().nodes]
 Row = tuple[str, str | None, str | None, str | None]

@@ -12,7 +12,6 @@ import pytest
 from scipy.stats import gamma
 
 from audit.base.plurals import filled
-from audit.checks.rules.unexpected_pair import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.measure.rule_book import first_association
@@ -22,7 +21,10 @@ from audit.policy.statements import Threshold
 from audit.results.findings import CheckResult, Finding
 from audit.runs.audit import run_audit
 from audit.sharing.told import Rounding, told_rows
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, repeated, tree
+
+CHECK = CHECK_OF["unexpected_pair"]
 
 Rows = dict[str, list[str]]
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from audit.checks.rules import malformed_code
-from audit.checks.rules.unknown_code import CHECK
 from audit.checks.shared.labels_as_written import LOOKED_UP
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.coded import icd9cm, measured
 from fixtures.labelled import labelled
+
+CHECK = CHECK_OF["unknown_code"]
 
 
 def checked(hierarchy: Hierarchy, labels: dict[str, list[str | None]], **given: str) -> CheckResult:
@@ -62,9 +63,9 @@ def test_ten_labels_are_shown_and_all_are_counted(toy_hierarchy: Hierarchy) -> N
 
 def test_rows_of_a_classification_without_a_list_are_counted_beside() -> None:
     some = {"diagnoses": {"a": ["4019", "xyz"]}, "procedures-10": {"a": ["0SRB04Z"] * 3}}
-    found = [check.run(measured(some)) for check in (CHECK, malformed_code.CHECK)]
+    found = [check.run(measured(some)) for check in (CHECK, CHECK_OF["malformed_code"])]
     alone = measured({"procedures-10": {"a": ["0SRB04Z"] * 3}})
-    none = [check.run(alone) for check in (CHECK, malformed_code.CHECK)]
+    none = [check.run(alone) for check in (CHECK, CHECK_OF["malformed_code"])]
 
     for result in found:
         assert result.denominator == 2

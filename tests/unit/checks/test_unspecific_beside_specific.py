@@ -8,13 +8,15 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.rules.unspecific_beside_specific import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
+from fixtures.checked import CHECK_OF
 from fixtures.coded import measured as coded
 from fixtures.labelled import labelled, tree
+
+CHECK = CHECK_OF["unspecific_beside_specific"]
 
 ANEMIA = tree(
     "open other loss chronic < anemia",

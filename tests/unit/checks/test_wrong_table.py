@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from audit.checks.rules.wrong_table import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
+from fixtures.checked import CHECK_OF
 from fixtures.coded import Tables, icd9cm, measured, of_release
 from fixtures.labelled import labelled
 from fixtures.synthetic import WrongTable, icd9cm_usage, make_release, with_procedures
+
+CHECK = CHECK_OF["wrong_table"]
 
 
 def checked(tables: Tables) -> CheckResult:

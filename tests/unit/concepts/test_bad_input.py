@@ -11,8 +11,7 @@ import pytest
 
 from audit.base.errors import InputError
 from audit.concepts.facets import Facets
-from audit.concepts.measure import measure_concepts
-from audit.concepts.measurements import ConceptMeasurements
+from audit.concepts.measure import ConceptMeasurements, measure_concepts
 from audit.concepts.representations import Representations, representations_of
 from fixtures.made_up_encoders import CLASSES, symbolic, world_facets
 
@@ -84,7 +83,7 @@ def test_bad_input_is_one_message(name: str) -> None:
 
 
 def reasons(found: ConceptMeasurements, dimension: str) -> set[str]:
-    rows = found.tests.filter(dimension=dimension)
+    rows = found.frames["tests"].filter(dimension=dimension)
     assert set(rows["verdict"]) == {"not_applicable"}
     assert rows["parts"].sum() >= 0
     return set(rows["reason"])
@@ -104,7 +103,7 @@ def test_one_dimension_alone_has_nothing_to_be_compared_with() -> None:
     only = whole.table.filter(pl.col("dimension") == "layout")
     found = measured(ENCODED, Facets(only, {"layout": "crossed"}))
 
-    assert set(found.tests.filter(dimension="layout")["verdict"]) == {"not_applicable"}
+    assert set(found.frames["tests"].filter(dimension="layout")["verdict"]) == {"not_applicable"}
 
 
 def test_labels_of_several_concepts_make_a_dimension_not_applicable() -> None:
@@ -128,4 +127,4 @@ def test_the_rest_of_a_partial_table_is_counted() -> None:
 
     assert found.ledger["labels_without_concepts"] == 4
     assert found.ledger["used"] == 17 * 4
-    assert sum(found.classes["instances"]) == 17 * 4
+    assert sum(found.frames["classes"]["instances"]) == 17 * 4

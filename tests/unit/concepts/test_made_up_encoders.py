@@ -13,19 +13,8 @@ from numpy.typing import NDArray
 
 from audit.concepts.ablation import balanced_weights, inlp, leace
 from audit.concepts.classes import describe, draw_split, scaling_of, slices
-from audit.concepts.measure import measure_concepts
-from audit.concepts.measurements import (
-    CLASSES,
-    CONTROLS,
-    DIMENSIONS,
-    ITERATIONS,
-    LAYERS,
-    PARTS,
-    POINTS,
-    TESTS,
-    VALUES,
-    ConceptMeasurements,
-)
+from audit.concepts.declared import TABLES
+from audit.concepts.measure import ConceptMeasurements, measure_concepts
 from audit.concepts.probes import fit_linear, fit_predictor, quiet_fits
 from audit.concepts.representations import LinearHead, Representations
 from audit.concepts.unseen_classes import Scene, unseen_rows
@@ -70,7 +59,7 @@ def accuracies(
     wanted = {"probe": probe} | keys
     if test != "is_token_of_type":
         wanted = {"ablation": "inlp"} | wanted
-    rows = found.parts.filter(test=test, seen=seen, **wanted)
+    rows = found.frames["parts"].filter(test=test, seen=seen, **wanted)
     return {(one["dimension"], one["read"]): one["accuracy"] for one in rows.iter_rows(named=True)}
 
 
@@ -119,7 +108,7 @@ def others(values: dict[tuple[str, str], float]) -> list[float]:
 
 
 def verdicts(found: ConceptMeasurements, test: str, seen: str = "N-1 slices") -> list[str]:
-    rows = found.tests.filter(
+    rows = found.frames["tests"].filter(
         (pl.col("test") == test)
         & (pl.col("seen") == seen)
         & (pl.col("ablation").is_null() | (pl.col("ablation") == "inlp"))
@@ -133,7 +122,7 @@ def test_a_symbolic_encoder_passes_all_tests() -> None:
     for test in ("is_token_of_type", "is_modular", "is_causal"):
         for seen in ("1 slice", "N-1 slices"):
             assert verdicts(found, test, seen) == ["pass"] * 3
-    assert found.tests.filter(test="is_grounded")["verdict"].to_list() == ["pass"]
+    assert found.frames["tests"].filter(test="is_grounded")["verdict"].to_list() == ["pass"]
     assert own(accuracies(found, "is_token_of_type")) == pytest.approx([1, 1, 1], abs=0.03)
     assert own(accuracies(found, "is_causal")) == pytest.approx([0.33, 0.34, 0.52], abs=0.03)
 
@@ -219,15 +208,15 @@ def test_probes_of_what_leace_was_fitted_to_are_at_chance(
 def test_noise_passes_nothing_and_what_is_not_read_is_undecided() -> None:
     found = measured(pure_noise)
 
-    assert "pass" not in found.tests["verdict"].to_list()
-    assert "pass" not in found.tests["interval_verdict"].to_list()
-    removed = found.tests.filter(pl.col("test").is_in(["is_modular", "is_causal"]))
+    assert "pass" not in found.frames["tests"]["verdict"].to_list()
+    assert "pass" not in found.frames["tests"]["interval_verdict"].to_list()
+    removed = found.frames["tests"].filter(pl.col("test").is_in(["is_modular", "is_causal"]))
     assert set(removed["verdict"]) == {"undecided"}
     assert all("nothing to remove" in reason for reason in removed["reason"])
 
 
 def test_a_constant_answer_is_grounded_at_one_in_eighteen() -> None:
-    part = measured(constant_answer).parts.filter(test="is_grounded").row(0, named=True)
+    part = measured(constant_answer).frames["parts"].filter(test="is_grounded").row(0, named=True)
 
     assert part["accuracy"] == 1 / 18
     assert part["chance"] == pytest.approx(1 / 18)
@@ -238,7 +227,7 @@ def test_without_pairs_nothing_is_grounded() -> None:
     encoded = symbolic(6)
     alone = encoded.instances.with_columns(pair=pl.lit(None, pl.String))
     found = measure_concepts(replace(encoded, instances=alone), world_facets(), seeds=1)
-    grounded = found.tests.filter(test="is_grounded").row(0, named=True)
+    grounded = found.frames["tests"].filter(test="is_grounded").row(0, named=True)
 
     assert grounded["verdict"] == "not_applicable"
     assert "minimal pairs" in grounded["reason"]
@@ -252,7 +241,7 @@ def test_a_prediction_that_ignores_the_representation_fails_causal() -> None:
     found = measure_concepts(replace(encoded, head=ignoring), world_facets(), seeds=1)
 
     assert set(verdicts(found, "is_causal")) == {"fail"}
-    assert found.parts.filter(test="is_grounded")["accuracy"].to_list() == [1 / 18]
+    assert found.frames["parts"].filter(test="is_grounded")["accuracy"].to_list() == [1 / 18]
 
 
 def test_the_head_of_a_model_is_applied_to_its_own_units() -> None:
@@ -271,7 +260,7 @@ def test_the_head_of_a_model_is_applied_to_its_own_units() -> None:
     head = LinearHead(world.CLASSES, weight, np.zeros(18))
     found = measure_concepts(replace(encoded, layers=shifted, head=head), world_facets(), seeds=1)
 
-    assert found.parts.filter(test="is_grounded")["accuracy"].to_list() == [1.0]
+    assert found.frames["parts"].filter(test="is_grounded")["accuracy"].to_list() == [1.0]
     causal = accuracies(found, "is_causal")
     assert min(others(causal)) > 0.97
     assert own(causal) == pytest.approx(list(CHANCE.values()), abs=0.12)
@@ -281,8 +270,8 @@ def test_units_and_rotation_of_a_layer_change_nothing() -> None:
     encoded = symbolic(12)
     turned = np.linalg.qr(np.random.default_rng(0).normal(size=(8, 8)))[0]
     other = replace(encoded, layers={"last": 40 * encoded.layers["last"] @ turned - 5})
-    first = measure_concepts(encoded, world_facets(), seeds=1).parts
-    second = measure_concepts(other, world_facets(), seeds=1).parts
+    first = measure_concepts(encoded, world_facets(), seeds=1).frames["parts"]
+    second = measure_concepts(other, world_facets(), seeds=1).frames["parts"]
 
     difference = (first["accuracy"] - second["accuracy"]).abs()
     assert difference.median() == 0
@@ -298,41 +287,30 @@ def test_equal_input_gives_equal_tables_in_any_order_of_instances() -> None:
     )
 
     for name in ("tests", "parts", "values", "points", "controls", "layer_curves", "iterations"):
-        assert getattr(first, name).equals(getattr(again, name)), name
-        assert getattr(first, name).equals(getattr(other, name)), name
+        assert first.frames[name].equals(again.frames[name]), name
+        assert first.frames[name].equals(other.frames[name]), name
 
 
 def test_tables_have_their_columns_and_agree() -> None:
     found = measured(pure_noise)
-    for table, columns in (
-        (found.tests, TESTS),
-        (found.parts, PARTS),
-        (found.values, VALUES),
-        (found.points, POINTS),
-        (found.classes, CLASSES),
-        (found.dimensions, DIMENSIONS),
-        (found.controls, CONTROLS),
-        (found.layer_curves, LAYERS),
-        (found.iterations, ITERATIONS),
-    ):
-        assert dict(table.schema) == {
-            name: kind() if isinstance(kind, type) else kind for name, kind in columns.items()
-        }
+    for name in TABLES.keys() - {"nodes"}:
+        assert dict(found.frames[name].schema) == TABLES[name].columns.types, name
     keys = ["test", "dimension", "seen", "ablation", "probe", "read"]
     pooled = (
-        found.points.group_by(keys)
+        found.frames["points"]
+        .group_by(keys)
         .agg(mean=(pl.col("accuracy") * pl.col("instances")).sum() / pl.col("instances").sum())
-        .join(found.parts, on=keys, nulls_equal=True)
+        .join(found.frames["parts"], on=keys, nulls_equal=True)
     )
-    assert len(pooled) == len(found.parts)
+    assert len(pooled) == len(found.frames["parts"])
     np.testing.assert_allclose(pooled["mean"], pooled["accuracy"], atol=1e-12)
-    assert found.dimensions["slices"].to_list() == [6, 6, 9]
+    assert found.frames["dimensions"]["slices"].to_list() == [6, 6, 9]
 
 
 def test_controls_tell_what_a_probe_learns_by_heart() -> None:
     """Eighteen symbols let a linear probe learn any concepts of classes; they say little."""
-    by_heart = measured(composite).controls.filter(judged="seen")
-    symbols = measured(symbolic).controls.filter(judged="seen")
+    by_heart = measured(composite).frames["controls"].filter(judged="seen")
+    symbols = measured(symbolic).frames["controls"].filter(judged="seen")
 
     assert by_heart["selectivity"].abs().max() < 0.1
     assert symbols["selectivity"].min() > 0.1
@@ -348,18 +326,18 @@ def test_layers_and_the_random_network() -> None:
 
     assert found.layers == ("input", "last")
     assert "input" in found.baseline
-    assert found.controls["random_network"].null_count() == 0
-    last = found.layer_curves.filter(layer="last")
+    assert found.frames["controls"]["random_network"].null_count() == 0
+    last = found.frames["layer_curves"].filter(layer="last")
     assert last.filter(pl.col("measure") != "nmi")["value"].min() > 0.95
     assert last.filter(measure="nmi")["value"].item() > 0.95
     untrained = measure_concepts(encoded, world_facets(), seeds=1, baseline=pure_noise(24))
-    noise = untrained.controls.filter(judged="seen")
+    noise = untrained.frames["controls"].filter(judged="seen")
     assert "untrained" in untrained.baseline
     assert ((noise["random_network"] - noise["chance"]).abs() < 0.15).all()
 
 
 def test_composed_needs_all_dimensions_right_on_one_instance() -> None:
-    curves = measured(pure_noise).layer_curves
+    curves = measured(pure_noise).frames["layer_curves"]
     value = dict(zip(curves["measure"], curves["value"], strict=True))
 
     assert value["composed"] == pytest.approx(value["product"], abs=0.05)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from audit.base.errors import InputError
 from audit.concepts.facets import facets_from_depths
 from audit.concepts.measure import measure_concepts
-from audit.concepts.measurements import NODES
-from audit.concepts.nodes import node_frame
+from audit.concepts.nodes import NODES, node_frame
 from audit.concepts.nodes_below import Below, instances_below
 from audit.concepts.representations import INSTANCES, Representations
 from audit.hierarchies.hierarchy import Hierarchy
@@ -178,7 +177,7 @@ def test_nested_dimensions_are_read_on_unseen_labels_and_never_removed() -> None
     )
     facets = facets_from_depths(HIERARCHY, [1, 2])
     found = measure_concepts(Representations({"last": vectors}, instances), facets, seeds=1)
-    tests = found.tests.filter(pl.col("dimension").is_not_null())
+    tests = found.frames["tests"].filter(pl.col("dimension").is_not_null())
 
     for test in ("is_modular", "is_causal"):
         rows = tests.filter(test=test)

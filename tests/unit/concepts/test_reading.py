@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,11 +16,11 @@ from audit.base.errors import AuditError, FormatError, InputError, OutputError, 
 from audit.base.limits import limits
 from audit.concepts.facets import read_facets
 from audit.concepts.representation_files import read_representations, write_representations
-from audit.concepts.representations import LinearHead, Representations, representations_of
+from audit.concepts.representations import Representations, representations_of
 from fixtures.broken import Trap
 from fixtures.made_up_encoders import symbolic
 from fixtures.prediction_files import with_length
-from fixtures.representation_files import SUFFIXES, representations, same
+from fixtures.representation_files import SUFFIXES, representations, same, written
 
 MATRIX = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
 LABELS = ["401.1", "401.9", "401.9"]
@@ -43,25 +42,19 @@ def safetensors(folder: Path, metadata: dict[str, str], dtype: str = "F64") -> P
     return path
 
 
-def parquet(folder: Path, **columns: Any) -> Path:
-    path = folder / "table.parquet"
-    pl.DataFrame(columns).write_parquet(path)
-    return path
-
-
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @given(data=st.data())
 def test_what_is_written_is_read_again(
     suffix: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    written = data.draw(representations(heads=suffix != ".parquet"))
+    one = data.draw(representations())
     path = tmp_path_factory.mktemp("round") / f"file{suffix}"
 
-    write_representations(written, path)
+    written(one, path)
     first = path.read_bytes()
-    write_representations(written, path)
+    written(one, path)
 
-    assert same(read_representations(path), written)
+    assert same(read_representations(path), one)
     assert path.read_bytes() == first
 
 
@@ -70,9 +63,8 @@ def test_formats_hold_the_same(
     tmp_path_factory: pytest.TempPathFactory, one: Representations
 ) -> None:
     folder = tmp_path_factory.mktemp("formats")
-    plain = Representations(one.layers, one.instances)
     for suffix in SUFFIXES:
-        write_representations(plain, folder / f"file{suffix}")
+        written(one, folder / f"file{suffix}")
 
     read = [read_representations(folder / f"file{suffix}") for suffix in SUFFIXES]
 
@@ -82,7 +74,7 @@ def test_formats_hold_the_same(
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_each_cut_of_a_file_is_refused(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"file{suffix}"
-    write_representations(symbolic(per_class=1), path)
+    written(symbolic(per_class=1), path)
     whole = path.read_bytes()
 
     for end in range(0, len(whole), max(1, len(whole) // 97)):
@@ -248,56 +240,11 @@ class TestSafetensors:
             read_representations(path)
 
 
-class TestParquet:
-    def test_arrays_and_lists_of_any_numbers_are_layers(self, tmp_path: Path) -> None:
-        lists = {"layer:ints": [[0, 1], [2, 3], [4, 5]], "layer:array": pl.Series(MATRIX)}
-        read = read_representations(parquet(tmp_path, labels=LABELS, **lists))
-
-        assert [layer.dtype for layer in read.layers.values()] == [np.float64, np.float64]
-        assert all(np.array_equal(layer, MATRIX) for layer in read.layers.values())
-        assert read.instances["labels"].to_list() == [[label] for label in LABELS]
-
-    @pytest.mark.parametrize(
-        ("columns", "message"),
-        [
-            ({"layer:a": [[0.0, 1.0], [2.0], [3.0, 4.0]]}, r"as many numbers(.|\n)*1 to 2"),
-            ({"layer:a": [[0.0], None, [3.0]]}, r"as many numbers(.|\n)*0 to 1"),
-            ({"layer:a": [[0.0], [None], [3.0]]}, r"must be finite(.|\n)*nan in feature 0 of 1"),
-            ({"layer:a": [[], [], []]}, "must hold lists of numbers|instances and features"),
-            ({"layer:a": [0.0, 1.0, 2.0]}, r"lists of numbers(.|\n)*Float64"),
-            ({"layer:a": [["x"], ["y"], ["z"]]}, r"lists of numbers(.|\n)*String"),
-            ({"layer:a": [[0], [1], [2]], "split": ["x"] * 3}, r"must be a layer(.|\n)*'split'"),
-            ({"layer:a": [[0], [1], [2]], "pair": [["x"]] * 3}, "'pair' must hold plain values"),
-        ],
-    )
-    def test_what_does_not_fit_is_refused(
-        self, columns: dict[str, Any], message: str, tmp_path: Path
-    ) -> None:
-        with pytest.raises(SchemaError, match=message):
-            read_representations(parquet(tmp_path, labels=LABELS, **columns))
-
-    def test_no_rows_and_no_labels(self, tmp_path: Path) -> None:
-        layer = pl.Series([], dtype=pl.List(pl.Float64))
-        labels = pl.Series([], dtype=pl.String)
-        with pytest.raises(SchemaError, match="must have instances"):
-            read_representations(parquet(tmp_path, **{"layer:a": layer, "labels": labels}))
-        with pytest.raises(SchemaError, match="a column labels is required"):
-            read_representations(parquet(tmp_path, **{"layer:a": [[0], [1]]}))
-
-    def test_a_head_has_no_place(self, tmp_path: Path) -> None:
-        head = LinearHead(("a",), np.ones((1, 8)), np.zeros(1))
-        plain = symbolic(per_class=1)
-        with pytest.raises(InputError, match="a linear head needs"):
-            write_representations(
-                Representations(plain.layers, plain.instances, head), tmp_path / "x.parquet"
-            )
-
-
 class TestFiles:
     @pytest.mark.parametrize("name", ["file.csv", "file", "file.npy"])
     def test_other_suffixes_are_refused(self, name: str, tmp_path: Path) -> None:
         (tmp_path / name).write_text("x")
-        with pytest.raises(FormatError, match=r"read from \.npz, \.safetensors, \.parquet"):
+        with pytest.raises(FormatError, match=r"read from \.npz, \.safetensors"):
             read_representations(tmp_path / name)
         with pytest.raises(InputError, match="representations are written as"):
             write_representations(symbolic(per_class=1), tmp_path / name)

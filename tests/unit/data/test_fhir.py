@@ -161,14 +161,18 @@ def test_procedures_are_of_the_procedures_of_their_classification(tmp_path: Path
     [
         ("b.json", {"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Patient"}}]},
          "Condition or Procedure are required.*'Patient'"),
-        ("b.json", {"resourceType": "Bundle", "entry": 3}, "must stand in an object"),
-        ("c.ndjson", {"resourceType": "Condition", "code": "4019"}, "must stand in an object"),
-        ("c.ndjson", {"resourceType": "Condition", "subject": {"reference": {}}}, "must be text"),
-        ("c.ndjson", '{"resourceType": "Condition", ', "of FHIR as JSON"),
-        ("c.ndjson", '{"resourceType": "Patient"}\n{"resourceType": "Cond', "of FHIR as JSON"),
+        ("b.json", {"resourceType": "Bundle", "entry": 3}, "must be a list of"),
+        ("c.ndjson", {"resourceType": "Condition", "code": "4019"}, "of Condition as in FHIR R4"),
+        (
+            "c.ndjson",
+            {"resourceType": "Condition", "subject": {"reference": {}}},
+            "of Condition as in FHIR R4",
+        ),
+        ("c.ndjson", '{"resourceType": "Condition", ', "a JSON document"),
+        ("c.ndjson", '{"resourceType": "Patient"}\n{"resourceType": "Cond', "a JSON document"),
         ("c.ndjson", '\ufeff{"resourceType": "Patient"}', "Condition or Procedure are required"),
         ("c.ndjson", {"resourceType": "Condition", "code": {"coding": [{"system": "a"}]}},
-         "a code system that codings have"),
+         "a system that the data have"),
     ],
 )  # fmt: skip
 def test_what_is_no_resource_is_refused(

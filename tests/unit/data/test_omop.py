@@ -210,7 +210,7 @@ def both(folder: Path, vocabulary: str) -> audit.LabelDataset:
         ("concept_relationship", lambda t: t.filter(pl.col("relationship_id") != "Is a"), '"Is a"'),
         ("concept_relationship", lambda t: t.drop("concept_id_2"), "no 'concept_id_2'"),
         ("concept", lambda t: t.drop("vocabulary_id"), "no 'vocabulary_id'"),
-        ("condition_occurrence", lambda t: t.drop("person_id"), "no 'person_id'"),
+        ("condition_occurrence", lambda t: t.drop("person_id"), "named 'person_id'"),
         ("concept", None, "the table concept of OMOP is required"),
         ("concept_relationship", None, "the table concept_relationship of OMOP is required"),
         ("concept", lambda t: t.clear().select(), "a table with rows"),

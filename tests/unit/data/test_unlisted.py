@@ -13,8 +13,7 @@ import pytest
 import audit
 from audit.base.errors import InputError, PolicyError
 from audit.base.settings import Unlisted
-from audit.checks.rules.unknown_code import CHECK
-from audit.checks.shared.labels_as_written import integrity_of, read_again
+from audit.checks.shared.labels_as_written import read_again
 from audit.counting.file import count_pairs
 from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset
@@ -27,7 +26,10 @@ from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from audit.results.findings import Finding
 from audit.runs.audit import run_audit
+from fixtures.checked import CHECK_OF
 from fixtures.written import written
+
+CHECK = CHECK_OF["unknown_code"]
 
 CAML = """@\tICD-9 CODES
 001-999.99\tDISEASES
@@ -210,9 +212,9 @@ def test_a_node_that_a_class_added_is_no_valid_code_of_labels(tmp_path: Path) ->
     model = predicted(dataset, ("401.9", "002.59"), [[0.5, 0.5]] * 4)
     policy = built_in_policy("icd9cm")
     by_model, alone = measure(dataset, policy, model), measure(dataset, policy)
-    integrity = integrity_of(alone)
+    integrity = alone.hierarchy.integrity
     assert integrity is not None
 
     assert model.ledger.hung_classes == {"002.59": "002.59"}
-    both = [read_again(measured, integrity).drop("line") for measured in (by_model, alone)]
+    both = [read_again(measured).drop("line") for measured in (by_model, alone)]
     assert both[0].equals(both[1])

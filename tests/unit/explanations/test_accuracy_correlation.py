@@ -10,13 +10,15 @@ import pytest
 from scipy import stats
 
 from audit.base.errors import InputError
-from audit.explanations.importance.importance import (
+from audit.explanations.importance import (
+    BY,
     accuracies,
-    alignment_by_seed,
+    aligned_rows,
     correlate_with_accuracy,
-    importance_alignment,
+    delta_a,
     read_accuracies,
 )
+from audit.explanations.oracles import with_examples
 from fixtures.importance import random_corpus
 
 KEY = {"method": "ig", "oracle": "hard", "subset": "all"}
@@ -30,15 +32,15 @@ def deltas(values: list[float | None], models: list[str], seeds: list[int]) -> p
 
 def test_a_point_per_model_and_seed_against_scipy() -> None:
     attributions = random_corpus(40, np.random.default_rng(0), models=("a", "b", "c"), seeds=3)
-    accuracy = accuracies(attributions)
-    by_seed = alignment_by_seed(importance_alignment(attributions).rows)
+    every = with_examples(attributions.rows)
+    rows = aligned_rows(attributions, every, {}, draws=10, seed=0)
+    accuracy, by_seed = accuracies(rows), delta_a(rows, [*BY, "seed"])
     found = correlate_with_accuracy(by_seed, accuracy).filter(pl.col("subset") == "all")
     own = by_seed.filter(pl.col("subset") == "all").sort("model", "seed")
     wanted = stats.pearsonr(own["delta_a"], accuracy["accuracy"])
     low, high = wanted.confidence_interval()
     line = found.row(0, named=True)
 
-    assert accuracy["examples"].to_list() == [40] * 9
     assert (line["n"], line["models"]) == (9, 3)
     assert line["r"] == pytest.approx(wanted.statistic)
     assert line["p"] == pytest.approx(wanted.pvalue)
@@ -86,17 +88,8 @@ def test_accuracy_is_the_share_of_known_examples_that_are_right() -> None:
         predicted=pl.when(pl.col("id") == "x000000").then(None).otherwise("predicted")
     )
     twice = pl.concat([unknown, unknown.with_columns(method=pl.lit("lime"))])
-    (line,) = accuracies(
-        type(attributions)(
-            twice,
-            attributions.scores,
-            attributions.words,
-            attributions.tokens,
-            attributions.vocabulary,
-        )
-    ).to_dicts()
+    (line,) = accuracies(with_examples(twice)).to_dicts()
 
-    assert line["examples"] == 19
     assert line["accuracy"] == pytest.approx(unknown["predicted"].drop_nulls().mean())
 
 

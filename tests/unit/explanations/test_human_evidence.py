@@ -219,10 +219,6 @@ def test_one_kind_at_a_time(tmp_path: Path) -> None:
     path = written(tmp_path, ROW | {"marks": [1, 0, 0, 0], "explanation": "failure fail"})
     with pytest.raises(InputError, match="one kind of evidence"):
         read_attributions(path)
-    assert marks(read_attributions(path, kind="marks")) == [1, 0, 0, 0]
-    assert marks(read_attributions(path, kind="text")) == [0, 1, 0, 0]
-    with pytest.raises(InputError, match="evidence of the kind 'spans'"):
-        read_attributions(path, kind="spans")
 
 
 def test_a_file_of_evidence_without_any(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ Where the paper misprints a number, the test says what would fit instead.
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from scipy.stats import t
 
-from audit.explanations.importance.importance import correlation_p
 from fixtures.importance_paper import (
     ACCURACY_CORRELATIONS,
     ALL_WRONG,
@@ -20,6 +21,11 @@ from fixtures.importance_paper import (
     TERMS,
     coefficients,
 )
+
+
+def correlation_p(r: float, n: int) -> float:
+    """Two-sided p value of Pearson's correlation of n points, by Student's t."""
+    return float(2 * t.sf(abs(r) * np.sqrt((n - 2) / (1 - r * r)), n - 2)) if r < 1 else 0.0
 
 
 def fits(r: float, p: float, digits: int, n: int) -> bool:

@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from audit.explanations.agreement.agreement import ALL, measure_agreement
-from audit.explanations.agreement.plausibility import measure_plausibility
+from audit.explanations.agreement import ALL, agreed
 from audit.explanations.attributions import Attributions
-from audit.explanations.importance.importance import importance_alignment
 from audit.explanations.node_results import NODE_RESULTS, node_results
+from audit.explanations.plausibility import METRICS, judged_rows
 from fixtures.examples import examples
 from fixtures.explained_releases import explained_release
 from fixtures.labelled import tree
@@ -32,9 +31,8 @@ def results(attributions: Attributions, rows: pl.DataFrame) -> pl.DataFrame:
         rows,
         {node: node for node in BODY.nodes if node != "d"},
         BODY,
-        alignment=importance_alignment(attributions, draws=3),
-        plausibility=measure_plausibility(attributions),
-        agreement=measure_agreement(attributions),
+        {name: judged_rows(attributions).select("row", value=name) for name in METRICS},
+        agreed(attributions),
     )
 
 
@@ -62,13 +60,10 @@ def test_means_are_those_of_a_loop(seed: int, instances: int) -> None:
     attributions, _ = explained_release(seed, hierarchy=BODY, instances=instances, methods=METHODS)
     table = results(attributions, numbered(attributions))
     rows = attributions.rows
-    precision = measure_plausibility(attributions).rows["average_precision"]
-    agreement = measure_agreement(attributions)
-    together = next(
-        one.join(agreement.units, on="unit")
-        for one in agreement.of_units()
-        if one["together"][0] == ALL
-    )
+    precision = judged_rows(attributions)["average_precision"]
+    agreement = agreed(attributions)
+    (place,) = np.flatnonzero((agreement.sets["together"] == ALL).fill_null(False).to_numpy())
+    together = agreement.units.with_columns(dynamic=agreement.dynamic[:, place])
     expected = {
         ("average_precision", "second"): [
             (one["id"], one["target"], value)
@@ -94,7 +89,7 @@ def test_means_are_those_of_a_loop(seed: int, instances: int) -> None:
             assert (row["low"] is None) == (n < 2)
 
 
-def test_each_pair_of_methods_and_each_oracle_has_its_rows() -> None:
+def test_each_pair_of_methods_has_its_rows() -> None:
     attributions, _ = explained_release(1, hierarchy=BODY, methods=METHODS)
     table = results(attributions, numbered(attributions))
     top = table.filter((pl.col("node") == "top") & (pl.col("measure") == "agreement_fixed"))
@@ -105,7 +100,6 @@ def test_each_pair_of_methods_and_each_oracle_has_its_rows() -> None:
         ("first", "second"), ("first", "third"), ("second", "third"), ("first", "human"),
         ("second", "human"), ("third", "human"), (ALL, None),
     }  # fmt: skip
-    assert "alignment_expert" in table["measure"].to_list()
     assert "d" not in table["node"].to_list()
 
 
@@ -122,10 +116,9 @@ def test_one_method_without_evidence_has_no_results() -> None:
     released, _ = explained_release(1, hierarchy=BODY, instances=6, methods=METHODS[:1])
     rows = released.rows.with_columns(item=pl.lit(None, pl.Int64))
     alone = replace(released, rows=rows, evidence=None)
-    agreement = measure_agreement(alone)
     nodes = {node: node for node in BODY.nodes}
 
-    table = node_results(numbered(alone), nodes, BODY, None, None, agreement)
+    table = node_results(numbered(alone), nodes, BODY, {}, agreed(alone))
 
     assert table.schema == pl.Schema(NODE_RESULTS)
     assert table.is_empty()
@@ -139,7 +132,7 @@ def test_the_interval_is_that_of_students_t() -> None:
         & (pl.col("measure") == "kendall")
         & (pl.col("method") == "first")
     ).row(0, named=True)
-    rows = measure_plausibility(attributions).rows["kendall"]
+    rows = judged_rows(attributions)["kendall"]
     left = attributions.rows.with_columns(value=rows).filter(
         pl.col("target").is_in(["a", "b"]) & (pl.col("method") == "first")
     )

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from scipy.stats import kendalltau, spearmanr
 
-from audit.base.errors import InputError
-from audit.explanations.agreement.plausibility import METRICS, WITH_CHANCE, measure_plausibility
-from audit.explanations.agreement.top_tokens import peaks
+from audit.explanations.agreement import MAIN_K
+from audit.explanations.plausibility import METRICS, WITH_CHANCE, judged_rows, plausibility
+from audit.explanations.top_tokens import peaks
 from fixtures.attributed import attributed
 from fixtures.brute_force_agreement import (
     average_precision_of,
@@ -34,8 +34,8 @@ def drawn(ties: bool, texts: int = 60) -> tuple[list[list[float]], list[list[flo
     return scores, [draw.choice(THIRDS, n).tolist() for n in lengths]
 
 
-def columns(scores: list[list[float]], marks: list[list[float]], k: int = 3) -> pl.DataFrame:
-    return measure_plausibility(attributed({"a": scores}, marks), k=k).rows
+def columns(scores: list[list[float]], marks: list[list[float]]) -> pl.DataFrame:
+    return judged_rows(attributed({"a": scores}, marks))
 
 
 def nan(column: pl.Series) -> list[float]:
@@ -91,16 +91,10 @@ def test_precision_and_areas_are_those_of_scikit_learn() -> None:
             assert found["auprc"][place] == pytest.approx(metrics.auc(recall, precision))
 
 
-def test_average_precision_of_the_first_k() -> None:
-    scores, marks = [[9.0, 8, 7, 6, 5]], [[1, 0, 1, 0, 1.0]]
+def test_average_precision_of_the_first_four() -> None:
+    found = columns([[9.0, 8, 7, 6, 5]], [[1, 0, 1, 0, 1.0]])
 
-    assert columns(scores, marks, k=2)["average_precision_at_k"].item() == pytest.approx(1 / 2)
-    assert columns(scores, marks, k=3)["average_precision_at_k"].item() == pytest.approx(
-        (1 + 2 / 3) / 3
-    )
-    whole = columns(scores, marks, k=50)
-    assert whole["average_precision_at_k"].item() == pytest.approx((1 + 2 / 3 + 3 / 5) / 3)
-    assert whole["average_precision_at_k"].item() == whole["average_precision"].item()
+    assert found["average_precision_at_k"].item() == pytest.approx((1 + 2 / 3) / 3)
 
 
 def test_sets_and_spans_are_judged_as_the_definitions_say() -> None:
@@ -110,7 +104,7 @@ def test_sets_and_spans_are_judged_as_the_definitions_say() -> None:
     for place, (row, own) in enumerate(zip(scores, marks, strict=True)):
         evidence = {token for token, mark in enumerate(own) if mark >= 0.5}
         sets = {
-            "fixed": top_k(row, 3),
+            "fixed": top_k(row, MAIN_K),
             "dynamic": set(np.flatnonzero(peaks(np.array(row))).tolist()),
             "evidence": top_k(row, len(evidence)),
         }
@@ -128,9 +122,9 @@ def test_sets_and_spans_are_judged_as_the_definitions_say() -> None:
 
 
 def test_a_span_counts_from_half_of_the_union_on() -> None:
-    scores = [[5.0, 4, 0, 0], [5.0, 4, 0, 0], [5.0, 0, 0, 4]]
-    marks = [[1, 1, 1, 1.0], [0, 1, 1, 1.0], [1, 1, 0, 1.0]]
-    found = columns(scores, marks, k=2)["span_f1_fixed"].to_list()
+    scores = [[9.0, 8, 7, 6, *[0] * 4], [9.0, 8, 7, 6, *[0] * 4], [9.0, 8, *[0] * 4, 7, 6]]
+    marks = [[1.0] * 8, [0, 0, 0, *[1.0] * 5], [1, 1, 1, 0, 0, 0, 0, 1.0]]
+    found = columns(scores, marks)["span_f1_fixed"].to_list()
 
     assert found == [1.0, 0.0, 1.0]
 
@@ -146,17 +140,15 @@ def test_mass_inside_the_evidence() -> None:
 def test_a_token_is_evidence_from_half_of_the_annotators_on() -> None:
     made = attributed({"a": [[3.0, 2.0, 1.0]]}, [[1 / 3, 1 / 2, 1]])
 
-    assert measure_plausibility(made).rows["evidence"].item() == 2
-    assert measure_plausibility(made, marked=0.9).rows["evidence"].item() == 1
+    assert judged_rows(made)["evidence"].item() == 2
 
 
 def test_chance_is_the_mean_over_random_scores() -> None:
     draw = np.random.default_rng(0)
     n, texts = 9, 6_000
     marks = [[1, 1, 0, 0, 1, 0, 0, 0, 0.0]] * texts
-    found = measure_plausibility(
-        attributed({"a": draw.normal(size=(texts, n)).tolist()}, marks), k=4
-    ).means
+    scores = draw.normal(size=(texts, n)).tolist()
+    found = plausibility(judged_rows(attributed({"a": scores}, marks)))
 
     judged = found.filter(
         pl.col("metric").is_in(WITH_CHANCE) & ~pl.col("metric").str.contains("mass")
@@ -169,44 +161,32 @@ def test_chance_is_the_mean_over_random_scores() -> None:
 
 def test_rows_without_evidence_are_counted_and_empty_evidence_is_undefined() -> None:
     made = attributed({"a": [[1.0, 2.0]] * 3}, [None, [0, 0], [1, 0]])
-    found = measure_plausibility(made)
+    found = judged_rows(made)
 
-    assert found.ledger == {"rows": 3, "borrowed": 0, "no_evidence": 1, "nothing_marked": 1}
-    assert found.rows["row"].to_list() == [1, 2]
-    plain = found.means.filter(metric="token_f1_fixed")
-    assert plain.select("n", "rows", "undefined").row(0) == (1, 1, 1)
+    assert found["row"].to_list() == [1, 2]
+    plain = plausibility(found).filter(metric="token_f1_fixed")
+    assert plain["n"].item() == 1
     assert plain["low"].item() is None
 
 
 def test_means_are_over_instances_by_model_and_method() -> None:
     scores = {("a", "m", 0): [[2.0, 1.0]] * 3, ("a", "w", 0): [[1.0, 2.0]] * 3}
     made = attributed(scores, [[1, 0], [0, 1], [0, 1]], ids=["x", "x", "y"])
-    found = measure_plausibility(made, k=1).means.filter(metric="token_f1_fixed")
+    found = plausibility(judged_rows(made)).filter(metric="average_precision")
 
     assert found["model"].to_list() == ["m", "w"]
-    assert found["value"].to_list() == [0.25, 0.75]
+    assert found["value"].to_list() == [0.625, 0.875]
     assert found["n"].to_list() == [2, 2]
-    assert found["rows"].to_list() == [3, 3]
 
 
 def test_every_measure_is_in_both_tables() -> None:
-    found = measure_plausibility(attributed({"a": [[1.0, 2.0]]}, [[1, 0]]))
+    found = judged_rows(attributed({"a": [[1.0, 2.0]]}, [[1, 0]]))
 
-    assert set(METRICS) <= set(found.rows.columns)
-    assert found.means["metric"].to_list() == list(METRICS)
+    assert set(METRICS) <= set(found.columns)
+    assert plausibility(found)["metric"].to_list() == list(METRICS)
 
 
 def test_no_evidence_at_all_gives_empty_tables() -> None:
-    found = measure_plausibility(attributed({"a": [[1.0, 2.0]]}))
+    found = judged_rows(attributed({"a": [[1.0, 2.0]]}))
 
-    assert (len(found.rows), len(found.means)) == (0, 0)
-    assert found.ledger["no_evidence"] == 1
-
-
-def test_wrong_options_are_refused() -> None:
-    made = attributed({"a": [[1.0]]})
-
-    with pytest.raises(InputError, match="at least 1"):
-        measure_plausibility(made, k=0)
-    with pytest.raises(InputError, match="share of annotators"):
-        measure_plausibility(made, marked=0)
+    assert (len(found), len(plausibility(found))) == (0, 0)

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import AuditError, InputError, SchemaError
-from audit.explanations.attributions import write_attributions
 from audit.explanations.reading.reading import read_attributions
 from fixtures.attribution_files import PASSAGE, ROW, adds_up, same, write_seeds, written
 from fixtures.damaged import Reader
@@ -329,20 +328,6 @@ def releases(draw: st.DrawFn) -> list[dict[str, Any]]:
 def anchored(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """With a row that is always sound, so that there is something to read."""
     return [*rows, ROW | {"id": "anchor"}]
-
-
-@examples(40)
-@given(rows=releases(), rule=st.sampled_from([None, "sum", "mean", "max"]))
-def test_what_is_written_is_read_again(
-    rows: list[dict[str, Any]], rule: str | None, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("rows")
-    read = read_attributions(written(folder, *anchored(rows)), word_pieces=rule)
-    for name in ("again.jsonl", "again.jsonl.gz", "again.parquet"):
-        write_attributions(read, folder / name)
-        again = read_attributions(folder / name)
-        assert same(read, again), name
-        assert adds_up(again.ledger)
 
 
 @examples(40)

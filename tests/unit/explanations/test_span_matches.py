@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.explanations.agreement.span_matches import COUNTED, matched_spans, span_scores, spans_of
+from audit.explanations.span_matches import COUNTED, matched_spans, span_scores, spans_of
 
 Spans = set[tuple[int, int]]
 TOKENS = 7
@@ -59,7 +59,7 @@ def test_micro_and_macro_f1_are_those_of_spans_one_by_one(
         {"id": [row[0] for row in drawn], "target": [row[1] for row in drawn]}
     ).with_columns(model=pl.lit("m"), method=pl.lit("s"))
 
-    found = span_scores(judged, counts).filter(pl.col("rule") == "positive")
+    found = span_scores(judged.with_columns(**counts)).filter(pl.col("rule") == "positive")
 
     pairs = [(target, (spans(c), spans(t))) for _, target, c, t in drawn]
     for row in found.iter_rows(named=True):
@@ -85,7 +85,7 @@ def test_intervals_cover_the_f1_of_all_instances() -> None:
         judged = pl.DataFrame({"id": np.arange(120) // 2}).with_columns(
             id=pl.col("id").cast(pl.String), target=pl.lit("x"), model=pl.lit(""), method=pl.lit("")
         )
-        row = span_scores(judged, counts).row(0, named=True)
+        row = span_scores(judged.with_columns(**counts)).row(0, named=True)
         assert row["micro"] == pytest.approx(row["macro"])
         covered += row["micro_low"] <= TRUE <= row["micro_high"]
     assert covered >= 88

@@ -4,43 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from audit.base.errors import AuditError
 from audit.explanations.reading.reading import read_attributions
-from fixtures.attribution_files import NOTES, PASSAGE, ROW, TRACK_X, as_text, same, written
-from fixtures.examples import examples
+from fixtures.attribution_files import NOTES, PASSAGE, ROW, TRACK_X, same, written
 
 
-@given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1),
-                min_size=1, max_size=4))  # fmt: skip
-@examples(20)
-@pytest.mark.parametrize("write", [list, np.array, json.dumps, tuple])
-def test_lists_written_as_text_are_the_lists(
-    tmp_path_factory: pytest.TempPathFactory, write: Any, tokens: list[str]
-) -> None:
-    folder = tmp_path_factory.mktemp("text")
-    scores = [n / 8 for n in range(len(tokens))]
-    row = {"id": "0", "target": "a", "tokens": tokens, "scores": scores, "marks": scores}
-    as_written = {"tokens": tokens if write is np.array else write(tokens)}
-    as_written |= {"scores": write(scores), "marks": write(scores)}
-    read = read_attributions(as_text(folder / "r.csv", row | as_written))
-    assert same(read, read_attributions(written(folder, row)))
-
-
-@pytest.mark.parametrize("name", ["x.tsv", "notes.json", "notes.jsonl", "folder", "spans.csv"])
+@pytest.mark.parametrize("name", ["x.tsv", "notes.json", "notes.jsonl", "folder"])
 def test_places_of_one_label_are_the_evidence_of_one_annotator(tmp_path: Path, name: str) -> None:
     path, of_folder = tmp_path / name, tmp_path / "folder"
     of_folder.mkdir()
     (of_folder / "7.json").write_text(json.dumps(NOTES, indent=4), "utf-8")
-    if name == "spans.csv":
-        as_text(path, {"id": "n1", "target": "428.0", "spans": "0 8;8 13"})
-    elif name != "folder":
+    if name != "folder":
         indent = 2 if name == "notes.json" else None
         path.write_text(TRACK_X if name == "x.tsv" else json.dumps(NOTES, indent=indent), "utf-8")
     whole = written(tmp_path, {"id": "n1", "target": "428.0", "spans": [[0, 13]]}, name="e.jsonl")
@@ -52,9 +29,7 @@ def test_places_of_one_label_are_the_evidence_of_one_annotator(tmp_path: Path, n
     ("evidence", "said"),
     [
         (TRACK_X.replace("4 8", "4-8"), "307 316;348 361"),
-        ("score,mark\n1,2", "columns 'id' are required"),
-        ("id,spans,spans\nn1,0 1,2 3", "each column may occur once"),
-        ("id,spans,Spans\nn1,0 1,2 3", "each column may occur once"),
+        ("id,spans\nn1,0 1", "are lines of JSON objects, or Parquet"),
         ('{"notes": [{"note_id": 1, "annotations": [{"code": "Z"}]}]}', "code, begin and end"),
         ('{\n"notes": [', "a JSON object is required"),
     ],

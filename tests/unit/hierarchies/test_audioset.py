@@ -6,9 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from audit.base.errors import HierarchyError, SchemaError
 from audit.hierarchies.formats.published import AUDIOSET as FORMAT
 from audit.hierarchies.reading import load_hierarchy
 from fixtures import hierarchy_files
@@ -31,41 +28,6 @@ def test_nodes_children_and_restrictions(tmp_path: Path) -> None:
     assert hierarchy.parents("/m/3") == ("/m/1", "/m/2")
     assert hierarchy.assignable.tolist() == [False, True, True]
     assert hierarchy.labelled_ancestors == "allowed"
-
-
-def test_an_undeclared_child_is_named_with_its_parent(tmp_path: Path) -> None:
-    path = written(tmp_path / "ontology.json", ENTRIES[:2])
-
-    assert "'/m/3 -> /m/1', '/m/3 -> /m/2'" in refused(path, HierarchyError)
-
-
-def test_an_id_declared_twice_is_refused(tmp_path: Path) -> None:
-    assert "'/m/3'" in refused(
-        written(tmp_path / "ontology.json", [*ENTRIES, ENTRIES[2]]), SchemaError
-    )
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "text",
-        {},
-        {"id": 3},
-        {"id": ""},
-        {"id": "x", "name": 3},
-        {"id": "x", "child_ids": "/m/1"},
-        {"id": "x", "child_ids": [3]},
-        {"id": "x", "restrictions": {"abstract": True}},
-        {"id": "x", "name": "half \ud800"},
-    ],
-)
-def test_an_entry_of_another_shape_is_refused(tmp_path: Path, wrong: Any) -> None:
-    refused(written(tmp_path / "ontology.json", [*ENTRIES, wrong]), SchemaError)
-
-
-def test_another_document_is_refused(tmp_path: Path) -> None:
-    refused(written(tmp_path / "ontology.json", {"id": "a", "child_ids": []}), SchemaError)
-    refused(written(tmp_path / "ontology.json", []), HierarchyError)
 
 
 def test_format_is_found_by_its_keys() -> None:

@@ -121,9 +121,13 @@ def test_placing_is_total(small: Hierarchy, label: str, table: str | None) -> No
         ("@\tRoot\n001-999.99\tAll\n12A\tNo code\n", HierarchyError, r":3: .*\n.*'12A'"),
         ("@\tRoot\n999-001\tBackwards\n", HierarchyError, r":2: .*\n.*'999-001'"),
         ("@\tRoot\n001-V10\tTwo letters\n", HierarchyError, r":2: .*\n.*'001-V10'"),
-        ("001-999.99\tAll\n250\tDiabetes\n", HierarchyError, "the root '@'"),
-        ("@\tRoot\n001-999.99 All\n", SchemaError, r":2: each line must be a code, a tab"),
-        ("@\tRoot\n001-9\tA\n@\tAgain\n", SchemaError, r":3: .*\n.*'@' here and on line 1"),
+        ("001-999.99\tAll\n250\tDiabetes\n", HierarchyError, "-> @"),
+        (
+            "@\tRoot\n001-999.99 All\n",
+            SchemaError,
+            r":2: each line must be a code",
+        ),
+        ("@\tRoot\n001-9\tA\n@\tAgain\n", SchemaError, r":3: each line must be a code of its own"),
         ("", AuditError, "content is required"),
     ],
 )

@@ -158,16 +158,15 @@ def test_from_networkx_without_attributes() -> None:
     assert hierarchy.assignable.tolist() == [True, True, False]
 
 
-def test_extend_adds_nodes_and_overrules_titles() -> None:
+def test_extend_adds_nodes() -> None:
     wider = toy().extend(
         pl.DataFrame({"child": ["cat"], "parent": ["mammal"]}),
-        pl.DataFrame({"node": ["cat", "dog"], "title": ["Cat", "Dog"], "assignable": [True, None]}),
+        pl.DataFrame({"node": ["cat"], "title": ["Cat"], "assignable": [True]}),
     )
 
     assert wider.parents("cat") == ("mammal",)
     assert wider.parents("dog") == ("mammal", "pet")
-    assert [wider.titles[wider.index(node)] for node in ("cat", "dog", "cow")] == ["Cat", "Dog", ""]
-    assert wider.assignable[wider.index("dog")]
+    assert [wider.titles[wider.index(node)] for node in ("cat", "dog", "cow")] == ["Cat", "", ""]
     assert len(toy()) == 8
     assert len(wider) == 9
 

@@ -1,6 +1,5 @@
 import gzip
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -8,7 +7,6 @@ import pytest
 
 from audit.base.errors import AuditError, InputError, SchemaError
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import TitleList, read_titles, with_titles
 from fixtures import coded
 from fixtures.written import written
@@ -42,10 +40,6 @@ def title(hierarchy: Hierarchy, node: str) -> str:
     return hierarchy.titles[hierarchy.index(node)]
 
 
-def assignable(hierarchy: Hierarchy, node: str) -> bool:
-    return bool(hierarchy.assignable[hierarchy.index(node)])
-
-
 @pytest.mark.parametrize(
     ("name", "content", "table", "rows"),
     [
@@ -69,7 +63,7 @@ def assignable(hierarchy: Hierarchy, node: str) -> bool:
         ),
         (
             "CMS32_DESC_LONG_DX.txt",
-            "0413  Friedländer's bacillus\n38600 Ménière's disease\n".encode("cp1252"),
+            "0413  Friedländer's bacillus\n38600 Ménière's disease\n".encode(),
             "diagnoses",
             [("0413", "Friedländer's bacillus"), ("38600", "Ménière's disease")],
         ),
@@ -103,6 +97,7 @@ def test_each_kind_of_dictionary_is_read(
         ("names.csv", b"name,title\nx,y\n", SchemaError, "named 'code' is required"),
         ("bare.csv", b"code,name\nx,y\n", SchemaError, "named 'title' is required"),
         ("latin.csv", "code,title\nx,Crêpe\n".encode("latin-1"), InputError, "UTF-8"),
+        ("CMS32_DESC_LONG_DX.txt", "0413 Friedländer\n".encode("cp1252"), InputError, "--encoding"),
         ("wide.csv", b"code,title\nx,a,b\n", SchemaError, "wide.csv:2"),
         ("titles.pkl", b"\x80\x04", InputError, "pickled"),
     ],
@@ -115,46 +110,21 @@ def test_a_broken_dictionary_is_refused(
         read_titles(path)
 
 
-def test_missing_codes_are_added_with_the_headings_between(icd9cm: Hierarchy) -> None:
-    richer = with_titles(icd9cm, [titles("procedures", _3681="Angioplasty")])
-    assert len(richer) == len(icd9cm) + 2
-    assert richer.parents("36.81") == ("36.8",)
-    assert richer.parents("36.8") == ("36",)
-    assert (title(richer, "36.81"), title(richer, "36.8")) == ("Angioplasty", "")
-    assert assignable(richer, "36.81")
-    assert not assignable(richer, "36.8")
+def test_titles_of_codes_that_are_no_nodes_are_kept_and_add_none(icd9cm: Hierarchy) -> None:
+    listed = titles("procedures", _3681="Angioplasty", _0001="Ultrasound", _360="Obstruction")
+    richer = with_titles(icd9cm, [listed, titles("diagnoses", abc="No code", _0001="No category")])
 
-
-def test_a_heading_of_the_list_is_titled_and_assignable(icd9cm: Hierarchy) -> None:
-    richer = with_titles(icd9cm, [titles("procedures", _3606="Stent", _360="Obstruction")])
+    assert (richer.nodes, richer.complete_tables) == (icd9cm.nodes, icd9cm.complete_tables)
+    assert (richer.assignable == icd9cm.assignable).all()
+    assert richer.further_titles == {"36.81": "Angioplasty"}
     assert title(richer, "36.0") == title(icd9cm, "36.0")
-    assert assignable(richer, "36.0")
 
 
 def test_a_title_at_hand_stays_and_the_first_list_decides(icd9cm: Hierarchy) -> None:
     first = titles("diagnoses", _4019="Other words", _25099="First")
     richer = with_titles(icd9cm, [first, titles("diagnoses", _25099="Second")])
     assert title(richer, "401.9") == title(icd9cm, "401.9")
-    assert title(richer, "250.99") == "First"
-
-
-def test_a_named_table_is_complete_and_a_plain_list_is_not(icd9cm: Hierarchy) -> None:
-    without = replace(icd9cm, complete_tables=frozenset({"diagnoses"}))
-    listed, plain = titles("procedures", _3606="Stent"), titles(None, _36_06="Stent")
-    assert with_titles(without, [listed]).complete_tables == {"diagnoses", "procedures"}
-    assert with_titles(without, [plain]).complete_tables == {"diagnoses"}
-    assert with_titles(without, [titles("procedures")]).complete_tables == {"diagnoses"}
-
-
-def test_a_plain_list_makes_no_heading_assignable(icd9cm: Hierarchy) -> None:
-    richer = with_titles(icd9cm, [titles(None, _250_0="Uncomplicated", _36_06="Stent")])
-    assert not assignable(richer, "250.0")
-    assert assignable(richer, "36.06")
-
-
-def test_codes_without_a_place_are_skipped(icd9cm: Hierarchy) -> None:
-    broken = titles("diagnoses", abc="No code", _0001="No category", _4019="Fine")
-    assert with_titles(icd9cm, [broken]).nodes == icd9cm.nodes
+    assert richer.further_titles == {"250.99": "First"}
 
 
 def test_no_list_changes_nothing(icd9cm: Hierarchy) -> None:
@@ -177,22 +147,6 @@ def test_the_dictionaries_of_mimic_complete_the_built_in_tree(icd9cm: Hierarchy)
     richer = with_titles(icd9cm, lists)
     diagnoses = with_titles(icd9cm, lists[:1])
     assert diagnoses.sha256 == icd9cm.sha256
+    assert richer.further_titles == {}
     assert int(richer.assignable.sum()) == 14_567 + 3_882
     assert title(richer, "36.06") == "Insertion of non-drug-eluting coronary artery stent(s)"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[Term]\nid: b\nname: B\nname: C\n",
-        '[{"id": "a", "children": [{"id": "b", "name": "B"}]}, {"id": "b", "name": "C"}]',
-        '{"graphs": [{"nodes": [{"id": "b", "lbl": "B"}]}, {"nodes": [{"id": "b", "lbl": "C"}]}]}',
-        "child,parent,title\nb,,B\nb,a,C\n",
-    ],
-)
-def test_a_node_of_two_titles_in_a_hierarchy_is_refused(tmp_path: Path, text: str) -> None:
-    path = written(tmp_path / "h.txt", text)
-    with pytest.raises(SchemaError, match=r"(?s)a node has one title.*several for 'b'"):
-        load_hierarchy(path)
-    path.write_text(text.replace("C", "B"))
-    assert load_hierarchy(path).titles[-1] == "B"

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from audit.checks.rules.residual_overuse import run
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import residual_differences as subject
@@ -20,7 +19,10 @@ from audit.measure.residual_use import Share
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from audit.results.findings import Finding
+from fixtures.checked import CHECK_OF
 from fixtures.labelled import tree
+
+RUN = CHECK_OF["residual_overuse"].run
 
 LUNG = tree(
     "asthma bronchitis other_lung < lung",
@@ -49,7 +51,7 @@ def release(
 
 def judged(dataset: LabelDataset, **policy: Any) -> list[Finding]:
     measured = measure(dataset, Policy(strata=("site",), **policy))
-    return [found for found in run(measured).findings if found.severity == "note"]
+    return [found for found in RUN(measured).findings if found.severity == "note"]
 
 
 def standing(dataset: LabelDataset, **policy: Any) -> list[tuple[str, ...]]:
@@ -105,7 +107,7 @@ def test_repeats_of_a_patient_are_not_more_evidence() -> None:
 def test_an_earlier_run_is_compared_with() -> None:
     before = Reference(measure(release(("a", 20, 200)), Policy()).residuals)
     measured = measure(release(("a", 120, 200)), Policy(), reference=before)
-    found = [f for f in run(measured).findings if f.key[1:2] == ("reference",)]
+    found = [f for f in RUN(measured).findings if f.key[1:2] == ("reference",)]
 
     assert {f.nodes for f in found} == {("lung",), ("body",)}
     assert [f.nodes for f in found if not f.folded_into] == [("lung",)]
@@ -126,7 +128,7 @@ def test_a_parent_that_differs_from_the_reference_on_its_own_stands_beside_one_b
     for own, stand in ((120, {"lung", "body"}), (20, {"lung"})):
         before = Reference(measure(labelled(20, 20), Policy()).residuals)
         measured = measure(labelled(120, own), Policy(), reference=before)
-        found = [f for f in run(measured).findings if f.key[1:2] == ("reference",)]
+        found = [f for f in RUN(measured).findings if f.key[1:2] == ("reference",)]
         assert {f.nodes for f in found} == {("lung",), ("body",)}
         assert {f.nodes[0] for f in found if not f.folded_into} == stand
 

@@ -120,7 +120,7 @@ def test_a_file_is_written_whole_and_replaced_only_when_asked(tmp_path: Path) ->
 
 
 def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="not a file"):
+    with pytest.raises(OutputError, match="a regular file"):
         write_csv([frame([]).collect()], tmp_path, overwrite=True)
     (tmp_path / "file").write_text("kept")
     with pytest.raises(OutputError, match="writable folder"):

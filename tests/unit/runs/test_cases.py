@@ -17,7 +17,6 @@ from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.rules import Exclusive
 from audit.policy.statements import BranchRule, Threshold
-from audit.results.findings import Finding
 from audit.runs.case_lists import case_table
 from fixtures.coded import SPELLS, icd9cm, on_days
 from fixtures.coded import measured as coded
@@ -110,11 +109,7 @@ def test_a_label_that_explains_both_nodes_is_no_case_of_the_two() -> None:
     )
     watched = BranchRule(branches=("left", "right"), rule="watch", reason="")
     measured = measure(dataset, Policy(branch_rules=(watched,)))
-    pair = Finding("unexpected_pair", "note", ("left", "right"), "", {}, "", "")
-    (check,) = (one for one in CHECKS if one.name == "unexpected_pair")
-    assert check.cases
 
-    assert check.cases(measured, pair).tolist() == [0]
     assert found(measured, "cross_branch") == {"cross_branch:left:right": ["a"]}
 
 

@@ -27,7 +27,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "parts").mkdir()
     for name in ("labels.csv", "parts/1.csv", "parts/2.csv"):
         (folder / name).write_text(f"instance,label\n{ROWS.replace('i', name[-5])}")
-    (folder / "predicted.psv").write_text("".join(f"s{n}|dog\n" for n in range(50)))
+    lines = "".join(f"s{n}|dog\n" for n in range(50))
+    (folder / "predicted.psv").write_text(f"instance|prediction\n{lines}")
     (folder / "policy.toml").write_text("max_findings = 2\n")
     given = ("run", folder / "labels.csv", "--hierarchy", folder / "toy.csv", "--no-pdf")
     assert done(*given, "--out", folder / "before").exit_code == 0

@@ -89,6 +89,37 @@ def test_what_was_planted_is_found_and_nothing_else(old: AuditResult, new: Audit
     assert row["q_value"] < 1e-6
 
 
+def test_siblings_of_which_one_is_used_for_the_other_are_told_once() -> None:
+    """Below a parent that did not change; what changes beside it stands alone."""
+    old = audited(repeated([(400, ["asthma"]), (300, ["cough"]), (200, ["rash"]), (900, ["burn"])]))
+    new = audited(
+        repeated([(280, ["asthma"]), (420, ["cough"]), (400, ["rash"]), (700, ["angina"])])
+    )
+    there, back = compare_runs(old, new), compare_runs(new, old)
+
+    assert there.exchanges.rows() == [("lung", ["asthma"], ["cough"], pytest.approx(120 / 1800))]
+    assert back.exchanges.rows() == [("lung", ["cough"], ["asthma"], pytest.approx(120 / 1800))]
+    shared = there.shared()
+    (exchange,) = shared["exchanges"]
+    assert [(one["node"], one["support_old"], one["support_new"]) for one in exchange["fewer"]] == [
+        ("asthma", 400, 280)
+    ]
+    listed = {row["node"] for row in shared["nodes"]["rows"]}
+    assert listed == standing(there) - {"asthma", "cough"} >= {"rash", "burn", "angina"}
+    assert shared["totals"]["exchanges"] == 1
+    assert repr(there).startswith("Comparison(1 exchanges, ")
+
+
+def test_three_siblings_whose_rises_and_falls_cancel_are_one_exchange() -> None:
+    old = audited(repeated([(600, ["asthma"]), (100, ["cough"]), (100, ["other_lung"]),
+                            (500, ["burn"])]))  # fmt: skip
+    new = audited(repeated([(200, ["asthma"]), (350, ["cough"]), (250, ["other_lung"]),
+                            (500, ["burn"])]))  # fmt: skip
+    (row,) = compare_runs(old, new).exchanges.rows()
+
+    assert row == ("lung", ["asthma"], ["cough", "other_lung"], pytest.approx(400 / 1300))
+
+
 def visits(seed: int) -> tuple[Labels, dict[str, str]]:
     """2 or 40 visits of each of 60 persons, all of a person alike."""
     random = np.random.default_rng(seed)
@@ -160,7 +191,7 @@ def test_swapping_negates(old: AuditResult, new: AuditResult) -> None:
     pairs = there.pairs.join(back.pairs, on=["a", "b"], suffix="_back")
     np.testing.assert_allclose(pairs["lift_change"], 1 / pairs["lift_change_back"])
     for change, reverse in (("new", "gone"), ("worse", "better")):
-        assert there._totals[change] == back._totals[reverse]
+        assert there.shared()["totals"][change] == back.shared()["totals"][reverse]
 
 
 def test_an_unused_leaf_is_an_edit_and_changes_no_count(old: AuditResult) -> None:

@@ -85,7 +85,6 @@ CRASHES = {
     "made": ('    name: ClassVar[str] = "lengths"', f"    def __init__(self):{CRASH}"),
     "check": ('"""Report nodes', f"0;{CRASH}"),
     "measure": ('"""Count instances', f"0\n        raise ZeroDivisionError{'#'}"),
-    "keep": ('"""Keep the table', "0\n        raise ZeroDivisionError#"),
     "hierarchy": ("def _animals() -> Hierarchy:", f"def _animals():{CRASH}"),
 }
 

@@ -51,13 +51,18 @@ def test_the_smallest_count_shown_is_the_larger_of_the_two_runs() -> None:
 def test_counts_are_told_in_bins_and_what_a_test_found_is_computed_from_them() -> None:
     told = shared([600, 300, 80, 9, 0, 300], [300, 600, 80, 90, 4, 300])
     rows = {row["node"]: row for row in told["nodes"]["rows"]}
-    asthma, heart = rows["asthma"], rows["heart"]
+    (exchange,) = told["exchanges"]
+    (asthma,) = exchange["fewer"]
+    attack = rows["attack"]
 
     assert told["rounding"]["old"]["totals"]["instances"] == 1289
-    assert (asthma["support_old"], asthma["support_new"]) == (605, 385)
-    assert asthma["difference"] == pytest.approx(385 / 1374 - 605 / 1289)
-    assert asthma["low"] < asthma["difference"] < asthma["high"] < 0
-    assert heart["difference"] is not None
+    assert (asthma["node"], asthma["support_old"], asthma["support_new"]) == ("asthma", 605, 385)
+    assert exchange["parent"] == "lung"
+    assert exchange["moved"] == pytest.approx(
+        asthma["support_old"] / 1289 - asthma["support_new"] / 1374
+    )
+    assert not {"asthma", "cough"} & rows.keys()
+    assert attack["low"] > 0
     assert all(row[name] is None for row in rows.values() for name in ("p_value", "odds_ratio"))
     assert told["nodes"]["family"] is told["pairs"]["family"] is None
     told_apart = [abs(row["difference"]) for row in rows.values() if row["difference"] is not None]

@@ -8,13 +8,13 @@ from itertools import pairwise
 import pytest
 
 from audit.checks.check import Check, Outcome
-from audit.checks.rules import redundant_nodes, unexpected_pair
 from audit.checks.shared.damaged_nodes import MOSTLY, damaged_nodes
 from audit.measure.measure import Measurements
 from audit.results.findings import CheckResult, Finding, Part
+from fixtures.checked import CHECK_OF
 from fixtures.coded import Tables, measured
 
-PAIRS = (redundant_nodes.CHECK, unexpected_pair.CHECK)
+PAIRS = (CHECK_OF["redundant_nodes"], CHECK_OF["unexpected_pair"])
 
 
 def release(damaged: int, sound: int = 0) -> Measurements:
@@ -121,7 +121,7 @@ def planted(known: bool) -> tuple[Measurements, set[str]]:
 @pytest.mark.parametrize("known", [True, False], ids=["known table", "one column"])
 def test_no_pair_of_procedures_that_lost_zeros_is_told_without_the_remark(known: bool) -> None:
     asked, read_as = planted(known)
-    found = unexpected_pair.CHECK.run(asked).standing
+    found = CHECK_OF["unexpected_pair"].run(asked).standing
     built = [f for f in found[:20] if read_as.intersection(f.nodes)]
 
     assert built

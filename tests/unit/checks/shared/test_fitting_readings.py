@@ -9,10 +9,12 @@ from random import Random
 import pytest
 
 from audit.base.plurals import filled
-from audit.checks.rules.lost_zero import CHECK
 from audit.results.findings import Finding, Part
+from fixtures.checked import CHECK_OF
 from fixtures.coded import Tables, icd9cm, measured
 from fixtures.counted import counted_of
+
+CHECK = CHECK_OF["lost_zero"]
 
 READINGS = {
     "3.21": ("003.21", "03.21"), "5": ("005.0", "05.0"), "5.9": ("005.9", "05.9"),

@@ -49,11 +49,11 @@ def predictions(*frames):
 
 @cache
 def measured():
-    return measure_detection(world(), predictions(model(world().tuples)))
+    return measure_detection(world(), predictions(model(world().tuples)))[0]
 
 
 def values(measurements, **about):
-    rows = measurements.measured.filter(**about)
+    rows = measurements["detection_measured"].filter(**about)
     return dict(rows.select("measure", "value").iter_rows())
 
 
@@ -78,7 +78,11 @@ def test_measures_of_a_model_are_those_of_scikit_learn(relation):
 
 
 def test_intervals_hold_their_values_and_no_measure_is_missing():
-    rows = measured().measured.filter(kind="model").filter(pl.col("measure") != "calibration_error")
+    rows = (
+        measured()["detection_measured"]
+        .filter(kind="model")
+        .filter(pl.col("measure") != "calibration_error")
+    )
     assert rows["value"].null_count() == 0
     inside = (rows["low"] <= rows["value"]) & (rows["value"] <= rows["high"])
     assert inside.all()
@@ -86,7 +90,7 @@ def test_intervals_hold_their_values_and_no_measure_is_missing():
 
 
 def test_majority_and_random_have_their_closed_forms():
-    rows = measured().measured.filter(kind="baseline")
+    rows = measured()["detection_measured"].filter(kind="baseline")
     for relation in RELATIONS:
         truth, _ = joined(relation)
         q = float(truth.mean())
@@ -138,11 +142,11 @@ def test_without_splits_a_shortcut_never_learns_from_its_own_fold():
         }
     ).with_columns(split=pl.lit(None, pl.String))
     dataset = replace(world(), tuples=tuples)
-    found = measure_detection(dataset, predictions(model(tuples)))
-    assert found.measured["split"].unique().to_list() == ["all"]
+    found = measure_detection(dataset, predictions(model(tuples)))[0]
+    assert found["detection_measured"]["split"].unique().to_list() == ["all"]
     auc = values(found, model="concept_alone", relation=NOUN)["roc_auc"]
     assert auc < 0.6  # knowing its own label, it would be 1
-    assert "All" not in found.measured["relation"]
+    assert "All" not in found["detection_measured"]["relation"]
 
 
 def test_containment_and_head_word_read_the_concept_in_the_instance():
@@ -167,7 +171,7 @@ def test_containment_and_head_word_read_the_concept_in_the_instance():
             "split": ["test"] * n,
         }
     )
-    found = measure_detection(replace(world(), tuples=tuples), predictions(model(tuples)))
+    found = measure_detection(replace(world(), tuples=tuples), predictions(model(tuples)))[0]
     expected = roc_auc_score(same, share)
     assert values(found, model="containment")["roc_auc"] == pytest.approx(expected)
     assert values(found, model="head_word")["accuracy"] == 1
@@ -178,7 +182,7 @@ def test_every_row_of_the_file_is_accounted_for():
     tuples = world().tuples
     stray = model(tuples.head(3)).with_columns(id=pl.lit("none ") + pl.col("id"))
     given = Records(pl.concat([model(tuples), stray]), {"no_answer": 2})
-    ledger = measure_detection(world(), given).ledger
+    ledger = measure_detection(world(), given)[1]
     test = tuples.filter(split="test").height
     assert ledger == {
         "rows_read": tuples.height + 5,
@@ -202,30 +206,35 @@ def test_answers_that_cannot_be_read_are_counted_and_wrong_in_the_strict_accurac
         )
         .filter(answered != 2)
     )
-    found = measure_detection(world(), predictions(frame))
-    line = found.coverage.filter(relation="All").row(0, named=True)
+    found = measure_detection(world(), predictions(frame))[0]
+    line = found["detection_coverage"].filter(relation="All").row(0, named=True)
     thirds = [len(range(rest, test.height, 3)) for rest in range(3)]
     assert [line[name] for name in ("answered", "unparsable", "missing")] == thirds
     own = values(found, model="m", relation="All")
     assert own["accuracy"] == 1
     assert own["accuracy_strict"] == pytest.approx(thirds[0] / (thirds[0] + thirds[1]))
     absent = dict(
-        found.measured.filter(model="m", relation="All").select("measure", "absent").rows()
+        found["detection_measured"]
+        .filter(model="m", relation="All")
+        .select("measure", "absent")
+        .rows()
     )
     assert absent["roc_auc"] == "no_scores"
-    assert found.reliability.is_empty()
+    assert found["detection_reliability"].is_empty()
 
 
 def test_a_model_that_answers_nothing_of_a_relation_has_no_measure_there():
     nouns = world().tuples.filter(relation=NOUN)
-    found = measure_detection(world(), predictions(model(nouns))).measured
+    found = measure_detection(world(), predictions(model(nouns)))[0]["detection_measured"]
     verbs = found.filter(model="m", relation=VERB)
     assert verbs["value"].null_count() == verbs.height
     assert verbs["absent"].unique().to_list() == ["no_answers"]
 
 
 def test_differences_are_those_of_the_values_on_common_tuples():
-    differences = measured().differences.filter(relation="All", against="concept_alone")
+    differences = measured()["detection_differences"].filter(
+        relation="All", against="concept_alone"
+    )
     for measure, difference, low, high in differences.select(
         "measure", "difference", "low", "high"
     ).iter_rows():
@@ -240,15 +249,21 @@ def test_differences_are_those_of_the_values_on_common_tuples():
 def test_transfer_compares_a_model_with_itself_in_its_domain():
     tuples = world().tuples
     frames = [model(tuples, trained_on=NOUN, noise=0.1), model(tuples, trained_on=VERB, noise=0.6)]
-    found = measure_detection(world(), predictions(*frames))
-    line = found.differences.filter(
-        against="in_domain", relation=NOUN, trained_on=VERB, measure="roc_auc"
-    ).row(0, named=True)
-    by_training = found.measured.filter(measure="roc_auc", relation=NOUN, kind="model")
+    found = measure_detection(world(), predictions(*frames))[0]
+    line = (
+        found["detection_differences"]
+        .filter(against="in_domain", relation=NOUN, trained_on=VERB, measure="roc_auc")
+        .row(0, named=True)
+    )
+    by_training = found["detection_measured"].filter(measure="roc_auc", relation=NOUN, kind="model")
     auc = dict(by_training.select("trained_on", "value").iter_rows())
     assert line["difference"] == pytest.approx(auc[VERB] - auc[NOUN])
     assert line["high"] < 0
-    assert found.differences.filter(against="in_domain", relation=NOUN, trained_on=NOUN).is_empty()
+    assert (
+        found["detection_differences"]
+        .filter(against="in_domain", relation=NOUN, trained_on=NOUN)
+        .is_empty()
+    )
 
 
 def test_reliability_bins_hold_every_score_and_a_calibrated_model_is_off_by_chance():
@@ -257,12 +272,14 @@ def test_reliability_bins_hold_every_score_and_a_calibrated_model_is_off_by_chan
     score = random.uniform(size=len(tuples))
     tuples = tuples.with_columns(valid=pl.Series(random.uniform(size=len(tuples)) < score))
     frame = model(tuples).with_columns(score=pl.Series(score))
-    found = measure_detection(replace(world(), tuples=tuples), predictions(frame))
-    bins = found.reliability.filter(relation="All")
+    found = measure_detection(replace(world(), tuples=tuples), predictions(frame))[0]
+    bins = found["detection_reliability"].filter(relation="All")
     assert bins["n"].sum() == tuples.height
     assert bins["from"].to_list() == pytest.approx(np.arange(10) / 10)
     off = (bins["n"] * (bins["mean_score"] - bins["valid_share"]).abs()).sum() / tuples.height
-    line = found.measured.filter(model="m", relation="All", measure="calibration_error")
+    line = found["detection_measured"].filter(
+        model="m", relation="All", measure="calibration_error"
+    )
     assert line["value"].item() == pytest.approx(off, abs=1e-12)
     assert 0.3 < line["value"].item() / line["expected"].item() < 3
     covered = (bins["low"] <= bins["mean_score"]) & (bins["mean_score"] <= bins["high"])
@@ -271,8 +288,8 @@ def test_reliability_bins_hold_every_score_and_a_calibrated_model_is_off_by_chan
 
 def test_tuples_of_one_class_have_no_auc():
     tuples = world().tuples.filter("valid")
-    found = measure_detection(replace(world(), tuples=tuples), predictions(model(tuples)))
-    rows = found.measured.filter(model="m", relation="All", measure="roc_auc")
+    found = measure_detection(replace(world(), tuples=tuples), predictions(model(tuples)))[0]
+    rows = found["detection_measured"].filter(model="m", relation="All", measure="roc_auc")
     assert rows["absent"].to_list() == ["one_class"]
 
 
@@ -281,9 +298,9 @@ def test_order_of_rows_changes_nothing():
     shuffled = replace(world(), tuples=tuples.sample(fraction=1, shuffle=True, seed=2))
     again = measure_detection(
         shuffled, predictions(model(tuples).sample(fraction=1, shuffle=True, seed=1))
-    )
-    for name in ("measured", "differences", "reliability", "consistency", "coverage"):
-        first, second = getattr(measured(), name), getattr(again, name)
+    )[0]
+    for name, first in measured().items():
+        second = again[name]
         numbers = [column for column, kind in first.schema.items() if kind == pl.Float64]
         assert first.drop(numbers).equals(second.drop(numbers))
         np.testing.assert_allclose(
@@ -314,7 +331,7 @@ def chain_dataset(closing: bool) -> tuple[EntailmentDataset, pl.DataFrame]:
 @pytest.mark.parametrize("closing", [True, False])
 def test_a_model_that_breaks_a_chain_is_inconsistent_where_the_labels_are_not(closing):
     dataset, frame = chain_dataset(closing)
-    found = measure_detection(dataset, predictions(frame)).consistency
+    found = measure_detection(dataset, predictions(frame))[0]["detection_consistency"]
     counts = dict(found.select("kind", pl.struct("chains", "closed", "broken", "open")).iter_rows())
     own = {"chains": 1, "closed": int(closing), "broken": int(not closing), "open": 0}
     assert counts == {"model": own, "labels": {"chains": 1, "closed": 1, "broken": 0, "open": 0}}
@@ -326,7 +343,7 @@ def test_an_edge_with_as_many_valid_as_invalid_predictions_leaves_a_chain_open()
     tuples = pl.concat([dataset.tuples, again])
     denied = frame.filter(id="3").with_columns(id=pl.lit("4"), score=pl.lit(0.1))
     given = predictions(pl.concat([frame, denied]))
-    found = measure_detection(replace(dataset, tuples=tuples), given).consistency
+    found = measure_detection(replace(dataset, tuples=tuples), given)[0]["detection_consistency"]
     line = found.filter(kind="model").row(0, named=True)
     assert [line[name] for name in ("chains", "closed", "broken", "open")] == [1, 0, 0, 1]
     assert line["closed_share"] is None
@@ -334,7 +351,7 @@ def test_an_edge_with_as_many_valid_as_invalid_predictions_leaves_a_chain_open()
 
 def test_a_score_of_the_threshold_is_valid():
     frame = model(world().tuples.filter("valid", split="test")).with_columns(score=pl.lit(0.5))
-    found = measure_detection(world(), predictions(frame))
+    found = measure_detection(world(), predictions(frame))[0]
     assert values(found, model="m", relation="All")["accuracy"] == 1
 
 
@@ -356,6 +373,8 @@ def test_consistency_counts_the_chains_that_brute_force_finds():
                 end = said.get((relation, a, c), 0.5)
                 chains += 1
                 closed, broken = closed + (end > 0.5), broken + (end < 0.5)
-    line = measured().consistency.filter(kind="model", relation="All").row(0, named=True)
+    line = (
+        measured()["detection_consistency"].filter(kind="model", relation="All").row(0, named=True)
+    )
     assert [line["chains"], line["closed"], line["broken"]] == [chains, closed, broken]
     assert line["open"] == chains - closed - broken

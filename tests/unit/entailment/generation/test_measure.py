@@ -44,15 +44,21 @@ def generations(frame):
 
 
 def values(measured, **about):
-    return dict(measured.measured.filter(**about).select("measure", "value").iter_rows())
+    return dict(
+        measured["generation_measured"].filter(**about).select("measure", "value").iter_rows()
+    )
 
 
 def test_the_first_reference_as_the_answer_is_an_exact_match():
-    found = measure_generation(world(), texts(pl.col("concept").list.first()))
+    found = measure_generation(world(), texts(pl.col("concept").list.first()))[0]
     for relation in (NOUN, VERB, EVENT, "All"):
         own = values(found, relation=relation)
         assert own["exact_match"] == own["rouge_l_f1"] == own["bleu_1_precision"] == 1
-    sizes = found.measured.filter(relation="All", measure="exact_match").row(0, named=True)
+    sizes = (
+        found["generation_measured"]
+        .filter(relation="All", measure="exact_match")
+        .row(0, named=True)
+    )
     assert sizes["n"] == instances().height
     assert sizes["references"] == pytest.approx(instances()["concept"].list.len().mean())
     assert (sizes["low"], sizes["high"]) == (1, 1)
@@ -62,19 +68,22 @@ def test_a_concept_that_is_stated_twice_is_one_reference():
     twice = world().tuples.with_columns(id=pl.lit("again ") + pl.col("id"))
     doubled = replace(world(), tuples=pl.concat([world().tuples, twice]))
     first, second = (
-        measure_generation(data, texts(pl.lit("an animal"))).measured for data in (world(), doubled)
+        measure_generation(data, texts(pl.lit("an animal")))[0]["generation_measured"]
+        for data in (world(), doubled)
     )
     assert first.equals(second)
 
 
 def test_case_and_blanks_do_not_matter_to_an_exact_match():
     spaced = pl.col("concept").list.first().str.to_uppercase().str.replace(" ", "  ")
-    assert values(measure_generation(world(), texts(spaced)), relation="All")["exact_match"] == 1
+    assert values(measure_generation(world(), texts(spaced))[0], relation="All")["exact_match"] == 1
 
 
 def test_intervals_hold_their_values():
     half = pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.col("concept").list.first())
-    found = measure_generation(world(), texts(half.otherwise(pl.lit("nonsense word")))).measured
+    found = measure_generation(world(), texts(half.otherwise(pl.lit("nonsense word"))))[0][
+        "generation_measured"
+    ]
     assert ((found["low"] <= found["value"]) & (found["value"] <= found["high"])).all()
     line = found.filter(relation="All", measure="exact_match").row(0, named=True)
     assert line["value"] == -(-line["n"] // 2) / line["n"]
@@ -83,8 +92,8 @@ def test_intervals_hold_their_values():
 
 def test_a_blank_text_is_counted_and_scores_nothing():
     blank = pl.when(pl.int_range(pl.len()) >= 10).then(pl.col("concept").list.first())
-    found = measure_generation(world(), texts(blank.otherwise(pl.lit(""))))
-    line = found.coverage.filter(relation="All").row(0, named=True)
+    found = measure_generation(world(), texts(blank.otherwise(pl.lit(""))))[0]
+    line = found["generation_coverage"].filter(relation="All").row(0, named=True)
     n = instances().height
     assert (line["instances"], line["generated"], line["blank"], line["missing"]) == (n, n, 10, 0)
     assert values(found, relation="All")["exact_match"] == pytest.approx((n - 10) / n)
@@ -100,7 +109,7 @@ def test_every_row_is_accounted_for():
     used = instances().select("id", text=pl.lit("thing"))
     given = pl.concat([used, used.tail(3), elsewhere, unknown]).with_columns(model=pl.lit("m"))
     read = replace(generations(given), ledger={"missing_key": 1})
-    ledger = measure_generation(replace(world(), tuples=tuples), read).ledger
+    ledger = measure_generation(replace(world(), tuples=tuples), read)[1]["generations"]
     assert ledger == {
         "rows_read": given.height + 1,
         "used": used.height - lone.height,
@@ -116,18 +125,18 @@ def test_every_row_is_accounted_for():
 def test_two_texts_of_one_model_for_one_instance_are_refused():
     both = pl.concat([texts(pl.lit(text)).frame for text in ("a", "b")])
     with pytest.raises(InputError, match="one answer to each question"):
-        measure_generation(world(), Records(both))
+        measure_generation(world(), Records(both))[0]
     apart = pl.concat([texts(pl.lit(text), model=text).frame for text in ("a", "b")])
-    found = measure_generation(world(), Records(apart))
-    assert found.coverage["model"].unique().sort().to_list() == ["a", "b"]
+    found = measure_generation(world(), Records(apart))[0]
+    assert found["generation_coverage"]["model"].unique().sort().to_list() == ["a", "b"]
 
 
 def test_order_of_rows_changes_nothing():
     given = texts(pl.col("concept").list.last())
     mixed = replace(given, frame=given.frame.sample(fraction=1, shuffle=True, seed=1))
-    first, second = (measure_generation(world(), one) for one in (given, mixed))
-    assert first.measured.equals(second.measured)
-    assert first.coverage.equals(second.coverage)
+    first, second = (measure_generation(world(), one)[0] for one in (given, mixed))
+    assert first["generation_measured"].equals(second["generation_measured"])
+    assert first["generation_coverage"].equals(second["generation_coverage"])
 
 
 def test_generations_are_read_by_id_or_by_what_they_are_for(tmp_path):
@@ -145,10 +154,10 @@ def test_generations_are_read_by_id_or_by_what_they_are_for(tmp_path):
     assert read.ledger == {"missing_key": 1, "unknown_relation": 1}
     assert read.frame["text"].to_list() == [one["concept"][0]] * 2 + [""]
     assert read.frame["model"].to_list() == ["gpt", "gpt", "empty"]
-    found = measure_generation(world(), read)
-    assert found.ledger["repeated"] == 1
-    assert values(found, model="gpt")["exact_match"] == 1
-    assert values(found, model="empty")["exact_match"] == 0
+    frames, ledgers = measure_generation(world(), read)
+    assert ledgers["generations"]["repeated"] == 1
+    assert values(frames, model="gpt")["exact_match"] == 1
+    assert values(frames, model="empty")["exact_match"] == 0
 
 
 @pytest.mark.parametrize(
@@ -168,7 +177,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path, text, message):
 
 def test_meteor_needs_a_folder_with_all_parts_of_speech(tmp_path):
     with pytest.raises(InputError, match="all parts of speech"):
-        measure_generation(world(), texts(pl.lit("x")), meteor=tmp_path)
+        measure_generation(world(), texts(pl.lit("x")), meteor=tmp_path)[0]
 
 
 @pytest.mark.slow

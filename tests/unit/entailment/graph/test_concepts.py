@@ -12,7 +12,7 @@ from fixtures.entailed_release import stated
 
 def test_concepts_stand_by_their_edges_with_their_share() -> None:
     rows = [(f"h{i}", NOUN, f"i{i}", "thing" if i < 3 else "dog", True) for i in range(4)]
-    concepts = measure_graph(stated([*rows, ("h", NOUN, "x", "dog", False)])).concepts
+    concepts = measure_graph(stated([*rows, ("h", NOUN, "x", "dog", False)]))["graph_concepts"]
 
     assert concepts.select("concept", "edges", "of", "share", "says_nothing").rows() == [
         ("thing", 3, 4, 0.75, True),

@@ -56,11 +56,11 @@ def test_answers_make_predictions_without_scores(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"answer": "Yes"}]))
     read = read_answers([path])
     assert (read.rows_read, read.ledger) == (31, {"missing_id": 1})
-    found = measure_detection(world, read)
-    line = found.coverage.filter(relation="All").row(0, named=True)
+    found, _ = measure_detection(world, read)
+    line = found["detection_coverage"].filter(relation="All").row(0, named=True)
     assert (line["answered"], line["unparsable"]) == (28, 2)
     assert line["missing"] == line["tuples"] - 30
-    own = found.measured.filter(model="gpt", relation="All")
+    own = found["detection_measured"].filter(model="gpt", relation="All")
     known = dict(own.drop_nulls("value").select("measure", "value").iter_rows())
     assert known == {"accuracy": 1, "accuracy_strict": 28 / 30, "macro_f1": 1}
 

@@ -15,8 +15,9 @@ from audit.engine.statistics.raters import (
     agreement_terms,
     equal_votes,
 )
-from audit.entailment.dataset import ALL, NOUN, VERB, EntailmentDataset
-from audit.entailment.votes import AGREEMENT, agreement, weak_labels
+from audit.entailment.dataset import NOUN, VERB, EntailmentDataset
+from audit.entailment.declared import ALL, TABLES
+from audit.entailment.votes import agreement, weak_labels
 from fixtures.abspyramid_paper import AGREEMENT as PRINTED
 from fixtures.abspyramid_paper import TABLE_1
 from fixtures.entailed_release import stated
@@ -116,7 +117,7 @@ def test_the_order_of_tuples_does_not_matter(rows: list[Row], draw: object) -> N
 def test_without_votes_there_is_no_agreement() -> None:
     empty = agreement(dataset_of([(NOUN, True, None, None)]))
     assert empty.is_empty()
-    assert empty.columns == list(AGREEMENT)
+    assert empty.columns == list(TABLES["quality_agreement"].columns)
 
 
 def test_reasons_say_what_is_lacking() -> None:

@@ -1,0 +1,384 @@
+"""retired_code, not_specific: codes that were not valid on their day, and those too general."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import FloatArray, IntArray
+from audit.base.declared import NONE, Columns, chance, count, estimate, setting, share
+from audit.base.schemas import schema
+from audit.checks.check import TOP_PARTS, Limit, first_unmet
+from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.shared.carriers import named
+from audit.checks.shared.evidence import LABEL_PARTS, OF_SOME_ROWS, ON_DAY
+from audit.checks.shared.label_findings import among_not_dated, of_dated, of_labels
+from audit.checks.shared.labels_as_written import (
+    explained,
+    mapped,
+    unexplained,
+    written,
+)
+from audit.checks.shared.proposals import by_candidates, most_carried_first
+from audit.engine.pairs.record_counts import only_among
+from audit.engine.statistics.two_rates import mean_loss
+from audit.hierarchies.coding import Integrity
+from audit.measure.measure import Measurements
+from audit.measure.validity import HEADING, INVALID
+from audit.results.findings import Part, times_limit
+from audit.results.since import SHALLOWER
+
+_MOST_NAMED = 3
+"""Largest number of codes that a sentence names."""
+
+
+def _retired(measured: Measurements) -> Rows:
+    """Report codes that were not valid on their day, by the code dates that the policy names.
+
+    For rows without a date, report codes that the edition does not have and others had, with their
+    years. Report labels that the hierarchy itself has retired, with their successors.
+    """
+    integrity, coding = measured.hierarchy.integrity, measured.hierarchy.coding
+    can_tell = (integrity is not None and integrity.editions) or measured.policy.code_dates
+    return Rows(
+        measured.ledger.rows_read,
+        "rows",
+        _retired_rows(measured),
+        first_unmet(
+            (
+                can_tell or (coding is not None and coding.retired),
+                "this hierarchy names neither an edition of its lists of codes nor a code that it "
+                "retired",
+            ),
+        ),
+    )
+
+
+def _retired_rows(measured: Measurements) -> Iterator[Row]:
+    yield from of_dated(
+        measured,
+        INVALID,
+        sentence="{rows} of {of} dated rows ({share}) {rows|has|have} a code that was not "
+        "valid on {rows|its|their} day ({column}): {labels} codes, retired before or introduced "
+        "later.",
+        curator="Look up which code was valid on these days, and whether the column holds the day "
+        "of coding.",
+        data_user="Trust their category more than their last digits; their meaning may differ "
+        "from that in records coded by the edition of their day.",
+        without=explained(measured),
+    )
+    integrity = measured.hierarchy.integrity
+    years = {} if integrity is None else integrity.years or {}
+    lacked = unexplained(measured).drop_nulls("edition")
+    lacked = lacked.with_columns(
+        valid=pl.col("label").replace_strict(years, default=None, return_dtype=pl.String)
+    )
+    lacked, not_dated, more = among_not_dated(measured, lacked)
+    codes = lacked["label"].unique().sort().to_list()
+    few = len(codes) <= _MOST_NAMED
+    these = f"{' or '.join(codes)}, which" if few else "{labels} codes that"
+    editions = " and ".join(lacked["edition"].unique().sort())
+    yield from of_labels(
+        measured,
+        lacked,
+        key="unlisted",
+        severity="note",
+        sentence=f"{{rows}} of {{of}} rows ({{share}}) {{rows|has|have}} {these} "
+        f"{editions} does not list, though other editions do. {{labels|It was|They were}} kept "
+        f"below the category that {{labels|its|their}} digits name.{not_dated}",
+        curator="Look the codes up in the edition that was valid when they were assigned.",
+        data_user="Trust their category more than their last digits.",
+        more=more,
+    )
+    yield from _replaced(measured)
+
+
+def _replaced(measured: Measurements) -> Iterator[Row]:
+    """A row on labels that the hierarchy has retired, with its successors."""
+    hierarchy = measured.hierarchy
+    successors = {} if hierarchy.coding is None else hierarchy.coding.retired
+    labels = written(measured).filter(pl.col("label").is_in([*successors]))
+    given = [successors[label] for label in labels["label"]]
+    named = [
+        " or ".join(
+            hierarchy.describe(hierarchy.index(node))
+            if node in hierarchy
+            else f"{node}, retired too"
+            for node in nodes
+        )
+        for nodes in given
+    ]
+    labels = labels.with_columns(
+        pl.Series(
+            "may_stand_for", [one or "nothing that the hierarchy names" for one in named], pl.String
+        ),
+        pl.Series(
+            "candidates",
+            [[node for node in nodes if node in hierarchy] for nodes in given],
+            pl.List(pl.String),
+        ),
+    )
+    kept = len(labels.drop_nulls("node"))
+    yield from of_labels(
+        measured,
+        labels,
+        key="replaced",
+        severity="warning",
+        sentence="{rows} of {of} rows ({share}) {rows|has|have} {labels} labels that the "
+        "hierarchy has retired; {kept} {kept|was|were} kept at the only node that took "
+        "{kept|its|their} place, and {refused} {refused|was|were} refused.",
+        curator="Use the successor instead, and decide where several are possible.",
+        data_user="Labels that were merged into one node can no longer be distinguished; rows "
+        "that were refused count nowhere else.",
+        more={"kept": kept, "refused": len(labels) - kept},
+        proposes=partial(
+            by_candidates,
+            measured,
+            labels,
+            "the hierarchy retired it in favour of several",
+            of_one="the hierarchy retired it in favour of this one alone",
+        ),
+    )
+
+
+_DATA_USER = "Use these labels as headings: it is not known which code below them was meant."
+
+
+def _too_general(measured: Measurements) -> Rows:
+    """Report labels that were headings on their day, by the code dates that the policy names.
+
+    For rows without a date, report labels at headings of the code sets that are listed completely.
+    Without such a list, report instances whose labels are all roots or similarly uninformative.
+    Beside these, report that labels are less deep than in the reference.
+    """
+    can_tell = bool(_listed(measured)) or measured.policy.code_dates is not None
+    return Rows(
+        measured.ledger.rows_read,
+        "rows",
+        _general_rows(measured),
+        first_unmet(
+            (
+                can_tell or measured.hierarchy.uninformative.any(),
+                "the hierarchy has one node, and no complete list says which codes are assignable",
+            ),
+        ),
+    )
+
+
+def _listed(measured: Measurements) -> list[str]:
+    """The code sets that are listed completely."""
+    listed = measured.hierarchy.complete_tables
+    return [] if measured.hierarchy.integrity is None else sorted(listed)
+
+
+def _general_rows(measured: Measurements) -> Iterator[Row]:
+    yield from of_dated(
+        measured,
+        HEADING,
+        sentence="{rows} of {of} dated rows ({share}) {rows|has|have} a heading as code "
+        "({labels} labels), where more specific ones were valid on {rows|its|their} day "
+        "({column}).",
+        curator="Find out whether digits were cut on the way, or whether a form allowed headings, "
+        "and code these records again where the source allows it.",
+        data_user=_DATA_USER,
+    )
+    integrity, tables = measured.hierarchy.integrity, _listed(measured)
+    if integrity is not None and tables:
+        headings = _headings(measured, integrity)
+        for table in tables:
+            own = headings.filter(code_set=table)
+            yield from _of_list(measured, integrity, table, own)
+    else:
+        yield from _uninformative(measured)
+    yield from _shallower(measured)
+
+
+def _of_list(
+    measured: Measurements, integrity: Integrity, table: str, headings: pl.DataFrame
+) -> Iterator[Row]:
+    """A note on the labels at headings of a complete code set."""
+    own = headings.select("line", "rows", "instances", label="node")
+    labels, not_dated, more = among_not_dated(measured, own)
+    years = integrity.years
+    once = None if years is None else sum(label in years for label in labels["label"])
+    yield from of_labels(
+        measured,
+        labels,
+        key=table,
+        severity="note",
+        sentence="{rows} of {of} rows ({share}) {rows|has|have} a heading as code: {labels} "
+        f"codes[, {{mostly}},] that {integrity.editions.get(table, f'the list of {table}')} "
+        f"divides into more specific ones; {_once_complete(once, len(labels))}.{not_dated}",
+        curator="Look up what these records say, and complete the codes: they were cut."
+        if once == 0
+        else "Say in the release notes which editions the codes are of. Where the more "
+        "specific codes existed already when a record was coded, the label was cut or left "
+        "open.",
+        data_user=_DATA_USER,
+        more={**more, **({} if once is None else {"once_valid": once})},
+        proposes=partial(
+            by_candidates,
+            measured,
+            headings,
+            "it is a heading; this is a code below it",
+            of_one="it is a heading, and this is the only code below it",
+        ),
+    )
+
+
+def _once_complete(once: int | None, labels: int) -> str:
+    """How many of some headings were complete codes in an earlier edition, where one tells."""
+    if once is None:
+        return "{labels|it|they} may have been valid when coded"
+    if once == labels:
+        return "{labels|it was a complete code|all were complete codes} in an earlier edition"
+    if not once:
+        return "{labels|it was a complete code|they were complete codes} in no known edition"
+    return (
+        "{once_valid} of them {once_valid|was a complete code|were complete codes} in an earlier "
+        "edition"
+    )
+
+
+def _headings(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
+    """Labels that are not assignable, with ``code_set`` and ``candidates``, the codes below."""
+    hierarchy, labels = measured.hierarchy, mapped(measured)
+    assignable = dict(zip(hierarchy.nodes, hierarchy.assignable.tolist(), strict=True))
+    headings = [node for node in labels["node"].unique() if not assignable[node]]
+    below = {
+        node: [one for one in hierarchy.descendants(node) if assignable[one]] for node in headings
+    }
+    found = [
+        (node, integrity.table_of(codes[0]), most_carried_first(measured, codes))
+        for node, codes in below.items()
+        if codes
+    ]
+    kinds = schema(("node code_set", pl.String), ("candidates", pl.List(pl.String)))
+    own = pl.DataFrame(found, kinds, orient="row").drop_nulls("code_set")
+    return labels.join(own, on="node", maintain_order="left")
+
+
+def _uninformative(measured: Measurements) -> Iterator[Row]:
+    """A note on instances with uninformative labels only, with the nodes concerned."""
+    touched, labelled = measured.counts.records.total("uninformative"), measured.labelled
+    if not touched:
+        return
+    support, ids = measured.direct_support, measured.hierarchy.nodes
+    vague = measured.hierarchy.uninformative
+    used = np.flatnonzero(vague & (support > 0))
+    # In node order, which tells nothing of their numbers.
+    names = named(measured.hierarchy, [ids[node] for node in used.tolist()])
+    most = used[np.lexsort((used, -support[used]))][:TOP_PARTS].tolist()
+    yield Row(
+        nodes=tuple(ids[node] for node in most),
+        sentence="{instances} of {labelled} instances with labels ({instances_share}) "
+        f"{{instances|has|have}} no label but {names}, which {{instances|says|say}} little.",
+        evidence={
+            "instances": touched,
+            "labelled": labelled,
+            "instances_share": touched / labelled,
+        },
+        curator="Find out what such a label means (often that nothing is known), and say so "
+        "in the release notes; or leave the instance without a label.",
+        data_user="Do not count these instances as described: nothing more specific is known "
+        "about them, and a model that answers with a root is right about them "
+        "without saying anything.",
+        parts=tuple(Part((ids[node],), {"labelled": int(support[node])}) for node in most),
+        key=("uninformative",),
+        cases=lambda: np.flatnonzero(only_among(measured.loaded.dataset.direct, vague)),
+    )
+
+
+def _shallower(measured: Measurements) -> Iterator[Row]:
+    """A note where labels are less deep than in the reference; none without one to compare with.
+
+    It is found where the loss of mean depth is above the policy's limit and its p value at most the
+    policy's rate: a family of one comparison.
+    """
+    before = None if measured.reference is None else measured.reference.depths
+    if measured.instances is None or before is None:
+        return
+    sums, sizes = depths = _by_instance(measured)
+    group_of = measured.instances.group_of
+    if group_of is not None:
+        sums, sizes = (np.bincount(group_of, one).astype(np.float64) for one in depths)
+    here = np.bincount(measured.hierarchy.depth, weights=measured.direct_support)
+    there, policy = sizes > 0, measured.policy
+    found = mean_loss(sums[there], sizes[there], here.astype(np.int64), before.labels, before.units)
+    limit = policy.depth_loss.value
+    if found is None or found.lost <= limit or found.p_value > policy.false_discovery_rate.value:
+        return
+
+    def cases() -> IntArray:
+        sums, sizes = depths
+        return np.flatnonzero((sizes > 0) & (sums < found.before * sizes))
+
+    yield Row(
+        sentence="Labels are more general than in the reference[: mean depth {depth}, there "
+        "{depth_before}][, a loss of {lost}][ (95% interval {lost_low} to {lost_high})].",
+        evidence={
+            "labelled": measured.labelled,
+            "depth": found.mean,
+            "depth_before": found.before,
+            "lost": found.lost,
+            "lost_low": found.low,
+            "lost_high": found.high,
+            "p_value": found.p_value,
+            "family": 1,
+            "limit": limit,
+        },
+        curator="Look at the nodes whose labels became fewer: if labels were cut or left open, "
+        "code them again; if the mix of instances changed, say so in the release notes.",
+        data_user="Do not compare the specific nodes of the two releases: some of their labels "
+        "may now be at the parents.",
+        touched=measured.labelled,
+        beyond=times_limit(found.low, limit),
+        key=SHALLOWER[1],
+        cases=cases,
+    )
+
+
+def _by_instance(measured: Measurements) -> tuple[FloatArray, FloatArray]:
+    """Sum of the depths of the labels of each instance, and their number."""
+    direct = measured.loaded.dataset.direct.astype(np.float64)
+    return direct @ measured.hierarchy.depth, direct @ np.ones(len(measured.hierarchy))
+
+
+RETIRED_CODE = check_of_rows(
+    "retired_code",
+    "Are codes used that were not valid at the time, or that no list has?",
+    _retired,
+    evidence=Columns(OF_SOME_ROWS, ON_DAY, count("kept refused", of=NONE)),
+    of_parts=LABEL_PARTS,
+    denominator="rows",
+    proposes=True,
+)
+NOT_SPECIFIC = check_of_rows(
+    "not_specific",
+    "Are labels too general, where more specific ones exist?",
+    _too_general,
+    limits=(
+        Limit("lost", ">", "depth_loss", shown_as="limit"),
+        Limit("p_value", "<=", "false_discovery_rate"),
+    ),
+    evidence=Columns(
+        OF_SOME_ROWS,
+        ON_DAY,
+        count("once_valid", of=NONE),
+        count("instances labelled"),
+        share("instances_share", of="instances labelled"),
+        estimate(
+            "depth depth_before lost lost_low lost_high",
+            n="labelled",
+            reason="means over labels, whose number is no part of a total",
+        ),
+        chance("p_value family"),
+        setting("limit"),
+    ),
+    of_parts=Columns(LABEL_PARTS.values(), count("labelled")),
+    denominator="rows",
+    proposes=True,
+)

@@ -1,1 +1,0 @@
-"""Rules on the habits of those who code: over time, over sites, and in whole records."""

@@ -1,0 +1,321 @@
+"""empty_instance, principal_position, record_cap: records without labels, out of order, cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import polars as pl
+from scipy.special import betainc
+
+from audit.base.dag import IntArray
+from audit.base.declared import NONE, Columns, chance, count, text, whole
+from audit.checks.check import TOP_PARTS, first_unmet
+from audit.checks.rows import Row, Rows, check_of_rows, significant
+from audit.checks.shared.carriers import distinct
+from audit.checks.shared.evidence import OF_ALL, OF_SOME, PARTS
+from audit.data.ledger import REASONS
+from audit.engine.statistics.intervals import wilson
+from audit.measure.measure import Measurements
+from audit.measure.rule_book import at_or_below
+from audit.results.findings import Part, share_evidence, times_limit
+from audit.sharing.bins import Bins
+
+
+def _empty(measured: Measurements) -> Rows:
+    """Report instances whose labels were all refused, and separately those without any row."""
+    return Rows(measured.n_instances, "instances", _of_empty(measured))
+
+
+def _of_empty(measured: Measurements) -> Iterator[Row]:
+    total, records = measured.n_instances, measured.counts.records
+    refused = records.total("all_refused")
+    # An instance may have several reasons, and counts for each.
+    each = zip(REASONS, records.at("refused", len(REASONS)).tolist(), strict=True)
+    reasons = sorted((-n, reason) for reason, n in each if n)[:TOP_PARTS]
+    if refused:
+        yield Row(
+            severity="warning",
+            sentence="{instances} of {of} instances ({share}) {instances|has|have} no label left, "
+            "since all of {instances|its rows|their rows} were refused.",
+            evidence=share_evidence(refused, total),
+            curator="Correct the refused labels; the checks on codes list them.",
+            data_user="Leave these instances out: they are unknown, not negative.",
+            parts=tuple(Part((reason,), {"instances": -n}) for n, reason in reasons),
+            key=("refused",),
+            cases=partial(_without_label, measured, refused=True),
+        )
+    if without := measured.ledger.instances_without_labels - refused:
+        yield Row(
+            sentence="{instances} of {of} instances ({share}) {instances|has|have} no label at "
+            "all.",
+            evidence=share_evidence(without, total),
+            curator="Say whether no label applied to these instances or nobody has labelled them "
+            "yet.",
+            data_user="Do not read them as negative for every node before you know which it is.",
+            key=("unlabelled",),
+            cases=partial(_without_label, measured, refused=False),
+        )
+
+
+def _without_label(measured: Measurements, *, refused: bool) -> IntArray:
+    """The instances whose labels were all refused, or those that never had one."""
+    dataset = measured.loaded.dataset
+    empty = np.flatnonzero(np.diff(dataset.direct.indptr) == 0)
+    return empty[np.isin(empty, distinct(dataset.refused), invert=not refused)]
+
+
+def _order(measured: Measurements) -> Rows:
+    """Report instances with an external cause or a manifestation in first place."""
+    integrity, rows = measured.hierarchy.integrity, measured.loaded.dataset.assertions
+    first = rows.filter(pl.col("position") == 1)
+    asked = integrity is not None and integrity.never_first is not None
+    return Rows(
+        first["instance"].n_unique(),
+        "instances with a label in first place",
+        _of_order(measured, first) if asked else (),
+        first_unmet(
+            (asked, "no code of this hierarchy is known to be excluded from first place"),
+            (rows["position"].is_not_null().any(), "the labels of an instance have no order"),
+        ),
+    )
+
+
+def _of_order(measured: Measurements, first: pl.DataFrame) -> Iterator[Row]:
+    rules, nodes = _never_first(measured, first), measured.hierarchy.nodes
+    misplaced = first.filter(pl.col("node").is_in(list(rules)))
+    if misplaced.is_empty():
+        return
+    by_node = misplaced.group_by("node").agg(instances=pl.col("instance").n_unique())
+    most = by_node.sort(["instances", "node"], descending=[True, False]).head(TOP_PARTS)
+    cases = distinct(misplaced)
+    yield Row(
+        severity="warning",
+        nodes=tuple(nodes[node] for node in most["node"]),
+        sentence="{instances} of {of} instances with a label in first place ({share}) "
+        "{instances|has|have} a code there that cannot be the principal diagnosis, an external "
+        "cause or a manifestation[, {mostly}].",
+        evidence={
+            **share_evidence(len(cases), first["instance"].n_unique()),
+            "codes": len(rules),
+        },
+        curator="Check the order of these records: a condition belongs in front of its "
+        "manifestation or external cause.",
+        data_user="Do not read the first label of these records as the reason for the stay.",
+        parts=tuple(
+            Part((nodes[node],), {"instances": n, "rule": rules[node]})
+            for node, n in most.iter_rows()
+        ),
+        key=("first",),
+        cases=lambda: cases,
+    )
+
+
+def _never_first(measured: Measurements, first: pl.DataFrame) -> Mapping[int, str]:
+    """Why each node in first place may not be there: by its classification, or by a rule of the
+    policy that another code must precede it on any day and record."""
+    integrity, hierarchy = measured.hierarchy.integrity, measured.hierarchy
+    ask = None if integrity is None else integrity.never_first
+    behind = {
+        node: f"a manifestation by the rule: {rule.source.rstrip('.')}"
+        for rule in reversed(measured.policy.companions)
+        if rule.position == "before" and not rule.excusing and not rule.begins_or_ends
+        for node in np.flatnonzero(at_or_below(hierarchy, rule.asking)).tolist()
+    }
+    nodes = first["node"].unique().to_list() if ask else []
+    asked = (
+        (i, (ask and ask(hierarchy.nodes[i], hierarchy.titles[i])) or behind.get(i)) for i in nodes
+    )
+    return {i: rule for i, rule in asked if rule}
+
+
+LEAST_LENGTH = 3
+"""Shortest length that can be a cap: the expectation needs two shorter lengths."""
+LEAST_INSTANCES = 20
+"""Least number of instances at a length for it to be tested."""
+LEAST_RATIO = 1.5
+"""Least ratio of observed to expected instances for a pile to be reported."""
+MOST_LONGER = 0.01
+"""Largest number of longer instances, as a share of those at the cap, that count as outliers."""
+ONE_LENGTH = 0.95
+"""Least share of the instances at one length for it to be the format of the data, not a cap."""
+
+
+@dataclass(frozen=True)
+class Pile:
+    """The greatest length of some instances, with the number expected at it.
+
+    Args:
+        near: Instances with one label fewer.
+        far: Instances with two fewer.
+        rise: Ratio of ``expected`` to ``near``, at least 1.
+    """
+
+    length: int
+    at: int
+    near: int
+    far: int
+    longer: int
+    expected: float
+    rise: float
+    p_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Scope:
+    """Instances that may share a cap: all, or those of one value of a column.
+
+    Args:
+        lengths: ``instance`` and ``length``; None where only counts are there.
+        counts: Instances of each length from 0, shape (n_lengths,).
+    """
+
+    column: str
+    value: str
+    lengths: pl.DataFrame | None
+    counts: IntArray
+
+
+def _caps(measured: Measurements) -> Rows:
+    """Report a greatest length with more instances than expected from the shorter lengths.
+
+    The check covers the release, and each value of the split and the strata, since a form may have
+    had room for only so many labels in one period. A cap of the release is not repeated for its
+    parts. Counts hold neither positions nor columns: with them, only the release is checked, by
+    number of rows.
+    """
+    scopes, bins = list(_scopes(measured)), measured.rounding.bins("instances")
+    judged = [(scope, pile) for scope in scopes if (pile := pile_of(scope.counts, bins))]
+    total = int(scopes[0].counts.sum())
+    return Rows(total, "instances with labels", _of_caps(measured, judged))
+
+
+def _scopes(measured: Measurements) -> Iterator[_Scope]:
+    """All instances with labels, then those of each value of each column."""
+    if measured.instances is None:
+        yield _Scope("", "", None, measured.counts.records.at("rows", 0))
+        return
+    by_instance = measured.loaded.dataset.assertions.group_by("instance")
+    last = pl.col("position").max().fill_null(0)
+    lengths = by_instance.agg(length=pl.max_horizontal(last, pl.len().cast(pl.Int64)))
+    yield _Scope("", "", lengths, np.bincount(lengths["length"]))
+    for column in measured.loaded.columns:
+        values = measured.loaded.dataset.instances[column].gather(lengths["instance"])
+        named = lengths.with_columns(value=values).drop_nulls("value")
+        for (value,), part in sorted(named.group_by("value")):
+            yield _Scope(column, str(value), part, np.bincount(part["length"]))
+
+
+def pile_of(counts: IntArray, bins: Bins) -> Pile | None:
+    """The greatest length, tested against the two lengths before it.
+
+    If the numbers of instances fall toward it, at most as many are expected as with one label
+    fewer; if they rise, at most a rise by the same factor again, as in every log-concave
+    distribution. The p value is that of a binomial test of the two lengths.
+
+    Args:
+        counts: Instances of each length from 0, shape (n_lengths,).
+        bins: How they are told.
+
+    Returns:
+        None if the longest instances are few or short, or nearly all instances have that length.
+    """
+    long = np.flatnonzero(bins.tells & (bins.all_told(counts) >= LEAST_INSTANCES))
+    if not len(long) or long[-1] < LEAST_LENGTH:
+        return None
+    length = int(long[-1])
+    at, near, far = (int(counts[length - step]) for step in (0, 1, 2))
+    longer = int(counts[length + 1 :].sum())
+    (told, beyond), (every, most) = (
+        bins.at_worst(*both) for both in ((at, longer), (counts.sum(), counts.max()))
+    )
+    if beyond > MOST_LONGER * told or most >= ONE_LENGTH * every:
+        return None
+    rise = max((near + 1) / (far + 1), 1.0)
+    p_value = float(betainc(at, near + 1, rise / (1 + rise)))
+    return Pile(length, at, near, far, longer, rise * near, rise, p_value)
+
+
+def _of_caps(measured: Measurements, judged: list[tuple[_Scope, Pile]]) -> Iterator[Row]:
+    p_values = [pile.p_value for _, pile in judged]
+    reported = set[int]()  # the cap of the release, which comes first
+    for (scope, pile), q in significant(measured, judged, p_values, len(judged)):
+        if pile.at >= LEAST_RATIO * pile.expected and pile.length not in reported:
+            if not scope.column:
+                reported.add(pile.length)
+            yield _cap(scope, pile, q, len(judged))
+
+
+def _cap(scope: _Scope, pile: Pile, q_value: float, family: int) -> Row:
+    # The interval of observed over expected is that of the share among the two last lengths.
+    low, high = (
+        end / (1 - end) / pile.rise if end < 1 else None
+        for end in wilson(pile.at, pile.at + pile.near)
+    )
+    verb = "has" if pile.longer < 2 else "have"
+    others = f"{pile.longer or 'none'} {verb} more"  # tells none from few: for exact counts alone
+    those = f"with the {scope.column} {scope.value!r} and labels" if scope.column else "with labels"
+    within = (scope.column, scope.value) if scope.column else ()
+
+    def cases() -> IntArray:
+        assert scope.lengths is not None, "counts have no cases"
+        return distinct(scope.lengths.filter(length=pile.length))
+
+    return Row(
+        severity="warning",
+        sentence=f"{{instances}} of {{of}} instances {those} ({{share}}) {{instances|has|have}} "
+        "exactly {length} labels[ (at most {expected} expected)][, {others}]: records were "
+        "probably cut at {length}.",
+        evidence={
+            **share_evidence(pile.at, int(scope.counts.sum())),
+            "length": pile.length,
+            "longer": pile.longer,
+            "others": others,
+            "one_shorter": pile.near,
+            "two_shorter": pile.far,
+            "expected": pile.expected,
+            "ratio": pile.at / pile.expected if pile.expected else None,
+            "ratio_low": low,
+            "ratio_high": high,
+            "q_value": q_value,
+            "family": family,
+        },
+        curator="Find out whether a form, a bill or an export allows only this many labels, and "
+        "since when; say in the release notes which records it cut.",
+        data_user="Do not read a missing label on these records as absent, above all one that "
+        "would be written last.",
+        beyond=times_limit(low or 0.0, LEAST_RATIO),
+        key=(*within, str(pile.length)),
+        cases=cases,
+    )
+
+
+EMPTY_INSTANCE = check_of_rows(
+    "empty_instance",
+    "Does every instance have a label?",
+    _empty,
+    evidence=Columns(OF_ALL),
+    of_parts=PARTS,
+)
+PRINCIPAL_POSITION = check_of_rows(
+    "principal_position",
+    "Are codes listed first that cannot be a principal diagnosis?",
+    _order,
+    needs="instances",
+    evidence=Columns(OF_SOME, count("codes", of=NONE)),
+    of_parts=Columns(count("instances"), text("rule")),
+)
+RECORD_CAP = check_of_rows(
+    "record_cap",
+    "Are records cut off at a maximum number of labels?",
+    _caps,
+    counts_with=("false_discovery_rate",),
+    evidence=Columns(
+        OF_SOME,
+        whole("length"),
+        count("longer one_shorter two_shorter"),
+        chance("others expected ratio ratio_low ratio_high q_value family"),
+    ),
+)

@@ -1,1 +1,0 @@
-"""Agreement of attribution methods with each other and with people."""

@@ -1,1 +1,0 @@
-"""Attributions of a torch model, computed from its embedding layer."""
