@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from audit.base.declared import Column, Columns
-from audit.results.printed import Rounded
+from audit.results.printed import Rounded, few
 from reports import words
 from reports.marks import Scale, mark
 from reports.words import NOTHING, Row
@@ -60,6 +60,8 @@ def cell(
     text = f"{beyond} {text}" if beyond else text
     if column.among and row.get(column.among) is not None:
         of = columns.get(column.among, column)
+        alike = value == row[column.among] and not few(value, rounding)
+        text = "most" if rounding and alike else text
         text = f"{text} of {written(of, row[column.among], row, columns, rounding)}"
     low, high = ends = _ends(column, row)
     between = "" if low is None or high is None else _between(column, row, ends, columns, rounding)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from audit.base.plurals import counted
 from audit.results import compared as tables
 from audit.results.printed import Rounded, in_sentence, rounding_of
+from audit.results.since import twin_of
 from audit.results.tables import MENDED_DECISIONS, MENDED_FINDINGS
 from reports import words
 from reports.core import level
@@ -47,20 +48,30 @@ def comparison_html(view: Row, imprints: tuple[Imprint, Imprint] | None = None) 
         imprints: What the old and the new run say of themselves.
     """
     with rendering("comparison.html"):
-        old, new = (one.printable() for one in imprints or (UNNAMED, UNNAMED))
-        return _page(words.printable(view), old, new)
+        shown = words.printable(view)
+        sides = [one.printable() for one in imprints or (UNNAMED, UNNAMED)]
+        of = [shown["identity"][side] for side in ("old", "new")]
+        names = [one.named(own["data"]) for one, own in zip(sides, of, strict=True)]
+        title = " → ".join(dict.fromkeys(filter(None, names))) or "Two runs"
+        said = sides[1].stated(_tool(of[1]["tool"]), rounding_of(shown))
+        where = "comparison.json and its tables"
+        return _page(title, said, verdict(shown), chapters(shown), where)
 
 
-def _page(view: Row, old: Imprint, new: Imprint) -> str:
-    identity = view["identity"]
-    names = [one.named(identity[side]["data"]) for side, one in (("old", old), ("new", new))]
-    title = " → ".join(dict.fromkeys(filter(None, names))) or "Two runs"
-    tool = identity["new"]["tool"]
-    said = new.stated(f"{tool['name']} {tool['version']}", rounding_of(view))
+def history_html(told: Row) -> str:
+    """The complete file of a history; a `RenderError` if it cannot be rendered."""
+    with rendering("the history"):
+        shown = words.printable(told)
+        said = UNNAMED.stated(_tool(shown["tool"]), rounding_of(shown))
+        title = shown["title"] or f"{len(shown['runs']):,} runs"
+        return _page(title, said, _of_runs(shown), history(shown), "the history as JSON")
+
+
+def _page(title: str, said: str, head: Verdict, seen: list[Chapter], where: str) -> str:
     return page(
         "report.html.jinja", title=title, stated=said, band="", foot="", paper=False,
-        verdict=verdict(view), lines=(), ten=(), before=(), blocks=(), severities={},
-        seen=chapters(view), folded=(), where="comparison.json and its tables",
+        verdict=head, lines=(), ten=(), before=(), blocks=(), severities={},
+        seen=seen, folded=(), where=where,
     )  # fmt: skip
 
 
@@ -124,13 +135,19 @@ def _checks(view: Row) -> Chapter | None:
         if one["status_old"] != one["status_new"] or _moved(one["changes"])
     ]
     found = [{**one, "found": _named(one)} for check in view["checks"]
-             for one in check["findings"]]  # fmt: skip
+             for one in _without_twins(check["findings"])]  # fmt: skip
     more = sum(one["not_shown"] for one in view["checks"])
     shown = [
         table(tables.CHECKS, checks, rounding),
         table(tables.FINDINGS, [*map(_effects, found)], rounding, more=more),
     ]
     return chapter("Checks and findings", shown, anchor="checks")
+
+
+def _without_twins(findings: Sequence[Row]) -> list[Row]:
+    """Findings, without those that only hold another one against the reference."""
+    twins = {twin_of(one["id"]) for one in findings}
+    return [one for one in findings if one["id"] not in twins]
 
 
 def _moved(changes: Mapping[str, int]) -> bool:
@@ -246,12 +263,28 @@ def _tool(one: Any) -> str:
     return f"{one['name']} {one['version']}" if isinstance(one, Mapping) else one or "none"
 
 
+def _of_runs(told: Row) -> Verdict:
+    """How many runs there are, and what the last lists that the one before it does not."""
+    step, status = told["steps"][-1], told["runs"][-1]["status"]
+    head = f"{len(told['runs']):,} runs of {told['hierarchy']}; the last: {words.STATUS[status]}"
+    found = (
+        f"It lists {step['appeared']:,} findings that the run before does not, and no longer"
+        f" {step['disappeared']:,}; {step['persisting']:,} persist."
+    )
+    return Verdict(words.TONE.get(status, status), head, (found,))
+
+
 def history(told: Row) -> list[Chapter]:
     """What a history shows: its runs, checks and metrics by run, and what came or went."""
     rounding = rounding_of(told)
     steps = {one["to"]: one for one in told["steps"]}
     runs = [
-        {**run, "day": (run["started"] or "")[:10], **steps.get(run["run"], {})}
+        {
+            **run,
+            "day": (run["started"] or "")[:10],
+            "status": words.STATUS[run["status"]],
+            **steps.get(run["run"], {}),
+        }
         for run in told["runs"]
     ]
     names = [row["check"] for row in told["checks"] if row["found"]]
@@ -260,7 +293,7 @@ def history(told: Row) -> list[Chapter]:
     metrics = [{**row, "name": row["metric"]} for row in metrics]
     moved = [
         {**one, "found": _named(one), "states": words.listed(_states(one))}
-        for one in told["findings"]
+        for one in _without_twins(told["findings"])
         if {*one["steps"]} & {"appeared", "disappeared"}
     ]
     every = (

@@ -12,7 +12,7 @@ from audit.base.plurals import counted
 from audit.results.findings import OF_MODEL
 from audit.results.order import by_severity, first_findings
 from audit.results.printed import NOT_TOLD, Rounded
-from audit.results.since import twin_of
+from audit.results.since import is_twin, twin_of
 from reports import words
 from reports.cells import Cell, cell
 from reports.render import ShownTable, table
@@ -245,7 +245,11 @@ def _with_twins(every: Sequence[Row]) -> list[Row]:
     twins = {one["id"]: one["evidence"] for one in every}
     joined = {twin_of(one["id"]) for one in every}
     return [
-        {**one, "evidence": {**twins.get(twin_of(one["id"]), {}), **one["evidence"]}}
+        {
+            **one,
+            "evidence": {**twins.get(twin_of(one["id"]), {}), **one["evidence"]},
+            "against_reference": twin_of(one["id"]) in twins,
+        }
         for one in every
         if one["id"] not in joined
     ]
@@ -258,7 +262,10 @@ def check_columns(check: Row) -> Columns:
         node(name, heading, title=f"{name}_title")
         for name, heading in zip(names, check["nodes"], strict=False)
     )
-    return Columns(*nodes, Columns.read(check["columns"]).values(), _STATE)
+    columns = [*Columns.read(check["columns"]).values()]
+    there = [replace(one, name="reference_share", heading="Reference")
+             for one in columns if one.name == "elsewhere_share"]  # fmt: skip
+    return Columns(*nodes, there, columns, _STATE)
 
 
 _STATE = text("state", "State")
@@ -267,6 +274,8 @@ _STATE = text("state", "State")
 def finding_row(one: Row, states: Mapping[str, str]) -> dict[str, Any]:
     """A finding as a row of `check_columns`: its evidence, its nodes, and its state."""
     row = {**one["evidence"], "state": _state(one, states)}
+    if one.get("against_reference") or is_twin(one["id"]):
+        row["reference_share"] = row.pop("elsewhere_share")
     for name, found in zip(("node", "other"), one["nodes"], strict=False):
         row |= {name: found["id"], f"{name}_title": found["title"]}
     return row

@@ -47,7 +47,12 @@ def _environment() -> Environment:
 def page(template: str, **shown: Any) -> str:
     """A page made of a template: ``title, stated, band, foot, paper, where`` and what it shows."""
     css = style("page") + style("figures")
-    return _environment().get_template(template).render(css=Markup(css), **shown)
+    chapters = (*shown["before"], *shown["seen"], *shown["folded"])
+    tables = [*(one for chapter in chapters for one in chapter.tables),
+              *(block.table for block in shown["blocks"] if block.table)]  # fmt: skip
+    marked = any(cell.mark for table in tables for row in table.rows for cell in row)
+    legend = words.MARKS if marked else ""
+    return _environment().get_template(template).render(css=Markup(css), legend=legend, **shown)
 
 
 @cache

@@ -22,6 +22,9 @@ NOTHING = "–"
 EXACT = "Exact numbers: for those who may see the records; not to be shared"
 """The band on pages of exact numbers."""
 
+MARKS = "Pale bars are 95% intervals, brown lines limits."
+"""What the marks in cells are, once on each page that has some."""
+
 SEVERITY: Mapping[str, str] = {"error": "Error", "warning": "Warning", "note": "Note"}
 STATUS: Mapping[str, str] = {
     "error": "did not run",

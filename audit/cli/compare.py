@@ -62,7 +62,9 @@ def history(
     runs: Annotated[tuple[Path, ...], Argument("Folders of the runs.", metavar="RUN...")],
     out: Annotated[
         Path | None,
-        Option("Write the whole history as JSON too.", metavar="FILE", writes=True),
+        Option(
+            "Write the history too, as a page to .html, else as JSON.", metavar="FILE", writes=True
+        ),
     ] = None,
     as_named: Annotated[
         bool, Option("Keep the runs in the order in which they are named.")
@@ -77,11 +79,15 @@ def history(
     from audit.results.result import to_json_bytes
     from audit.runs.history import history_of
     from audit.runs.shared_runs import read_shared_runs
+    from reports import write_history
 
     told = history_of(read_shared_runs(runs), as_named=as_named)
     if out is not None:
         with replacing(out, overwrite=overwrite) as file:
-            file.write_bytes(to_json_bytes(told))
+            if out.suffix == ".html":
+                write_history(told, file)
+            else:
+                file.write_bytes(to_json_bytes(told))
     if as_json:
         print_json({name: told[name] for name in ("order", "runs", "steps")})
     else:

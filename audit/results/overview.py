@@ -21,9 +21,14 @@ LEAST_RANKED = 30
 
 
 def overview(run: Record) -> Overview:
-    """Data of the figures on the data, by figure, ranked by the numbers that they show."""
+    """Data of the figures on the data, by figure, ranked by the numbers that they show.
+
+    Of parents with the same catch-alls, one right below the other, the lowest is ranked.
+    """
     ranked = _residuals(run).filter(pl.col("n") >= max(LEAST_RANKED, run.min_cell))
     ranked = ranked.filter(pl.col("k") > run.rounding.width if run.rounding.width else True)
+    below = run.edges.join(ranked.select("k", "n", child="parent"), on="child")
+    ranked = ranked.join(below, on=["parent", "k", "n"], how="anti")
     ranked = ranked.sort(["k", "parent"], descending=[True, False]).head(TOP)
     return {
         "tree": _tree(run),

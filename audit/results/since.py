@@ -93,6 +93,11 @@ def since_reference(
     }
 
 
+def is_twin(finding: str) -> bool:
+    """Whether a finding, by its id, holds something against the reference."""
+    return finding.endswith(_TWIN)
+
+
 def twin_of(finding: str) -> str:
     """Id of the finding that holds what another one is about against the reference.
 
@@ -131,7 +136,7 @@ def _findings(old: Mapping[str, Any], new: Mapping[str, Any], ids: Ids) -> Itera
         if finding["unasked"]:
             continue
         name, value = effect(finding["evidence"])
-        twin = finding["id"] if finding["id"].endswith(_TWIN) else twin_of(finding["id"])
+        twin = finding["id"] if is_twin(finding["id"]) else twin_of(finding["id"])
         beside = measured.get(twin, {}).get("elsewhere_share")
         before = shown.get(finding["id"], effect({"share": beside})[1])
         known = "known" if finding["known"] else "worse"

@@ -176,3 +176,12 @@ def test_refusals_leave_nothing_and_an_earlier_history_stays(small: Path, tmp_pa
     assert out.read_bytes() == before
     made("history", small / "first", small / "second", "--out", out, "--overwrite", "--quiet")
     assert out.read_bytes() != before
+
+
+def test_a_file_of_html_is_the_page_of_the_same_history(small: Path, tmp_path: Path) -> None:
+    said, page = written(small, tmp_path / "out"), tmp_path / "history.html"
+    made("history", *(small / one for one in RELEASES), "--out", page, "--quiet")
+    text = page.read_text("utf-8")
+
+    assert text.startswith("<!doctype html>")
+    assert all(str(run["name"]) in text for run in said["runs"])

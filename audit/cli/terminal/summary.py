@@ -98,6 +98,7 @@ def _checks(checks: Sequence[Mapping[str, Any]], rounding: Rounded) -> Table:
     numbers += ["shown"] if any(check["not_shown"] for check in checks) else []
     numbers += ["folded"] if any(check["folded"] for check in checks) else []
     lines = table("status", "check", "looked at", *numbers, right=len(numbers))
+    lines.columns[1].no_wrap = True
     for check in checks:
         shown, folded = len(check["findings"]), check["folded"]
         counts = {"findings": shown + check["not_shown"], "shown": shown, "folded": folded}

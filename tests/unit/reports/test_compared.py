@@ -14,7 +14,7 @@ from audit.runs.compare.comparison import compare_runs
 from audit.runs.history import history_of
 from audit.runs.shared_runs import SharedRun
 from fixtures.labelled import labelled, repeated, tree
-from reports.compared import chapters, comparison_html, history
+from reports.compared import chapters, comparison_html, history, history_html
 from reports.render import ShownTable
 
 OLD = tree("lung heart < body", "asthma cough fit < lung", "attack angina < heart",
@@ -111,3 +111,11 @@ def test_a_history_has_a_column_for_each_run() -> None:
     assert shown is None or all(
         one["id"] in row[1].text for row, one in zip(shown.rows, came, strict=False)
     )
+    page = history_html(told)
+    text = words(page)
+    assert "<script>" not in page
+    assert text.startswith("2 runs hierarchy-audit")
+    assert f"It lists {step['appeared']:,} findings that the run before does not" in text
+    for table in every.values():
+        for row in table.rows:
+            assert all(cell.text in text for cell in row)
