@@ -16,11 +16,11 @@ from scipy.special import stdtr
 
 from audit.base.dag import FloatArray
 from audit.base.errors import InputError, first_cases
-from audit.base.schemas import schema
 from audit.base.tables import open_table
 from audit.data.records import records
 from audit.engine.statistics.intervals import LEVEL
 from audit.explanations.attributions import Attributions
+from audit.explanations.declared import TABLES
 from audit.explanations.lists import LEAST_TOKENS, Lists, batches, fisher, pearson
 from audit.explanations.node_results import q_values
 from audit.explanations.oracles import (
@@ -255,14 +255,6 @@ def read_accuracies(path: Path, attributions: Attributions) -> pl.DataFrame:
     return table.with_columns(data=pl.lit(path.name))
 
 
-CORRELATION = schema(
-    ("method oracle subset data", pl.String),
-    ("n models", pl.Int64),
-    ("r low high p", pl.Float64),
-    ("absent", pl.String),
-)
-
-
 def correlate_with_accuracy(deltas: pl.DataFrame, accuracy: pl.DataFrame) -> pl.DataFrame:
     """Pearson's correlation of Delta-A with accuracy, a point per model, and seed if there are.
 
@@ -286,7 +278,7 @@ def correlate_with_accuracy(deltas: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
         known = part.drop_nulls(["delta_a", "accuracy"])
         line = dict(zip(("method", "oracle", "subset"), key, strict=True))
         lines.append(line | {"n": len(known), "models": known["model"].n_unique()} | _fit(known))
-    return pl.DataFrame(lines, schema=CORRELATION)
+    return TABLES["accuracy"].frame(lines)
 
 
 def _fit(points: pl.DataFrame) -> dict[str, float | str]:

@@ -9,9 +9,9 @@ import polars as pl
 from scipy.special import stdtrit
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.base.schemas import schema
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import LEVEL
+from audit.explanations.declared import TABLES
 
 MATCHES = ("exact", "overlapping")
 CHOICES = ("fixed", "dynamic", "evidence", "positive")
@@ -25,12 +25,6 @@ COUNTED = (
 )
 """Counts of a row: spans of the evidence, and for each rule chosen spans, those that are a span of
 the evidence, those that share a token with one, and spans of the evidence that one shares."""
-SPANS = schema(
-    ("model method rule match", pl.String),
-    ("labels", pl.Int64),
-    ("precision recall micro micro_low micro_high macro macro_low macro_high", pl.Float64),
-    ("n", pl.Int64),
-)
 
 
 def spans_of(marked: BoolArray) -> tuple[BoolArray, IntArray, IntArray]:
@@ -104,10 +98,10 @@ def span_scores(judged: pl.DataFrame) -> pl.DataFrame:
         judged: A row per judged row: ``id, target, model, method`` and `COUNTED`.
 
     Returns:
-        Columns `SPANS`: ``labels`` that macro is a mean of, ``n`` instances; no row where no span
+        The table ``spans``, whose ``labels`` macro is a mean of; no row where no span
         is in the evidence.
     """
-    lines = [pl.DataFrame(schema=SPANS)]
+    lines = [TABLES["spans"].frame()]
     for names, own in judged.group_by(["model", "method"], maintain_order=True):
         instance, target = (
             own[name].rank("dense").to_numpy().astype(np.int64) - 1 for name in ("id", "target")
@@ -119,7 +113,7 @@ def span_scores(judged: pl.DataFrame) -> pl.DataFrame:
                 of = np.stack([own[side].to_numpy() for side in sides], axis=1).astype(np.float64)
                 found = _scores(of, instance, target)
                 keys = {"model": names[0], "method": names[1], "rule": rule, "match": match}
-                lines.append(pl.DataFrame({**keys, **found}, schema=SPANS))
+                lines.append(pl.DataFrame({**keys, **found}, schema=TABLES["spans"].columns.types))
     table = pl.concat(lines).sort("model", "method", maintain_order=True)
     return table.filter(pl.col("labels") > 0).with_columns(pl.col(pl.Float64).fill_nan(None))
 
