@@ -135,3 +135,12 @@ def test_lists_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert len(shown(counts=FOUND, body=SICK)["pairs"]) == len(overview["residuals"]) == 1
     assert [line["node"] for line in overview["tree"]] == ["body", "lung"]
+
+
+def test_of_parents_with_the_same_catch_alls_the_lowest_is_listed() -> None:
+    """All labels of the body are of the lungs, and all of these of one part."""
+    nested = tree("lung < body", "part < lung", "asthma other < part", titles={"other": "Other"})
+    labels = repeated([(40, ["other"]), (20, ["asthma"])])
+    found = module.overview(run_audit(labelled(nested, labels)))["residuals"]
+
+    assert [(row["node"], row["instances"], row["of"]) for row in found] == [("part", 40, 60)]
