@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reports.pdf import Variant
     from reports.words import Imprint
 
-__all__ = ["show", "write_comparison", "write_history", "write_html", "write_pdf"]
+__all__ = ["show", "write_comparison", "write_html", "write_pdf"]
 
 
 class Shareable(Protocol):
@@ -69,21 +69,6 @@ def write_comparison(
 
     text = comparison_html(_view(comparison), imprints)
     Path(path).write_bytes(text.encode("utf-8"))
-
-
-def write_history(history: Mapping[str, Any], path: str | Path) -> None:
-    """Write a history of runs as one self-contained HTML file.
-
-    Args:
-        history: The content of the file that ``audit history --out`` writes.
-        path: The file to write; the same history gives the same bytes.
-
-    Raises:
-        RenderError: If it cannot be rendered.
-    """
-    from reports.compared import history_html
-
-    Path(path).write_bytes(history_html(history).encode("utf-8"))
 
 
 def write_html(

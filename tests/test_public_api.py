@@ -41,7 +41,7 @@ def test_all_names_are_sorted_and_complete() -> None:
         "run_audit", "verify_run", "write_run",
     }  # fmt: skip
     assert reports.__all__ == [
-        "show", "write_comparison", "write_history", "write_html", "write_pdf",
+        "show", "write_comparison", "write_html", "write_pdf",
     ]  # fmt: skip
 
 

@@ -79,13 +79,13 @@ def history(
     from audit.results.result import to_json_bytes
     from audit.runs.history import history_of
     from audit.runs.shared_runs import read_shared_runs
-    from reports import write_history
+    from reports.compared import history_html
 
     told = history_of(read_shared_runs(runs), as_named=as_named)
     if out is not None:
         with replacing(out, overwrite=overwrite) as file:
             if out.suffix == ".html":
-                write_history(told, file)
+                file.write_bytes(history_html(told).encode())
             else:
                 file.write_bytes(to_json_bytes(told))
     if as_json:
