@@ -237,7 +237,7 @@ class _Text:
         with torch.no_grad():
             parts = [
                 self.output(torch.where(some[..., None], self.vectors, self.baseline))
-                for some in masks.split(self.at_once)
+                for some in torch.split(masks, self.at_once)
             ]
         return np.asarray(torch.cat(parts).double().cpu().numpy(), np.float64)
 
@@ -315,10 +315,10 @@ def _gradients(method: str, text: _Text) -> FloatArray:
         shares, weight = (
             torch.from_numpy(of / 2).to(way)[:, None, None] for of in (places + 1, weights)
         )
-        parts = zip(shares.split(text.at_once), weight.split(text.at_once), strict=True)
+        pieces = (torch.split(of, text.at_once) for of in (shares, weight))
         sums = [
             (of * _gradient(text, text.baseline + share * way)).sum(0, keepdim=True)
-            for share, of in parts
+            for share, of in zip(*pieces, strict=True)
         ]
         found = torch.stack(sums).sum(0) * (way if method == INTEGRATED else 1)
     return np.asarray(found.sum(2)[0, text.open].double().cpu().numpy(), np.float64)
