@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 from audit.base.dag import IntArray, Sparse
 from audit.base.errors import SchemaError, first_cases
 from audit.data.placing import place
-from audit.data.scores import sum_to_one
+from audit.data.raw_predictions import sum_to_one
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import HierarchyName, load_hierarchy
 

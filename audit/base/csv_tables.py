@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.streams import AT_ONCE, as_stream, text_blocks, text_stream
+from audit.base.files import AT_ONCE, as_stream, text_blocks, text_stream
 from audit.base.table import REPEATED, Table, TextLines, gathered
 
 SEPARATORS = "\t,;|"

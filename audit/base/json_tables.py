@@ -14,8 +14,7 @@ import polars as pl
 
 from audit.base.csv_tables import TextShape
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import once, parsed_json
-from audit.base.streams import bare_suffix, text_blocks, text_stream
+from audit.base.files import bare_suffix, once, parsed_json, text_blocks, text_stream
 from audit.base.table import Table
 
 _Cells: TypeAlias = dict[str, str | list[str | None] | None]

@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
+from audit.base.files import reading
 from audit.base.frames import array_frame, table_of
 from audit.base.limits import unpacking
 from audit.base.machine import require_package
-from audit.base.streams import reading
 from audit.base.table import Table, gathered
 
 _ROWS = 8_192

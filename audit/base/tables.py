@@ -13,12 +13,11 @@ import polars as pl
 from audit.base.csv_tables import TextShape, text_table
 from audit.base.databases import is_database, scheme_of, sql_tables
 from audit.base.errors import COPIES, InputError, SchemaError, first_cases
-from audit.base.files import files_in, refuse_pickle
+from audit.base.files import bare_suffix, files_in, reading, refuse_pickle, see
 from audit.base.frames import frame_of, table_of
 from audit.base.json_tables import json_tables
 from audit.base.remote import local
 from audit.base.stored_tables import array_table, stored_table, workbook_table
-from audit.base.streams import bare_suffix, reading, see
 from audit.base.table import Table, gathered
 
 __all__ = ["TextShape", "open_table", "open_tables"]

@@ -10,7 +10,7 @@ from audit.checks import ON_WAIVERS
 from audit.checks.check import Check, Limit
 from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.same import refuse_other, shared_nodes
+from audit.hierarchies.relations import refuse_other, shared_nodes
 from audit.policy.policy import Policy, refuse_unknown_nodes
 from audit.results.findings import SEVERITIES, Evidence, Finding
 from audit.results.result import AuditResult

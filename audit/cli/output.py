@@ -21,8 +21,8 @@ from rich.text import Text
 
 from audit.base.disk import dated
 from audit.base.errors import AuditError, InputError, RenderError
+from audit.base.files import inputs_of_a_command
 from audit.base.progress import Progress, logged
-from audit.base.streams import inputs_of_a_command
 from audit.cli.options import Severity
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from audit.base.readings import Reading
 from audit.counting.label_nodes import LabelNodes
 from audit.counting.pair_table import PairTable
 from audit.counting.storage import ROWS_PER_GROUP
-from audit.data.ledger import Ledger
+from audit.data.placing import Ledger
 from audit.engine.pairs.margins import (
     LEAST_LABELS,
     MARGINS,

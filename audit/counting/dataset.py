@@ -18,7 +18,7 @@ from audit.counting.counts import PairRecords, counted_pairs
 from audit.counting.pair_table import PairTable
 from audit.counting.residual_nodes import Residual, residual_kinds
 from audit.data.dataset import LabelDataset
-from audit.data.ledger import REASONS, Ledger
+from audit.data.placing import REASONS, Ledger
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.margins import (
     Strata,

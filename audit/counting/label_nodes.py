@@ -12,8 +12,7 @@ from audit.base.dag import IntArray
 from audit.base.readings import Reading
 from audit.base.schemas import schema
 from audit.data.columns import Columns
-from audit.data.ledger import REASONS, Ledger, refused_rows
-from audit.data.placing import placed
+from audit.data.placing import REASONS, Ledger, placed, refused_rows
 from audit.hierarchies.hierarchy import Hierarchy
 
 KEYS = ("label", "table", "refused", "homeless")

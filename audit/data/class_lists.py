@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import once, read_text
+from audit.base.files import bare_suffix, once, read_text
 from audit.base.readings import AskedError
-from audit.base.streams import bare_suffix
 
 IsNode: TypeAlias = Callable[[str], bool]
 

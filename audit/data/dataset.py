@@ -21,17 +21,14 @@ from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.base.settings import Unlisted
 from audit.base.table import name_among
-from audit.data.beside import titles_beside
 from audit.data.class_lists import GivenClasses, class_names, file_of
 from audit.data.columns import AS_WRITTEN, ROW, Columns
-from audit.data.ledger import Ledger
-from audit.data.loading import Read, is_list, read_tables, tables_of
-from audit.data.mapped import INSTANCES, mapped
+from audit.data.loading import Read, is_list, read_tables, tables_of, titles_beside, unnamed_columns
 from audit.data.nodes import Nodes
+from audit.data.placing import INSTANCES, Ledger, mapped
 from audit.data.published.wanted import Wanted
 from audit.data.records import as_ids, tidy
 from audit.data.rows import STRATUM, completed, is_numbered
-from audit.data.unnamed import unnamed_columns
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import HierarchyName, beside_data, load_hierarchy

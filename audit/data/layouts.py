@@ -13,8 +13,7 @@ import polars as pl
 from audit.base.errors import InputError
 from audit.base.plugins import added
 from audit.base.table import Table
-from audit.data.columns import ROW, Columns
-from audit.data.layout import Layout
+from audit.data.columns import ROW, Columns, Layout
 
 __all__ = ["LAYOUTS", "Layout", "layout_of", "named", "version_of"]
 

@@ -1,8 +1,10 @@
-"""Tables of labels as read: which there are, where their labels stand, what their numbers mean."""
+"""Tables of labels as read: which there are, what lies beside them, where labels stand, and the
+columns that nobody named."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,22 +13,122 @@ import polars as pl
 from audit.base.csv_tables import TextShape
 from audit.base.databases import is_database
 from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import bare_suffix, files_in
 from audit.base.readings import Reading
 from audit.base.remote import local
 from audit.base.table import Table, name_among
-from audit.base.tables import open_tables
-from audit.data.beside import labelled, with_columns_beside, with_deepest
+from audit.base.tables import open_table, open_tables
 from audit.data.class_lists import GivenClasses, columns_named
-from audit.data.columns import ROW, Columns
-from audit.data.layout import as_written
-from audit.data.mapped import INSTANCES
+from audit.data.columns import ROW, Columns, as_written
+from audit.data.layouts import layout_of, named
+from audit.data.placing import INSTANCES
 from audit.data.published.events import events_of
 from audit.data.published.wanted import Wanted
 from audit.data.records import tidy
 from audit.data.resolving import resolved
-from audit.data.rows import ROWS, STRATUM, rows_of, used_classes
+from audit.data.rows import ROWS, STRATUM, columns_read, rows_of, used_classes
+from audit.hierarchies.formats.paths import SIGN
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import KEYS_OF_COLUMNS
+
+_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
+
+
+def labelled(tables: Sequence[Table], where: object) -> tuple[Table, ...]:
+    """Those of some tables that hold labels: the only one, or the only one of a published layout,
+    or several of one that names their files; with names of columns where they have no header.
+
+    Raises:
+        InputError: If none or several may be meant, or one is there twice.
+    """
+    layouts = [(one, layout_of(one)) for one in map(named, tables)]
+    known = [(table, layout) for table, layout in layouts if layout is not None]
+    found = tuple(table for table, _ in (layouts if len(layouts) == 1 else known))
+    several = len(found) > 1 and not all(layout.files for _, layout in known)
+    if not found or several or len({layout.name for _, layout in known}) > 1:
+        raise InputError(
+            "one table of labels is required, or a folder in which only one is published as such",
+            found=first_cases(Path(one.name).name for one in found or tables),
+            where=where,
+            hint="--table NAME reads one" if tables[0].queried else "name the file that is meant",
+        )
+    files = [file for table, layout in known if layout.files for file in table.files]
+    names = Counter(file.name.lower().rpartition(bare_suffix(file))[0] for file in files)
+    if twice := [name for name, n in names.items() if n > 1]:
+        raise InputError(
+            "each table of a folder is required once",
+            found=f"{first_cases(twice)} in several files",
+            where=where,
+            hint="keep one of them",
+        )
+    return found
+
+
+def titles_beside(table: Table) -> tuple[Path, ...]:
+    """The dictionaries of titles that lie beside a table of a published layout."""
+    layout = layout_of(table)
+    return tuple(_beginning(table, layout.dictionaries)) if layout else ()
+
+
+def with_columns_beside(table: Table) -> Table:
+    """A table of a published layout with the columns of the files beside it, such as admissions.
+
+    These are read where they are named; a column that the table has itself stays its own. A file
+    with several rows of a key gives all their values: ``NEWBORN or URGENT``, or null for numbers.
+    """
+    layout = layout_of(table)
+    for begins, key in (layout.beside if layout else {}).items():
+        for path in _beginning(table, [begins]):
+            table = _joined(table, open_table(path), key)
+    return table
+
+
+def with_deepest(table: Table, levels: Sequence[str], stated: Collection[str]) -> Table:
+    """A table with one column, of the ways to the deepest of the levels that its rows fill, in the
+    place of these levels; as it is where it lacks one, or one is stated to be something else."""
+    own = [name for one in levels if (name := table.column(one))]
+    if len(own) < max(2, len(levels)) or not {*own}.isdisjoint(stated):
+        return table
+    way = SIGN.join(levels)
+
+    def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+        joined = pl.concat_str(pl.all(), separator=SIGN, ignore_nulls=True).replace("", None)
+        for frame in table.frames([*(one for one in columns if one != way), *own], at_once):
+            ways = tidy(frame.select(own), table).select(joined.alias(way))
+            yield frame.hstack(ways).select(columns)
+
+    schema = {name: kind for name, kind in table.schema.items() if name not in own}
+    return replace(table, schema={**schema, way: pl.String()}, scan=scan)
+
+
+def _beginning(table: Table, names: Sequence[str]) -> Iterator[Path]:
+    for folder in sorted({file.parent for file in table.files}):
+        for path in files_in(folder):
+            named = path.name.lower().partition(".")[0] in names
+            if named and path.is_file() and bare_suffix(path) in _SUFFIXES:
+                yield path
+
+
+def _joined(table: Table, other: Table, by: str) -> Table:
+    own, key = table.column(by), other.column(by)
+    if own is None or key is None:
+        return table
+    further = [name for name in other.schema if table.column(name) is None]
+
+    def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
+        wanted = [name for name in further if name in columns]
+        values = other.frame([key, *wanted]).unique(maintain_order=True)
+        every = pl.exclude(key).cast(pl.String).drop_nulls().unique(maintain_order=True)
+        if values[key].is_duplicated().any():
+            by_key = values.group_by(key, maintain_order=True).agg(every.str.join(" or "))
+            values = by_key.cast({name: other.schema[name] for name in wanted}, strict=False)
+        values = values.rename({key: own}).cast({own: table.schema[own]})
+        here = [*dict.fromkeys([own, *(name for name in columns if name not in wanted)])]
+        for frame in table.frames(here, at_once):
+            yield frame.join(values, on=own, how="left", maintain_order="left").select(columns)
+
+    schema = {**table.schema, **{name: other.schema[name] for name in further}}
+    return replace(table, schema=schema, scan=scan, files=(*table.files, *other.files))
 
 
 @dataclass(frozen=True)
@@ -156,3 +258,67 @@ def _array(table: Table, stated: Columns, names: Sequence[str]) -> tuple[Table, 
     own = columns_named(names, len(columns.label), table)
     renamed = table.renamed(dict(zip(own, columns.label, strict=True)))
     return renamed, replace(columns, label=own, flags=True)
+
+
+MOST_VALUES = 20
+"""Largest number of values of a column that is a possible stratum."""
+_LEAST_GROUPS, _LEAST_REPEATED, _REPEATING = 30, 20, 0.02
+"""Least numbers of values of a column that may be groups, and of those that several instances
+share, and least share of the instances that are not the first of their value."""
+_LONGEST = 40
+"""Mean number of characters from which on values are texts."""
+_PART = r"\d{1,2}"
+_DAY = rf"^(?:\d{{4}}[-/.]{_PART}[-/.]{_PART}|{_PART}[-/.]{_PART}[-/.]\d{{4}})(?:[ T].*)?$"
+
+
+def unnamed_columns(every: Sequence[Read], instances: pl.Series) -> pl.DataFrame:
+    """Possible strata, and groups where none are named, that nobody named, a row an instance.
+
+    Instances have at most one value of such a column, and two on average have the same.
+    """
+    found = pl.DataFrame({"instance": instances})
+    for one in every:
+        taken = {*columns_read(one.columns, one.table.schema), *found.columns, "group", "split"}
+        if names := _candidates(one.table, taken, groups=not one.columns.group):
+            by_instance = one.by_instance(names).group_by("instance")
+            first, last = (
+                found.select("instance").join(part, "instance", "left", maintain_order="left")
+                for part in (by_instance.min(), by_instance.max())
+            )
+            alike = (name for name in names if first[name].equals(last[name]))
+            found = found.hstack(first.select(one for one in alike if _may_part(first[one])))
+    return found.drop("instance")
+
+
+def _candidates(table: Table, taken: Collection[str], *, groups: bool) -> list[str]:
+    others = {name.lower() for name in taken}
+    return [
+        name
+        for name, dtype in table.schema.items()
+        if not (name.lower() in others or dtype.is_nested() or dtype.is_temporal())
+        and dtype not in (pl.Binary, pl.Object)
+        and (table.head[name].drop_nulls().n_unique() <= MOST_VALUES or groups)
+        and not _is_text(table.head[name])
+    ]
+
+
+def _is_text(values: pl.Series) -> bool:
+    length = values.str.len_chars().mean() if values.dtype == pl.String else None
+    return isinstance(length, float) and length > _LONGEST
+
+
+def _may_part(values: pl.Series) -> bool:
+    different, known = values.drop_nulls().unique(), len(values) - values.null_count()
+    few = 1 < len(different) <= min(known / 2, MOST_VALUES)
+    return (few and not different.str.contains(_DAY).all()) or may_be_groups(values)
+
+
+def may_be_groups(values: pl.Series) -> bool:
+    """Whether instances with these values, one each or null, may come in groups by them."""
+    sizes = values.drop_nulls().value_counts(name="size")["size"]
+    repeated, further = int((sizes > 1).sum()), int(sizes.sum()) - len(sizes)
+    return (
+        len(sizes) >= _LEAST_GROUPS
+        and repeated >= _LEAST_REPEATED
+        and further >= _REPEATING * len(values)
+    )

@@ -13,10 +13,9 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import once
+from audit.base.files import bare_suffix, once, text_blocks
 from audit.base.remote import local
 from audit.base.stored_tables import arrays_in
-from audit.base.streams import bare_suffix, text_blocks
 from audit.base.table import Table
 from audit.base.tables import open_table
 from audit.data.class_lists import columns_named, distinct
@@ -24,7 +23,7 @@ from audit.data.columns import Columns
 from audit.data.layouts import layout_of
 from audit.data.prediction_cells import Labelled, with_names
 from audit.data.prediction_tables import PredictionTable, in_frame
-from audit.data.published.lines import lines_of
+from audit.data.published.events import lines_of
 from audit.data.published.wanted import Wanted
 from audit.data.raw_predictions import AnyArray, RawPredictions, stored, texts_in
 

@@ -17,14 +17,12 @@ from audit.base.plurals import counted
 from audit.base.readings import Reading
 from audit.base.settings import Transform, Unlisted
 from audit.data.class_lists import GivenClasses, class_number, file_of, refuse_unused
-from audit.data.closing import Closed, closed_side, closed_upwards, lowest
 from audit.data.dataset import LabelDataset
-from audit.data.joining import joined
+from audit.data.joining import Closed, closed_side, closed_upwards, joined, lowest
 from audit.data.placing import Placed, place, placed
 from audit.data.prediction_cells import Labelled, code_set
 from audit.data.prediction_files import read_predictions
-from audit.data.raw_predictions import GivenIds, RawPredictions
-from audit.data.scores import answered, as_scores, placed_scores
+from audit.data.raw_predictions import GivenIds, RawPredictions, answered, as_scores, placed_scores
 from audit.data.weighted_dag import WeightedDag
 from audit.engine.scores.cuts import decide
 from audit.hierarchies.hierarchy import Hierarchy

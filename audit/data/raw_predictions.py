@@ -1,4 +1,4 @@
-"""Predictions as a file holds them: numbers of instances and classes, before they are mapped."""
+"""Predictions as a file holds them, before they are mapped: their numbers, scores and answers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import expit, softmax
 
-from audit.base.dag import IntArray, Sparse
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import read_text
-from audit.base.readings import Reading
+from audit.base.files import bare_suffix, read_text
+from audit.base.plurals import counted
+from audit.base.readings import AskedError, Reading
+from audit.base.settings import Transform
 from audit.base.stored_tables import arrays_in
-from audit.base.streams import bare_suffix
 from audit.data.class_lists import class_number, distinct, named_numbers
 
 AnyArray: TypeAlias = NDArray[Any]
@@ -135,3 +137,175 @@ def listed(
             where=where,
         )
     return RawPredictions(tuple(instances), tuple(nodes), held, set_valued, name=str(where))
+
+
+SUM_TOLERANCE = 1e-4
+"""Share of a total by which a row may miss it, however its numbers were written."""
+MOST_TOLERANCE = 0.02
+"""Largest such share, as rounding may cause it, at which a row still sums to the total."""
+COARSE = 0.2
+"""Largest such share that a coarse rounding may cause, so that it is asked."""
+ROUNDING = 1e-6
+"""How far outside [0, 1] a score may lie by rounding; it is then clipped."""
+FEW = 0.1
+"""Share of instances whose scores do not sum to one, up to which they count as mistakes."""
+_OUTPUTS = (
+    "--softmax makes scores of a model's raw outputs where an instance has one answer, "
+    "--sigmoid where it may have several"
+)
+_ONE, _SEVERAL = "--single-label", "--multi-label"
+_ONE_ANSWER = "each row has one answer, its highest score"
+_ANY_ANSWERS = "each score from the decision threshold up is an answer"
+
+
+def sum_to_one(scores: Sparse) -> bool:
+    """Whether the scores of each row do, as far as rounding may cause it to miss one."""
+    return _apart(_sums(scores)) <= MOST_TOLERANCE
+
+
+def _sums(scores: Sparse) -> FloatArray:
+    return np.asarray(scores.sum(axis=1), np.float64).ravel()
+
+
+def _apart(sums: FloatArray, total: float = 1) -> float:
+    return float(np.abs(sums - total).max(initial=0)) / total
+
+
+def as_scores(raw: RawPredictions, transform: Transform | None, several: int = 0) -> RawPredictions:
+    """The same predictions with scores in [0, 1]; a node that is not listed keeps score 0.
+
+    Without a transform, numbers of which each row sums to 100 are per cent, which is stated; others
+    are scores. ``several`` is the number of instances that have several labels, beside which a
+    softmax is stated too.
+    """
+    numbers, told = raw.scores.data, list[Reading]()
+    _refuse(raw, ~np.isfinite(numbers), "every score must be a finite number")
+    low, high = numbers.min(initial=0), numbers.max(initial=0)
+    if transform and (raw.set_valued or (low >= 0 and high <= 1)):
+        found = "predicted sets" if raw.set_valued else "numbers from 0 to 1 alone, as scores are"
+        required, hint = "needs numbers that are no scores yet", f"leave out --{transform}"
+        raise SchemaError(f"--{transform} {required}", found=found, where=raw.name, hint=hint)
+    if transform == "softmax":
+        said = "the scores of a row are shares of one answer, though instances have several labels"
+        why, option = "--softmax says that classes exclude each other", "--sigmoid"
+        told += [Reading(said, why, several, option, "instances")] * bool(several)
+        numbers = _softmax(raw)
+    elif transform == "sigmoid":
+        numbers = expit(numbers)
+    elif low >= 0 and _apart(_sums(raw.scores), 100) <= MOST_TOLERANCE:
+        why, rows = "all rows sum to 100", len(raw.instances)
+        told.append(Reading("numbers are per cent", why, rows, "--softmax"))
+        numbers = numbers / 100
+    hint = _OUTPUTS
+    if several:
+        labelled = f"{counted(several, 'instances')} have several labels"
+        hint = f"--sigmoid turns a model's raw outputs into scores: {labelled}"
+    hint += "; per cent must be divided by 100" * bool(low >= 0 and high <= 100)
+    outside = (numbers < -ROUNDING) | (numbers > 1 + ROUNDING)
+    _refuse(raw, outside, "every score must be from 0 to 1", hint)
+    if numbers is raw.scores.data and low >= 0 and high <= 1:
+        return raw
+    held = raw.scores
+    scores = csr_array((np.clip(numbers, 0, 1), held.indices, held.indptr), shape=held.shape)
+    return replace(raw, scores=scores, readings=(*raw.readings, *told))
+
+
+def _softmax(raw: RawPredictions) -> FloatArray:
+    """Softmax over each row; refuses a list with gaps, whose share is not known."""
+    listed, classes = np.diff(raw.scores.indptr), len(raw.classes)
+    if len(short := np.flatnonzero(listed != classes)):
+        raise SchemaError(
+            f"--softmax needs all {classes:,} classes of every instance",
+            found=first_cases(f"{listed[i]} of {raw.instances[i]}" for i in short.tolist()),
+            where=raw.name,
+            hint="list them all, or write the softmax itself",
+        )
+    return np.ravel(softmax(raw.scores.data.reshape(-1, classes), axis=1))
+
+
+def _refuse(raw: RawPredictions, wrong: BoolArray, required: str, hint: str = "") -> None:
+    """Raise SchemaError with the first numbers that are wrong, where there are any."""
+    if len(found := np.flatnonzero(wrong)):
+        rows = np.searchsorted(raw.scores.indptr, found[:5], side="right") - 1
+        at = zip(raw.scores.data[found], raw.scores.indices[found], rows, strict=False)
+        cases = [f"{n:g} for {raw.classes[c]} of {raw.instances[r]}" for n, c, r in at]
+        raise SchemaError(required, found=first_cases(cases, len(found)), where=raw.name, hint=hint)
+
+
+def placed_scores(scores: Sparse, nodes: IntArray, n_nodes: int) -> Sparse:
+    """Scores with each column at its node, -1 for none, shape (n_classes,); canonical, without
+    zeros."""
+    at = nodes.astype(scores.indices.dtype)[scores.indices]
+    values = np.where(at < 0, 0, scores.data)
+    held = (values, np.maximum(at, 0), scores.indptr.copy())
+    placed = csr_array(held, shape=(scores.shape[0], n_nodes))
+    placed.eliminate_zeros()
+    placed.sort_indices()
+    return placed
+
+
+def answered(
+    raw: RawPredictions, placed: Sparse, unknown: IntArray, single: bool | None, alone: bool
+) -> tuple[Sparse, bool, tuple[Reading, ...]]:
+    """Scores at nodes, whether they are one answer of each instance, and what is not certain.
+
+    They are if all rows sum to one within `MOST_TOLERANCE`, over all classes or those that are
+    nodes; if each instance lists one class of several; if each names one label alone, and has one;
+    or if ``single``, what the user says, is true. An instance whose one answer is a class that is
+    no node keeps no score.
+
+    Args:
+        raw: The matched instances, with scores in [0, 1].
+        placed: Their scores at nodes, shape (n_instances, n_nodes).
+        unknown: Columns of the classes that are no nodes.
+        alone: Whether each instance has one label.
+
+    Raises:
+        AskedError: If the scores of nearly all rows sum to one; or if instances have one label each
+            and rows may be the highest of scores that do, or such scores that were rounded.
+    """
+    if raw.set_valued or single is False:
+        one = single is None and alone and bool((np.diff(raw.scores.indptr) == 1).all())
+        return placed, bool(single or one), ()
+    whole, known = _sums(raw.scores), _sums(placed)
+    sums = known if _apart(known) < _apart(whole) else whole
+    said = () if single else _one_answer(raw, sums, alone)
+    if said is None:
+        wrong = int((np.abs(sums - 1) > SUM_TOLERANCE).sum())
+        several = Reading(_ANY_ANSWERS, "rows do not sum to one", wrong, _ONE)
+        is_open = (placed.data != 1).any() and (alone or whole.max() <= 1 + SUM_TOLERANCE)
+        return placed, False, (several,) if is_open else ()
+    if sums is known or _apart(1 + whole - known) <= SUM_TOLERANCE:
+        return placed, True, said
+    beyond = raw.scores[:, unknown].max(axis=1).toarray() > placed.max(axis=1).toarray()
+    scores = csr_array(placed.multiply(~beyond[:, np.newaxis]))
+    scores.eliminate_zeros()
+    named = first_cases(raw.classes[column] for column in unknown.tolist())
+    why = "its scores are part of the sum of a row, and here it has the highest"
+    decision, rows = f"an answer may be {named}, none of the nodes", int(beyond.sum())
+    return scores, True, (*said, Reading(decision, why, rows, _SEVERAL, "instances"))
+
+
+def _one_answer(raw: RawPredictions, sums: FloatArray, alone: bool) -> tuple[Reading, ...] | None:
+    """Why each row has one answer, nothing if that is certain; None if a row has any number."""
+    apart, n = _apart(sums), len(sums)
+    if apart <= SUM_TOLERANCE:
+        return ()
+    if apart <= MOST_TOLERANCE:
+        return (Reading(_ONE_ANSWER, f"all rows sum to one within {apart:.1g}", n, _SEVERAL),)
+    every, each = len(raw.classes), np.diff(raw.scores.indptr)
+    if every > 1 and (each == 1).all() and sums.max() <= 1:
+        return (Reading(_ONE_ANSWER, "each row lists one class of several", n, _SEVERAL),)
+    wrong = np.flatnonzero(np.abs(sums - 1) > MOST_TOLERANCE)
+    few = len(wrong) <= FEW * n and bool((raw.scores.data % 1).any())
+    cut = (each < every).all() and sums.max() <= 1 + MOST_TOLERANCE
+    if not few and not (alone and (cut or apart <= COARSE)):
+        return None
+    raise AskedError(
+        "whether each row has one answer is not certain",
+        found=f"rows sum to {sums.min():.2g} to {sums.max():.2g}, {len(wrong)} of {n} not to one"
+        f": {first_cases(raw.instances[i] for i in wrong.tolist())}",
+        where=raw.name,
+        hint=f"{_ONE} if {_ONE_ANSWER}; {_SEVERAL} if {_ANY_ANSWERS}",
+        options={"single_label": True},
+    )

@@ -14,12 +14,10 @@ from audit.base.plurals import counted
 from audit.base.readings import AskedError, Reading, as_typed
 from audit.base.table import Table, TextLines
 from audit.data.asking.ask import kinds_of, patterns, proposed, screen, way_of
-from audit.data.asking.ids import ids_of
-from audit.data.asking.known_sets import refuse_headings, sets_of, stated_set
+from audit.data.asking.repairs import ids_of, refuse_headings, sets_of, stated_set
 from audit.data.asking.seen import HALF, Seen, is_record, read
 from audit.data.cells import labels_in
-from audit.data.columns import ROW, Columns, family
-from audit.data.layout import as_written, taking
+from audit.data.columns import ROW, Columns, as_written, family, taking
 from audit.data.layouts import layout_of, spelt
 from audit.data.nodes import Nodes
 from audit.data.rows import (

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from audit.base.errors import InputError
+from audit.base.files import bare_suffix
 from audit.base.machine import require_package
-from audit.base.streams import bare_suffix
 from audit.base.table import AT_ONCE, Table, gathered
 from audit.base.tables import open_table
 from audit.data.columns import Columns

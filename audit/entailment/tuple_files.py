@@ -14,8 +14,7 @@ import polars as pl
 
 from audit.base.csv_tables import TextShape
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import files_in
-from audit.base.streams import bare_suffix
+from audit.base.files import bare_suffix, files_in
 from audit.base.table import Table, name_among
 from audit.base.tables import open_table
 from audit.data.class_lists import GivenClasses, class_names, named_numbers

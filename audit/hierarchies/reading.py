@@ -11,15 +11,13 @@ from typing import Any, TypeAlias
 
 from audit.base.databases import is_database
 from audit.base.errors import FormatError, InputError, first_cases
-from audit.base.files import first_bytes, read_bytes, refuse_pickle
+from audit.base.files import first_bytes, read_bytes, refuse_pickle, see
 from audit.base.plugins import added, opening
 from audit.base.remote import local
 from audit.base.settings import Unlisted
-from audit.base.streams import see
 from audit.base.table import Table
 from audit.base.tables import open_table
 from audit.hierarchies.formats import (
-    caml,
     edges,
     obo,
     offers,
@@ -45,7 +43,7 @@ FORMATS: tuple[HierarchyFormat, ...] = (
     tree.FORMAT,
     tree.PARENTS,
     tree.CHILDREN,
-    caml.FORMAT,
+    published.CAML,
     paths.FORMAT,
     edges.FORMAT,
     paths.LEVELS,

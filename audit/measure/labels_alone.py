@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from audit.data.dataset import LabelDataset
-from audit.data.mapped import mapped
+from audit.data.placing import mapped
 from audit.data.rows import completed
 from audit.hierarchies.hierarchy import Hierarchy
 

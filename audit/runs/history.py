@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 from audit.base.errors import InputError
-from audit.hierarchies.same import refuse_other, shared_nodes
+from audit.hierarchies.relations import refuse_other, shared_nodes
 from audit.results.findings import SEVERITIES
 from audit.runs.shared_runs import SharedRun, in_order
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from audit.base.databases import one_snapshot
 from audit.base.errors import InputError, first_cases
+from audit.base.files import refuse_changed
 from audit.base.plugins import using
 from audit.base.progress import Progress, silent
 from audit.base.remote import allowing
-from audit.base.streams import refuse_changed
 from audit.base.table import Table
 from audit.checks.analysis import FileAnalysis
 from audit.checks.limits import refuse_reference, refuse_unknown_checks

@@ -11,7 +11,7 @@ from audit.base import declared
 from audit.base.progress import Progress
 from audit.checks.analysis import Analysis
 from audit.checks.check import Check, Outcome
-from audit.data.layout import Layout
+from audit.data.columns import Layout
 from audit.hierarchies.formats.format import BuiltInHierarchy
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Found, Measurements

@@ -15,7 +15,7 @@ from audit.base.declared import NONE, Columns, count, estimate
 from audit.checks.check import first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.carriers import carrying_both
-from audit.data.unnamed import MOST_VALUES, may_be_groups
+from audit.data.loading import MOST_VALUES, may_be_groups
 from audit.engine.statistics.association import poisson_p_value
 from audit.engine.statistics.grouped import Scales
 from audit.engine.statistics.resampling import unit_keys

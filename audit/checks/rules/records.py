@@ -16,7 +16,7 @@ from audit.checks.check import TOP_PARTS, first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows, significant
 from audit.checks.shared.carriers import distinct
 from audit.checks.shared.evidence import OF_ALL, OF_SOME, PARTS
-from audit.data.ledger import REASONS
+from audit.data.placing import REASONS
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below

@@ -12,7 +12,7 @@ from scipy.special import gammainc
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.checks.check import first_unmet
-from audit.data.scores import MOST_TOLERANCE
+from audit.data.raw_predictions import MOST_TOLERANCE
 from audit.engine.pairs.rows import row_numbers, row_sums
 from audit.engine.scores.label_quality import Suspects, first_of, of_one_answer, of_several_answers
 from audit.engine.statistics.resampling import unit_keys

@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.data.asking.ids import ids_of
-from audit.data.asking.repairs import Way, best_way
+from audit.data.asking.repairs import Way, best_way, ids_of
 from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, read
 from audit.data.columns import family
 from audit.data.nodes import Nodes, Share

@@ -1,19 +1,24 @@
-"""Ways to read cells of which too few are nodes as they are written; tried, and offered."""
+"""What may be offered, never applied unasked: ids, code sets of columns, and ways to read cells of
+which too few are nodes."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 import polars as pl
 
-from audit.data.asking.seen import HALF, NEARLY_ALL, labels_of, read
-from audit.data.columns import AS_WRITTEN, Columns
+from audit.base.errors import InputError, first_cases
+from audit.base.plurals import percentage
+from audit.base.readings import AskedError
+from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, labels_of, read
+from audit.data.columns import AS_WRITTEN, ROW, Columns, family
 from audit.data.nodes import Nodes, Share
+from audit.hierarchies.hierarchy import Hierarchy
 
 TRIED = 1_000
 """Number of different cells on which a way is tried."""
@@ -136,3 +141,177 @@ def _without_words(best: Way, cells: pl.DataFrame, nodes: Nodes, stated: Columns
     options = {**best.options, "missing": (*columns.missing, *nothing)}
     way = _tried(options, cells, nodes, stated)
     return way if way.share.of_complete > max(HALF, best.share.of_complete) else best
+
+
+_FINEST = 0.1
+"""Least number of ids for each row, where the rows of an id do not follow each other."""
+_OFTEN = 12
+"""Number of values up to which a column of a large table is none of ids."""
+_GROUPS, _AGE = 0.3, 120
+"""Least number of groups for each id, as most have a few; and largest whole number of an age."""
+_EACH_ROW = "No column is likely that of ids: each row is then an instance, with one label."
+
+
+def ids_of(
+    seen: Seen, columns: Columns, out: Iterable[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of the id of an instance, and sentences on what instances are repeated in.
+
+    The finest column is meant; where a row holds one label, one that never repeats comes last.
+
+    Args:
+        seen: What is seen of the table.
+        columns: Its columns of labels, and what else is stated.
+        out: Columns that are something else.
+    """
+    labels = columns.label
+    others: set[str | None] = {*labels, *columns.taken, *out, seen.index}
+    several = columns.flags or bool(columns.sep or columns.take) or len(labels) > 1
+    several = several or any(map(seen.is_listed, labels))
+    free = [one for one in seen.frame.columns if one not in others and seen.may_be_ids(one)]
+    ranks = {one: _rank(seen, one, () if several else labels) for one in free}
+    likely = [one for one in free if ranks[one]]
+    best = max(likely, key=lambda one: (ranks[one], seen.n_values(one)), default="")
+    for one in free:
+        for visit in free if best in ("", one) else [best]:
+            if visit != one and _counts_within(seen, one, visit, several):
+                kept = (_kept_together(one),) if one == best else ()
+                return (one, visit), (f"{visit!r} counts within {one!r}.", *kept)
+    if not best:
+        return (ROW,), () if several else (_EACH_ROW,)
+    n = seen.n_values(best)
+    coarser = [one for one in free if _GROUPS * n < seen.n_values(one) < n]
+    groups = [
+        one
+        for one in sorted(coarser, key=lambda one: -seen.n_values(one))
+        if not _may_be_ages(seen, one) and seen.frame.select(best, one).n_unique() == n
+    ]
+    return (best,), tuple(map(_kept_together, groups[:1]))
+
+
+def _rank(seen: Seen, name: str, label: Sequence[str]) -> int:
+    """How likely a column is that of ids, beside a column of one label a row; 0 if it is not:
+    labels of an instance hardly ever repeat."""
+    n, rows = seen.n_values(name), seen.frame.height
+    if n == rows:
+        numbers = seen.numbers(name)
+        counts = not numbers.null_count() and bool((numbers.diff().drop_nulls() == 1).all())
+        return (2 if label else 4) - counts
+    held = seen.frame.select(name, *label).n_unique() if label else rows
+    fine = n > _FINEST * rows
+    if held < HALF * rows or not (fine or n > _OFTEN):
+        return 0
+    if _follow(seen, [name]):
+        return 4 if label else 3
+    if label and (_may_be_ages(seen, name) or held < NEARLY_ALL * rows):
+        return 0
+    return 3 if label and n > _OFTEN else int(fine)
+
+
+def _may_be_ages(seen: Seen, name: str) -> bool:
+    numbers = seen.numbers(name)
+    return bool(numbers.is_between(0, _AGE).all()) and not numbers.null_count()
+
+
+def _follow(seen: Seen, names: Sequence[str]) -> bool:
+    """Whether the rows of one id follow each other."""
+    frame = seen.frame.select(names)
+    return frame.to_struct().rle_id().n_unique() == frame.n_unique()
+
+
+def _counts_within(seen: Seen, id_: str, name: str, several: bool) -> bool:
+    """Whether a column counts visits from 0 or 1 within an id; where a row holds one label, with
+    several rows each."""
+    if seen.numbers(name).null_count() or not _follow(seen, [id_, name]):
+        return False
+    rows = seen.frame.select(id=id_, n=pl.col(name).cast(pl.Float64, strict=False))
+    each = rows.group_by("id").agg(pl.min("n"), high=pl.max("n"), values=pl.n_unique("n"))
+    first, span = pl.col("n").is_in([0.0, 1.0]), pl.col("high") - pl.col("n") + 1
+    counts = each.filter(first, span == pl.col("values")).height == each.height
+    return counts and each.height < rows.n_unique() < rows.height + several
+
+
+def _kept_together(name: str) -> str:
+    return f"With --group {name} the instances of one {name} are kept together."
+
+
+_EACH = "as-written"
+"""What states that each label is of the code set that it can be of, diagnoses first."""
+_CLEARLY, _NEAR = 0.1, 0.02
+"""Share that a code set must have more than another, and at most fewer than both together."""
+
+
+def stated_set(columns: Columns, hierarchy: Hierarchy) -> str:
+    """The code set that is stated for all labels, or ``as-written``; empty if none is."""
+    integrity = hierarchy.integrity
+    tables = {one.partition("-")[0]: one for one in (integrity.tables if integrity else ())}
+    words = [one for one in columns.codes if not one.endswith("*")]
+    if wrong := [one for one in words if one not in (_EACH, *tables)]:
+        raise InputError(
+            f"--codes names a code set of the hierarchy {hierarchy.name}, or {_EACH}",
+            found=first_cases(wrong),
+            hint=f"it has {first_cases(tables)}" if tables else "it has none: leave it out",
+        )
+    return tables.get(words[-1], _EACH) if words else ""
+
+
+def sets_of(seen: Seen, columns: Columns) -> tuple[str | None, ...]:
+    """The code set of each column of labels, as stated or published, else by its values.
+
+    Columns of one family are of one. None where each label can be of one only.
+
+    Raises:
+        AskedError: If two code sets fit alike.
+    """
+    sets = columns.sets or (None,) * len(columns.label)
+    if word := stated_set(columns, seen.nodes.hierarchy):
+        return (None if word == _EACH else word,) * len(sets)
+    if len(seen.nodes.tables) < 2:
+        return sets
+    families = dict[str, Counter[str]]()
+    for name, of in zip(columns.label, sets, strict=True):
+        if of is None:
+            families.setdefault(family(name), Counter()).update(seen.labels(name, columns))
+    found = {one: _set_of(seen, values, one) for one, values in families.items()}
+    return tuple(of or found[family(one)] for one, of in zip(columns.label, sets, strict=True))
+
+
+def _set_of(seen: Seen, values: Mapping[str, int], name: str) -> str | None:
+    """The code set of labels: said by their dots, else the one of which clearly most are."""
+    tables = seen.nodes.tables
+    may_be = {text: [t for t in tables if seen.nodes.is_complete(text, t)] for text in values}
+    if not any(len(of) == len(tables) for of in may_be.values()):
+        return None
+    dotted = {text: n for text, n in values.items() if "." in text.rstrip(".")}
+    is_dotted = 2 * sum(dotted.values()) > sum(values.values())
+    values = dotted if is_dotted else values
+    shares = {one: seen.share_of(values, one).of_complete for one in tables}
+    total = sum(n for text, n in values.items() if may_be[text]) / sum(values.values())
+    second, first = sorted(tables, key=lambda one: shares[one])[-2:]
+    near = shares[first] >= total - _NEAR
+    if shares[first] >= shares[second] + _CLEARLY and near:
+        return first
+    if is_dotted:
+        return None
+    said = ", ".join(f"{percentage(share)} {one}" for one, share in shares.items())
+    raise AskedError(
+        f"whether the labels in {name!r} are {' or '.join(tables)} is not certain",
+        found=f"complete codes: {said}, {percentage(total)} of either",
+        options={"codes": (_EACH,)} if total >= NEARLY_ALL and not near else {},
+        hint=f"--codes {' or '.join((*tables, _EACH))} states it; as written, a number that "
+        f"is a code of both is one of {tables[0]}",
+    )
+
+
+def refuse_headings(seen: Seen, values: Mapping[str, int]) -> None:
+    """Raise AskedError where most labels are headings, as numbers of other kinds are."""
+    shares = [seen.share_of(values, one) for one in seen.nodes.tables]
+    headings = max((share.of_headings for share in shares), default=0.0)
+    if headings > HALF and max(share.of_complete for share in shares) < NEARLY_ALL:
+        words = " or ".join(one.partition("-")[0] for one in seen.nodes.tables)
+        raise AskedError(
+            f"labels must be codes of {seen.nodes.hierarchy.name}",
+            found=f"{percentage(headings)} of them are headings that it divides, as numbers of "
+            "another kind, such as DRG or CCS, may be by chance",
+            hint=f"--codes {words} reads them as such headings",
+        )

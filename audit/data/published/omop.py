@@ -12,9 +12,8 @@ import polars as pl
 
 from audit.base.databases import is_database
 from audit.base.errors import InputError
-from audit.base.files import files_in
+from audit.base.files import bare_suffix, files_in
 from audit.base.readings import Reading, asked
-from audit.base.streams import bare_suffix
 from audit.base.table import AT_ONCE, Table, name_among
 from audit.base.tables import open_table, open_tables
 from audit.data.published.wanted import Wanted, code_set, meant

@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import files_in, first_bytes, once, refuse_pickle
+from audit.base.files import bare_suffix, files_in, first_bytes, once, refuse_pickle
 from audit.base.json_tables import Line, frames
-from audit.base.streams import bare_suffix
 from audit.base.tables import open_table
 from audit.data.records import present, tidy
 from audit.explanations.lists import list_column, starts_of

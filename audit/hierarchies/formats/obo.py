@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from audit.base.errors import SchemaError
-from audit.base.files import read_json, read_lines
-from audit.base.streams import bare_suffix
+from audit.base.files import bare_suffix, read_json, read_lines
 from audit.hierarchies.building import IS_A, DanglingError, refuse_unused
 from audit.hierarchies.coding import CONSIDER, REPLACED_BY, Entry
 from audit.hierarchies.formats.format import (

@@ -13,9 +13,8 @@ from typing import TypeAlias
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import read_lines
+from audit.base.files import bare_suffix, read_lines
 from audit.base.readings import Reading
-from audit.base.streams import bare_suffix
 from audit.base.table import Table
 from audit.base.tables import open_table
 from audit.hierarchies.coding import Entry

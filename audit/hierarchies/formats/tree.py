@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import first_bytes, once, read_json, read_lines, read_text
-from audit.base.streams import bare_suffix
+from audit.base.files import bare_suffix, first_bytes, once, read_json, read_lines, read_text
 from audit.base.tables import open_table
 from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY, Entry
 from audit.hierarchies.formats.edges import (

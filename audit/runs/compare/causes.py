@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.plurals import counted
-from audit.hierarchies.same import SharedNodes
+from audit.hierarchies.relations import SharedNodes
 from audit.results.result import AuditResult
 from audit.runs.compare.edits import EDITS
 from audit.sharing.words import count_said

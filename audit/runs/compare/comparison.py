@@ -12,9 +12,8 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import InputError
-from audit.base.files import sha256_as_read
-from audit.base.streams import refuse_changed
-from audit.hierarchies.same import refuse_other, shared_nodes
+from audit.base.files import refuse_changed, sha256_as_read
+from audit.hierarchies.relations import refuse_other, shared_nodes
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.compare.causes import causes, same_data
 from audit.runs.compare.edits import Release, common_nodes, hierarchy_edits

@@ -9,7 +9,7 @@ import polars as pl
 
 from audit.base.declared import Columns, chance, count, difference, exact, share, text
 from audit.checks.earlier import told_with
-from audit.hierarchies.same import SharedNodes, shared_nodes
+from audit.hierarchies.relations import SharedNodes, shared_nodes
 from audit.results.result import AuditResult
 from audit.runs.compare.confusion_changes import CONFUSIONS, RELATED
 from audit.runs.compare.edits import edits_in_order

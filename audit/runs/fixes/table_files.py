@@ -15,9 +15,8 @@ from typing import Any
 import polars as pl
 
 from audit.base.databases import is_database
-from audit.base.files import read_bytes
+from audit.base.files import bare_suffix, read_bytes
 from audit.base.remote import address_of
-from audit.base.streams import bare_suffix
 from audit.base.table import Table
 from audit.base.tables import open_table
 from audit.data.columns import Columns

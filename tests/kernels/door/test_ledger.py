@@ -10,8 +10,7 @@ from polars.testing import assert_frame_equal
 
 from audit.counting.label_nodes import LABELS, LabelNodes, label_counts, label_nodes, summed_counts
 from audit.data.dataset import LabelDataset
-from audit.data.ledger import REASONS
-from audit.data.mapped import mapped
+from audit.data.placing import REASONS, mapped
 from audit.data.rows import completed
 from fixtures.coded import icd9cm
 

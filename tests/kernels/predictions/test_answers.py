@@ -17,8 +17,7 @@ from audit.base.readings import AskedError
 from audit.base.settings import Transform
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions, map_predictions
-from audit.data.raw_predictions import RawPredictions, stored
-from audit.data.scores import COARSE, MOST_TOLERANCE
+from audit.data.raw_predictions import COARSE, MOST_TOLERANCE, RawPredictions, stored
 from fixtures.examples import examples
 
 CLASSES = tuple(f"leaf{number:02}" for number in range(40))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import audit
-from audit.data.closing import closed_side, closed_upwards, lowest
+from audit.data.joining import closed_side, closed_upwards, lowest
 from fixtures.examples import examples
 
 TREE: dict[str, Any] = {

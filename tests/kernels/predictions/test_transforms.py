@@ -14,8 +14,7 @@ from scipy.sparse import csr_array
 
 from audit.base.errors import SchemaError
 from audit.base.settings import Transform
-from audit.data.raw_predictions import RawPredictions, stored
-from audit.data.scores import as_scores, sum_to_one
+from audit.data.raw_predictions import RawPredictions, as_scores, stored, sum_to_one
 
 LOGITS = arrays(np.float64, (3, 4), elements=st.floats(-1e6, 1e6)).filter(
     lambda logits: logits.max() > 1 and (-logits).max() > 1 and (logits + 64).max() > 1

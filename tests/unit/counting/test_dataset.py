@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from audit.counting.dataset import LoadedRecords
 from audit.counting.residual_nodes import Residual
-from audit.data.ledger import REASONS
+from audit.data.placing import REASONS
 from audit.engine.pairs.record_counts import Records
 from fixtures.labelled import labelled
 from fixtures.toy import toy

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from audit.base.errors import AuditError, HierarchyError, SchemaError
 from audit.base.files import first_bytes
 from audit.hierarchies.coding import Placement
-from audit.hierarchies.formats.caml import FORMAT
 from audit.hierarchies.formats.format import Shape
+from audit.hierarchies.formats.published import CAML
 from audit.hierarchies.hierarchy import Hierarchy
 
 REAL = os.environ.get("AUDIT_DATA")
@@ -34,7 +34,7 @@ V10\tHistory
 def read(tmp_path: Path, text: str) -> Hierarchy:
     path = tmp_path / "ICD9_descriptions"
     path.write_text(text, encoding="utf-8")
-    return FORMAT.read(path, Shape())
+    return CAML.read(path, Shape())
 
 
 @pytest.fixture(scope="module")
@@ -141,15 +141,15 @@ def test_a_broken_file_is_refused_with_its_line(
 def test_the_format_is_told_by_its_lines(tmp_path: Path) -> None:
     path = tmp_path / "codes.tsv"
     path.write_text(SMALL, encoding="utf-8")
-    assert FORMAT.matches(path, first_bytes(path))
+    assert CAML.matches(path, first_bytes(path))
     for other in ("child,parent\na,b\n", "rec.sport.hockey\n", "GO:1\tGO:2;GO:3\n", "\n"):
         path.write_text(other, encoding="utf-8")
-        assert not FORMAT.matches(path, first_bytes(path))
+        assert not CAML.matches(path, first_bytes(path))
 
 
 @needs_data
 def test_the_published_file_has_21164_nodes() -> None:
-    hierarchy = FORMAT.read(Path(REAL or "") / "icd9cm" / "ICD9_descriptions", Shape())
+    hierarchy = CAML.read(Path(REAL or "") / "icd9cm" / "ICD9_descriptions", Shape())
     assert len(hierarchy) == 21_164
     assert int(hierarchy.depth.max()) == 7
     assert int(hierarchy.leaf.sum()) == 17_445
