@@ -10,7 +10,7 @@ from typing import Any
 from audit.base.declared import Column, Columns, Table
 from audit.concepts import declared as concepts
 from audit.entailment import declared as entailment
-from audit.entailment.facts import FACTS
+from audit.entailment.analysis import FACTS
 from audit.explanations import declared as explanations
 from audit.runs import preference
 

@@ -12,6 +12,7 @@ from audit.base.figures import Figure, read_figure
 if TYPE_CHECKING:
     import polars as pl
 
+
 Kind: TypeAlias = Literal[
     "text", "whole", "setting", "exact", "count", "sum", "mean", "factor", "estimate",
     "share", "ratio", "difference", "end", "chance", "metric",
@@ -382,3 +383,12 @@ def _each(
 def finite(value: float | None) -> float | None:
     """A number as JSON has it: none where it is not finite."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def schema(*groups: tuple[str, Any]) -> dict[str, Any]:
+    """Columns with their types, in order, from names between blanks that share a type.
+
+    >>> schema(("node parent", str), ("support", int))
+    {'node': <class 'str'>, 'parent': <class 'str'>, 'support': <class 'int'>}
+    """
+    return {name: kind for names, kind in groups for name in names.split()}

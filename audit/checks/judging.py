@@ -14,7 +14,6 @@ from audit.base.declared import Columns
 from audit.base.errors import PolicyError, first_cases
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check
-from audit.checks.earlier import mended_in, remembered, told_with
 from audit.checks.limits import (
     Bound,
     beyond_limits,
@@ -34,10 +33,41 @@ from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Person, Severity
 from audit.policy.statements import CodeDates
 from audit.results.findings import CheckResult, Finding, Judgement
+from audit.results.mended import Mended
 from audit.results.order import in_order, restating
 from audit.results.result import AuditResult, to_json_bytes
+from audit.results.since import Remembered, kept_check
 from audit.results.told_findings import told_findings
 from audit.sharing.told import Rounding
+
+
+def told_with(reference: AuditResult, min_cell: int) -> AuditResult:
+    """A reference whose numbers are told as those of a run, or as its own if these say less."""
+    least = max(min_cell, reference.min_cell)
+    if least == reference.min_cell:
+        return reference
+    return replace(reference, policy={**reference.policy, "min_cell": least})
+
+
+def remembered(reference: AuditResult) -> Remembered:
+    """What is kept of a reference, as it is told."""
+    shared = reference.shared()
+    views = {check["name"]: check for check in shared["checks"]}
+    return {
+        "instances": shared["ledger"]["instances"],
+        "status": shared["status"],
+        "hierarchy": reference.identity["hierarchy"]["sha256"],
+        "depths": shared["overview"]["coverage"]["depths"],
+        "mended": sorted(mended_in(reference, reference.reference)),
+        "checks": [kept_check(check, views[check.name]) for check in reference.told.checks],
+    }
+
+
+def mended_in(run: AuditResult, before: Remembered | None) -> frozenset[str]:
+    """Findings that were mended as a whole, in the data of a run or in those of earlier ones."""
+    own = run.part(Mended)
+    earlier = frozenset[str]() if before is None else frozenset(before["mended"])
+    return earlier if own is None else earlier | own.wholly
 
 
 def judged(

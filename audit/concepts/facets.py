@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
+from audit.base.declared import schema
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.schemas import schema
 from audit.base.table import Table
 from audit.base.tables import open_table
 from audit.data.records import pick

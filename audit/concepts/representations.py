@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from audit.base.declared import schema
 from audit.base.errors import SchemaError, first_cases
-from audit.base.schemas import schema
 from audit.concepts.arrays import AnyArray, first_of
 from audit.data.class_lists import distinct
 

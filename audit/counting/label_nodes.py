@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import schema
 from audit.base.readings import Reading
-from audit.base.schemas import schema
 from audit.data.columns import Columns
 from audit.data.placing import REASONS, Ledger, placed, refused_rows
 from audit.hierarchies.hierarchy import Hierarchy

@@ -12,7 +12,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.counting.pair_verdicts import TOLD, ReadTable, Verdicts, ends_of, keys_of
 from audit.engine.statistics.fdr import Family
 from audit.hierarchies.hierarchy import Hierarchy

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.engine.statistics.expectation import Expectation
 
 ENDS = schema(("a b", pl.UInt32))

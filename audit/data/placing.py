@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from audit.base.declared import schema
 from audit.base.errors import SchemaError, first_cases
 from audit.base.limits import refuse_many_pairs
 from audit.base.readings import AskedError, Reading
-from audit.base.schemas import schema
 from audit.data.asking.repairs import best_way
 from audit.data.asking.seen import read
 from audit.data.cells import labels_in

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import polars as pl
 
+from audit.base.declared import schema
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.schemas import schema
 from audit.base.table import AT_ONCE, Table, name_among
 from audit.data.cells import labels_in
 from audit.data.class_lists import GivenClasses, class_number, named_numbers, refuse_unused

@@ -1,12 +1,14 @@
-"""Entailment graphs in a run: tuples read, measured, checked, and kept."""
+"""Entailment graphs in a run: tuples read, measured, checked, and what numbers say of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from audit.base.declared import NONE, Columns, count, setting, text, whole
 from audit.base.errors import InputError
 from audit.base.progress import Progress
 from audit.base.readings import Reading
@@ -20,9 +22,9 @@ from audit.entailment.answers import answer_texts, read_answers
 from audit.entailment.checks import dataset_checks, graph_checks, vote_checks
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.declared import HEADLINES, SAYS, TABLES
-from audit.entailment.facts import FACTS, facts_of
+from audit.entailment.detection import THRESHOLD
 from audit.entailment.generations import read_generations, read_ratings
-from audit.entailment.measure import Beside, measure_entailment
+from audit.entailment.measure import PARAMETERS, Beside, EntailmentMeasurements, measure_entailment
 from audit.entailment.predictions import read_validity_predictions, together
 from audit.entailment.reading import read_entailment
 from audit.entailment.settings import Entailing
@@ -30,6 +32,49 @@ from audit.entailment.tuple_files import ELEMENTS
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.labels_alone import labels_alone
 from audit.measure.measure import Found, Measurements
+
+FACTS = Columns(
+    count("tuples voted", "Tuples|With votes"),
+    count("rows_read refused", "Rows read|Refused", of="rows"),
+    whole("files models", "Files|Models"),
+    text("kind generation_set restricted"),
+    count(
+        "relations splits annotators predictions generations ratings",
+        "Relations|Splits|Annotators|Predictions|Generated concepts|Ratings",
+        of=NONE,
+    ),
+    setting("parameters threshold"),
+)
+"""What each fact is."""
+
+
+def facts_of(
+    dataset: EntailmentDataset,
+    settings: Entailing,
+    entailed: EntailmentMeasurements,
+    restricted: Iterable[str],
+) -> Mapping[str, Any]:
+    """How much was read and measured, and which tables are for the window alone."""
+    tuples = dataset.tuples
+    return {
+        "tuples": tuples.height,
+        "rows_read": dataset.rows_read,
+        "refused": dict(dataset.refused),
+        "files": len(dataset.sources),
+        "kind": settings.kind,
+        "relations": tuples["relation"].n_unique(),
+        "splits": tuples["split"].drop_nulls().n_unique(),
+        "voted": tuples["votes"].count(),
+        "annotators": dataset.votes["annotator"].n_unique(),
+        "generation_set": settings.positives is not None,
+        "parameters": PARAMETERS,
+        "models": entailed.frames["detection_coverage"]["model"].n_unique(),
+        "predictions": dict(entailed.ledgers["predictions"]),
+        "threshold": THRESHOLD,
+        "generations": entailed.ledgers.get("generations"),
+        "ratings": entailed.ledgers.get("ratings"),
+        "restricted": list(restricted),
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.base.tables import open_table
 from audit.data.records import Records, records
 from audit.entailment.answer_columns import with_every_role

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray
+from audit.base.declared import schema
 from audit.base.readings import Reading
-from audit.base.schemas import schema
 from audit.engine.statistics.intervals import wilson
 from audit.engine.statistics.resampling import GroupBootstrap, group_bootstrap
 from audit.entailment.declared import ALL, TABLES

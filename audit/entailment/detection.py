@@ -17,7 +17,7 @@ from audit.engine.statistics.resampling import with_interval
 from audit.entailment import validity_measures as measures
 from audit.entailment.dataset import EntailmentDataset, Questions, questions_of
 from audit.entailment.declared import TABLES
-from audit.entailment.validity_answers import (
+from audit.entailment.validity_measures import (
     CONCEPT_ALONE,
     HEAD_ALONE,
     MAJORITY,
@@ -26,8 +26,10 @@ from audit.entailment.validity_answers import (
     Answers,
     answers_of,
     baselines,
+    bins,
+    calibration_error,
+    consistency,
 )
-from audit.entailment.validity_measures import bins, calibration_error, consistency
 
 IN_DOMAIN = "in_domain"
 """The same model, trained on the relation that it is tested on."""

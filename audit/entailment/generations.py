@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import schema
 from audit.base.errors import SchemaError, first_cases
-from audit.base.schemas import schema
 from audit.base.tables import open_table
 from audit.data.records import Records, records
 from audit.engine.statistics.intervals import grouped_wilson

@@ -10,14 +10,13 @@ import polars as pl
 
 from audit.base.progress import Progress, silent
 from audit.data.records import Records
-from audit.entailment.consistency import consistency
+from audit.entailment.consistency import consistency, repeats, shared_keys
 from audit.entailment.dataset import EntailmentDataset, totals
 from audit.entailment.dataset_counts import THRESHOLD, diversity, generation_set, references
 from audit.entailment.detection import measure_detection
 from audit.entailment.generation import measure_generation
 from audit.entailment.graph.measure import measure_graph
 from audit.entailment.predictions import together
-from audit.entailment.repeated import repeats, shared_keys
 from audit.entailment.votes import (
     CARRYING,
     REPLICATES,

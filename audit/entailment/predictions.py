@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 from scipy.special import expit
 
+from audit.base.declared import schema
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.schemas import schema
 from audit.base.tables import open_table
 from audit.data.class_lists import GivenClasses
 from audit.data.records import Records, records

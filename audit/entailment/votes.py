@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.engine.statistics.intervals import wilson
 from audit.engine.statistics.raters import agreement_of_sums, agreement_terms, equal_votes
 from audit.engine.statistics.resampling import percentile_interval

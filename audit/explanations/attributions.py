@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.base.declared import schema
 from audit.base.readings import Reading
-from audit.base.schemas import schema
 from audit.explanations.lists import Lists
 
 EvidenceKind = Literal["marks", "spans", "text"]

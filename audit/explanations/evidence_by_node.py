@@ -12,7 +12,7 @@ from scipy.sparse import csc_array
 from scipy.special import stdtr, stdtrit
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import LEVEL
 from audit.engine.statistics.means import group_means

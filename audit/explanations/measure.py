@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 
+from audit.base.declared import schema
 from audit.base.errors import InputError
 from audit.base.machine import cores, give_back_freed_memory
 from audit.base.progress import Progress, silent
-from audit.base.schemas import schema
 from audit.explanations.agreement import ALL, HUMAN, Agreed, agreed, agreement_tables
 from audit.explanations.attributions import Attributions
 from audit.explanations.evidence_by_node import compare_evidence, evidence_examples

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from audit.base.declared import schema
 from audit.base.errors import InputError, first_cases
-from audit.base.schemas import schema
 
 Kinds = Mapping[str, tuple[str, str]]
 """Per model its family and its size, such as ``bert`` and ``base``."""

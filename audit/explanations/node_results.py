@@ -11,8 +11,8 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray
+from audit.base.declared import schema
 from audit.base.machine import cores
-from audit.base.schemas import schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.means import (
     Clusters,

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
+from audit.base.declared import schema
 from audit.base.errors import InputError, first_cases
-from audit.base.schemas import schema
 from audit.engine.statistics.intervals import LEVEL
 from audit.explanations.attributions import Attributions
 from audit.explanations.lists import LEAST_TOKENS, Lists, codes, pearson, ranks, sums

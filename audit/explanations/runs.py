@@ -13,7 +13,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from audit.base.dag import FloatArray, IntArray
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import LEVEL
 from audit.explanations.attributions import Attributions

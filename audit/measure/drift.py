@@ -11,7 +11,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.engine.statistics.two_rates import GroupSums, difference_p_value, effective_counts

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import FloatArray, IntArray, row
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.counting.counts import PairRecords
 from audit.counting.pair_verdicts import ENDS, Verdicts, ends_of
 from audit.engine.pairs.scan import Finds, Rules

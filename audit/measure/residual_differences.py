@@ -13,8 +13,7 @@ from scipy.special import stdtr
 
 from audit.base import dag
 from audit.base.dag import BoolArray, IntArray
-from audit.base.declared import NONE
-from audit.base.schemas import schema
+from audit.base.declared import NONE, schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
 from audit.hierarchies.hierarchy import Hierarchy

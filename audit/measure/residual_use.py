@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.counting.counts import Counts
 from audit.counting.dataset import Instances
 from audit.counting.residual_nodes import Residual

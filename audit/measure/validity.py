@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from audit.base.declared import schema
 from audit.base.errors import PolicyError, SchemaError, first_cases
-from audit.base.schemas import schema
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.statements import CodeDates, as_days

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.results.parts import Tables
 from audit.results.record import Record
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import polars as pl
 
-from audit.base.declared import Columns, Table
+from audit.base.declared import Columns, Table, schema
 from audit.base.errors import InputError, first_cases
-from audit.base.schemas import schema
 from audit.results.shared_tables import FACTS, Sentence, shared_facts, shared_rows
 from audit.sharing.told import Rounding
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from audit.base.declared import Columns
+from audit.base.declared import Columns, schema
 from audit.base.plurals import filled
-from audit.base.schemas import schema
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.finding_lines import EXACTLY, largest_first, mostly

@@ -12,7 +12,7 @@ import polars as pl
 from audit.alignment.preference.questions import Lexicon, Question, plain
 from audit.alignment.preference.scores import TokenScores, Vocabulary
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.engine.statistics.intervals import wilson
 
 ACCURACY = "Acc@{k}"

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
-from audit.base.declared import NONE, Columns, chance, count, estimate, setting, share
-from audit.base.schemas import schema
+from audit.base.declared import NONE, Columns, chance, count, estimate, schema, setting, share
 from audit.checks.check import TOP_PARTS, Limit, first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.carriers import named

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.checks.shared.labels_as_written import (
     LOST_ZERO,
     MAYBE_LOST_ZERO,

@@ -20,10 +20,10 @@ from audit.entailment.checks.edges import (
     quoted_cases,
     with_bounds,
 )
+from audit.entailment.consistency import SAME_KEY
 from audit.entailment.dataset_counts import beyond, wrongly_generated, wrongly_left_out
 from audit.entailment.declared import ALL
 from audit.entailment.measure import EntailmentMeasurements, entailed_in
-from audit.entailment.repeated import SAME_KEY
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 

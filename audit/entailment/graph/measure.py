@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import CycleSearch, IntArray, Sparse, edge_ends, one_way
+from audit.base.declared import schema
 from audit.base.progress import Progress, silent
-from audit.base.schemas import schema
 from audit.entailment.dataset import RELATIONS, EntailmentDataset
 from audit.entailment.declared import TABLES
-from audit.entailment.graph.concepts import concept_table
 from audit.entailment.graph.condensation import (
     Condensation,
+    concept_table,
     redundant_table,
     shape_summary,
     shape_table,

@@ -13,8 +13,8 @@ from scipy.sparse import csc_array, csr_array
 from scipy.special import stdtr, stdtrit
 
 from audit.base.dag import FloatArray, IntArray, Sparse
+from audit.base.declared import schema
 from audit.base.errors import InputError
-from audit.base.schemas import schema
 from audit.engine.pairs.pair_counts import binary_entropy
 from audit.engine.scores.cuts import decide
 from audit.engine.statistics.intervals import LEVEL

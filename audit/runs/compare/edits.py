@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, Sparse
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.results.result import AuditResult
 
 EDITS = {

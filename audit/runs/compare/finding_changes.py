@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.checks.limits import main_effect
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe, wilson

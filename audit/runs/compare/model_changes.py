@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from audit.alignment.metrics import METRICS
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.engine.statistics.intervals import difference_interval
 from audit.results.result import AuditResult
 from audit.results.told_metrics import ALL

@@ -8,7 +8,7 @@ from functools import cached_property
 import polars as pl
 
 from audit.base.declared import Columns, chance, count, difference, exact, share, text
-from audit.checks.earlier import told_with
+from audit.checks.judging import told_with
 from audit.hierarchies.relations import SharedNodes, shared_nodes
 from audit.results.result import AuditResult
 from audit.runs.compare.confusion_changes import CONFUSIONS, RELATED

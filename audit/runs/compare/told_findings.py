@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.declared import Column
-from audit.base.schemas import schema
+from audit.base.declared import Column, schema
 from audit.engine.statistics.intervals import difference_interval
 from audit.results.findings import Finding
 from audit.runs.compare.finding_changes import (

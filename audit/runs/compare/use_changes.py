@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import FloatArray
-from audit.base.schemas import schema
+from audit.base.declared import schema
 from audit.engine.statistics.two_rates import share_p_value
 from audit.hierarchies.relations import RELATIONS, relate
 from audit.runs.compare.counts import (

@@ -11,7 +11,7 @@ from audit.base.declared import Columns, Mark, Table, chance, count, key, share,
 from audit.base.figures import Dots
 from audit.concepts import declared as of_concepts
 from audit.entailment import declared as of_tuples
-from audit.entailment.facts import FACTS
+from audit.entailment.analysis import FACTS
 from audit.explanations import declared as of_explanations
 from audit.results.shared_tables import Sentence
 from audit.runs import preference as of_preference

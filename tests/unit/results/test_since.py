@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from audit.checks.earlier import remembered
+from audit.checks.judging import remembered
 from audit.results import since as module
 from audit.results.findings import CheckResult, Finding, Ids, Judgement
 from audit.results.result import AuditResult, to_json_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from audit.entailment.dataset import NOUN
-from audit.entailment.graph.concepts import says_nothing
+from audit.entailment.graph.condensation import says_nothing
 from audit.entailment.graph.measure import measure_graph
 from fixtures.entailed_release import stated
 
