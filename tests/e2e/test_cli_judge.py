@@ -212,7 +212,7 @@ OWNED = 'owner = "o"\nreason = "r"\n'
         (f"[[waivers]]\ncheck = '*'\n{OWNED}expires = 2030-01-01\nwhose = 1\n", "line 6"),
         (
             f"[[waivers]]\ncheck = '*'\n{OWNED}expires = 2030-01-01\nadded = 2031-01-01\n",
-            "waivers.0.added (line 6): added 2031-01-01 must not be after expires 2030-01-01",
+            "waivers.0 (line 1): added 2031-01-01 must not be after expires 2030-01-01",
         ),
         (f"[[waivers]]\ncheck = '*'\n{OWNED}", "waivers.0.expires (line 1): Field required"),
         (
