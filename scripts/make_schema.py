@@ -8,19 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from audit.base.declared import Column, Columns, Table
-from audit.concepts import declared as concepts
-from audit.entailment import declared as entailment
-from audit.entailment.analysis import FACTS
-from audit.explanations import declared as explanations
-from audit.runs import preference
+from audit.runs.analyses import ANALYSES
 
 SCHEMA = Path(__file__).parents[1] / "audit" / "results" / "result.schema.json"
-ANALYSES: Mapping[str, tuple[Mapping[str, Table], Columns]] = {
-    "entailment": (entailment.TABLES, FACTS),
-    "explanations": (explanations.TABLES, explanations.FACTS),
-    "preference": (preference.TABLES, preference.FACTS),
-    "concepts": (concepts.TABLES, concepts.FACTS),
-}
 BEGIN, END = '  "$defs": {\n', '\n    "severity": {'
 """What stands before and after the entries."""
 _TYPES = {"text": "string", "whole": "integer", "exact": "integer"}
@@ -57,7 +47,7 @@ def _column(column: Column) -> dict[str, Any]:
 def written(text: str) -> str:
     """The schema with the entries written anew."""
     before, rest = text.split(BEGIN)
-    entries = (_text(name, entry(name, *declared)) for name, declared in ANALYSES.items())
+    entries = (_text(one.name, entry(one.name, one.tables, one.facts)) for one in ANALYSES)
     lines = "\n".join(entries)
     return f"{before}{BEGIN}{lines}{END}{rest.split(END, 1)[1]}"
 

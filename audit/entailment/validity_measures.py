@@ -21,8 +21,6 @@ from audit.entailment.graph.text_graph import chain_counts, text_graph
 MODEL, BASELINE = "model", "baseline"
 """Kinds of what answers."""
 
-_ABOUT = "kind model trained_on relation split"
-
 
 @dataclass(frozen=True, eq=False)
 class Answers:

@@ -17,7 +17,6 @@ from audit.base.declared import (
     Mark,
     chance,
     count,
-    difference,
     setting,
     share,
     text,
@@ -25,6 +24,7 @@ from audit.base.declared import (
 )
 from audit.checks.check import TOP_PARTS, Limit, first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.shared.evidence import BESIDE_ELSEWHERE
 from audit.checks.shared.proposals import siblings_of_residual
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.measure.measure import Measurements
@@ -336,18 +336,7 @@ CHECK = check_of_rows(
         count("instances", "Instances", among="of"),
         count("of labelled_at_parent"),
         count("elsewhere of_elsewhere", of=NONE),
-        share(
-            "elsewhere_share",
-            "Elsewhere",
-            of="elsewhere of_elsewhere",
-            effective="effective_elsewhere",
-        ),
-        difference(
-            "difference",
-            "Difference",
-            of="share elsewhere_share",
-            ends="difference_low difference_high",
-        ),
+        BESIDE_ELSEWHERE,
         total("effective effective_elsewhere"),
         chance("q_value never"),
         setting("limit"),

@@ -10,10 +10,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, row
-from audit.base.declared import NONE, Columns, chance, count, difference, share, total
+from audit.base.declared import NONE, Columns, chance, count, share, total
 from audit.checks.check import Limit, first_unmet
 from audit.checks.rows import Key, Row, Rows, check_of_rows, significant
 from audit.checks.shared.carriers import carrying
+from audit.checks.shared.evidence import BESIDE_ELSEWHERE
 from audit.engine.statistics.association import independence_p_value
 from audit.engine.statistics.intervals import newcombe
 from audit.measure.measure import Measurements
@@ -343,18 +344,7 @@ CHECK = check_of_rows(
     needs="instances",
     evidence=Columns(
         share("share", "Share there", of="instances of", effective="effective"),
-        share(
-            "elsewhere_share",
-            "Elsewhere",
-            of="elsewhere of_elsewhere",
-            effective="effective_elsewhere",
-        ),
-        difference(
-            "difference",
-            "Difference",
-            of="share elsewhere_share",
-            ends="difference_low difference_high",
-        ),
+        BESIDE_ELSEWHERE,
         count("instances elsewhere less_instances less_elsewhere", "Instances", among="of"),
         count("of of_elsewhere", of=NONE),
         total("effective effective_elsewhere"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audit.base.declared import NONE, Columns, Mark, chance, count, exact, share, text
+from audit.base.declared import NONE, Columns, Mark, chance, count, difference, exact, share, text
 
 _SHARE = share("share", "Share", of="instances of", mark=Mark())
 ALL = exact("of", reason="all instances audited")
@@ -10,6 +10,21 @@ OF_ALL = (*_SHARE, *count("instances", "Instances", among="of"), *ALL)
 """`share_evidence` of all instances audited."""
 OF_SOME = (*_SHARE, *count("instances", "Instances", among="of"), *count("of"))
 """`share_evidence` of some of them, such as those with labels."""
+BESIDE_ELSEWHERE = (
+    *share(
+        "elsewhere_share",
+        "Elsewhere",
+        of="elsewhere of_elsewhere",
+        effective="effective_elsewhere",
+    ),
+    *difference(
+        "difference",
+        "Difference",
+        of="share elsewhere_share",
+        ends="difference_low difference_high",
+    ),
+)
+"""The share elsewhere, by effective numbers, and the difference of a finding's share from it."""
 PARTS = Columns(count("instances"))
 """Parts made by `label_part`."""
 

@@ -93,9 +93,6 @@ def _lint_case(case: Sequence[str], hierarchy: Hierarchy) -> str:
     return "; ".join([*nodes, *([f"{more:,} more"] if more > 0 else [])])
 
 
-_STEPS = {"appeared": "listed now", "disappeared": "no longer", "persisting": "persisting"}
-
-
 def verdict_table(found: Sequence[Verdict]) -> Table:
     """Table of verification outcomes."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
