@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import FloatArray
 from audit.base.errors import SchemaError, first_cases
-from audit.data.cells import labels_in
 from audit.data.class_lists import GivenClasses, class_names, class_number
-from audit.data.columns import AS_WRITTEN, Columns
+from audit.data.columns import AS_WRITTEN
 from audit.data.dataset import LabelDataset
-from audit.data.nodes import Nodes
+from audit.data.labels import Nodes, labels_in
 from audit.data.placing import place
 
 LOOKED_AT = 1_000
@@ -78,7 +76,7 @@ def vectors_in(cells: pl.Series) -> FloatArray | None:
     if isinstance(cells.dtype, pl.List | pl.Array):
         lists = cells.cast(pl.List(cells.dtype.inner))
     elif cells.dtype == pl.String and cells.head(LOOKED_AT).str.starts_with("[").all():
-        lists = labels_in(cells, Columns())
+        lists = labels_in(cells, AS_WRITTEN)
     else:
         return None
     lengths = lists.list.len().unique().to_list()
@@ -128,14 +126,6 @@ class Labelled:
         stated = dataset.columns.values()
         self.label = {name.casefold() for one in stated for name in one.label}
         """Columns of the labels, in lower case."""
-        seps = {one.sep for one in stated}
-        self.sep = seps.pop() if len(seps) == 1 else ""
-        """What joins labels in a cell."""
-
-    @cached_property
-    def ids(self) -> frozenset[str]:
-        """The labels' ids; empty if they are numbers of rows."""
-        return frozenset(() if self.dataset.numbered else self.dataset.instances["instance"])
 
     def is_node(self, text: str) -> bool:
         """Whether a text is a node, as labels are read; of the classifications a complete code."""
@@ -155,7 +145,7 @@ class Labelled:
 
     def share(self, cells: pl.Series, is_node: Callable[[str], bool]) -> float:
         """Share of the labels in the first cells that are nodes; 0 without labels."""
-        labels = labels_in(cells.head(LOOKED_AT), Columns(sep=self.sep)).explode().drop_nulls()
+        labels = labels_in(cells.head(LOOKED_AT), AS_WRITTEN).explode().drop_nulls()
         nodes = [one for one in labels.unique() if is_node(one)]
         return int(labels.is_in(nodes).sum()) / max(len(labels), 1)
 

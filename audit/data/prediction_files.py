@@ -117,7 +117,6 @@ def _in_table(table: Table, known: Labelled) -> RawPredictions:
         raise InputError(required, found=found, where=table, hint=hint)
     for name, names in table.class_names.items():
         frame = frame.with_columns(with_names(frame[name], names))
-    known.sep = known.sep or (layout.sep if layout else "")
     return in_frame(frame, known, table)
 
 
