@@ -250,8 +250,6 @@ def _only_catch_alls(hierarchy: Hierarchy) -> Cases:
 _FINDS: dict[str, Callable[[Hierarchy], Cases]] = {
     "member_named_alike": lambda hierarchy: hierarchy.faults.get("member_named_alike", ()),
     "redundant_edge": _redundant_edges,
-    "top_below": lambda hierarchy: hierarchy.faults.get("top_below", ()),
-    "one_way": lambda hierarchy: hierarchy.faults.get("one_way", ()),
     "orphan": _orphans,
     "lone_child": lambda hierarchy: _named(hierarchy, *_lone_pairs(hierarchy)),
     "case_clash": _case_clashes,

@@ -7,9 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from audit.cli.app import app
 from fixtures.commands import audit
 
 FAULTY = "child,parent,title\na,,Pain\nd,e,\ne,a,Head pain\nd,a,\ng,e,\nh,a,Pain\nh,a,\n"
