@@ -410,7 +410,7 @@ ASKED: list[Asked] = [
     ("hierarchies.formats.edges._of_relations", of_hierarchy("h.csv", RELATED),
      [(f"--relations {one}", {"relations": (one,)}) for one in ("is_a", "part_of")]),
     ("hierarchies.formats.edges._parents", of_joined,
-     [("--hierarchy-sep ';'", {"sep": ";"}), ("give each such id a row", {"row": "a;b,\n"})]),
+     [("--hierarchy-sep ';'", {"sep": ";"}), ("give it a row", {"row": "a;b,\n"})]),
     ("hierarchies.formats.offers.offers",
      of_hierarchy("h.csv", "id,path\n1,a\n2,a > b\n3,a > c\n"),
      [("--hierarchy-child id --hierarchy-levels path", {"child": "id", "levels": ("path",)}),
