@@ -168,19 +168,11 @@ def of_many_rows(data: str, **always: Any) -> Read:
     return read
 
 
-def of_policy(folder: Path, base: str | None = None, dot: str = ".") -> Found:
-    edges = f"child,parent\nh,all\n401{dot}0,h\n401{dot}1,h\n401{dot}9,all\n"
+def of_based(folder: Path, base: str | None = "icd9cm") -> Found:
+    edges = "child,parent\nh,all\n401.0,h\n401.1,h\n401.9,all\n"
     hierarchy = audit.load_hierarchy(at(folder, ("h.csv", edges)))
     policy = policy_for(hierarchy, Policy.model_validate({"base": base}))
     return policy.exclusive, tuple(policy_readings(hierarchy, policy))
-
-
-def of_based(folder: Path, base: str | None = "icd9cm") -> Found:
-    return of_policy(folder, base)
-
-
-def of_undotted(folder: Path, base: str | None = "icd9cm") -> Found:
-    return of_policy(folder, base, dot="")
 
 
 def of_files(*files: tuple[str, str], **always: Any) -> Read:
@@ -392,8 +384,6 @@ TOLD = [
                    " :a owl:equivalentClass :b .", ""), {"otherwise": True}),
     Told("hierarchies.applied_policy.policy_readings", "not applied",
          "--policy FILE", of_based, {"base": None}),
-    Told("hierarchies.applied_policy.policy_readings", "without their dots",
-         "--policy FILE", of_undotted, {"base": None}),
     Told("runs.audit._readings", "is used", "leave --plugin out", of_plugin, {"plugins": ()}),
 ]  # fmt: skip
 
