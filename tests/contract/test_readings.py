@@ -335,8 +335,6 @@ TOLD = [
          of_scores(9 * SCORES, {"id": [*"aabcd"], "label": [CLASSES[1], *CLASSES]},
                    classes=CLASSES, transform="softmax", by_order=True),
          {"transform": "sigmoid"}),
-    Told("data.raw_predictions.as_scores", "per cent", "--softmax",
-         of_scores(100 * SCORES, CLASSES, classes=CLASSES), {"transform": "softmax"}),
     Told("entailment.answer_columns.by_number", "number 0", "--numbered-from 1",
          of_numbered_tuples, {"numbered_from": 1}),
     Told("entailment.reading._readings", "entails", "--classes FILE",
