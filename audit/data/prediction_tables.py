@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NoReturn
@@ -14,20 +14,25 @@ from audit.base.dag import FloatArray
 from audit.base.errors import SchemaError, first_cases
 from audit.base.readings import AskedError, Reading
 from audit.base.table import column_among
-from audit.data.class_lists import columns_named, distinct
+from audit.data.class_lists import GivenClasses, class_names, class_number, columns_named, distinct
 from audit.data.columns import AS_WRITTEN
-from audit.data.labels import labels_in
-from audit.data.prediction_cells import (
-    Labelled,
+from audit.data.dataset import LabelDataset
+from audit.data.labels import Nodes, labels_in
+from audit.data.placing import place
+from audit.data.raw_predictions import (
+    LOOKED_AT,
+    MOST_TOLERANCE,
+    RawPredictions,
     are_flags,
     are_within,
     filled,
+    listed,
     numbers_alone,
     numbers_of,
+    stored,
     texts_of,
     vectors_in,
 )
-from audit.data.raw_predictions import MOST_TOLERANCE, RawPredictions, listed, stored
 from audit.data.rows import BETWEEN
 
 HALF, NEARLY_ALL = 0.5, 0.9
@@ -35,6 +40,54 @@ UNNAMED = ("", "Unnamed: 0")
 """Names of a first column that has none, as the index of a frame that was saved."""
 _CALLED = "call the answers prediction and their scores score"
 _ANSWERS = ("label", "node", "prediction")
+
+
+class Labelled:
+    """A dataset, as predictions of it are read.
+
+    Args:
+        dataset: The labels.
+        classes: A class list; None: that of the labels' data, if there is one.
+        raw: Whether numbers are said to be raw outputs of a model.
+    """
+
+    def __init__(self, dataset: LabelDataset, classes: GivenClasses, *, raw: bool) -> None:
+        self.dataset, self.raw, self.nodes = dataset, raw, Nodes(dataset.hierarchy)
+        self.table = code_set(dataset)
+        self.names = class_names(classes, self._is_class) or dataset.classes
+        self.id = dataset.id or ""
+        """Column of the labels' ids, or several joined by commas; empty if they have none."""
+        stated = dataset.columns.values()
+        self.label = {name.casefold() for one in stated for name in one.label}
+        """Columns of the labels, in lower case."""
+
+    def is_node(self, text: str) -> bool:
+        """Whether a text is a node, as labels are read; of the classifications a complete code."""
+        if self.nodes.is_node(text, self.table) or self.dataset.words == AS_WRITTEN:
+            return self.nodes.is_complete(text, self.table)
+        placed = place(text, self.table, self.dataset.hierarchy, self.dataset.words)
+        return placed.node is not None
+
+    def _is_class(self, text: str) -> bool:
+        """Whether a text may name a class: a node, headings included."""
+        return self.nodes.is_node(text, self.table) or self.is_node(text)
+
+    def has_number(self, text: str) -> bool:
+        """Whether a text is the number of a class that has a name."""
+        number = class_number(text)
+        return number is not None and number < len(self.names) and self.names[number] != ""
+
+    def share(self, cells: pl.Series, is_node: Callable[[str], bool]) -> float:
+        """Share of the labels in the first cells that are nodes; 0 without labels."""
+        labels = labels_in(cells.head(LOOKED_AT), AS_WRITTEN).explode().drop_nulls()
+        nodes = [one for one in labels.unique() if is_node(one)]
+        return int(labels.is_in(nodes).sum()) / max(len(labels), 1)
+
+
+def code_set(dataset: LabelDataset) -> str | None:
+    """The code set of all labels, if they are of one."""
+    tables = dataset.mappings["table"].unique().to_list()
+    return tables[0] if len(tables) == 1 else None
 
 
 def in_frame(
@@ -219,8 +272,7 @@ class PredictionTable:
 
         Args:
             ids: The id of each row; None: they are numbered from 0.
-            instances: Every instance once, in order, of which a node may have several scores;
-                None: those of the rows.
+            instances: Every instance once, in order; None: those of the rows.
         """
         where, height = self.where, self.frame.height
         own = pl.Series([*map(str, range(height))], dtype=pl.String) if ids is None else ids
@@ -232,13 +284,7 @@ class PredictionTable:
         numbers = 1.0 if score is None else numbers_of(filled(self.frame[score], "a score", where))
         rows = pl.DataFrame({"instance": own, "node": nodes}).with_columns(score=numbers)
         rows = (rows.explode("node") if several else rows).drop_nulls("node")
-        pairs = rows
-        if score is None or instances is not None:
-            pairs = rows.group_by("instance", "node", maintain_order=True).agg(pl.max("score"))
-        if score is not None and (times := rows.height - pairs.height):
-            decision = "of several scores of a node, as of several boxes, the highest counts"
-            why, option = "they stand in one entry", "write one score for each label"
-            told += (Reading(decision, why, times, option, "scores"),)
+        pairs = rows.unique(maintain_order=True) if score is None else rows
         every = own.unique(maintain_order=True).to_list() if instances is None else instances
         raw = listed(pairs, every, where, set_valued=score is None)
         unread = self.unread({answers, score})
