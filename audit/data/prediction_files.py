@@ -19,7 +19,6 @@ from audit.base.table import Table
 from audit.base.tables import open_table
 from audit.data.class_lists import columns_named, distinct
 from audit.data.columns import Columns
-from audit.data.layouts import layout_of
 from audit.data.prediction_tables import Labelled, PredictionTable, in_frame
 from audit.data.published.events import lines_of
 from audit.data.published.wanted import Wanted
@@ -106,13 +105,9 @@ def _matrix(
 
 
 def _in_table(table: Table, known: Labelled) -> RawPredictions:
-    frame, layout = table.frame(), layout_of(table)
+    frame = table.frame()
     if any(isinstance(one, pl.Struct) or _holds_nested(one) for one in frame.dtypes):
         return _in_entries(frame.to_dicts(), known, table)
-    if layout is not None and layout.take:
-        required = "a column of answers, and one of their scores, are required"
-        found, hint = f"lines of the layout {layout.name}", "write rows: id, label, score"
-        raise InputError(required, found=found, where=table, hint=hint)
     for name, names in table.class_names.items():
         frame = frame.with_columns(with_names(frame[name], names))
     return in_frame(frame, known, table)
