@@ -12,18 +12,28 @@ from audit.base.declared import (
     estimate,
     exact,
     factor,
+    flag,
+    mean,
     metric,
     node,
     ratio,
     setting,
     share,
     text,
+    texts,
     total,
     whole,
 )
 from audit.base.figures import Icicle
 
 _PAIR = node("a b", "Node|With", title="title_a title_b")
+_BESIDE_CHANCE = (
+    *count("support_a support_b"),
+    *share("share", of="instances support_a"),
+    *factor("expected", of="support_a support_b"),
+    *ratio("lift", of="instances expected"),
+    *factor("expected_length", of="support_a support_b"),
+)
 
 TREE = Table(
     Columns(
@@ -31,6 +41,7 @@ TREE = Table(
         text("parent"),
         whole("depth", "Depth"),
         count("instances", "Instances"),
+        share("residual_share", of="instances instances"),
         text("found", "Worst found"),
     ),
     row="a part of the hierarchy in use",
@@ -67,8 +78,9 @@ PAIRS = Table(
         _PAIR,
         text("relation"),
         count("instances", "Instances"),
-        count("support_a support_b"),
+        _BESIDE_CHANCE,
         factor("explained", "Expected", of="support_a support_b"),
+        total("observed effective"),
         ratio(
             "shrunk_ratio",
             "Times expected",
@@ -85,8 +97,11 @@ FREQUENT_PAIRS = Table(
     Columns(
         whole("depth", "Depth"),
         _PAIR,
+        text("relation"),
         count("instances", "Instances"),
+        _BESIDE_CHANCE,
         ratio("shrunk_ratio", "Times expected", of="instances expected_length"),
+        estimate("ratio_low ratio_high", n="instances", reason="ends of a ratio"),
     ),
     title="Most frequent pairs of a depth",
     row="two nodes of one depth",
@@ -119,7 +134,7 @@ DRIFT = Table(
     Columns(
         text("column value", "Column|Value"),
         count("instances", "Instances"),
-        whole("labels_per_instance", "Labels each"),
+        mean("labels_per_instance", "Labels each", n="instances"),
         whole("differing", "Nodes that differ"),
     ),
     title="Drift: use of nodes by values of columns",
@@ -139,10 +154,11 @@ METRICS = Table(
 )
 BEHAVIOURS = Table(
     Columns(
-        text("title", "Behaviour"),
+        text("name title", "|Behaviour"),
         share("share", "Share", of="instances of", ends="low high", mark=Mark()),
         count("instances", "Instances", among="of"),
         count("of"),
+        texts("examples"),
     ),
     title="Behaviours",
     row="a kind of behaviour",
@@ -150,7 +166,8 @@ BEHAVIOURS = Table(
 ANSWERS = Table(
     Columns(
         node("node", "Label", title="title"),
-        count("falsely missed labelled", "Falsely given|Missed|Labelled"),
+        count("falsely missed labelled hits answers", "Falsely given|Missed|Labelled"),
+        share("share", of="falsely answers"),
     ),
     title="Answers given too often",
     row="an answer",
@@ -159,8 +176,11 @@ ANSWERS = Table(
 EXCHANGED_PAIRS = Table(
     Columns(
         node("a b", "Label|With", title="title_a title_b"),
+        text("relation"),
         count("observed", "Confused", of=NONE),
         total("expected", "Expected"),
+        estimate("excess", n="observed", reason="a difference of counts"),
+        flag("passes"),
     ),
     title="Confusions in both directions",
     row="two labels",
@@ -169,6 +189,7 @@ EXCHANGED_PAIRS = Table(
 DATA_BESIDE_MODEL = Table(
     Columns(
         _PAIR,
+        text("relation"),
         count("joint co_predicted"),
         share("rate", "Together in the data", of="joint instances"),
         share("co_predicted_rate", "In the answers", of="co_predicted instances"),
@@ -262,7 +283,7 @@ COMPANIONS = Table(
 WAIVERS = Table(
     Columns(
         text("check covers decision owner reason expires", "Check|Covers|Decision|By|Why|Until"),
-        text("expired", "Expired"),
+        flag("expired", "Expired"),
         whole("used", "Findings"),
     ),
     title="Waivers",
