@@ -7,6 +7,7 @@ from audit.base.declared import (
     Columns,
     Mark,
     Table,
+    chance,
     count,
     difference,
     estimate,
@@ -27,13 +28,7 @@ from audit.base.declared import (
 from audit.base.figures import Icicle
 
 _PAIR = node("a b", "Node|With", title="title_a title_b")
-_BESIDE_CHANCE = (
-    *count("support_a support_b"),
-    *share("share", of="instances support_a"),
-    *factor("expected", of="support_a support_b"),
-    *ratio("lift", of="instances expected"),
-    *factor("expected_length", of="support_a support_b"),
-)
+_LENGTHS = (*count("support_a support_b"), *factor("expected_length", of="support_a support_b"))
 
 TREE = Table(
     Columns(
@@ -78,7 +73,7 @@ PAIRS = Table(
         _PAIR,
         text("relation"),
         count("instances", "Instances"),
-        _BESIDE_CHANCE,
+        _LENGTHS,
         factor("explained", "Expected", of="support_a support_b"),
         total("observed effective"),
         ratio(
@@ -99,7 +94,7 @@ FREQUENT_PAIRS = Table(
         _PAIR,
         text("relation"),
         count("instances", "Instances"),
-        _BESIDE_CHANCE,
+        _LENGTHS,
         ratio("shrunk_ratio", "Times expected", of="instances expected_length"),
         estimate("ratio_low ratio_high", n="instances", reason="ends of a ratio"),
     ),
@@ -152,6 +147,15 @@ METRICS = Table(
     first=15,
     headline="value",
 )
+ANSWERED = Table(
+    Columns(
+        count("answers labels right wrong related beside within elsewhere missed", of=NONE),
+        share("precision", of="right answers"),
+        share("recall", of="right labels"),
+        texts("branches branch_titles"),
+    ),
+    row="all answers, the wrong ones by the first place that fits",
+)
 BEHAVIOURS = Table(
     Columns(
         text("name title", "|Behaviour"),
@@ -166,12 +170,15 @@ BEHAVIOURS = Table(
 ANSWERS = Table(
     Columns(
         node("node", "Label", title="title"),
-        count("falsely missed labelled hits answers", "Falsely given|Missed|Labelled"),
+        count("falsely missed labelled", "Falsely given|Missed|Labelled"),
+        count("hits answers"),
         share("share", of="falsely answers"),
     ),
     title="Answers given too often",
     row="an answer",
     first=5,
+    order="falsely",
+    listed="falsely",
 )
 EXCHANGED_PAIRS = Table(
     Columns(
@@ -179,13 +186,22 @@ EXCHANGED_PAIRS = Table(
         text("relation"),
         count("observed", "Confused", of=NONE),
         total("expected", "Expected"),
-        estimate("excess", n="observed", reason="a difference of counts"),
-        flag("passes"),
+        chance("excess"),
+        chance("passes", type="boolean"),
     ),
     title="Confusions in both directions",
     row="two labels",
     first=4,
+    order="observed",
+    listed="observed",
 )
+MODEL = {
+    "answered": ANSWERED,
+    "behaviours": BEHAVIOURS,
+    "exchanged_pairs": EXCHANGED_PAIRS,
+    "answers": ANSWERS,
+}
+"""What is told of the tables of a model, by name."""
 DATA_BESIDE_MODEL = Table(
     Columns(
         _PAIR,
@@ -335,9 +351,7 @@ TABLES = {
     "residuals": RESIDUALS,
     "pairs": PAIRS,
     "frequent_pairs": FREQUENT_PAIRS,
-    "behaviours": BEHAVIOURS,
-    "answers": ANSWERS,
-    "exchanged_pairs": EXCHANGED_PAIRS,
+    **MODEL,
     "data_beside_model": DATA_BESIDE_MODEL,
 }
 """Tables of ``overview``, by name."""

@@ -10,7 +10,6 @@ from audit.base.declared import (
     Columns,
     Table,
     count,
-    difference,
     exact,
     flag,
     mean,
@@ -19,7 +18,6 @@ from audit.base.declared import (
     share,
     text,
     texts,
-    total,
     whole,
 )
 from audit.results import columns as declared
@@ -217,27 +215,8 @@ def _metrics() -> Schema:
 
 
 def _overview() -> Schema:
-    answered = (one for one in declared.ANSWERED.values() if one.kind != "text")
-    exchanged = tables.EXCHANGED_PAIRS.columns.values()
-    of_labels = share("most_used_share", of="labels labels")
-    elsewhere = share("elsewhere_share", of="instances of")
-    differing = difference("difference", of="share elsewhere_share", ends="low high")
+    coverage = {"branches": tables.BRANCHES, "depths": tables.DEPTHS, "drift": tables.DRIFT}
     return fields(
-        coverage=fields(
-            branches=rows_of(tables.BRANCHES),
-            depths=rows_of(tables.DEPTHS),
-            tail=fields(
-                whole("assignable in_use rare most_used"), setting("rare_below"), of_labels
-            ),
-            drift=rows_of(
-                tables.DRIFT,
-                nodes=rows(_NODE, share("share", of="instances of"), elsewhere, differing),
-            ),
-        ),
-        lineage=rows(text("node below"), texts("above")),
-        answered=rows(answered, branches=rows(_NODE)),
-        scopes=rows(_NODE, whole("depth")),
-        exchanges=rows(text("kind"), total("exchanges")),
-        branch_exchanges=rows(exchanged),
+        coverage=fields(**{name: rows_of(table) for name, table in coverage.items()}),
         **{name: rows_of(table) for name, table in tables.TABLES.items()},
     )

@@ -55,29 +55,19 @@ def lint_summary(result: LintResult) -> Group:
             *readings, heading, Text("Nothing is wrong with its structure.", STYLE["pass"])
         )
     rules = table("severity", "rule", "examined", "cases", right=2)
-    cycles = [one for one in result.findings if one.rule == "cycle"]
-    shown = [one for one in result.findings if one.rule != "cycle"]
-    shown = [*cycles[:_CYCLES], *shown]
-    for finding in shown:
+    for finding in result.findings:
         examined = counted(finding.of, finding.unit)
         cells = map(Text, (finding.rule, examined, f"{len(finding.cases):,}"))
         rules.add_row(status_word(finding.severity), *cells)
-    each = [_lint(finding, result.hierarchy) for finding in shown]
-    if (more := len(cycles) - _CYCLES) > 0:
-        each.insert(_CYCLES, Group("", Text(f"{more:,} more cycles, which --json lists")))
+    each = [_lint(finding, result.hierarchy) for finding in result.findings]
     return Group(*readings, heading, "", rules, *each)
-
-
-_CYCLES = 20
-"""Cycles that are told, the largest ones."""
 
 
 def _lint(finding: LintFinding, hierarchy: Hierarchy) -> Group:
     severity = (finding.severity, STYLE[finding.severity])
     named = Text.assemble(severity, (f"  {finding.rule}", "dim"))
-    lines = [finding.statement]
-    if finding.rule != "cycle":
-        lines += [f"- {_lint_case(case, hierarchy)}" for case in finding.cases[:TOP]]
+    cases = [f"- {_lint_case(case, hierarchy)}" for case in finding.cases[:TOP]]
+    lines = [finding.statement, *cases]
     if (more := len(finding.cases) - TOP) > 0:
         lines.append(f"- and {more:,} more, which --json lists")
     lines.append(f"To do: {finding.advice}")
