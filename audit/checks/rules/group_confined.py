@@ -115,7 +115,7 @@ def _chance(by_value: IntArray, units: int) -> float:
     0.3333
     """
     n = np.append(by_value[by_value >= units], by_value.sum()).astype(np.float64)
-    ways = gammaln(n + 1) - gammaln(n - units + 1)  # the log of n (n - 1) ... (n - units + 1)
+    ways = gammaln(n + 1) - gammaln(units + 1) - gammaln(n - units + 1)
     return min(float(np.exp(ways[:-1] - ways[-1]).sum()), 1.0)
 
 
