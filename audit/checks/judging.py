@@ -262,18 +262,27 @@ class _Judge:
         return {one.id: one for one in kept if (one.check, one.key) != SHALLOWER}
 
     @cached_property
-    def comparable(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Checks that the reference applied, and nodes that its hierarchy lacks."""
+    def there(self) -> tuple[frozenset[str], frozenset[str], Policy]:
+        """Checks that the reference applied, nodes that it lacks, and its policy."""
         run = self.reference
         if run is None:
-            return frozenset(), self.nodes
+            return frozenset(), frozenset(), self.policy
         ran = frozenset(one.name for one in run.checks if one.ran)
-        return ran, self.nodes.difference(run.nodes["node"])
+        return ran, self.nodes.difference(run.nodes["node"]), run.made_with
+
+    def unasked(self, finding: Finding) -> bool:
+        """Whether the reference lacks the check, a node or the rule of a finding."""
+        (ran, new, policy), key = self.there, finding.key or finding.nodes
+        return (
+            finding.check not in ran
+            or not new.isdisjoint(finding.nodes)
+            or (self.policy.asks(finding.check, key) and not policy.asks(finding.check, key))
+        )
 
     def judged(self, check: CheckResult, waivers: Waivers | None = None) -> CheckResult:
         """A check's result, each finding judged; waivers cover none where these are None."""
         told = {one.id: one for one in told_findings(check, self.rounding)}
-        (ran, new), findings = self.comparable, list[Finding]()
+        findings = list[Finding]()
         for one in check.findings:
             before, mended = self.known.get(one.id), one.id in self.back
             stays = before is not None and no_worse(told[one.id], before, self.rounding.width)
@@ -283,9 +292,7 @@ class _Judge:
                 severity="error" if mended else severity,
                 waiver=None if waivers is None else waivers.of(one),
                 known=stays,
-                unasked=self.reference is not None
-                and before is None
-                and (check.name not in ran or not new.isdisjoint(one.nodes)),
+                unasked=self.reference is not None and before is None and self.unasked(one),
                 excused=stays and bool(self.policy.ratchet) and not mended,
             )
             findings.append(replace(one, judgement=judgement))

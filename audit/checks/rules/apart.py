@@ -11,7 +11,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse, edge_matrix, row
-from audit.base.declared import Columns, count
+from audit.base.declared import Columns, count, text
 from audit.checks.check import first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.beside import Beside
@@ -70,14 +70,16 @@ def _of_meeting(
     hierarchy, disjoint = measured.hierarchy, rule.rule == "disjoint"
     nodes = hierarchy.nodes[a], hierarchy.nodes[b]
     instances = None if measured.instances is None else carrying_apart(measured, *nodes)
+    first, second = hierarchy.describe(a), hierarchy.describe(b)
     supports = {f"support_{n}": int(measured.support[i]) for n, i in (("a", a), ("b", b))}
+    beside = {"beside": second, **supports}
     yield Row(
         severity="error" if disjoint else "note",
         nodes=nodes,
         sentence="{instances} of {of} instances ({share}) {instances|has|have} both "
-        f"{hierarchy.describe(a)} and {hierarchy.describe(b)}{labels_apart(hierarchy, a, b)}, "
+        f"{first} and {second}{labels_apart(hierarchy, a, b)}, "
         f"which the policy {'keeps apart' if disjoint else 'watches'}. {rule.reason}",
-        evidence={**share_evidence(met, measured.n_instances), **supports},
+        evidence={"label": first, **beside, **share_evidence(met, measured.n_instances)},
         curator="Decide for each line of the breakdown whether the two belong on one record, and "
         "write the decision into the policy as expected or disjoint.",
         data_user="Do not treat the two branches as alternatives to each other.",
@@ -92,17 +94,17 @@ def _of_meeting(
     if not len(misplaced):
         return
     told = under_rule(measured, alone, misplaced, measured.n_instances)
-    one = hierarchy.describe(hierarchy.index(told["parts"][0].nodes[0]))
-    any_of = f"a code of {', '.join(alone)}[, {{mostly}},]"
+    code, mostly = f"a code of {', '.join(alone)}", "[, {mostly},]"
+    if len(told["parts"]) == 1:
+        code, mostly = hierarchy.describe(hierarchy.index(told["parts"][0].nodes[0])), ""
     yield Row(
         severity="warning",
         sentence="{instances} of {of} instances ({share}) {instances|has|have} "
-        f"{one if len(told['parts']) == 1 else any_of} beside {hierarchy.describe(b)}, and not "
-        "first; it should be the only code or the first.",
+        f"{code}{mostly} beside {second}, and not first; it should be the only code or the first.",
         curator="Check these records: either the code is wrong, or it belongs in first place.",
         data_user="Do not read these codes as the reason for the encounter.",
         key=(*nodes, "first"),
-        **told | {"nodes": nodes, "evidence": told["evidence"] | supports},
+        **told | {"nodes": nodes, "evidence": {"label": code, **beside, **told["evidence"]}},
     )
 
 
@@ -283,8 +285,7 @@ CROSS_BRANCH = check_of_rows(
     "cross_branch",
     "Do records combine branches that the policy keeps apart or watches?",
     _branches,
-    nodes="Branch|With",
-    evidence=Columns(OF_ALL, count("support_a support_b")),
+    evidence=Columns(text("label beside", "Labels|Beside"), OF_ALL, count("support_a support_b")),
     of_parts=PARTS,
     denominator="untold",
 )

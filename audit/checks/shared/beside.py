@@ -53,13 +53,13 @@ class Beside:
         """The instances with such a node, ascending."""
         return np.flatnonzero(np.diff(self.hit.indptr))
 
-    def told(self, measured: Measurements, of: int) -> dict[str, Any]:
-        """What a `Row` says of these instances, among so many."""
+    def told(self, measured: Measurements, of: int, **texts: str) -> dict[str, Any]:
+        """What a `Row` says of these instances, among so many, with some texts of its own."""
         *ends, joint = self.pairs
         parts = most_frequent(measured.hierarchy, joint, *ends)
         return {
             "nodes": parts[0].nodes,
-            "evidence": {**share_evidence(len(self.instances), of), "pairs": len(joint)},
+            "evidence": {**texts, **share_evidence(len(self.instances), of), "pairs": len(joint)},
             "parts": parts,
             "cases": lambda: self.instances,
         }
