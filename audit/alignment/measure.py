@@ -12,9 +12,11 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.alignment.metrics.confusion import pair_confusions
-from audit.alignment.metrics.measure import model_metrics
+from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.measures import pair_confusion
+from audit.alignment.metrics.model import Predicted, model_metrics
 from audit.alignment.metrics.queries import Query
+from audit.alignment.metrics.streaming import Stream
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.base.progress import Progress, silent
 from audit.counting.counts import counted_pairs
@@ -186,9 +188,7 @@ def measure_model(
         gold,
         predictions.scores,
         units,
-        single_label=predictions.single_label,
-        set_valued=predictions.set_valued,
-        decision_threshold=threshold,
+        Predicted(predictions.single_label, predictions.set_valued, threshold),
         levels=policy.levels,
         aggregation=policy.aggregation,
         subgraphs=policy.subgraphs,
@@ -202,9 +202,15 @@ def measure_model(
         predictions=predictions,
         gold=gold,
         decided=decided,
-        pairs=_with_intervals(pairs, dataset, predictions, units, policy, seed=seed),
+        pairs=_with_intervals(
+            pairs,
+            dataset,
+            Batch(hierarchy, gold, predictions.scores, units, policy.aggregation),
+            policy.confusion_threshold.value,
+            seed,
+        ),
         metrics=tuple(metrics.measured),
-        metrics_absent=tuple({"name": name, "reason": why} for name, why in metrics.absent),
+        metrics_absent=tuple(metrics.absent),
         metrics_beside=tuple(metrics.beside),
         behaviours=tuple(_behaviours(predictions, behaving)),
         behaving={query.stated.name: np.sort(predictions.rows[found]) for query, found in behaving},
@@ -241,33 +247,24 @@ def _pairs(
 
 
 def _with_intervals(
-    pairs: PairTable,
-    dataset: LabelDataset,
-    predictions: Predictions,
-    units: list[str],
-    policy: Policy,
-    *,
-    seed: int,
+    pairs: PairTable, dataset: LabelDataset, batch: Batch, threshold: float, seed: int
 ) -> PairTable:
     """The pairs with bootstrap intervals of the pairs most confused, null elsewhere."""
     hierarchy = dataset.hierarchy
     labelled = pl.Series(
         [hierarchy.nodes[i] for i in np.unique(dataset.direct.indices)], dtype=pl.String
     )
-    numbered = pairs.frame.with_row_index("row")
-    top = most_confused(numbered, labelled).collect()
-    found = pair_confusions(
-        hierarchy,
-        predictions.scores,
-        list(top.select("a", "b").iter_rows()),
-        units,
-        threshold=policy.confusion_threshold.value,
-        aggregation=policy.aggregation,
-        seed=seed,
-    )
+    top = most_confused(pairs.frame.with_row_index("row"), labelled).collect()
+    found: list[Mapping[str, Any]] = []
+    if len(top):
+        ends = top.select("a", "b").iter_rows()
+        each = [pair_confusion(a, b, threshold) for a, b in ends]
+        stream = Stream(hierarchy, each, seed=seed)
+        stream.update(batch)
+        found = list(stream.compute())
     bounds = top.select("row").with_columns(
-        pl.Series("confusion_low", [estimate.low for estimate in found], pl.Float64),
-        pl.Series("confusion_high", [estimate.high for estimate in found], pl.Float64),
+        pl.Series(f"confusion_{end}", [row[end] for row in found], pl.Float64)
+        for end in ("low", "high")
     )
     rows = pairs.counted.with_row_index("row")
     placed = rows.join(bounds.lazy(), on="row", how="left", maintain_order="left").drop("row")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.alignment.metrics.measure import model_metrics
+from audit.alignment.metrics.model import Predicted, model_metrics
 from audit.alignment.metrics.queries import Query
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.rules import BehaviourQuery, Subgraph
@@ -24,13 +24,13 @@ PAPER = ("accuracy", "accuracy_alignment", "recovered", "lost", "uncertainty_ali
          "abstraction_match")  # fmt: skip
 
 
-def measured(model: Model, **options: Any) -> list[dict[str, Any]]:
+def measured(model: Model, *, single_label: bool, **options: Any) -> list[dict[str, Any]]:
     found = model_metrics(
         model.hierarchy,
         model.gold,
         model.scores,
         [str(i) for i in range(len(model))],
-        set_valued=False,
+        Predicted(single_label, set_valued=False),
         scopes=(),
         **options,
     )
