@@ -98,35 +98,15 @@ def _id(node: Any) -> str:
     return str(int(node)) if isinstance(node, float) and node.is_integer() else str(node)
 
 
-class CyclicError(HierarchyError):
-    """The edges have a cycle; what was to become a hierarchy is kept, so that it can be examined.
-
-    Args:
-        cycle: Ids along a shortest cycle, child -> parent -> ... -> child.
-        edges: Columns ``child, parent``, each edge once.
-        nodes: Columns ``node, title, assignable``.
-    """
-
-    def __init__(
-        self, cycle: Sequence[str], *, name: str, edges: pl.DataFrame, nodes: pl.DataFrame
-    ) -> None:
-        self.name, self.edges, self.nodes = name, edges, nodes
-        super().__init__(
-            "a hierarchy has no cycles",
-            found=arrows(cycle),
-            hint="each arrow points from child to parent; remove one of these edges. "
-            "`audit lint` lists all cycles",
-        )
-
-
-def arrows(cycle: Sequence[str]) -> str:
-    """The nodes along a cycle, of a long one the first.
-
-    >>> arrows(["a", "b", "a"])
-    'a -> b -> a'
-    """
+def refuse_cycle(cycle: Sequence[str]) -> None:
+    """Raise HierarchyError with the nodes along a cycle, of a long one the first."""
     more = f" -> ... ({len(cycle) - 1:,} nodes)" * (len(cycle) > SHOWN)
-    return " -> ".join(cycle[:SHOWN]) + more
+    if cycle:
+        raise HierarchyError(
+            "a hierarchy has no cycles",
+            found=" -> ".join(cycle[:SHOWN]) + more,
+            hint="each arrow points from child to parent; remove one of these edges",
+        )
 
 
 def rooted(nodes: pl.DataFrame, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

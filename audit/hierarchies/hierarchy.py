@@ -23,10 +23,10 @@ from audit.base.settings import Unlisted
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
     NODE_SCHEMA,
-    CyclicError,
     declared_nodes,
     end_indices,
     graph_tables,
+    refuse_cycle,
     rooted,
 )
 from audit.hierarchies.coding import Coding, Companions, Exclusions, Integrity, Placement
@@ -113,8 +113,7 @@ class Hierarchy:
         ids = declared["node"].to_list()
         child, parent = end_indices(unique, ids)
         matrix = dag.edge_matrix(child, parent, len(ids))
-        if cycle := [ids[index] for index in shortest_cycle(matrix)]:
-            raise CyclicError(cycle, name=name, edges=unique, nodes=declared)
+        refuse_cycle([ids[index] for index in shortest_cycle(matrix)])
         leaf = np.bincount(parent, minlength=len(ids)) == 0
         return cls(
             name=name,

@@ -58,8 +58,8 @@ class Judgement:
         severity: The severity set by the policy; None to keep the check's own.
         waiver: The waiver that covers the finding; it does not count unless it is to be fixed.
         known: Whether the reference run has it too, and it has not become worse.
-        unasked: Whether the reference run could not have it: its check did not run there, or the
-            hierarchy there lacks one of its nodes.
+        unasked: Whether the reference run could not have it: its check did not run there, the
+            hierarchy there lacks one of its nodes, or the policy there its rule.
         excused: Whether it counts as a note because it is known.
         restates: Whether another check says the same of the same nodes, more severely or before it.
         dropped: Whether a limit stricter than the run's own excludes it.

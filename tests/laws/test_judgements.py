@@ -236,6 +236,41 @@ def test_what_the_reference_could_not_have_is_told_apart_and_stands_before_what_
     assert {one["id"]: (one["known"], one["unasked"]) for one in told} == states
 
 
+RULES: dict[str, dict[str, Any]] = {
+    "sibling_exclusive": {"exclusive": [{"nodes": ["cat", "fish"], "reason": "R."}]},
+    "missing_companion": {"companions": [{"if": "fish", "needs": "dog", "source": "S."}]},
+    "cross_branch": {
+        "branch_rules": [{"branches": ["pet", "fish"], "rule": "watch", "reason": "R."}]
+    },
+}
+
+
+@pytest.mark.parametrize("check", RULES)
+def test_a_rule_that_the_policy_of_the_reference_lacked_is_one_it_was_not_asked(check: str) -> None:
+    """The check ran there all the same, by rules on other nodes."""
+    others = {
+        "exclusive": [{"nodes": ["dog", "fish"], "reason": "R."}],
+        "companions": [{"if": "dog", "needs": "fish", "source": "S."}],
+        "branch_rules": [{"branches": ["pet", "*"], "rule": "expected", "reason": "R."}],
+    }
+    tree = {"pet": {"cat": {}, "dog": {}}, "fish": {}}
+    labels = audit.load_labels([["cat", "fish"], ["dog", "fish"], ["cat", "fish"]], tree)
+    ((name, rules),) = RULES[check].items()
+    before, after = (
+        audit.Policy.model_validate({"min_cell": 1, name: own})
+        for own in (others[name], [*rules, *others[name]])
+    )
+    old = audit.run_audit(labels, before)
+    new = audit.run_audit(labels, after, reference=old)
+    found = {one.id: one.judgement for own in new.checks for one in own.findings}
+    known = {one.id for own in old.checks for one in own.findings}
+
+    assert all(one.known for id_, one in found.items() if id_ in known)
+    assert {id_.split(":")[0]: one.unasked for id_, one in found.items() if id_ not in known} == {
+        check: True
+    }
+
+
 @pytest.mark.parametrize("number", [1, 3])
 def test_a_stricter_limit_drops_what_an_audit_by_it_would_not_find(number: int) -> None:
     world, result = release(number)

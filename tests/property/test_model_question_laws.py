@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.model import Predicted, model_metrics
 from audit.alignment.metrics.queries import Query
 from audit.hierarchies.hierarchy import Hierarchy
@@ -25,15 +26,9 @@ PAPER = ("accuracy", "accuracy_alignment", "recovered", "lost", "uncertainty_ali
 
 
 def measured(model: Model, *, single_label: bool, **options: Any) -> list[dict[str, Any]]:
-    found = model_metrics(
-        model.hierarchy,
-        model.gold,
-        model.scores,
-        [str(i) for i in range(len(model))],
-        Predicted(single_label, set_valued=False),
-        scopes=(),
-        **options,
-    )
+    units = [str(i) for i in range(len(model))]
+    every = Batch(model.hierarchy, model.gold, model.scores, units)
+    found = model_metrics(every, Predicted(single_label, set_valued=False), scopes=(), **options)
     return [*found.measured, *found.beside]
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, hstack
+from scipy.sparse import csr_array, hstack
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
@@ -67,9 +66,13 @@ class Batch:
         return highest(self.scores)
 
     @cached_property
-    def aggregated(self) -> csc_array[Any]:
+    def aggregated(self) -> Sparse:
         """Aggregated scores, shape (n_instances, n_nodes)."""
-        return csc_array(aggregated_values(self.hierarchy, self.scores, self.aggregation))
+        return aggregated_values(self.hierarchy, self.scores, self.aggregation)
+
+    def part(self, rows: slice) -> Batch:
+        """Some of the instances."""
+        return replace(self, gold=self.gold[rows], scores=self.scores[rows], units=self.units[rows])
 
     def at(self, cut: Cut) -> AtCut:
         """The instances at a cut."""

@@ -277,18 +277,19 @@ def _largest(values: Sparse, nodes: IntArray) -> FloatArray:
     return largest
 
 
-def pair_confusion(a: str, b: str, threshold: float) -> Measure:
-    """Concept confusion of one pair of nodes (equation 4); n counts all instances."""
+def pair_confusions(pairs: Sequence[tuple[str, str]], threshold: float) -> Measure:
+    """Concept confusion of each pair of nodes (equation 4), by its place; n is of all instances."""
 
     def of_batch(batch: Batch) -> Sequence[Any]:
-        columns = [batch.hierarchy.index(node) for node in (a, b)]
-        first, second = batch.aggregated[:, columns].toarray().T
-        both = (first >= threshold) & (second >= threshold)
-        entropy = np.zeros(len(batch))
-        entropy[both] = binary_entropy(first[both], second[both])
-        return np.ones(len(batch)), entropy
+        columns = [batch.hierarchy.index(node) for pair in pairs for node in pair]
+        values = batch.aggregated[:, columns].toarray()
+        entropies = np.zeros((len(pairs), len(batch)))
+        for entropy, first, second in zip(entropies, values.T[::2], values.T[1::2], strict=True):
+            both = (first >= threshold) & (second >= threshold)
+            entropy[both] = binary_entropy(first[both], second[both])
+        return np.ones(len(batch)), *entropies
 
-    def of_sums(n: FloatArray, entropy: FloatArray) -> Computed:
-        return {"confusion": (ratio(entropy, n), n)}
+    def of_sums(n: FloatArray, *entropies: FloatArray) -> Computed:
+        return {str(place): (ratio(own, n), n) for place, own in enumerate(entropies)}
 
     return Measure(of_batch, of_sums, NONE)

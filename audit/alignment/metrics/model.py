@@ -67,14 +67,10 @@ class ModelMetrics:
 
 
 def model_metrics(
-    hierarchy: Hierarchy,
-    gold: Sparse,
-    scores: Sparse,
-    units: Sequence[str],
+    every: Batch,
     predicted: Predicted,
     *,
     levels: Levels = "depth",
-    aggregation: Aggregation = "descendants",
     subgraphs: Sequence[Subgraph] = (),
     seed: int = 0,
     scopes: Sequence[str] | None = None,
@@ -83,11 +79,7 @@ def model_metrics(
     """Measure a model against a hierarchy, between adjacent cuts and from the leaves up.
 
     Args:
-        hierarchy: The hierarchy; its nodes are the columns of labels and scores.
-        gold: Direct labels, 0/1, shape (n_instances, n_nodes), canonical CSR.
-        scores: Scores in [0, 1], shape (n_instances, n_nodes), canonical CSR; 1 for each node of a
-            set-valued prediction.
-        units: Resampling unit of each instance: its group, else its id.
+        every: All instances; the scores are 1 for each node of a set-valued prediction.
         subgraphs: Parts of the hierarchy; each two are compared, in either order.
         scopes: Ids of nodes whose subtrees are measured too; None for `default_scopes`.
 
@@ -95,15 +87,15 @@ def model_metrics(
         Numbers with 95 % intervals; no instances give nulls, not errors.
 
     Raises:
-        SchemaError: If shapes do not match, or a scope is not a node of the hierarchy.
+        SchemaError: If a scope is not a node of the hierarchy.
     """
-    chosen = default_scopes(hierarchy, gold) if scopes is None else scopes
-    measures = measures_of(hierarchy, predicted, levels, aggregation, subgraphs)
+    hierarchy, n = every.hierarchy, len(every)
+    chosen = default_scopes(hierarchy, every.gold) if scopes is None else scopes
+    measures = measures_of(hierarchy, predicted, levels, every.aggregation, subgraphs)
     stream = Stream(hierarchy, measures, (ALL, *chosen), seed=seed)
-    n = scores.shape[0]
-    for rows in _batches(scores):
+    for rows in _batches(every.scores):
         progress("measuring the model", rows.start, n, "instances")
-        stream.update(Batch(hierarchy, gold[rows], scores[rows], units[rows], aggregation))
+        stream.update(every.part(rows))
     progress("measuring the model", n, n, "instances")
     found, order = stream.compute(), {metric.name: i for i, metric in enumerate(METRICS)}
     measured = [row for row in found if row["name"] in order]

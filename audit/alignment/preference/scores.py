@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from audit.alignment.preference.questions import Question, objects, plain
+from audit.alignment.preference.questions import Question, objects
 from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.tables import open_table
@@ -188,25 +188,24 @@ class Vocabulary:
     ``tokens`` holds the tokens met so far.
     """
 
-    def __init__(self, position: Mapping[str, int], form: Callable[[str], str] = plain) -> None:
+    def __init__(self, position: Mapping[str, int], form: Callable[[str], str]) -> None:
         self.tokens: set[str] = set()
         self._position, self._form = position, form
         self._last: tuple[str, ...] = ()
         self._places = np.zeros(0, np.int64)
 
-    def places(self, tokens: tuple[str, ...]) -> IntArray:
-        """Position of each token's word, shape (n_tokens,); -1 for words that are not compared."""
-        if tokens != self._last:
-            found = (self._position.get(self._form(token), -1) for token in tokens)
-            self._places = np.fromiter(found, np.int64, len(tokens))
-            self._last = tokens
-            self.tokens.update(tokens)
-        return self._places
+    def placed(self, row: TokenScores) -> tuple[IntArray, FloatArray]:
+        """Position of each token's word, and the highest score of each word's tokens.
 
-    def values(self, row: TokenScores) -> FloatArray:
-        """Highest score of each word's tokens, shape (n_words,); -inf if none has a score."""
-        places = self.places(row.tokens)
+        Shapes (n_tokens,), -1 for words that are not compared, and (n_words,), -inf for those
+        without a score.
+        """
+        if row.tokens != self._last:
+            found = (self._position.get(self._form(token), -1) for token in row.tokens)
+            self._places = np.fromiter(found, np.int64, len(row.tokens))
+            self._last = row.tokens
+            self.tokens.update(row.tokens)
         values = np.full(len(self._position), -np.inf)
-        known = places >= 0
-        np.maximum.at(values, places[known], row.scores[known])
-        return values
+        known = self._places >= 0
+        np.maximum.at(values, self._places[known], row.scores[known])
+        return self._places, values

@@ -11,6 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from audit.alignment.metrics import model as module
+from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.model import Predicted, default_scopes, model_metrics, moves_of
 from audit.base.dag import Sparse
 from audit.hierarchies.hierarchy import Hierarchy
@@ -43,7 +44,7 @@ def test_metrics_are_those_of_the_design_in_its_order() -> None:
 def test_numbers_are_those_worked_by_hand(
     toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
 ) -> None:
-    found = model_metrics(toy_hierarchy, gold, scores, UNITS, ONE_ANSWER, scopes=["mammal"])
+    found = model_metrics(Batch(toy_hierarchy, gold, scores, UNITS), ONE_ANSWER, scopes=["mammal"])
     by_key = {
         (row["name"], row["scope"], *sorted(row["parameters"].items())): (row["value"], row["n"])
         for row in found.measured
@@ -63,7 +64,7 @@ def test_numbers_are_those_worked_by_hand(
 def test_rows_are_plain_and_in_report_order(
     toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
 ) -> None:
-    found = model_metrics(toy_hierarchy, gold, scores, UNITS, ANSWERS, seed=3)
+    found = model_metrics(Batch(toy_hierarchy, gold, scores, UNITS), ANSWERS, seed=3)
     order = [metric.name for metric in METRICS]
     places = [order.index(row["name"]) for row in found.measured]
 
@@ -93,7 +94,9 @@ def test_what_a_prediction_cannot_tell_is_absent_with_a_reason(
     set_valued: bool,
     absent: set[str],
 ) -> None:
-    found = model_metrics(toy_hierarchy, gold, scores, UNITS, Predicted(single_label, set_valued))
+    found = model_metrics(
+        Batch(toy_hierarchy, gold, scores, UNITS), Predicted(single_label, set_valued)
+    )
     reasons = {one["name"]: one["reason"] for one in found.absent}
 
     assert set(reasons) == absent | {"subgraph_preference"}
@@ -105,7 +108,7 @@ def test_what_a_prediction_cannot_tell_is_absent_with_a_reason(
 def test_ties_and_residual_shares_stand_beside(
     toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
 ) -> None:
-    found = model_metrics(toy_hierarchy, gold, scores, UNITS, ONE_ANSWER)
+    found = model_metrics(Batch(toy_hierarchy, gold, scores, UNITS), ONE_ANSWER)
 
     assert {row["name"] for row in found.beside} == {"ties", "residual_from", "residual_to"}
     assert [row["value"] for row in found.beside if row["name"] == "ties"] == [1, 1, 0]
@@ -114,7 +117,7 @@ def test_ties_and_residual_shares_stand_beside(
 def test_a_flat_hierarchy_has_nothing_to_align() -> None:
     edges = pl.DataFrame({"child": ["a", "b"], "parent": ["r", "r"]})
     flat, one = Hierarchy.build(edges, name="flat"), csr_array([[1.0, 0.0, 0.0]])
-    found = model_metrics(flat, one, one, ["u"], ONE_ANSWER)
+    found = model_metrics(Batch(flat, one, one, ["u"]), ONE_ANSWER)
 
     reasons = {one["name"]: one["reason"] for one in found.absent}
     assert reasons["recovered"].startswith("the hierarchy has no depth")
@@ -122,7 +125,7 @@ def test_a_flat_hierarchy_has_nothing_to_align() -> None:
 
 
 def test_no_instances_give_nulls(toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse) -> None:
-    found = model_metrics(toy_hierarchy, gold[:0], scores[:0], [], ONE_ANSWER)
+    found = model_metrics(Batch(toy_hierarchy, gold[:0], scores[:0]), ONE_ANSWER)
 
     assert {(row["value"], row["low"], row["n"]) for row in found.measured} == {(None, None, 0)}
 
@@ -130,7 +133,7 @@ def test_no_instances_give_nulls(toy_hierarchy: Hierarchy, gold: Sparse, scores:
 def test_batches_change_nothing(
     toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = (toy_hierarchy, gold, scores, UNITS, ONE_ANSWER)
+    given = (Batch(toy_hierarchy, gold, scores, UNITS), ONE_ANSWER)
     whole = model_metrics(*given, scopes=["animal"])
     monkeypatch.setattr(module, "ENTRIES_PER_BATCH", 1)
     apart = model_metrics(*given, scopes=["animal"])
