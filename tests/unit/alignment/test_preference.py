@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from audit.alignment.preference import PreferenceResult, run_preference
-from audit.alignment.preference.measure import among_highest
+from audit.alignment.preference.measure import LOST, TIED, WON, among_highest
 from audit.alignment.preference.questions import TASKS, Lexicon, of_wordnet, plain
-from audit.alignment.preference.scores import TokenScores
 from audit.base.errors import AuditError
 from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.formats import wordnet
@@ -289,12 +288,14 @@ def test_words_are_compared_without_case_and_underscores(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("k", "expected"), [(1, (False, False)), (2, (False, True)), (3, (True, False))]
+    ("word", "k", "expected"),
+    [(1, 1, (LOST, LOST)), (1, 2, (TIED, WON)), (2, 2, (TIED, LOST)), (2, 3, (WON, WON))],
 )
-def test_among_highest(k: int, expected: tuple[bool, bool]) -> None:
-    row = TokenScores(0, ("a", "b", "c", "d"), np.array([0.4, 0.3, 0.3, 0.0]))
+def test_among_highest(word: int, k: int, expected: tuple[int, int]) -> None:
+    scores, own = np.array([0.4, 0.3, 0.3, 0.0]), np.arange(4) == word
+    told = [among_highest(scores, own, k, in_order=in_order) for in_order in (False, True)]
 
-    assert among_highest(row, np.array([False, True, False, False]), k) == expected
+    assert tuple(told) == expected
 
 
 # --- what is refused --------------------------------------------------------------------------
