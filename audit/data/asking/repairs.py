@@ -92,6 +92,8 @@ def _ways(cells: pl.DataFrame, nodes: Nodes, stated: Columns) -> Iterator[Mappin
     for sign in _SIGNS:
         if texts.str.contains(sign, literal=True).any():
             yield {"sep": sign}
+            if not stated.by_title and not nodes.coded:
+                yield {"sep": sign, "by_title": True}
     if not texts.str.contains(r"^-?[0-9]+(\.[0-9]+)?$").all() and (take := _taking(nodes)):
         yield {"take": take}
 
