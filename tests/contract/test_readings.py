@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-import networkx as nx
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -74,12 +73,6 @@ def of_hierarchy(name: str, text: str, **always: Any) -> Read:
         return (found.nodes, found.titles, found.edge_frame().rows()), found.readings
 
     return read
-
-
-def of_graph(_: Path, relations: tuple[str, ...] = ()) -> Found:
-    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph([("b", "a", "is_a"), ("c", "a", "part_of")])
-    found = audit.load_hierarchy(graph, relations=relations)
-    return found.edge_frame().rows(), found.readings
 
 
 def of_either(read: Callable[..., Read], one: Any, other: Any) -> Read:
@@ -350,8 +343,6 @@ TOLD = [
          of_attributions, {"special": "all"}),
     Told("explanations.reading.reading._of_texts", "each label of its text", "a column target",
          of_evidence, {"named": (("2", "x"), ("1", "x"))}),
-    Told("hierarchies.building.graph_tables", "part_of", "relations=('part_of',)",
-         of_graph, {"relations": ("part_of",)}),
     Told("hierarchies.formats.edges.keyed", "'name'", "--hierarchy-child COL",
          of_hierarchy("h.csv", "id,name,parent\n1,a,\n2,b,a\n3,c,a\n"), {"child": "id"}),
     Told("hierarchies.formats.edges.keyed", "without a row", "give each a row",
@@ -399,7 +390,7 @@ ASKED: list[Asked] = [
      [(f"--relations {one}", {"relations": (one,)}) for one in ("is_a", "part_of")]),
     ("hierarchies.formats.edges._parents", of_joined,
      [("--hierarchy-sep ';'", {"sep": ";"}), ("give it a row", {"row": "a;b,\n"})]),
-    ("hierarchies.formats.offers.offers",
+    ("hierarchies.reading._offers",
      of_hierarchy("h.csv", "id,path\n1,a\n2,a > b\n3,a > c\n"),
      [("--hierarchy-child id --hierarchy-levels path", {"child": "id", "levels": ("path",)}),
       ("--hierarchy-levels path", {"levels": ("path",)})]),

@@ -27,6 +27,7 @@ from audit.runs import folder as run_folder
 from audit.runs import manifest
 from audit.runs.analyses import ALL_CHECKS
 from audit.runs.read import read_run
+from audit.runs.schema import result_schema
 from fixtures.commands import audit, refused
 from reports import pdf
 from reports.findings import verdict as verdict_of
@@ -183,7 +184,7 @@ def test_what_memory_was_taken_beyond_what_was_asked_is_told_alike(
 def test_result_json_is_the_shared_view_and_validates(toy_files: Files, out: Path) -> None:
     audited(toy_files, out)
     shared = json.loads((out / "result.json").read_text("utf-8"))
-    schema = json.loads((ROOT / "docs" / "result.schema.json").read_text("utf-8"))
+    schema = result_schema()
 
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(shared)
