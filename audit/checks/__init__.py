@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from audit.checks import waivers
-from audit.checks.check import Check, WaiverCheck
+from audit.checks.check import Check
 from audit.checks.rules import (
     apart,
     chronic_gap,
     codes,
     depth_shift,
+    duplicates,
     editions,
     group_confined,
     label_suspects,
@@ -18,7 +19,6 @@ from audit.checks.rules import (
     model_confuses,
     records,
     redundant_nodes,
-    repeats,
     residual_overuse,
     sex_age_conflict,
     sibling_shift,
@@ -36,10 +36,8 @@ CHECKS: tuple[Check, ...] = (
     codes.MIXED_VERSIONS,
     editions.NOT_SPECIFIC,
     together.PARENT_AND_CHILD,
-    repeats.DUPLICATE_LABEL,
+    duplicates.CHECK,
     records.EMPTY_INSTANCE,
-    repeats.DUPLICATE_INSTANCE,
-    repeats.COPIED_RECORDS,
     records.PRINCIPAL_POSITION,
     records.RECORD_CAP,
     depth_shift.CHECK,
@@ -62,5 +60,5 @@ CHECKS: tuple[Check, ...] = (
 )
 """Rules over measurements of data and models, in report order."""
 
-ON_WAIVERS: tuple[WaiverCheck, ...] = (waivers.EXPIRED, waivers.UNUSED)
+ON_WAIVERS: tuple[waivers.WaiverCheck, ...] = (waivers.EXPIRED, waivers.UNUSED)
 """Rules over the policy's waivers, applied and reported after all others."""

@@ -108,7 +108,7 @@ class Finding:
     >>> checks = audit.run_audit(labels).checks
     >>> finding = next(one for check in checks for one in check.findings)
     >>> finding.id, finding.severity, finding.nodes, finding.evidence["instances"]
-    ('duplicate_label:labels', 'note', ('dog',), 1)
+    ('duplicates:labels', 'note', ('dog',), 1)
     """
 
     check: str
@@ -209,7 +209,7 @@ class CheckResult:
 
     >>> import audit
     >>> labels = audit.load_labels([["cat"], ["dog", "dog"]], {"pet": {"cat": {}, "dog": {}}})
-    >>> check = next(c for c in audit.run_audit(labels).checks if c.name == "duplicate_label")
+    >>> check = next(c for c in audit.run_audit(labels).checks if c.name == "duplicates")
     >>> check.status, len(check.findings), check.denominator, check.denominator_unit
     ('note', 1, 2, 'instances with labels')
     """

@@ -24,8 +24,6 @@ from fixtures.toy import EDGES
 AUDIT = str(Path(sys.executable).with_name("audit"))
 LABELS = ("dog", "cow", "bird", "tool", "pet", "animal", "unicorn", " cow ", None)
 NEED_INSTANCES = {
-    "duplicate_instance",
-    "copied_records",
     "principal_position",
     "depth_shift",
     "split_leak",

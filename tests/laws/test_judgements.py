@@ -135,16 +135,16 @@ def test_each_finding_stands_where_its_fields_put_it(number: int) -> None:
 
 
 POLICIES: dict[str, dict[str, Any]] = {
-    "severities": {"severities": {"duplicate_label": "error", "cross_branch": "note",
+    "severities": {"severities": {"duplicates": "error", "cross_branch": "note",
         "split_leak": "warning"}},
     "a greater share of errors": {"error_share": {"value": 0.02, "reason": "R."}},
-    "waivers of checks": {"waivers": [waiver("duplicate_label"), waiver("split_leak", "2025-12-31"),
+    "waivers of checks": {"waivers": [waiver("duplicates"), waiver("split_leak", "2025-12-31"),
         waiver("lost_zero")]},
     "waivers of nodes": {"waivers": [waiver("*", node="A"), waiver("*", subtree="B"),
         waiver("residual_overuse", node="C"), waiver("cross_branch", pair=("B", "A"))]},
     "of a pair that is none": {"waivers": [waiver("cross_branch", pair=("A", "C")), waiver("*",
         "2025-01-01", subtree="A")]},
-    "to be fixed": {"waivers": [waiver("duplicate_instance", decision="to_fix"),
+    "to be fixed": {"waivers": [waiver("split_leak", decision="to_fix"),
         waiver("unknown_code", "2025-06-01", decision="to_fix"), waiver("cross_branch",
         decision="accepted")]},
     "of one finding": {"waivers": [waiver("split_leak"), waiver("split_leak",
@@ -229,7 +229,7 @@ def test_what_the_reference_could_not_have_is_told_apart_and_stands_before_what_
     assert states == {
         "sibling_exclusive:bird:fish": (False, True),
         "sibling_exclusive:cat:dog": (asked, not asked),
-        "duplicate_label:labels": (True, False),
+        "duplicates:labels": (True, False),
     }
     assert new.worst()["id"][0] == "sibling_exclusive:bird:fish"
     told = [one for check in new.shared()["checks"] for one in check["findings"]]

@@ -1,4 +1,4 @@
-"""duplicate_label, duplicate_instance, copied_records: labels and records that are there twice."""
+"""duplicates: labels, records and persons that are there twice."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.declared import NONE, Columns, chance, count, exact
@@ -16,8 +17,10 @@ from audit.checks.check import TOP_PARTS
 from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.carriers import distinct, label_part
 from audit.checks.shared.evidence import OF_SOME, PARTS
-from audit.checks.shared.proposals import carried_as, proposals, together
-from audit.engine.pairs.rows import row_numbers
+from audit.checks.shared.proposals import carried_as, proposals
+from audit.engine.pairs.joint import NODES_PER_BLOCK
+from audit.engine.pairs.pair_counts import support
+from audit.engine.pairs.rows import counts_at, row_numbers
 from audit.engine.statistics.intervals import wilson, wilson_at_limit
 from audit.measure.measure import Measurements
 from audit.results.findings import share_evidence, times_limit
@@ -25,46 +28,55 @@ from audit.sharing.told import Rounding
 
 LEAST_LABELS = 5
 """Least number of labels for two equal sets not to be a coincidence."""
+LEAST_SHARED = 2
+"""Least number of sets that two persons share for one to be a copy of the other."""
 LEAST_COPIES = 5
 """Least number of copies to be reported."""
 LEAST_SHARE = 0.5
 """Share of copies, among them and the pairs that differ a little, above which they are reported."""
 
 
-def _repeated_labels(measured: Measurements) -> Rows:
-    """Report all repeated labels in one finding, with those repeated on the most instances.
+def _duplicates(measured: Measurements) -> Rows:
+    """Report labels, records and persons that are there twice, each kind in one finding.
 
-    Instances that occur in two places with equal labels are left to ``duplicate_instance``.
+    On counts alone repeated labels are reported, those of records in two places among them.
     """
-    return Rows(measured.labelled, "instances with labels", _of_repeated(measured))
+    return Rows(measured.labelled, "instances with labels", _rows(measured))
 
 
-def _of_repeated(measured: Measurements) -> Iterator[Row]:
-    """One row; counts do not say which instances are in two places."""
-    records, n_nodes = measured.counts.records, len(measured.hierarchy)
+def _rows(measured: Measurements) -> Iterator[Row]:
     if measured.instances is None:
-        extra, by_node = records.total("repeated_rows"), records.at("repeated", n_nodes)
-        touched = records.total("repeated_instances")
-    else:
-        repeated = _repeated(measured)
-        by_node = np.bincount(repeated["node"].to_numpy(), minlength=n_nodes)
-        extra = int(repeated["rows"].sum()) - len(repeated)
-        touched = repeated["instance"].n_unique()
-    if not touched:
+        records, n_nodes = measured.counts.records, len(measured.hierarchy)
+        extra, instances = records.total("repeated_rows"), records.total("repeated_instances")
+        yield from _of_labels(measured, records.at("repeated", n_nodes), extra, instances)
         return
+    again = _repeated(measured)
+    instances = int(np.count_nonzero(np.diff(again.indptr)))
+    extra = int(again.data.sum()) - again.nnz
+    yield from _of_labels(measured, support(again), extra, instances)
+    yield from _of_places(measured)
+    sets = _sets(measured)
+    if measured.loaded.group_of is not None:
+        yield from _within_groups(measured, sets)
+        yield from _of_persons(measured, sets)
+    yield from _across(measured, len(sets))
+
+
+def _of_labels(
+    measured: Measurements, by_node: IntArray, extra: int, instances: int
+) -> Iterator[Row]:
     nodes = np.flatnonzero(by_node)
+    if not len(nodes):
+        return
     most = nodes[np.argsort(-by_node[nodes], kind="stable")][:TOP_PARTS]
-    parts = tuple(
-        label_part(measured.hierarchy, (node,), n)
-        for node, n in zip(most.tolist(), by_node[most].tolist(), strict=True)
-    )
+    parts = tuple(label_part(measured.hierarchy, (n,), int(by_node[n])) for n in most.tolist())
     yield Row(
         nodes=parts[0].nodes,
         sentence="{instances} of {of} instances with labels ({share}) "
         "{instances|has|have} a label more than once, which counts once[: {extra} repeated "
         "rows of {labels} different labels][, {mostly}].",
         evidence={
-            **share_evidence(touched, measured.labelled),
+            **share_evidence(instances, measured.labelled),
             "extra": extra,
             "labels": len(nodes),
         },
@@ -73,44 +85,46 @@ def _of_repeated(measured: Measurements) -> Iterator[Row]:
         data_user="Count a label once per instance, unless the release says what repeats mean.",
         parts=parts,
         key=("labels",),
-        cases=lambda: distinct(_repeated(measured)),
+        cases=lambda: np.flatnonzero(np.diff(_repeated(measured).indptr)),
         proposes=partial(_without_repeats, measured),
     )
 
 
-def _repeated(measured: Measurements) -> pl.DataFrame:
-    """``instance, node`` (indices) and ``rows`` of each label that an instance repeats."""
-    elsewhere, n_nodes = pl.Series(met_twice(measured).astype(np.uint32)), len(measured.hierarchy)
-    assertions = measured.loaded.dataset.assertions.filter(
-        ~pl.col("instance").is_in(elsewhere.implode())
-    )
-    pair = pl.col("instance").cast(pl.UInt64) * n_nodes + pl.col("node")
-    pairs = assertions.select(pair.sort()).to_series()  # grouping takes four times the memory
-    again = pairs.filter(pairs == pairs.shift()).rle().struct
-    ends = {"instance": pl.col("value") // n_nodes, "node": pl.col("value") % n_nodes}
-    return again.unnest().select(pl.col("len").add(1).alias("rows"), **ends).cast(pl.UInt32)
+def _repeated(measured: Measurements) -> Sparse:
+    """Rows of each label that an instance repeats, shape (n_instances, n_nodes); those that are in
+    two places with equal labels are left out."""
+    rows = measured.loaded.dataset.assertions
+    once = ~np.isin(rows["instance"].to_numpy(), _met_twice(measured))
+    at = rows["instance"].to_numpy()[once], rows["node"].to_numpy()[once]
+    shape = (measured.n_instances, len(measured.hierarchy))
+    times = csr_array((np.ones(len(at[0]), np.int32), at), shape=shape)
+    times.data[times.data == 1] = 0
+    times.eliminate_zeros()
+    return times
 
 
 def _without_repeats(measured: Measurements) -> pl.DataFrame:
     """All but one of equal labels are taken out, once somebody says that they mean nothing."""
-    repeated = _repeated(measured).sort("node").partition_by("node", maintain_order=True)
-    found = [
-        carried_as(measured, one["instance"].to_numpy(), [int(one["node"][0])]) for one in repeated
-    ]
+    again = _repeated(measured)
+    ids = pl.Series(measured.hierarchy.nodes)
+    pairs = pl.DataFrame({"instance": row_numbers(again), "node": ids.gather(again.indices)})
+    used = np.unique(again.indices).tolist()
+    found = carried_as(measured, pairs["instance"].unique().to_numpy(), used)
+    own = found.join(pairs.cast({"instance": pl.UInt32}), on=["instance", "node"], how="semi")
     said = "the record has it more than once; it counts once, unless repeats have a meaning"
-    return together(proposals(one, "remove", "review", said, keep=1) for one in found)
+    return proposals(own, "remove", "review", said, keep=1)
 
 
-def _entered_twice(measured: Measurements) -> Rows:
-    """Report ids that occur twice with equal labels, and equal long label sets within a group.
+def _met_twice(measured: Measurements) -> IntArray:
+    """Instances that occur in two places with equal labels, at least one label kept; ascending."""
+    dataset = measured.loaded.dataset
+    places = dataset.places.filter(pl.col("labels").list.len() > 0)
+    equal = places.filter(places.select("instance", "labels").is_duplicated())
+    return np.intersect1d(distinct(equal), dataset.assertions["instance"].to_numpy())
 
-    Equal sets of different groups are not a finding: two patients may have the same conditions.
-    """
-    return Rows(measured.labelled, "instances with labels", _of_twice(measured))
 
-
-def _of_twice(measured: Measurements) -> Iterator[Row]:
-    twice, equal = met_twice(measured), _equal_sets(measured)
+def _of_places(measured: Measurements) -> Iterator[Row]:
+    twice = _met_twice(measured)
     if len(twice):
         yield Row(
             severity="warning",
@@ -122,6 +136,27 @@ def _of_twice(measured: Measurements) -> Iterator[Row]:
             key=("places",),
             cases=lambda: twice,
         )
+
+
+def _sets(measured: Measurements) -> pl.DataFrame:
+    """``instance, set, group`` of the instances with so many labels that equal sets are copies."""
+    direct, groups = measured.loaded.dataset.direct, measured.loaded.dataset.instances["group"]
+    long = np.flatnonzero(np.diff(direct.indptr) >= LEAST_LABELS)
+    key, _ = _keys(direct)
+    return pl.DataFrame({"instance": long, "set": key[long], "group": groups.gather(long)})
+
+
+def _keys(direct: Sparse) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """A number of each record's set of labels, and of each label: the first is the sum of these."""
+    number = np.random.default_rng(0).integers(1 << 64, size=direct.shape[1], dtype=np.uint64)
+    key = np.zeros(direct.shape[0], np.uint64)
+    np.add.at(key, row_numbers(direct), number[direct.indices])
+    return key, number
+
+
+def _within_groups(measured: Measurements, sets: pl.DataFrame) -> Iterator[Row]:
+    """Equal sets of one group; those of two may be two patients with the same conditions."""
+    equal = sets.drop_nulls("group").filter(pl.len().over("group", "set") > 1)
     if len(equal):
         yield Row(
             severity="warning",
@@ -144,32 +179,59 @@ def _of_twice(measured: Measurements) -> Iterator[Row]:
         )
 
 
-def met_twice(measured: Measurements) -> IntArray:
-    """Instances that occur in two places with equal labels, at least one label kept; ascending."""
-    dataset = measured.loaded.dataset
-    places = dataset.places.filter(pl.col("labels").list.len() > 0)
-    equal = places.group_by("instance", "labels").len().filter(pl.col("len") > 1)
-    met = equal["instance"].unique().to_numpy().astype(np.int64)
-    return np.intersect1d(met, dataset.assertions["instance"].to_numpy())
+def _of_persons(measured: Measurements, sets: pl.DataFrame) -> Iterator[Row]:
+    """Groups that share two or more different sets: one may be the other under a second id."""
+    named = sets.drop_nulls("group")
+    own, group = (named[name].rank("dense").to_numpy() - 1 for name in ("set", "group"))
+    shared, pairs = shared_by_two(own, group)
+    equal = named.filter(pl.Series(shared, dtype=pl.Boolean))
+    if pairs:
+        yield Row(
+            sentence="{groups} of {of_groups} groups, with {instances} of {of} instances with "
+            f"labels ({{share}}), {{groups|shares|share}} {LEAST_SHARED} or more different records "
+            f"of {LEAST_LABELS} or more labels with another group[, in {{pairs}} pairs]: one may "
+            "be the other under a second id.",
+            evidence={
+                **share_evidence(len(equal), measured.labelled),
+                "groups": equal["group"].n_unique(),
+                "of_groups": int(measured.ledger.groups or 0),
+                "pairs": pairs,
+            },
+            curator="Compare these groups: give one person one id, and say in the release notes "
+            "what a template ticks.",
+            data_user="Keep such groups in one split, and count one of two.",
+            key=("persons",),
+            asks=True,
+            cases=lambda: distinct(equal),
+        )
 
 
-def _equal_sets(measured: Measurements) -> pl.DataFrame:
-    """``instance, group, set``: instances with equal sets of labels as another of their group."""
-    direct, groups = measured.loaded.dataset.direct, measured.loaded.dataset.instances["group"]
-    long = np.flatnonzero(
-        (np.diff(direct.indptr) >= LEAST_LABELS) & groups.is_not_null().to_numpy()
-    )
-    key, _ = _keys(direct)
-    frame = pl.DataFrame({"instance": long, "group": groups.gather(long), "set": key[long]})
-    return frame.filter(pl.len().over("group", "set") > 1)
+def shared_by_two(sets: IntArray, group: IntArray) -> tuple[BoolArray, int]:
+    """Records that a pair of groups shares which shares two or more different sets of labels.
 
+    Args:
+        sets: Number of the set of labels of each record, shape (n_records,).
+        group: Number of its group, same shape.
 
-def _keys(direct: Sparse) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """A number of each record's set of labels, and of each label: the first is the sum of these."""
-    number = np.random.default_rng(0).integers(1 << 64, size=direct.shape[1], dtype=np.uint64)
-    key = np.zeros(direct.shape[0], np.uint64)
-    np.add.at(key, row_numbers(direct), number[direct.indices])
-    return key, number
+    Returns:
+        Whether each record is one, shape (n_records,), and the number of such pairs.
+
+    Time grows with the pairs of groups that have a set, summed over sets; memory with the groups.
+    """
+    shape = (int(group.max(initial=0)) + 1, int(sets.max(initial=0)) + 1)
+    holds = csr_array((np.ones(len(sets), np.int32), (group, sets)), shape=shape)
+    holds.data[:] = 1
+    pairs, found = 0, list[Sparse]()
+    for start in range(0, shape[0], NODES_PER_BLOCK):
+        own = holds[start : start + NODES_PER_BLOCK]
+        joint = (own @ holds.T).tocoo()
+        copied = (joint.data >= LEAST_SHARED) & (joint.row + start != joint.col)
+        ends = joint.row[copied], joint.col[copied]
+        beside = csr_array((np.ones(len(ends[0]), np.int32), ends), shape=joint.shape)
+        found.append(csr_array(own.multiply(beside @ holds)))
+        pairs += len(ends[0])
+    shared = csr_array(vstack(found, "csr"))
+    return counts_at(shared, group, sets) > 0, pairs // 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,27 +290,20 @@ def copies_of(direct: Sparse, group: IntArray) -> Copies:
     return Copies(equal[place], copies[place] > 0, int(copies.sum()), int(pairs.sum()))
 
 
-def _copied(measured: Measurements) -> Rows:
-    """Report that records repeat the labels of others, where near misses are rarer than repeats.
+def _across(measured: Measurements, long: int) -> Iterator[Row]:
+    """Records that repeat those of other groups, where near misses are rarer than repeats.
 
     What makes records alike by nature, such as usual sets of labels or short records, makes nearly
     equal sets first.
     """
     direct, groups = measured.loaded.dataset.direct, measured.loaded.group_of
-    long = int((np.diff(direct.indptr) >= LEAST_LABELS).sum())
     found = copies_of(direct, np.arange(direct.shape[0]) if groups is None else groups)
-    return Rows(
-        long,
-        f"instances with {LEAST_LABELS} or more different labels",
-        [_of_copies(measured, found, long)] if found.stand(measured.rounding) else [],
-    )
-
-
-def _of_copies(measured: Measurements, found: Copies, long: int) -> Row:
+    if not found.stand(measured.rounding):
+        return
     every = found.copies + found.near
     low = wilson(found.copies, every)[0]
-    whose = "" if measured.loaded.group_of is None else " of another group"
-    return Row(
+    whose = "" if groups is None else " of another group"
+    yield Row(
         sentence=f"{{instances}} of {{of}} instances with {LEAST_LABELS} or more different labels "
         f"({{share}}) {{instances|has|have}} exactly the labels of others{whose}, as copies and "
         "templates do. Records alike by nature would more often differ by one label[: {near} pairs "
@@ -272,35 +327,19 @@ def _of_copies(measured: Measurements, found: Copies, long: int) -> Row:
     )
 
 
-DUPLICATE_LABEL = check_of_rows(
-    "duplicate_label",
-    "Does an instance carry the same label more than once?",
-    _repeated_labels,
-    evidence=Columns(OF_SOME, count("extra labels", of=NONE)),
-    of_parts=PARTS,
-    proposes=True,
-)
-DUPLICATE_INSTANCE = check_of_rows(
-    "duplicate_instance",
-    "Is any record in the data twice?",
-    _entered_twice,
-    needs="instances",
+CHECK = check_of_rows(
+    "duplicates",
+    "Are labels, records or persons in the data twice?",
+    _duplicates,
     evidence=Columns(
         OF_SOME,
+        count("extra labels pairs near", of=NONE),
         count("groups", of="groups", under="instances"),
         exact("of_groups", of="groups", reason="all groups audited"),
         count("distinct", under="instances"),
-    ),
-)
-COPIED_RECORDS = check_of_rows(
-    "copied_records",
-    "Are records copies of each other under different ids?",
-    _copied,
-    needs="instances",
-    evidence=Columns(
-        OF_SOME,
         count("equal copies"),
-        count("near", of=NONE),
         chance("copied_share low_share family"),
     ),
+    of_parts=PARTS,
+    proposes=True,
 )
