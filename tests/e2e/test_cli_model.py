@@ -14,10 +14,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import Result
 
-from audit.alignment.metrics import METRICS
 from audit.counting.pair_table import COLUMNS
 from audit.explorer.run.instance_list import InstanceList, InstanceQuery
 from audit.explorer.run.paged_tables import Span
+from audit.results.metric_list import METRICS
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
 from audit.runs.schema import result_schema
