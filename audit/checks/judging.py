@@ -256,8 +256,9 @@ class _Judge:
         reference of its own: what is lost since then is lost once more.
         """
         run = self.reference
-        there = () if run is None else run.checks
-        told = (one for check in there for one in told_findings(check, run.rounding))
+        if run is None:
+            return {}
+        told = (one for check in run.checks for one in told_findings(check, run.rounding))
         kept = (one for one in told if not one.judgement.dropped)
         return {one.id: one for one in kept if (one.check, one.key) != SHALLOWER}
 

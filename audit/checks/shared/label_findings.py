@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -10,13 +11,16 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS
-from audit.checks.rows import Row
+from audit.checks.rows import Row, check_of_rows
 from audit.checks.shared.carriers import distinct, written_with
+from audit.checks.shared.evidence import LABEL_PARTS
 from audit.measure.measure import Measurements
 from audit.measure.validity import rows_on_their_day
 from audit.results.findings import Evidence, Part
 
 _NOTHING: Evidence = MappingProxyType({})
+check_of_labels = partial(check_of_rows, of_parts=LABEL_PARTS, denominator="rows", proposes=True)
+"""A check whose findings are rows of `of_labels`."""
 ON_THEIR_DAY = "on their day"
 """Key of a finding on dated rows."""
 
