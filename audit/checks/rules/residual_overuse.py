@@ -31,15 +31,7 @@ from audit.sharing.told import Rounding
 
 
 def _overused(measured: Measurements) -> Rows:
-    """Report parents with a high or differing residual share, deepest first.
-
-    A parent is reported if the lower bound of its share is above the limit and its test is
-    significant after Benjamini-Hochberg over all tested parents. A parent that fails once the
-    instances of its reported descendants are removed is folded into these. A share that differs
-    between the values of a column, or from the reference, is a note.
-
-    With counts only, parents are folded by counts, and no differences are reported.
-    """
+    """Parents with a high residual share, or one that differs; of counts the first alone."""
     tested = _tested(measured.residuals, measured.policy, measured.rounding)
     return Rows(
         len(tested),
@@ -50,11 +42,7 @@ def _overused(measured: Measurements) -> Rows:
 
 
 def _tested(residuals: pl.DataFrame, policy: Policy, rounding: Rounding) -> pl.DataFrame:
-    """The parents of a residual table with enough instances, each tested against the limit.
-
-    All is decided by told numbers: where ``low`` as it is would decide otherwise, the told one
-    stands in its place.
-    """
+    """The parents with enough instances, tested against the limit by told numbers."""
     limit, table = policy.residual_share.value, residuals.filter(pl.col("residual") == "all")
     every = [Share(*one) for one in table.select("k", "n", "n_effective", "groups").iter_rows()]
     enough = [_enough(share, policy, rounding) for share in every]
@@ -88,8 +76,7 @@ def retested(
 
 
 def _high(measured: Measurements, tested: pl.DataFrame) -> Iterator[Row]:
-    """Parents with a high share, each with the standing descendants that explain it; none: it
-    stands."""
+    """Parents with a high share, each with the descendants that explain it."""
     hierarchy, policy, explained = measured.hierarchy, measured.policy, dict[int, list[int]]()
     rate, limit = policy.false_discovery_rate.value, policy.residual_share.value
     high = tested.filter((pl.col("low") > limit) & (pl.col("q_value") <= rate))
@@ -108,10 +95,7 @@ def _high(measured: Measurements, tested: pl.DataFrame) -> Iterator[Row]:
 
 
 def _without(measured: Measurements, parent: int, flagged: list[int]) -> Share:
-    """The share of a parent without the instances labelled below some descendants of it.
-
-    With counts only, as if no instance labelled below a topmost one had a label elsewhere below.
-    """
+    """The share of a parent without the instances labelled below some descendants of it."""
     hierarchy = measured.hierarchy
     if measured.instances is None:
         top = [i for i in flagged if set(flagged).isdisjoint(row(hierarchy.strict_closure, i))]
@@ -190,12 +174,7 @@ _Key = tuple[str, str, str]
 
 
 def _differing(measured: Measurements) -> Iterator[Row]:
-    """A note for each share that differs between column values or from the reference.
-
-    Of the values of a column that differ below one parent the surest stands. A parent that no
-    longer differs without the instances below standing parents of the column is folded into them;
-    of a reference, less their counts, since there are no instances to leave out.
-    """
+    """Shares that differ between values or from the reference, less what explains them."""
     hierarchy, policy = measured.hierarchy, measured.policy
     rate, floor = policy.false_discovery_rate.value, policy.residual_difference.value
     rows = {

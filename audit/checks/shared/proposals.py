@@ -80,8 +80,7 @@ def as_in_data(measured: Measurements) -> Callable[[str], str]:
 
 @once
 def _spellings(measured: Measurements) -> tuple[dict[str, str], bool]:
-    """The most frequent spelling of each node that is carried, with all of its zeros; whether codes
-    are without dots."""
+    """The usual spelling of each carried node, and whether codes are without dots."""
     signs, own = (pl.col(name).str.replace_all(r"[.\s]", "") for name in ("label", "node"))
     lost = (signs != own) & (signs.str.strip_chars("0") == own.str.strip_chars("0"))
     labels = (
