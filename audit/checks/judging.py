@@ -235,12 +235,7 @@ def _with_restating(checks: Sequence[CheckResult], root: str | None) -> Iterator
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """Judges findings by their told numbers, and by what a reference has.
-
-    Args:
-        nodes: Nodes of the hierarchy.
-        back: Ids of findings that were mended, and are errors.
-    """
+    """Judges findings by told numbers and a reference; mended ones that are ``back`` are errors."""
 
     policy: Policy
     rounding: Rounding
