@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, hstack
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.settings import Aggregation
 from audit.engine.pairs.rows import Answers, highest, row_numbers, row_sums, stored
-from audit.engine.scores.cuts import Cut, atom_values, cut_values, entropy, normalised
+from audit.engine.scores.cuts import Cut, atom_values, entropy, normalised
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import aggregated_values
 
@@ -113,9 +113,9 @@ class AtCut:
     @cached_property
     def answers(self) -> Answers:
         """The cut node with the highest aggregated value, as position in ``cut.nodes``."""
-        if self._by_atom:
-            return highest(cut_values(self.values, self.cut))
-        return highest(csr_array(self.values[:, :-1]))
+        if not self._by_atom:
+            return highest(csr_array(self.values[:, :-1]))
+        return highest(csr_array(self.values @ self.cut.atoms[:, self.cut.nodes]))
 
     @cached_property
     def expected(self) -> BoolArray:
