@@ -1,5 +1,6 @@
 """How the pages of docs/ become a site: ``make docs``."""
 
+import json
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -10,6 +11,7 @@ from sphinx.ext.napoleon import GoogleDocstring
 from audit.base.declared import Column, Table
 from audit.results.tables import TABLES
 from audit.runs.analyses import ANALYSES
+from audit.runs.schema import result_schema
 
 project = "audit"
 author = "The audit developers"
@@ -104,5 +106,7 @@ def told(column: Column) -> str:
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    schema = json.dumps(result_schema(), indent=1)
+    Path(__file__).with_name("result.schema.json").write_text(schema, "utf-8")
     app.connect("source-read", with_tables)
     app.connect("autodoc-process-signature", short_signature)

@@ -14,11 +14,10 @@ from audit.base.csv_tables import TextShape, text_table
 from audit.base.databases import is_database, scheme_of, sql_tables
 from audit.base.errors import COPIES, InputError, SchemaError, first_cases
 from audit.base.files import bare_suffix, files_in, reading, refuse_pickle, see
-from audit.base.frames import frame_of, table_of
 from audit.base.json_tables import json_tables
 from audit.base.remote import local
 from audit.base.stored_tables import array_table, stored_table, workbook_table
-from audit.base.table import Table, gathered
+from audit.base.table import Table, frame_of, gathered, table_of
 
 __all__ = ["TextShape", "open_table", "open_tables"]
 
@@ -69,7 +68,7 @@ def open_tables(
 
     Args:
         data: A path or an address of a file, the address of a database, or anything that
-            `audit.base.frames.frame_of` takes.
+            `audit.base.table.frame_of` takes.
         query: The query of a database.
         table: The table of a database, the sheet of a workbook or the array of a ``.npz`` file.
         text: What is stated of text tables.
@@ -153,10 +152,7 @@ def _of_part(path: Path, text: TextShape) -> tuple[Table, ...]:
 
 
 def _data_in(folder: Path) -> list[Path]:
-    """The files of tables in a folder, or in folders in it if there is none.
-
-    Texts that end in ``.txt`` are tables only where nothing else is one.
-    """
+    """The files of tables in a folder, or in those in it; ``.txt`` only if nothing else is one."""
     inside = [path for path in files_in(folder) if not _BESIDE.match(path.name)]
     known = (*_TEXT, *_JSON, *_STORED, *_BOOKS, *_ARRAYS)
     files = [path for path in inside if path.is_file() and bare_suffix(path) in known]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from audit.checks import waivers
-from audit.checks.check import Check, WaiverCheck
+from audit.checks.check import Check
 from audit.checks.rules import (
     apart,
     chronic_gap,
@@ -60,5 +60,5 @@ CHECKS: tuple[Check, ...] = (
 )
 """Rules over measurements of data and models, in report order."""
 
-ON_WAIVERS: tuple[WaiverCheck, ...] = (waivers.EXPIRED, waivers.UNUSED)
+ON_WAIVERS: tuple[waivers.WaiverCheck, ...] = (waivers.EXPIRED, waivers.UNUSED)
 """Rules over the policy's waivers, applied and reported after all others."""

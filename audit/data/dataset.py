@@ -83,6 +83,8 @@ class LabelDataset:
     """The title dictionaries that were read."""
     persons: bool = False
     """Whether instances are persons' records, so that counts are told in bins."""
+    called: str = "instances"
+    """What an instance is, in the plural."""
     numbered: bool = False
     """Whether ids are row numbers from 0, since the data have none."""
     classes: tuple[str, ...] = ()
@@ -330,6 +332,7 @@ def _mapped(every: Sequence[Read], hierarchy: Hierarchy, classes: GivenClasses) 
         "digest": table.digest,
         "queried": table.queried,
         "persons": columns.persons or fields["persons"],
+        "called": columns.called,
         "numbered": numbered,
         "classes": table.class_names.get(columns.label[0], ()),
         "id": None if numbered else ",".join(columns.id),

@@ -292,12 +292,11 @@ class Hierarchy:
 
         ``branch`` is the first of ``branches`` in node order; null for the root.
         """
-        above, every = self.closure[:, self.branches], np.arange(len(self))
-        names = pl.Series([self.nodes[i] for i in self.branches.tolist()], dtype=pl.String)
-        pairs = {"at": every.repeat(np.diff(above.indptr)), "branches": names.gather(above.indices)}
-        lists = pl.DataFrame(pairs).group_by("at", maintain_order=True).agg("branches")
-        rows = pl.DataFrame({"at": every}).join(lists, on="at", how="left", maintain_order="left")
-        branches = rows["branches"].fill_null([])
+        from pyarrow import LargeListArray
+
+        above, names = self.closure[:, self.branches], self._names(self.branches)
+        every = pl.Series(names, dtype=pl.String).gather(above.indices).to_arrow()
+        branches = pl.Series(LargeListArray.from_arrays(above.indptr.astype(np.int64), every))
         return pl.DataFrame(
             {
                 "node": self.nodes,

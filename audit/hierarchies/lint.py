@@ -152,11 +152,7 @@ def _named(hierarchy: Hierarchy, *columns: IntArray) -> Cases:
 
 
 def _redundant_edges(hierarchy: Hierarchy) -> Cases:
-    """Edges to a parent that a longer path leads to as well.
-
-    Such a path begins with another parent of the node, which is below this one: a node has two
-    comparable parents exactly where one of its edges is redundant.
-    """
+    """Edges to a parent that is above another parent of the node."""
     child, parent = edge_ends(hierarchy.edges)
     through = shortcuts(hierarchy.edges)
     met = through >= 0
@@ -194,10 +190,7 @@ def _marred_titles(hierarchy: Hierarchy) -> Cases:
 
 @lru_cache(maxsize=1)
 def _alike(hierarchy: Hierarchy) -> tuple[Cases, Cases]:
-    """Nodes whose titles differ in case, spaces and punctuation at most; signs as in C++ are none:
-    those not all below one of them, which clash, and those below one of them, which repeat its
-    title, unless the single child of a heading does.
-    """
+    """Nodes of like titles: those not all below one of them, and those that are."""
     titles = pl.Series("title", hierarchy.titles, pl.String)
     key = (
         titles.str.normalize("NFKC")

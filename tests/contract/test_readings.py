@@ -390,7 +390,7 @@ ASKED: list[Asked] = [
      [(f"--relations {one}", {"relations": (one,)}) for one in ("is_a", "part_of")]),
     ("hierarchies.formats.edges._parents", of_joined,
      [("--hierarchy-sep ';'", {"sep": ";"}), ("give it a row", {"row": "a;b,\n"})]),
-    ("hierarchies.formats.offers.offers",
+    ("hierarchies.reading._offers",
      of_hierarchy("h.csv", "id,path\n1,a\n2,a > b\n3,a > c\n"),
      [("--hierarchy-child id --hierarchy-levels path", {"child": "id", "levels": ("path",)}),
       ("--hierarchy-levels path", {"levels": ("path",)})]),

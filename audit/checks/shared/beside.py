@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.base.dag import IntArray, Sparse
-from audit.checks.check import TOP_PARTS
-from audit.checks.shared.carriers import label_part
+from audit.base.dag import IntArray, Sparse, edge_matrix
+from audit.checks.shared.carriers import most_frequent
 from audit.measure.measure import Measurements
 from audit.results.findings import share_evidence
 
@@ -31,9 +30,21 @@ class Beside:
     other: Sparse
 
     @cached_property
+    def pairs(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Labels, the node beside each, and the instances with both, shape (n_pairs,) each."""
+        some = np.flatnonzero(np.diff(self.relation.indptr))
+        joint = csr_array(csr_array(self.labels[:, some]).T @ self.other)
+        found = joint.multiply(self.relation[some]).tocoo()
+        return some[found.row], found.col.astype(np.int64), found.data.astype(np.int64)
+
+    @cached_property
     def hit(self) -> Sparse:
-        """1 where an instance has a node beside a label that the relation names it beside."""
-        found = csr_array(csr_array(self.labels @ self.relation).multiply(self.other))
+        """1 where an instance has a node beside a label that the relation names it beside.
+
+        Only pairs that some instance has are looked for, so that a wide relation costs no more.
+        """
+        met = edge_matrix(*self.pairs[:2], self.relation.shape[0])
+        found = csr_array(csr_array(self.labels @ met).multiply(self.other))
         found.data[:] = 1
         return found
 
@@ -42,23 +53,13 @@ class Beside:
         """The instances with such a node, ascending."""
         return np.flatnonzero(np.diff(self.hit.indptr))
 
-    @cached_property
-    def pairs(self) -> list[tuple[int, int, int]]:
-        """A label, the node beside it, and the instances with both: the most first."""
-        joint = csr_array(self.labels.T @ self.hit).multiply(self.relation).tocoo()
-        found = zip(joint.row.tolist(), joint.col.tolist(), joint.data.tolist(), strict=True)
-        return sorted(found, key=lambda pair: (-pair[2], pair[:2]))
-
     def told(self, measured: Measurements, of: int, **texts: str) -> dict[str, Any]:
         """What a `Row` says of these instances, among so many, with some texts of its own."""
-        parts = [label_part(measured.hierarchy, (a, b), n) for a, b, n in self.pairs[:TOP_PARTS]]
+        *ends, joint = self.pairs
+        parts = most_frequent(measured.hierarchy, joint, *ends)
         return {
             "nodes": parts[0].nodes,
-            "evidence": {
-                **texts,
-                **share_evidence(len(self.instances), of),
-                "pairs": len(self.pairs),
-            },
-            "parts": tuple(parts),
+            "evidence": {**texts, **share_evidence(len(self.instances), of), "pairs": len(joint)},
+            "parts": parts,
             "cases": lambda: self.instances,
         }

@@ -1,23 +1,33 @@
-"""Select instances by what they carry: a node, two nodes, a raw label, the nodes of a rule."""
+"""Select instances by what they carry, and break them down by nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from audit.base.dag import BoolArray, IntArray, row
+from audit.base.dag import BoolArray, IntArray, row, rows
 from audit.checks.check import TOP_PARTS
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
-from audit.results.findings import Part
+from audit.results.findings import Part, share_evidence
+
+MOST_NAMED = 3
+"""Largest number of nodes of a side of a rule that a sentence names in full."""
 
 
 def carrying(measured: Measurements, node: str) -> IntArray:
     """Instances that carry a node, ascending."""
     return row(measured.loaded.carriers, measured.hierarchy.index(node))
+
+
+def carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
+    """Instances that carry at least one of the nodes, ascending."""
+    places = np.array([*map(measured.hierarchy.index, nodes)], np.int64)
+    return np.unique(rows(measured.loaded.carriers, places))
 
 
 def carrying_both(measured: Measurements, a: str, b: str) -> IntArray:
@@ -35,15 +45,14 @@ def carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
 
 def labels_apart(hierarchy: Hierarchy, a: int, b: int) -> str:
     """What a sentence adds to "both A and B" where a node is at or below both."""
-    apart = set(row(hierarchy.below, a).tolist()).isdisjoint(row(hierarchy.below, b).tolist())
-    return "" if apart else " without a label below both"
+    shared = np.intersect1d(row(hierarchy.below, a), row(hierarchy.below, b), assume_unique=True)
+    return " without a label below both" if len(shared) else ""
 
 
 def labelled_with(measured: Measurements, nodes: IntArray) -> BoolArray:
     """Whether each instance has one of the nodes as a direct label, shape (n_instances,)."""
     found = np.zeros(measured.n_instances, np.bool_)
-    for node in nodes.tolist():
-        found[row(measured.loaded.labelled_at, node)] = True
+    found[rows(measured.loaded.labelled_at, nodes)] = True
     return found
 
 
@@ -56,16 +65,6 @@ def written_with(measured: Measurements, lines: pl.DataFrame) -> IntArray:
 def distinct(rows: pl.DataFrame) -> IntArray:
     """The distinct values of the column ``instance``, ascending."""
     return np.unique(rows["instance"].to_numpy()).astype(np.int64)
-
-
-MOST_NAMED = 3
-"""Largest number of nodes of a side of a rule that a sentence names in full."""
-
-
-def carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
-    """Instances that carry at least one of the nodes, ascending."""
-    each = (carrying(measured, node) for node in nodes)
-    return np.unique(np.concatenate([np.empty(0, np.int64), *each]))
 
 
 def named(hierarchy: Hierarchy, nodes: Sequence[str], title: str = "") -> str:
@@ -87,15 +86,33 @@ def label_part(hierarchy: Hierarchy, nodes: tuple[int, ...], instances: int) -> 
     return Part(tuple(hierarchy.nodes[node] for node in nodes), {"instances": instances})
 
 
+def most_frequent(hierarchy: Hierarchy, instances: IntArray, *nodes: IntArray) -> tuple[Part, ...]:
+    """Breakdown of instances by nodes, or by pairs of them; those that none has are left out.
+
+    Args:
+        instances: Number of instances of each line, shape (n_lines,).
+        nodes: One node of each line, or two arrays of these, shape (n_lines,).
+    """
+    order = np.lexsort((*nodes[::-1], -instances))[:TOP_PARTS]
+    lines = np.stack([instances, *nodes])[:, order].T.tolist()
+    return tuple(label_part(hierarchy, tuple(own), n) for n, *own in lines if n)
+
+
 def parts_of(measured: Measurements, nodes: Sequence[str], instances: IntArray) -> tuple[Part, ...]:
-    """Breakdown of instances by their labels at or below the nodes, the most frequent first."""
+    """Breakdown of instances by their labels at or below the nodes."""
     labels = np.flatnonzero(at_or_below(measured.hierarchy, nodes))
-    labelled = np.asarray(
-        measured.loaded.dataset.direct[instances][:, labels].sum(axis=0), np.int64
-    )
-    order = np.lexsort((labels, -labelled))[:TOP_PARTS]
-    return tuple(
-        label_part(measured.hierarchy, (int(labels[place]),), int(labelled[place]))
-        for place in order.tolist()
-        if labelled[place]
-    )
+    times = np.asarray(measured.loaded.dataset.direct[instances].sum(axis=0), np.int64)
+    return most_frequent(measured.hierarchy, times[labels], labels)
+
+
+def under_rule(
+    measured: Measurements, nodes: Sequence[str], instances: IntArray, of: int
+) -> dict[str, Any]:
+    """What a `Row` says of instances, among so many, whose labels below nodes a rule is about."""
+    parts = parts_of(measured, nodes, instances)
+    return {
+        "nodes": tuple(nodes) if len(nodes) == 1 else parts[0].nodes,
+        "evidence": share_evidence(len(instances), of),
+        "parts": parts,
+        "cases": lambda: instances,
+    }

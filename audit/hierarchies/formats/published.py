@@ -37,11 +37,7 @@ def _begins(pattern: str) -> Callable[[Path, bytes], bool]:
 
 
 def _read_audioset(path: Path, _: Shape) -> Hierarchy:
-    """Read ``id, name, child_ids, restrictions`` of each node; other keys are ignored.
-
-    A node is assignable unless ``restrictions`` holds ``abstract``. A child that is not declared is
-    dangling.
-    """
+    """Read ``id, name, child_ids`` of each node, and ``restrictions``: may it be a label?"""
     held = shaped(read_json(path), items, "a list of nodes is required")
     nodes = [shaped(one, _audioset_node, _AUDIOSET) for one in held]
     edges = [(child, one.node) for one, below in nodes for child in below]
@@ -93,8 +89,7 @@ OPEN_IMAGES = HierarchyFormat(
 
 
 def _read_coco(path: Path, _: Shape) -> Hierarchy:
-    """Read the categories by name, each below its ``supercategory``; ``none``, as Roboflow writes
-    it, is no category."""
+    """Read the categories by name, each below its ``supercategory``, unless that is ``none``."""
     required = "'categories', a list of objects with a text 'name', is required"
     pairs = shaped(read_json(path), lambda held: [*map(_category, held["categories"])], required)
     if not any(above for _, above in pairs):
