@@ -235,12 +235,7 @@ def _with_restating(checks: Sequence[CheckResult], root: str | None) -> Iterator
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """Judges findings by their told numbers, and by what a reference has.
-
-    Args:
-        nodes: Nodes of the hierarchy.
-        back: Ids of findings that were mended, and are errors.
-    """
+    """Judges findings by told numbers and a reference; mended ones that are ``back`` are errors."""
 
     policy: Policy
     rounding: Rounding
@@ -256,8 +251,9 @@ class _Judge:
         reference of its own: what is lost since then is lost once more.
         """
         run = self.reference
-        there = () if run is None else run.checks
-        told = (one for check in there for one in told_findings(check, run.rounding))
+        if run is None:
+            return {}
+        told = (one for check in run.checks for one in told_findings(check, run.rounding))
         kept = (one for one in told if not one.judgement.dropped)
         return {one.id: one for one in kept if (one.check, one.key) != SHALLOWER}
 

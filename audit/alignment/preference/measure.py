@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from audit.alignment.preference.questions import Question
-from audit.alignment.preference.scores import TokenScores, Vocabulary
+from audit.alignment.preference.questions import Question, plain
+from audit.alignment.preference.scores import TokenScores
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.base.declared import schema
 from audit.engine.statistics.intervals import wilson
 
 ACCURACY = "Acc@{k}"
@@ -23,6 +22,9 @@ general one; what is at or below the former with what is above it; both with the
 LEFT_OUT, LOST, WON, TIED = -1, 0, 1, 2
 """What a question says: it is left out, or the first side is lower, higher, or equal."""
 Words: TypeAlias = Mapping[str, frozenset[str]]
+NO_WORD = frozenset[str]()
+Sides: TypeAlias = tuple[IntArray, IntArray]
+"""The two sides of a comparison, as positions among the words that are compared."""
 
 
 @dataclass(frozen=True)
@@ -82,21 +84,10 @@ class PreferenceResult:
     chosen: int = 0
     by_question: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False, compare=False)
 
-    def to_frame(self) -> pl.DataFrame:
-        """The columns ``metric, value, low, high, n, ties, left_out``, one row per metric."""
-        return pl.DataFrame([asdict(row) for row in self.rows], schema=_SCHEMA)
-
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values that can be written as JSON."""
         told = {name: value for name, value in vars(self).items() if name != "by_question"}
         return told | {"unmapped": dict(self.unmapped), "rows": [*map(asdict, self.rows)]}
-
-
-_SCHEMA = schema(
-    ("metric", pl.String),
-    ("value low high", pl.Float64),
-    ("n ties left_out", pl.Int64),
-)
 
 
 def share(metric: str, said: IntArray, tied: BoolArray) -> PreferenceRow:
@@ -106,106 +97,75 @@ def share(metric: str, said: IntArray, tied: BoolArray) -> PreferenceRow:
     return PreferenceRow(metric, wins / n if n else None, low, high, n, ties, len(said) - n)
 
 
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """The two sides of a comparison, as positions among the words of the task."""
-
-    first: IntArray
-    second: IntArray
-
-
-@dataclass(frozen=True, eq=False)
-class Comparisons:
-    """The words that are compared in some question, and the sides of each comparison.
-
-    Args:
-        position: Position of each word, in code-point order.
-        sides: Those of `COMPARED` of each question; None where its answer has no node.
-        form: The form in which words are compared.
-    """
-
-    position: Mapping[str, int]
-    sides: Sequence[tuple[Sides | None, ...]]
-    form: Callable[[str], str]
-
-
-def comparisons(
-    asked: Sequence[Question],
-    nodes: Sequence[str | None],
-    below: Words,
-    above: Words,
-    form: Callable[[str], str],
-    *,
-    apart: bool,
-) -> Comparisons:
-    """The sides of each question; the task is all words below and above its answers.
-
-    Args:
-        nodes: What the specific answer of each question denotes; not in ``below`` if nothing.
-        below: Words of what is at or below each of them.
-        above: Words of what is above it.
-        apart: Whether a word on both sides counts for the first only: the second is any *other*.
-    """
-    task = frozenset[str]().union(*below.values(), *above.values())
-    answers = {form(answer) for one in asked for answer in (one.specific, one.general)}
-    position = {word: place for place, word in enumerate(sorted(task | answers))}
-
-    def places(words: Collection[str]) -> IntArray:
-        return np.array(sorted(position[word] for word in words), np.int64)
-
-    def sides(first: frozenset[str], second: frozenset[str]) -> Sides:
-        return Sides(places(first), places(second - first if apart else second))
-
-    @cache
-    def of_node(node: str | None) -> tuple[Sides | None, ...]:
-        if node is None or node not in below:
-            return None, None
-        return sides(below[node], above[node]), sides(below[node] | above[node], task)
-
-    words = [(frozenset({form(one.specific)}), frozenset({form(one.general)})) for one in asked]
-    each = [(sides(*two), *of_node(node)) for two, node in zip(words, nodes, strict=True)]
-    return Comparisons(position, each, form)
-
-
 class Measured:
     """Highest scores of both sides of every comparison, collected question by question.
 
     Args:
+        nodes: What the specific answer of each question denotes; not in ``below`` if nothing.
+        below: Words of what is at or below each of them.
+        above: Words of what is above it; the task is all words below and above.
         k: Rank for the accuracy among the k highest tokens.
-        released: Whether the rules of the paper's released code are followed: of equal scores the
-            token that is listed first ranks higher, and an answer without a token is a miss; a tie
-            of subgraphs is a win.
+        released: Whether the rules of the paper's released code are followed: words are compared as
+            written, also those of both sides, which else count for the first; of equal scores the
+            token that is listed first ranks higher; an answer without a token is a miss; a tie of
+            subgraphs is a win.
+
+    ``tokens`` are those with a score in some question; repeated lists are looked up once.
     """
 
-    def __init__(self, compared: Comparisons, k: int, *, released: bool) -> None:
-        self._k, self._released, self._sides = k, released, compared.sides
-        self._vocabulary = Vocabulary(compared.position, compared.form)
-        n = len(compared.sides)
+    def __init__(
+        self,
+        asked: Sequence[Question],
+        nodes: Sequence[str | None],
+        below: Words,
+        above: Words,
+        k: int,
+        *,
+        released: bool,
+    ) -> None:
+        self._k, self._released, form, n = k, released, str if released else plain, len(asked)
+        task = NO_WORD.union(*below.values(), *above.values())
+        answers = {form(answer) for one in asked for answer in (one.specific, one.general)}
+        position = {word: place for place, word in enumerate(sorted(task | answers))}
+
+        def sides(first: frozenset[str], second: frozenset[str]) -> Sides:
+            two = first, second if released else second - first
+            at = (sorted(position[word] for word in words) for words in two)
+            left, right = (np.array(places, np.int64) for places in at)
+            return left, right
+
+        @cache
+        def of_node(node: str | None) -> tuple[Sides, Sides]:
+            if node is None or node not in below:
+                return sides(NO_WORD, NO_WORD), sides(NO_WORD, NO_WORD)
+            return sides(below[node], above[node]), sides(below[node] | above[node], task)
+
+        @lru_cache(maxsize=1)
+        def places_of(tokens: tuple[str, ...]) -> IntArray:
+            self.tokens.update(tokens)
+            return np.array([position.get(form(token), -1) for token in tokens], np.int64)
+
+        self.tokens: set[str] = set()
+        words = [(frozenset({form(one.specific)}), frozenset({form(one.general)})) for one in asked]
+        self._sides = [(sides(*two), *of_node(of)) for two, of in zip(words, nodes, strict=True)]
+        self._places = places_of
         self._highest = np.full((len(COMPARED), 2, n), -np.inf)
         self._hits, self._first_listed = np.full(n, LEFT_OUT), np.zeros(n, np.bool_)
-        self._listed = np.zeros(len(compared.position), np.bool_)
+        self._listed = np.zeros(len(position), np.bool_)
         self.scored = np.zeros(n, np.bool_)
-
-    @property
-    def tokens(self) -> int:
-        """Size of the vocabulary: number of tokens with a score in some question."""
-        return len(self._vocabulary.tokens)
 
     def add(self, row: TokenScores) -> None:
         """Add the scores of one question; each question may be added once."""
-        at, places, values = row.question, *self._vocabulary.placed(row)
+        at, places = row.question, self._places(row.tokens)
+        values, known = np.full(len(self._listed), -np.inf), places >= 0
+        np.maximum.at(values, places[known], row.scores[known])
         for highest, sides in zip(self._highest, self._sides[at], strict=True):
-            if sides is not None:
-                found = (values[side].max(initial=-np.inf) for side in (sides.first, sides.second))
-                highest[:, at] = [*found]
-        answers = self._sides[at][0]
-        assert answers is not None, "each question has two answers"
-        own, other = (np.isin(places, side) for side in (answers.first, answers.second))
+            highest[:, at] = [values[side].max(initial=-np.inf) for side in sides]
+        own, other = (np.isin(places, side) for side in self._sides[at][0])
         self._hits[at] = among_highest(row.scores, own, self._k, in_order=self._released)
-        self._first_listed[at] = _first_highest(row.scores, own) <= _first_highest(
-            row.scores, other
-        )
-        self._listed[places[places >= 0]] = True
+        first, second = (_first_highest(row.scores, answer) for answer in (own, other))
+        self._first_listed[at] = first <= second
+        self._listed[places[known]] = True
         self.scored[at] = True
 
     def outcomes(self) -> tuple[IntArray, BoolArray]:
@@ -234,10 +194,7 @@ class Measured:
     def _spoken(self) -> BoolArray:
         """Whether the vocabulary has a word of both sides of each comparison."""
         spoken = [
-            [
-                two and self._listed[two.first].any() and self._listed[two.second].any()
-                for two in own
-            ]
+            [all(self._listed[side].any() for side in sides) for sides in own]
             for own in self._sides
         ]
         return np.array(spoken, np.bool_).reshape(-1, len(COMPARED)).T

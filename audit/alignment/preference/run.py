@@ -28,13 +28,12 @@ from audit.alignment.preference.measure import (
     LOST,
     TIED,
     WON,
-    Comparisons,
     Measured,
     PreferenceResult,
-    comparisons,
 )
 from audit.alignment.preference.questions import (
     TASKS,
+    Lexicon,
     Question,
     Task,
     load_lexicon,
@@ -103,13 +102,16 @@ def run_preference(
     relation = _relation(relation, task, predicate, hierarchy)
     stated = read_senses(senses) if senses else {}
     if released:
-        name, nodes, compared = _released(asked, Path(hierarchy), relation, stated, senses)
+        name, nodes, measured = _released(asked, Path(hierarchy), relation, stated, senses, k)
     else:
-        name, nodes, compared = _audited(asked, hierarchy, task, relation, stated, senses)
-    measured = Measured(compared, k, released=released)
+        lexicon = load_lexicon(hierarchy, task, relation)
+        if senses:
+            refuse_unknown_senses(stated, lexicon.hierarchy, senses)
+        name, nodes, measured = _audited(asked, lexicon, stated, k)
     for row in read_scores(predictions, asked):
         measured.add(row)
-    form, by_form = compared.form, {compared.form(answer) for answer in stated}
+    form = str if released else plain
+    named = {form(answer) for answer in stated}
     unmapped = Counter(q.specific for q, node in zip(asked, nodes, strict=True) if not node)
     return PreferenceResult(
         predicate=predicate,
@@ -118,12 +120,12 @@ def run_preference(
         k=k,
         questions=len(asked),
         unscored=int((~measured.scored).sum()),
-        tokens=measured.tokens,
+        tokens=len(measured.tokens),
         answers=len({question.specific for question in asked}),
         unmapped=dict(sorted(unmapped.items(), key=lambda answer: (-answer[1], answer[0]))),
         rows=measured.rows(),
         released=released,
-        chosen=len({one.specific for one in asked if form(one.specific) in by_form}),
+        chosen=len({one.specific for one in asked if form(one.specific) in named}),
         by_question=_by_question(asked, nodes, measured),
     )
 
@@ -149,24 +151,13 @@ def _by_question(
     )
 
 
-Prepared: TypeAlias = tuple[str, Sequence[str | None], Comparisons]
-"""Name of the hierarchy, node of each question's specific answer, and what is compared."""
+Prepared: TypeAlias = tuple[str, Sequence[str | None], Measured]
+"""Name of the hierarchy, node of each question's specific answer, and what scores are added to."""
 Senses: TypeAlias = Mapping[str, str | None]
 
 
-def _audited(
-    asked: Sequence[Question],
-    source: str | Path,
-    task: Task | None,
-    relation: str | None,
-    stated: Senses,
-    senses: Path | None,
-) -> Prepared:
-    lexicon = load_lexicon(source, task, relation)
-    tree = lexicon.hierarchy
-    if senses:
-        refuse_unknown_senses(stated, tree, senses)
-    chosen = {plain(answer): node for answer, node in stated.items()}
+def _audited(asked: Sequence[Question], lexicon: Lexicon, stated: Senses, k: int) -> Prepared:
+    tree, chosen = lexicon.hierarchy, {plain(answer): node for answer, node in stated.items()}
 
     @cache
     def node_of(specific: str, general: str) -> str | None:
@@ -178,7 +169,7 @@ def _audited(
     known = {node for node in nodes if node}
     below = {node: lexicon.words_of(tree.descendants(node, with_self=True)) for node in known}
     above = {node: lexicon.words_of(tree.ancestors(node)) for node in known}
-    return tree.name, nodes, comparisons(asked, nodes, below, above, plain, apart=True)
+    return tree.name, nodes, Measured(asked, nodes, below, above, k, released=False)
 
 
 def _released(
@@ -187,6 +178,7 @@ def _released(
     relation: str | None,
     stated: Senses,
     senses: Path | None,
+    k: int,
 ) -> Prepared:
     if senses is None or not wordnet.matches(folder) or relation not in RELEASED_RELATIONS:
         raise InputError(
@@ -206,8 +198,8 @@ def _released(
     last = {question.subject: question for question in asked}
     counted = [last[question.subject] for question in asked]
     keys = [question.specific for question in counted]
-    compared = comparisons(counted, keys, below, above, str, apart=False)
-    return folder.name, [stated.get(question.specific) for question in asked], compared
+    measured = Measured(counted, keys, below, above, k, released=True)
+    return folder.name, [stated.get(question.specific) for question in asked], measured
 
 
 def _reached(start: str, steps: Mapping[str, list[str]], top: str | None) -> set[str]:

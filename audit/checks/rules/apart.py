@@ -26,13 +26,7 @@ from audit.results.findings import Part, share_evidence
 
 
 def _branches(measured: Measurements) -> Rows:
-    """Report each pair of branches that instances combine against the policy, broken down.
-
-    Only pairs of branches with a rule are reported. An instance counts if it carries both branches
-    and none of its labels is in both, since such a label combines the branches by itself. A branch
-    below another one cannot exclude it. Rules on the first position need instances; counts do not
-    hold positions.
-    """
+    """Pairs of branches that instances combine against a rule, by labels not in both."""
     hierarchy, policy, names = measured.hierarchy, measured.policy, measured.hierarchy.nodes
     used = [int(i) for i in hierarchy.branches if measured.support[i]]
     ruled = [
@@ -127,11 +121,7 @@ def _at_depth(
 def _by_label(
     measured: Measurements, a: int, b: int, instances: IntArray | None
 ) -> tuple[Part, ...]:
-    """Break a meeting down by pairs of labels.
-
-    Of counts, labels are those that instances carry only as labels, and that have no label below
-    them: of others, counts do not say how many instances are labelled with both.
-    """
+    """Break a meeting down by pairs of labels; of counts, by those with no label below them."""
     hierarchy = measured.hierarchy
     left, right = (row(hierarchy.below, i) for i in (a, b))
     if instances is not None:
@@ -156,10 +146,7 @@ def _by_label(
 def _never_first(
     measured: Measurements, nodes: Sequence[str], instances: IntArray | None
 ) -> IntArray:
-    """Those of the instances with a label of some nodes, and none of these that may be first.
-
-    A label without a position may be.
-    """
+    """Those of the instances with a label of some nodes, all of these placed behind others."""
     if instances is None or not nodes:
         return np.empty(0, np.int64)
     assertions = measured.loaded.dataset.assertions
@@ -173,11 +160,7 @@ _INSTANCES = "instances with at least two labels"
 
 
 def _notes(measured: Measurements) -> Rows:
-    """Report each violated note once, with its most frequent pairs of labels.
-
-    A note applies to all codes at or below its node. A pair of labels that several notes exclude is
-    reported for the most specific note; a note without pairs of its own is folded into those.
-    """
+    """Violated notes, each with its pairs; one whose pairs are told by others is folded."""
     exclusions, direct = measured.hierarchy.exclusions, measured.loaded.dataset.direct
     several = int((direct.sum(axis=1) > 1).sum())
     if exclusions is None:
@@ -202,8 +185,7 @@ def _notes(measured: Measurements) -> Rows:
 
 
 def _by_breadth(exclusions: Exclusions, hierarchy: Hierarchy) -> list[Exclusion]:
-    """The notes that exclude something, the most specific first; those of a node that exclude the
-    same are one."""
+    """The notes that exclude something, the most specific first, the same of a node as one."""
     texts: dict[tuple[str, tuple[str, ...], bool], list[str]] = {}
     for note in exclusions.notes:
         if note.excluded:
@@ -225,12 +207,7 @@ def _relation(pairs: pl.DataFrame, size: int) -> Sparse:
 
 
 def _kept_apart(measured: Measurements, notes: Sequence[Exclusion]) -> pl.DataFrame:
-    """``note, label, other, told_by``: the pairs of labels of an instance that each note keeps
-    apart, in order of notes.
-
-    ``label`` is on the note's side, ``other`` excluded; ``told_by`` is the most specific of the
-    notes that keep the two apart.
-    """
+    """``note, label, other, told_by`` (the most specific note) of pairs that notes exclude."""
     hierarchy, direct = measured.hierarchy, measured.loaded.dataset.direct
     used = np.flatnonzero(measured.direct_support)
     below, labels = csr_array(hierarchy.below[:, used]), csr_array(direct[:, used])

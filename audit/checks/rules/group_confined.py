@@ -25,12 +25,7 @@ tested.
 
 
 def _confined(measured: Measurements) -> Rows:
-    """Report nodes confined to one value of a column; of nested ones, the most general.
-
-    A node is tested if enough units carry it, and each of its parents occurs with several values,
-    one of which is frequent enough to hold all units of the node. Totals alone decide which nodes
-    are tested. Beside a node stands the parent that speaks most for chance.
-    """
+    """Nodes confined to one value of a column, each beside the parent likeliest by chance."""
     person, edges = measured.policy.person, measured.hierarchy.edges
     asked = [name for name in measured.loaded.columns if not person or name not in person.columns]
     family, found = 0, list[dict[str, Any]]()
@@ -77,10 +72,7 @@ def _confined(measured: Measurements) -> Rows:
 
 
 def _units(measured: Measurements, value_of: IntArray, n_values: int) -> Sparse:
-    """Units of each value that carry each node, shape (n_nodes, n_values).
-
-    A unit is a group, once in each of its values, or an instance where there are no groups.
-    """
+    """Groups, or instances, of each value that carry each node, shape (n_nodes, n_values)."""
     known = np.flatnonzero(value_of >= 0)
     group = known if measured.loaded.group_of is None else measured.loaded.group_of[known]
     unit, place = np.unique(group * n_values + value_of[known], return_inverse=True)
@@ -93,11 +85,7 @@ def _units(measured: Measurements, value_of: IntArray, n_values: int) -> Sparse:
 
 
 def _judged(measured: Measurements, column: str, total: IntArray, most: IntArray) -> BoolArray:
-    """Nodes of the family, shape (n_nodes,): totals of node and parents alone decide.
-
-    Of what is told of persons, nodes that a rule on persons covers are left out: the rule says why
-    they are confined.
-    """
+    """Nodes of the family, by totals of node and parents alone, shape (n_nodes,)."""
     policy, (node, parent) = measured.policy, measured.hierarchy.edges.tocoo().coords
     fits = (most[parent] < total[parent]) & (most[parent] >= total[node])
     below, fitting = (np.bincount(node[some], minlength=len(total)) for some in (fits >= 0, fits))
