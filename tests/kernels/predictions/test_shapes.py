@@ -47,7 +47,7 @@ def beside(draw: st.DrawFn, rows: int, taken: list[str]) -> dict[str, list[Any]]
         st.text("xyz", max_size=3), st.integers(0, 9), st.integers(0, 1), st.floats(-3, 3),
         st.sampled_from(NODES),
     )  # fmt: skip
-    free = NAMES.filter(lambda one: one not in (*taken, "score"))
+    free = NAMES.filter(lambda one: one not in (*taken, "score", "id", "instance"))
     names = draw(st.lists(free, max_size=2, unique=True))
     cells = [draw(st.sampled_from(kinds)) for _ in names]
     return {
