@@ -14,8 +14,13 @@ from audit.base.dag import IntArray, Sparse, edge_matrix, row
 from audit.base.declared import Columns, count, text
 from audit.checks.check import first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows
-from audit.checks.shared.beside import Beside
-from audit.checks.shared.carriers import carrying_apart, labels_apart, most_frequent, under_rule
+from audit.checks.shared.carriers import (
+    Beside,
+    carrying_apart,
+    labels_apart,
+    most_frequent,
+    under_rule,
+)
 from audit.checks.shared.evidence import OF_ALL, OF_SOME, PARTS
 from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
