@@ -221,8 +221,12 @@ def _judged(
 
 
 def _with_restating(checks: Sequence[CheckResult], root: str | None) -> Iterator[CheckResult]:
-    """Checks whose findings say whether they only restate another one."""
-    found = restating(checks, root)
+    """Checks whose findings say whether they only restate another one.
+
+    Those of an analysis may name the same nodes, such as relations of texts, and say other things.
+    """
+    of_labels = {check.name for check in CHECKS}
+    found = restating([check for check in checks if check.name in of_labels], root)
     for check in checks:
         marked = (replace(one.judgement, restates=one.id in found) for one in check.findings)
         both = zip(check.findings, marked, strict=True)
