@@ -17,8 +17,7 @@ from audit.base.dag import BoolArray, IntArray, Sparse, edge_matrix, row
 from audit.base.declared import NONE, Columns, count, text
 from audit.checks.check import TOP_PARTS, first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows
-from audit.checks.shared.beside import Beside
-from audit.checks.shared.carriers import labelled_with, most_frequent, named
+from audit.checks.shared.carriers import Beside, labelled_with, most_frequent, named
 from audit.checks.shared.evidence import OF_SOME, PARTS
 from audit.checks.shared.proposals import carried_as, proposals
 from audit.engine.pairs.rows import counts_at, stored

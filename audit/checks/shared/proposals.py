@@ -52,18 +52,11 @@ def proposals(
     keep: int = 0,
 ) -> pl.DataFrame:
     """Rows of `PROPOSED` of a frame with at least ``instance``; columns that it lacks are null."""
-    said = reason if isinstance(reason, pl.Expr) else pl.lit(reason)
-    alike = {
-        "change": pl.lit(change),
-        "certainty": pl.lit(certainty),
-        "reason": said,
-        "keep": pl.lit(keep),
-    }
-    known = {**alike, **{name: pl.col(name) for name in found.columns if name in PROPOSED}}
-    columns = [
-        known.get(name, pl.lit(None)).cast(kind).alias(name) for name, kind in PROPOSED.items()
-    ]
-    return found.select(columns)
+    said = {"change": change, "certainty": certainty, "reason": reason, "keep": keep}
+    alike = {name: pl.lit(one) if isinstance(one, str | int) else one for name, one in said.items()}
+    own = {name: pl.col(name) for name in found.columns if name in PROPOSED}
+    known = dict.fromkeys(PROPOSED, pl.lit(None)) | alike | own
+    return found.select(known[name].cast(kind).alias(name) for name, kind in PROPOSED.items())
 
 
 def of_lines(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
@@ -179,25 +172,20 @@ def slips(label: str, texts: Sequence[str], known: Container[str], signs: str) -
     >>> [*slips("410", known, known, "019")]
     ['41', '41009', '41093']
     """
-    rare, found = 1 / len(signs), dict[str, float]()
-
-    def add(text: str, chance: float) -> None:
-        if text in known and text != label:
-            found[text] = found.get(text, 0.0) + chance / len(text)
-
+    rare, each, found = 1 / len(signs), list[tuple[str, float]](), dict[str, float]()
     for n in range(len(label) + 1):
         a, b = label[:n], label[n:]
-        for sign in signs:
-            add(a + sign + b, 1)
+        each.extend((a + sign + b, 1) for sign in signs)
         if b:
-            add(a + b[1:], 1 if a.endswith(b[0]) else rare)
-            for sign in signs:
-                add(a + sign + b[1:], rare)
+            each.append((a + b[1:], 1 if a.endswith(b[0]) else rare))
+            each.extend((a + sign + b[1:], rare) for sign in signs)
         if len(b) > 1:
-            add(a + b[1] + b[0] + b[2:], 1)
-    for text in texts[bisect_left(texts, label) : bisect_right(texts, label + chr(0x10FFFF))]:
-        if len(label) + 1 < len(text) <= 2 * len(label):
-            add(text, 1)
+            each.append((a + b[1] + b[0] + b[2:], 1))
+    longer = texts[bisect_left(texts, label) : bisect_right(texts, label + chr(0x10FFFF))]
+    each.extend((text, 1) for text in longer if len(label) + 1 < len(text) <= 2 * len(label))
+    for text, chance in each:
+        if text in known and text != label:
+            found[text] = found.get(text, 0.0) + chance / len(text)
     return {text: found[text] for text in sorted(found)}
 
 
