@@ -56,6 +56,10 @@ class Stream:
         self._seed, self._replicates = seed, replicates
         self._sums, self._ends = np.zeros((0, 0, 0)), np.zeros(0, np.int64)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the measures, which are functions; who unpickles sums sets them again."""
+        return {**vars(self), "measures": ()}
+
     def update(self, batch: Batch) -> None:
         """Add the instances of a batch; with replicates, each needs a unit."""
         columns = [measure.of_batch(batch) for measure in self.measures]
