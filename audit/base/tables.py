@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -38,15 +39,9 @@ _SETS = re.compile(r"diagnos|procedure", re.IGNORECASE)
 """What names tell tables of equal columns apart by that are no parts of one."""
 
 
-def open_table(
-    data: object,
-    *,
-    query: str | None = None,
-    table: str | None = None,
-    text: TextShape = UNSTATED,
-) -> Table:
+def open_table(data: object, **stated: Any) -> Table:
     """The one table of `open_tables`; raises InputError, which names them, if there are several."""
-    tables = open_tables(data, query=query, table=table, text=text)
+    tables = open_tables(data, **stated)
     if len(tables) != 1:
         found = first_cases(one.name for one in tables)
         hint = "name the file that is meant"

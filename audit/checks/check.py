@@ -32,15 +32,13 @@ class Limit:
     """
 
     evidence: str
-    relation: Literal[">", ">=", "<="]
+    relation: Literal[">", "<="]
     threshold: str
     shown_as: str = ""
 
     def keeps(self, value: float, threshold: float) -> bool:
         """Whether evidence of this value is a finding under a threshold."""
-        if self.relation == "<=":
-            return value <= threshold
-        return value > threshold if self.relation == ">" else value >= threshold
+        return value <= threshold if self.relation == "<=" else value > threshold
 
     def tightens(self, before: float, after: float) -> bool:
         """Whether a change of the threshold cannot add findings."""

@@ -25,8 +25,7 @@ from audit.checks.limits import (
 )
 from audit.checks.waivers import Waivers
 from audit.policy.policy import Policy
-from audit.policy.rules import Companion, Person, Severity
-from audit.policy.statements import CodeDates
+from audit.policy.rules import Companion, Severity
 from audit.results.findings import OF_WAIVERS, CheckResult, Finding
 from audit.results.mended import Mended
 from audit.results.order import in_order, restating
@@ -113,7 +112,7 @@ def rejudged(
         raise PolicyError(
             "a run can be judged again only if the change needs no counting",
             found=first_cases(refused),
-            hint=_AGAIN,
+            hint="audit the data again with `audit run --policy`",
         )
     return _judged(result, counted, policy, today, reference, checks)
 
@@ -127,7 +126,7 @@ def policy_as_applied(
         as_expected: Number of pairs left out because of each expected association, then because
             of each companion rule of the policy; further entries are ignored.
     """
-    known = len(policy.expected)
+    known, person, dates = len(policy.expected), policy.person, policy.code_dates
     asked = as_expected[known : known + len(policy.companions)]
     return {
         "name": policy.name,
@@ -152,14 +151,21 @@ def policy_as_applied(
             {**_rule_as_applied(rule), "pairs": pairs}
             for rule, pairs in zip(policy.companions, asked, strict=True)
         ],
-        "person": policy.person and _person_as_applied(policy.person),
+        "person": person
+        and {"sex": person.sex, "age": person.age}
+        | {sex: list(stated) for sex, stated in person.values.items()},
         "person_rules": [
             rule.model_dump(mode="json") | {"nodes": list(rule.nodes_named)}
             for rule in policy.person_rules
         ],
         "severities": policy.severities,
         "ratchet": policy.ratchet,
-        "code_dates": policy.code_dates and _dates_as_applied(policy.code_dates),
+        "code_dates": dates
+        and {
+            "column": dates.column,
+            "file": Path(dates.file).name,
+            "codes": len({spell.code for spell in dates.spells}),
+        },
     }
 
 
@@ -167,16 +173,6 @@ def _rule_as_applied(rule: Companion) -> dict[str, Any]:
     lists = {"if": rule.asking, "needs": rule.needed, "unless": rule.excusing}
     said = rule.model_dump(mode="json", exclude={"if_title", "needs_title"})
     return said | {key: list(nodes) for key, nodes in lists.items()}
-
-
-def _person_as_applied(person: Person) -> dict[str, Any]:
-    values = {sex: list(stated) for sex, stated in person.values.items()}
-    return {"sex": person.sex, "age": person.age, **values}
-
-
-def _dates_as_applied(dates: CodeDates) -> dict[str, Any]:
-    codes = {spell.code for spell in dates.spells}
-    return {"column": dates.column, "file": Path(dates.file).name, "codes": len(codes)}
 
 
 def _judged(
@@ -235,12 +231,7 @@ def _with_restating(checks: Sequence[CheckResult], root: str | None) -> Iterator
 
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """Judges findings by their told numbers, and by what a reference has.
-
-    Args:
-        nodes: Nodes of the hierarchy.
-        back: Ids of findings that were mended, and are errors.
-    """
+    """Judges findings by told numbers and a reference; mended ones that are ``back`` are errors."""
 
     policy: Policy
     rounding: Rounding
@@ -331,6 +322,3 @@ def severity_of(
         k, n = (number(finding, name) for name in columns["share"].of)
         share = None if k is None or not n else (1 if rounding.few(int(k)) else k) / n
     return "warning" if share is not None and share < policy.error_share.value else None
-
-
-_AGAIN = "audit the data again with `audit run --policy`"

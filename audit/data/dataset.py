@@ -23,8 +23,8 @@ from audit.base.settings import Unlisted
 from audit.base.table import name_among
 from audit.data.class_lists import GivenClasses, class_names, file_of
 from audit.data.columns import AS_WRITTEN, ROW, Columns
+from audit.data.labels import Nodes
 from audit.data.loading import Read, is_list, read_tables, tables_of, titles_beside, unnamed_columns
-from audit.data.nodes import Nodes
 from audit.data.placing import INSTANCES, Ledger, mapped
 from audit.data.published.wanted import Wanted
 from audit.data.records import as_ids, tidy

@@ -1,4 +1,4 @@
-"""The JSON schema of ``result.json``, made of what tables, findings and analyses declare."""
+"""The JSON schemas of ``result.json`` and ``comparison.json``, made of what is declared."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from audit.base.declared import (
     Column,
     Columns,
     Table,
+    chance,
     count,
     exact,
     flag,
@@ -21,7 +22,7 @@ from audit.base.declared import (
     whole,
 )
 from audit.results import columns as declared
-from audit.results import tables
+from audit.results import compared, tables
 from audit.results.findings import SEVERITIES
 from audit.results.order import BY_RESULT
 from audit.runs.analyses import ANALYSES
@@ -78,6 +79,7 @@ def _or_null(of: Schema) -> Schema:
     return {"anyOf": [{"type": "null"}, of]}
 
 
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: Schema = {"type": "string"}
 _SEVERITY: Schema = {"enum": [*SEVERITIES]}
 _STATUS: Schema = {"enum": [*BY_RESULT]}
@@ -86,20 +88,19 @@ _NODE = text("node title")
 _NODES = rows(text("id title"))
 _EVIDENCE = _each({"type": ["number", "string", "null"], "told": "as the check declares it"})
 _ANSWERS_FOR = text("owner reason expires")
+_ROUNDING = fields(
+    setting("bin"),
+    text("note"),
+    totals=_each(column(*exact("total", reason="a total"))),
+    about=_several(_TEXT),
+)
 
 
 def result_schema() -> Schema:
     """The schema of ``result.json``; each number says under ``told`` of which kind it is."""
     made = fields(
         text("schema_version"),
-        rounding=_or_null(
-            fields(
-                setting("bin"),
-                text("note"),
-                totals=_each(column(*exact("total", reason="a total"))),
-                about=_several(_TEXT),
-            )
-        ),
+        rounding=_or_null(_ROUNDING),
         identity=_identity(),
         ledger=_ledger(),
         readings=rows_of(tables.READINGS),
@@ -115,21 +116,76 @@ def result_schema() -> Schema:
         overview=_overview(),
     )
     made["properties"] |= {
-        "mended": fields(
-            whole("not_shown"),
-            findings=rows_of(tables.MENDED_FINDINGS, text("check severity"), nodes=_NODES),
-            decisions=rows_of(tables.MENDED_DECISIONS),
-        ),
+        "mended": _mended(),
         "tables": _each(_OBJECT),
         "analyses": _each(_OBJECT),
         **{one.name: analysis(one.tables, one.facts) for one in ANALYSES},
     }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "result.json of a run",
-        "description": "The view of an audit that may be shared, which HTML and PDF render.",
-        **made,
-    }
+    return {"$schema": _DRAFT, "title": "The view of a run that may be shared", **made}
+
+
+def comparison_schema() -> Schema:
+    """The schema of ``comparison.json``, likewise."""
+    sides = fields(old=_OBJECT, new=_OBJECT)
+    rounding = fields(old=_or_null(_ROUNDING), new=_or_null(_ROUNDING))
+    counted = whole("edits exchanges nodes pairs new gone worse better metrics confusions measures")
+    beyond = text("beyond_old beyond_new")
+    metrics = rows_of(compared.METRICS, beyond, parameters=_OBJECT)
+    moved = rows(text("node title"), count("support_old support_new"))
+    made = fields(
+        text("schema_version"),
+        setting("min_cell"),
+        flag("few_rows_differ changed"),
+        identity=sides,
+        ledger=sides,
+        rounding=rounding,
+        terms=rows_of(compared.TERMS),
+        causes=rows_of(compared.CAUSES, flag("changed"), text("old new")),
+        totals=fields(counted),
+        exchanges=rows_of(compared.EXCHANGES, fewer=moved, more=moved),
+        nodes=_changed(compared.NODES, text("branch"), chance("p_value")),
+        pairs=_changed(compared.PAIRS, chance("odds_ratio p_value q_value")),
+        edits=fields(
+            totals=fields(whole("added removed moved retitled assignable_changed")),
+            rows=rows_of(compared.EDITS, texts("old new counted_at"), flag("from_labels")),
+        ),
+        checks=rows_of(
+            compared.CHECKS,
+            text("title"),
+            whole("total_old total_new not_shown"),
+            changes=fields(whole("new worse gone better limit same not_asked")),
+            findings=rows_of(
+                compared.FINDINGS,
+                text("severity_old severity_new statement effect"),
+                nodes=_NODES,
+            ),
+        ),
+        grouped=fields(flag("old new")),
+        model=_or_null(
+            fields(
+                text("predictions"),
+                count("common scores_differ answers_differ"),
+                metrics=fields(whole("total changed"), rows=metrics),
+                confusions=_changed(compared.CONFUSIONS, chance("p_value")),
+            )
+        ),
+    )
+    made["properties"] |= {"mended": _mended(since_reference=_OBJECT), "measures": metrics}
+    return {"$schema": _DRAFT, "title": "What changed between two runs", **made}
+
+
+def _changed(table: Table, *further: Iterable[Column]) -> Schema:
+    numbers = (*whole("compared not_comparable changed"), *chance("family", type="integer"))
+    return fields(numbers, rows=rows_of(table, *further))
+
+
+def _mended(**inner: Schema) -> Schema:
+    return fields(
+        whole("not_shown"),
+        findings=rows_of(tables.MENDED_FINDINGS, text("check severity"), nodes=_NODES),
+        decisions=rows_of(tables.MENDED_DECISIONS),
+        **inner,
+    )
 
 
 def _identity() -> Schema:

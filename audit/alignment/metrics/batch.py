@@ -10,10 +10,9 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
-from audit.base.errors import SchemaError
 from audit.base.settings import Aggregation
 from audit.engine.pairs.rows import Answers, highest, row_numbers, row_sums, stored
-from audit.engine.scores.cuts import Cut, atom_values, cut_values, entropy, normalised
+from audit.engine.scores.cuts import Cut, atom_values, entropy, normalised
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import aggregated_values
 
@@ -30,9 +29,6 @@ class Batch:
 
     Memory grows with the number of scores times the number of cuts, so pass large datasets in
     several batches.
-
-    Raises:
-        SchemaError: If the shapes do not match each other and the hierarchy.
     """
 
     hierarchy: Hierarchy
@@ -42,23 +38,13 @@ class Batch:
     aggregation: Aggregation = "descendants"
     _cuts: dict[Cut, AtCut] = field(default_factory=dict, init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        required = (self.scores.shape[0], len(self.hierarchy))
-        if self.gold.shape != required or self.scores.shape != required:
-            raise SchemaError(
-                "gold labels and scores must be of shape (instances, nodes)",
-                found=f"gold {self.gold.shape}, scores {self.scores.shape}, "
-                f"{len(self.hierarchy):,} nodes",
-            )
-
     def __len__(self) -> int:
         return int(self.scores.shape[0])
 
     @cached_property
     def labels(self) -> tuple[IntArray, IntArray]:
         """Instance and node of each direct label, both of shape (n_labels,)."""
-        kept = self.gold.data > 0
-        return row_numbers(self.gold)[kept], self.gold.indices[kept].astype(np.int64)
+        return row_numbers(self.gold), self.gold.indices.astype(np.int64)
 
     @cached_property
     def answers(self) -> Answers:
@@ -127,9 +113,9 @@ class AtCut:
     @cached_property
     def answers(self) -> Answers:
         """The cut node with the highest aggregated value, as position in ``cut.nodes``."""
-        if self._by_atom:
-            return highest(cut_values(self.values, self.cut))
-        return highest(csr_array(self.values[:, :-1]))
+        if not self._by_atom:
+            return highest(csr_array(self.values[:, :-1]))
+        return highest(csr_array(self.values @ self.cut.atoms[:, self.cut.nodes]))
 
     @cached_property
     def expected(self) -> BoolArray:

@@ -19,7 +19,7 @@ from audit.base.dag import CommonAncestors, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.engine.pairs.pair_counts import binary_entropy
 from audit.engine.pairs.rows import row_numbers, row_sums
-from audit.engine.scores.cuts import Cut
+from audit.engine.scores.cuts import Cut, decide
 from audit.engine.statistics.association import ratio
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -180,18 +180,9 @@ def _sizes(
     batch: Batch, stands_for: Sparse, threshold: float | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Number of nodes that both the answers and the labels of an instance stand for, and each."""
-    if threshold is None:
-        instance = np.flatnonzero(batch.answers.column >= 0)
-        decided = instance, batch.answers.column[instance]
-    else:
-        kept = batch.scores.data >= threshold
-        decided = row_numbers(batch.scores)[kept], batch.scores.indices[kept].astype(np.int64)
-    sides = []
-    for instance, node in (decided, batch.labels):
-        shape = (len(batch), stands_for.shape[0])
-        direct = csr_array((np.ones(len(node)), (instance, node)), shape=shape)
-        sides.append(csr_array((direct @ stands_for) > 0).astype(np.float64))
-    predicted, given = sides
+    decided = decide(batch.scores, threshold or 0.0, single_label=threshold is None)
+    sides = (csr_array((side @ stands_for) > 0).astype(float) for side in (decided, batch.gold))
+    predicted, given = map(csr_array, sides)
     return row_sums(csr_array(predicted * given)), row_sums(predicted), row_sums(given)
 
 

@@ -12,7 +12,6 @@ from scipy.sparse import csr_array
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.measures import Measure
 from audit.base.dag import BoolArray, FloatArray, Sparse
-from audit.base.errors import SchemaError
 from audit.engine.statistics.resampling import (
     REPLICATES,
     percentile_interval,
@@ -59,8 +58,6 @@ class Stream:
 
     def update(self, batch: Batch) -> None:
         """Add the instances of a batch; with replicates, each needs a unit."""
-        if self._replicates and len(batch.units) != len(batch):
-            raise SchemaError("intervals need a unit for each instance: its group or its id")
         columns = [measure.of_batch(batch) for measure in self.measures]
         self._ends = np.cumsum([len(own) for own in columns])
         every = [column for own in columns for column in own]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from audit.alignment.preference.questions import Question, plain
-from audit.alignment.preference.scores import TokenScores, Vocabulary
+from audit.alignment.preference.scores import TokenScores
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.intervals import wilson
 
@@ -109,6 +109,8 @@ class Measured:
             written, also those of both sides, which else count for the first; of equal scores the
             token that is listed first ranks higher; an answer without a token is a miss; a tie of
             subgraphs is a win.
+
+    ``tokens`` are those with a score in some question; repeated lists are looked up once.
     """
 
     def __init__(
@@ -138,29 +140,32 @@ class Measured:
                 return sides(NO_WORD, NO_WORD), sides(NO_WORD, NO_WORD)
             return sides(below[node], above[node]), sides(below[node] | above[node], task)
 
+        @lru_cache(maxsize=1)
+        def places_of(tokens: tuple[str, ...]) -> IntArray:
+            self.tokens.update(tokens)
+            return np.array([position.get(form(token), -1) for token in tokens], np.int64)
+
+        self.tokens: set[str] = set()
         words = [(frozenset({form(one.specific)}), frozenset({form(one.general)})) for one in asked]
         self._sides = [(sides(*two), *of_node(of)) for two, of in zip(words, nodes, strict=True)]
-        self._vocabulary = Vocabulary(position, form)
+        self._places = places_of
         self._highest = np.full((len(COMPARED), 2, n), -np.inf)
         self._hits, self._first_listed = np.full(n, LEFT_OUT), np.zeros(n, np.bool_)
         self._listed = np.zeros(len(position), np.bool_)
         self.scored = np.zeros(n, np.bool_)
 
-    @property
-    def tokens(self) -> int:
-        """Size of the vocabulary: number of tokens with a score in some question."""
-        return len(self._vocabulary.tokens)
-
     def add(self, row: TokenScores) -> None:
         """Add the scores of one question; each question may be added once."""
-        at, places, values = row.question, *self._vocabulary.placed(row)
+        at, places = row.question, self._places(row.tokens)
+        values, known = np.full(len(self._listed), -np.inf), places >= 0
+        np.maximum.at(values, places[known], row.scores[known])
         for highest, sides in zip(self._highest, self._sides[at], strict=True):
             highest[:, at] = [values[side].max(initial=-np.inf) for side in sides]
         own, other = (np.isin(places, side) for side in self._sides[at][0])
         self._hits[at] = among_highest(row.scores, own, self._k, in_order=self._released)
         first, second = (_first_highest(row.scores, answer) for answer in (own, other))
         self._first_listed[at] = first <= second
-        self._listed[places[places >= 0]] = True
+        self._listed[places[known]] = True
         self.scored[at] = True
 
     def outcomes(self) -> tuple[IntArray, BoolArray]:

@@ -120,7 +120,7 @@ def run_preference(
         k=k,
         questions=len(asked),
         unscored=int((~measured.scored).sum()),
-        tokens=measured.tokens,
+        tokens=len(measured.tokens),
         answers=len({question.specific for question in asked}),
         unmapped=dict(sorted(unmapped.items(), key=lambda answer: (-answer[1], answer[0]))),
         rows=measured.rows(),

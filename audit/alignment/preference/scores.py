@@ -1,9 +1,9 @@
-"""Token scores, read question by question from JSON lines or Parquet, and the words they are of."""
+"""Token scores, read question by question from JSON lines or Parquet."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from audit.alignment.preference.questions import Question, objects
-from audit.base.dag import FloatArray, IntArray
+from audit.base.dag import FloatArray
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.tables import open_table
 
@@ -130,36 +130,3 @@ def _numbers(tokens: Sequence[str | None], scores: list[Any], where: str) -> Flo
 
 def _is_finite(score: float) -> bool:
     return abs(score) <= sys.float_info.max
-
-
-class Vocabulary:
-    """The tokens met so far; grows with every row, and maps a repeated list of tokens only once.
-
-    Args:
-        position: Position of each compared word.
-        form: The form of a token that is looked up among the words.
-
-    ``tokens`` holds the tokens met so far.
-    """
-
-    def __init__(self, position: Mapping[str, int], form: Callable[[str], str]) -> None:
-        self.tokens: set[str] = set()
-        self._position, self._form = position, form
-        self._last: tuple[str, ...] = ()
-        self._places = np.zeros(0, np.int64)
-
-    def placed(self, row: TokenScores) -> tuple[IntArray, FloatArray]:
-        """Position of each token's word, and the highest score of each word's tokens.
-
-        Shapes (n_tokens,), -1 for words that are not compared, and (n_words,), -inf for those
-        without a score.
-        """
-        if row.tokens != self._last:
-            found = (self._position.get(self._form(token), -1) for token in row.tokens)
-            self._places = np.fromiter(found, np.int64, len(row.tokens))
-            self._last = row.tokens
-            self.tokens.update(row.tokens)
-        values = np.full(len(self._position), -np.inf)
-        known = self._places >= 0
-        np.maximum.at(values, self._places[known], row.scores[known])
-        return self._places, values

@@ -10,12 +10,17 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.dag import IntArray, Sparse, edge_matrix, row
+from audit.base.dag import IntArray, Sparse, row
 from audit.base.declared import Columns, count, text
 from audit.checks.check import first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows
-from audit.checks.shared.beside import Beside
-from audit.checks.shared.carriers import carrying_apart, labels_apart, most_frequent, under_rule
+from audit.checks.shared.carriers import (
+    Beside,
+    carrying_apart,
+    labels_apart,
+    most_frequent,
+    under_rule,
+)
 from audit.checks.shared.evidence import OF_ALL, OF_SOME, PARTS
 from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
@@ -26,13 +31,7 @@ from audit.results.findings import Part, share_evidence
 
 
 def _branches(measured: Measurements) -> Rows:
-    """Report each pair of branches that instances combine against the policy, broken down.
-
-    Only pairs of branches with a rule are reported. An instance counts if it carries both branches
-    and none of its labels is in both, since such a label combines the branches by itself. A branch
-    below another one cannot exclude it. Rules on the first position need instances; counts do not
-    hold positions.
-    """
+    """Pairs of branches that instances combine against a rule, by labels not in both."""
     hierarchy, policy, names = measured.hierarchy, measured.policy, measured.hierarchy.nodes
     used = [int(i) for i in hierarchy.branches if measured.support[i]]
     ruled = [
@@ -127,11 +126,7 @@ def _at_depth(
 def _by_label(
     measured: Measurements, a: int, b: int, instances: IntArray | None
 ) -> tuple[Part, ...]:
-    """Break a meeting down by pairs of labels.
-
-    Of counts, labels are those that instances carry only as labels, and that have no label below
-    them: of others, counts do not say how many instances are labelled with both.
-    """
+    """Break a meeting down by pairs of labels; of counts, by those with no label below them."""
     hierarchy = measured.hierarchy
     left, right = (row(hierarchy.below, i) for i in (a, b))
     if instances is not None:
@@ -156,10 +151,7 @@ def _by_label(
 def _never_first(
     measured: Measurements, nodes: Sequence[str], instances: IntArray | None
 ) -> IntArray:
-    """Those of the instances with a label of some nodes, and none of these that may be first.
-
-    A label without a position may be.
-    """
+    """Those of the instances with a label of some nodes, all of these placed behind others."""
     if instances is None or not nodes:
         return np.empty(0, np.int64)
     assertions = measured.loaded.dataset.assertions
@@ -173,13 +165,9 @@ _INSTANCES = "instances with at least two labels"
 
 
 def _notes(measured: Measurements) -> Rows:
-    """Report each violated note once, with its most frequent pairs of labels.
-
-    A note applies to all codes at or below its node. A pair of labels that several notes exclude is
-    reported for the most specific note; a note without pairs of its own is folded into those.
-    """
-    exclusions, direct = measured.hierarchy.exclusions, measured.loaded.dataset.direct
-    several = int((direct.sum(axis=1) > 1).sum())
+    """Violated notes, each with its pairs; one whose pairs are told by others is folded."""
+    exclusions = measured.hierarchy.exclusions
+    several = int((measured.loaded.dataset.direct.sum(axis=1) > 1).sum())
     if exclusions is None:
         return Rows(several, _INSTANCES, why_not="this hierarchy has no Excludes1 notes")
     notes, read = _by_breadth(exclusions, measured.hierarchy), len(exclusions.notes)
@@ -187,23 +175,18 @@ def _notes(measured: Measurements) -> Rows:
         f"{read:,} of {read + len(exclusions.unparsed):,} notes of release {exclusions.release} "
         "name only codes"
     )
-    pairs = _kept_apart(measured, notes)
-    met = np.zeros((measured.n_instances, 1), np.int64)
-    met[Beside(direct, _relation(pairs, len(measured.hierarchy)), direct).instances] = 1
-    touched = csr_array(direct.multiply(met))
     return Rows(
         several,
         f"{_INSTANCES} ({said})",
         (
-            _of_note(measured, notes, own, touched, several, exclusions.release)
-            for own in pairs.partition_by("note", maintain_order=True)
+            _of_note(measured, notes, own, several, exclusions.release)
+            for own in _kept_apart(measured, notes).partition_by("note", maintain_order=True)
         ),
     )
 
 
 def _by_breadth(exclusions: Exclusions, hierarchy: Hierarchy) -> list[Exclusion]:
-    """The notes that exclude something, the most specific first; those of a node that exclude the
-    same are one."""
+    """The notes that exclude something, the most specific first, the same of a node as one."""
     texts: dict[tuple[str, tuple[str, ...], bool], list[str]] = {}
     for note in exclusions.notes:
         if note.excluded:
@@ -220,17 +203,8 @@ def _by_breadth(exclusions: Exclusions, hierarchy: Hierarchy) -> list[Exclusion]
     return sorted(merged, key=breadth)
 
 
-def _relation(pairs: pl.DataFrame, size: int) -> Sparse:
-    return edge_matrix(pairs["label"].to_numpy(), pairs["other"].to_numpy(), size)
-
-
 def _kept_apart(measured: Measurements, notes: Sequence[Exclusion]) -> pl.DataFrame:
-    """``note, label, other, told_by``: the pairs of labels of an instance that each note keeps
-    apart, in order of notes.
-
-    ``label`` is on the note's side, ``other`` excluded; ``told_by`` is the most specific of the
-    notes that keep the two apart.
-    """
+    """``note, label, other, told_by`` (the most specific note) of pairs that notes exclude."""
     hierarchy, direct = measured.hierarchy, measured.loaded.dataset.direct
     used = np.flatnonzero(measured.direct_support)
     below, labels = csr_array(hierarchy.below[:, used]), csr_array(direct[:, used])
@@ -238,9 +212,9 @@ def _kept_apart(measured: Measurements, notes: Sequence[Exclusion]) -> pl.DataFr
         _of_sides(hierarchy, side) @ below
         for side in ([(note.node,) for note in notes], [note.excluded for note in notes])
     )
-    found = csr_array(csr_array(labels.T @ labels).multiply(noted.T @ excluded)).tocoo()
-    keeping = csr_array(noted[:, found.row].multiply(excluded[:, found.col])).tocoo()
-    ends = {"label": used[found.row[keeping.col]], "other": used[found.col[keeping.col]]}
+    a, b, _ = Beside(labels, csr_array(noted.T @ excluded), labels).pairs
+    keeping = csr_array(noted[:, a].multiply(excluded[:, b])).tocoo()
+    ends = {"label": used[a[keeping.col]], "other": used[b[keeping.col]]}
     pair = (pl.min_horizontal("label", "other"), pl.max_horizontal("label", "other"))
     pairs = pl.DataFrame({"note": keeping.row.astype(np.int64), **ends})
     return pairs.with_columns(told_by=pl.col("note").min().over(pair)).sort("note")
@@ -258,14 +232,14 @@ def _of_note(
     measured: Measurements,
     notes: Sequence[Exclusion],
     pairs: pl.DataFrame,
-    touched: Sparse,
     several: int,
     release: str,
 ) -> Row:
     hierarchy, number, tellers = measured.hierarchy, pairs["note"][0], sorted({*pairs["told_by"]})
-    found, note = Beside(touched, _relation(pairs, len(hierarchy)), touched), notes[number]
+    note, at, ends = notes[number], measured.loaded.labelled_at, pairs.select("label", "other")
+    both = [np.intersect1d(row(at, a), row(at, b)) for a, b in ends.iter_rows()]
+    joint, cases = np.array([*map(len, both)]), np.unique(np.concatenate(both))
     nodes = [(one.node, *one.excluded) for one in (note, *(notes[i] for i in tellers))]
-    told = found.told(measured, several)
     return Row(
         severity="note" if note.wide else "warning",
         sentence="{instances} of {of} instances with at least two labels ({share}) "
@@ -276,8 +250,11 @@ def _of_note(
         "are unrelated (guideline I.A.12.a) and waive the pair.",
         data_user="Do not count the two codes as two conditions of one patient without a look at "
         "the record.",
+        nodes=nodes[0],
+        evidence=share_evidence(len(cases), several),
+        parts=most_frequent(hierarchy, joint, *ends.to_numpy().T),
         folded_into=() if number in tellers else tuple(nodes[1:]),
-        **told | {"nodes": nodes[0], "evidence": share_evidence(len(found.instances), several)},
+        cases=lambda: cases,
     )
 
 

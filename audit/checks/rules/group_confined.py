@@ -25,12 +25,7 @@ tested.
 
 
 def _confined(measured: Measurements) -> Rows:
-    """Report nodes confined to one value of a column; of nested ones, the most general.
-
-    A node is tested if enough units carry it, and each of its parents occurs with several values,
-    one of which is frequent enough to hold all units of the node. Totals alone decide which nodes
-    are tested. Beside a node stands the parent that speaks most for chance.
-    """
+    """Nodes confined to one value of a column, each beside the parent likeliest by chance."""
     person, edges = measured.policy.person, measured.hierarchy.edges
     asked = [name for name in measured.loaded.columns if not person or name not in person.columns]
     family, found = 0, list[dict[str, Any]]()
@@ -38,33 +33,32 @@ def _confined(measured: Measurements) -> Rows:
         values, value_of = measured.loaded.dataset.values_of(column)
         if len(values) < 2:
             continue
-        units = _units(measured, value_of, len(values))
-        total, most = units.sum(axis=1), units.max(axis=1).toarray().ravel()
+        carried = _units(measured, value_of, len(values))
+        total, most = carried.sum(axis=1), carried.max(axis=1).toarray().ravel()
         judged = _judged(measured, column, total, most)
         family += int(judged.sum())
         for node in np.flatnonzero(judged & (most == total)).tolist():
-            own = units[[node]].toarray()[0]
-            beside = {parent: units[[parent]].toarray()[0] for parent in row(edges, node).tolist()}
-            p_value, parent = max((_chance(of, int(own.sum())), i) for i, of in beside.items())
-            value, of = values[own.argmax()], beside[parent]
-            there = int(of[own.argmax()]), int(of.sum())
-            found.append(
-                {
-                    "column": column,
-                    "value": value,
-                    "node": node,
-                    "units": int(own.sum()),
-                    "parent": parent,
-                    "there": there,
-                    "p_value": p_value,
-                }
-            )
-    p_values = [one["p_value"] for one in found]
+            there, units = carried[[node]].toarray().argmax(), int(total[node])
+            above = {i: carried[[i]].toarray()[0] for i in row(edges, node).tolist()}
+            p_value, parent = max((_chance(own, units), i) for i, own in above.items())
+            of_parent, parent_units = int(total[parent]), int(above[parent][there])
+            evidence = {
+                "units": units,
+                "low": float(wilson(units, units)[0]),
+                "of_parent": of_parent,
+                "parent_units": parent_units,
+                "parent_share": parent_units / of_parent,
+                "instances": int(measured.support[node]),
+                "p_value": p_value,
+            }
+            place = {"column": column, "value": values[there], "node": node, "parent": parent}
+            found.append({**place, "evidence": evidence})
+    p_values = [one["evidence"]["p_value"] for one in found]
     return Rows(
         family,
         "nodes judged, in each column that divides the instances",
         (
-            _row(measured, q_value=q_value, family=family, **one)
+            _row(measured, **one, tested={"q_value": q_value, "family": family})
             for one, q_value in significant(measured, found, p_values, family)
         ),
         first_unmet(
@@ -77,10 +71,7 @@ def _confined(measured: Measurements) -> Rows:
 
 
 def _units(measured: Measurements, value_of: IntArray, n_values: int) -> Sparse:
-    """Units of each value that carry each node, shape (n_nodes, n_values).
-
-    A unit is a group, once in each of its values, or an instance where there are no groups.
-    """
+    """Groups, or instances, of each value that carry each node, shape (n_nodes, n_values)."""
     known = np.flatnonzero(value_of >= 0)
     group = known if measured.loaded.group_of is None else measured.loaded.group_of[known]
     unit, place = np.unique(group * n_values + value_of[known], return_inverse=True)
@@ -93,11 +84,7 @@ def _units(measured: Measurements, value_of: IntArray, n_values: int) -> Sparse:
 
 
 def _judged(measured: Measurements, column: str, total: IntArray, most: IntArray) -> BoolArray:
-    """Nodes of the family, shape (n_nodes,): totals of node and parents alone decide.
-
-    Of what is told of persons, nodes that a rule on persons covers are left out: the rule says why
-    they are confined.
-    """
+    """Nodes of the family, by totals of node and parents alone, shape (n_nodes,)."""
     policy, (node, parent) = measured.policy, measured.hierarchy.edges.tocoo().coords
     fits = (most[parent] < total[parent]) & (most[parent] >= total[node])
     below, fitting = (np.bincount(node[some], minlength=len(total)) for some in (fits >= 0, fits))
@@ -125,16 +112,12 @@ def _row(
     column: str,
     value: str,
     node: int,
-    units: int,
     parent: int,
-    there: tuple[int, int],
-    p_value: float,
-    q_value: float,
-    family: int,
+    evidence: dict[str, float],
+    tested: dict[str, float],
 ) -> Row:
-    hierarchy, (parent_units, of_parent) = measured.hierarchy, there
+    hierarchy = measured.hierarchy
     unit = "instances" if measured.loaded.group_of is None else "groups"
-    low = float(wilson(units, units)[0])
     # The node after those below it that the same instances carry, the most specific first.
     below = row(hierarchy.below, node)
     same = below[measured.support[below] == measured.support[node]]
@@ -144,22 +127,12 @@ def _row(
         sentence=f"All[ {{units}}] {unit} with {hierarchy.describe(chain[0])} have the "
         f"{column} {value!r}[, which {{parent_share}} of all {{of_parent}} "
         f"with {hierarchy.describe(parent)} have].",
-        evidence={
-            "units": units,
-            "low": low,
-            "of_parent": of_parent,
-            "parent_units": parent_units,
-            "parent_share": parent_units / of_parent,
-            "instances": int(measured.support[node]),
-            "p_value": p_value,
-            "q_value": q_value,
-            "family": family,
-        },
+        evidence={**evidence, **tested},
         curator=f"Find out how the annotators of this {column} use the node, and what the "
         "others use in its place; write one rule for all.",
         data_user=f"Do not use the node across values of {column}: a model may learn the "
         f"{column} from it.",
-        beyond=times_limit(low, parent_units / of_parent),
+        beyond=times_limit(evidence["low"], evidence["parent_share"]),
         key=(column, hierarchy.nodes[node]),
         cases=lambda: carrying(measured, hierarchy.nodes[node]),
     )

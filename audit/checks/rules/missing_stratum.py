@@ -44,12 +44,7 @@ on instances repeat each other, so that the groups are no strata."""
 
 
 def _explaining(measured: Measurements) -> Rows:
-    """Report columns, and all of them together, within which reported pairs vanish.
-
-    Every column of the instances that is not a stratum is tried: the instances are stratified by it
-    in addition to the policy's strata, and the pairs are tested again. Where no group is named,
-    columns that may be groups are tried as such; large groups that are named, as strata.
-    """
+    """Columns, and all of them together, within which reported pairs vanish."""
     pairs, unnamed = len(measured.excess.found), measured.loaded.dataset.unnamed.columns
     columns = [one for one in _columns(measured)[1:] if one.name not in measured.policy.strata]
     shared = [

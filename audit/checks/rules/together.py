@@ -17,8 +17,7 @@ from audit.base.dag import BoolArray, IntArray, Sparse, edge_matrix, row
 from audit.base.declared import NONE, Columns, count, text
 from audit.checks.check import TOP_PARTS, first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows
-from audit.checks.shared.beside import Beside
-from audit.checks.shared.carriers import labelled_with, most_frequent, named
+from audit.checks.shared.carriers import Beside, labelled_with, most_frequent, named
 from audit.checks.shared.evidence import OF_SOME, PARTS
 from audit.checks.shared.proposals import carried_as, proposals
 from audit.engine.pairs.rows import counts_at, stored
@@ -36,8 +35,7 @@ FEWEST = 20
 
 
 def _nested(measured: Measurements) -> Rows:
-    """Report, in one finding each, labels beside any ancestor where the hierarchy or policy calls
-    that a fault, and elsewhere labels whose parent is given in some records and not in others."""
+    """Labels beside an ancestor where that is a fault, else where the data are undecided."""
     found = _undecided if measured.labelled_ancestors == "allowed" else _faults
     return Rows(measured.labelled, "instances with labels", found(measured))
 
@@ -88,11 +86,7 @@ def _without_ancestors(measured: Measurements) -> pl.DataFrame:
 
 
 def _undecided(measured: Measurements) -> Iterator[Row]:
-    """One row, if more than a few labels have their parent beside them in some records only.
-
-    A frequent label whose parent is used as a label too is undecided if the interval of the share
-    of its records that carry the parent too lies between the two habits.
-    """
+    """One row, if more than a few frequent labels have their parent in some records only."""
     hierarchy, support = measured.hierarchy, measured.direct_support
     touched, joint, ends = _counted(measured)
     node, parent = (place.astype(np.int64) for place in hierarchy.edges.tocoo().coords)
@@ -136,11 +130,7 @@ def _undecided(measured: Measurements) -> Iterator[Row]:
 
 
 def _unspecific(measured: Measurements) -> Rows:
-    """Report such instances in one finding, with the most frequent pairs.
-
-    Descendants of a sibling count as the sibling. A catch-all of kind ``other`` may name a further
-    condition, and is not a fault beside a sibling unless it covers unspecified ones too.
-    """
+    """Unspecified labels beside a specific sibling, or what is below it, in one row."""
     open_ones = [node for node, found in measured.residual.items() if found.leaves_open]
     used = np.array([one for one in open_ones if measured.direct_support[one]], np.int64)
     of = int(labelled_with(measured, used).sum())
@@ -184,12 +174,7 @@ _OF_GROUPS = (
 
 
 def _siblings(measured: Measurements, open_ones: IntArray) -> Sparse:
-    """1 where the column is a specific sibling of an unspecified label, shape (n_nodes, n_nodes).
-
-    On a graph a sibling may also be above the node or below it: then it says nothing beside it.
-    Pairs that the policy expects, or a rule requires, are left out, and so are categories of a
-    range of codes whose titles share no word.
-    """
+    """1 where the column is a specific sibling of a label that no rule expects beside it."""
     hierarchy, integrity = measured.hierarchy, measured.hierarchy.integrity
     pairs = [
         (node, sibling)
@@ -219,11 +204,7 @@ def _of_one_kind(title: str, other: str) -> bool:
 
 
 def _exclusive(measured: Measurements) -> Rows:
-    """Report each violated group once, with its most frequent pairs of labels.
-
-    An instance counts if it has two different labels on different sides; a single label below two
-    sides does not count.
-    """
+    """Groups of which instances have two different labels, on different sides, a row each."""
     used, groups = measured.direct_support > 0, measured.policy.exclusive
     sides = [
         used & np.array([at_or_below(measured.hierarchy, side) for side in group.sides])

@@ -113,11 +113,6 @@ def atom_values(values: Sparse, cut: Cut) -> Sparse:
     return csr_array(values @ csr_array(parts, shape=(n, cut.atoms.shape[0])))
 
 
-def cut_values(by_atom: Sparse, cut: Cut) -> Sparse:
-    """Aggregated value of each cut node, from `atom_values`; shape (n_instances, n_cut)."""
-    return csr_array(by_atom @ cut.atoms[:, cut.nodes])
-
-
 def normalised(values: Sparse) -> Sparse:
     """Each row divided by its sum, same shape; a row that sums to zero gives zeros."""
     total = row_sums(values)[row_numbers(values)]

@@ -4,7 +4,7 @@ codes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from audit.hierarchies.formats.format import (
     EdgeRow,
     HierarchyFormat,
     Shape,
+    begins,
     head_text,
     hierarchy_of,
     items,
@@ -28,12 +29,6 @@ from audit.hierarchies.formats.format import (
 )
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding, nearest_prefix
-
-
-def _begins(pattern: str) -> Callable[[Path, bytes], bool]:
-    """Whether a file begins as JSON with such keys."""
-    begins = re.compile(pattern, re.DOTALL)
-    return lambda _, head: begins.match(head_text(head)) is not None
 
 
 def _read_audioset(path: Path, _: Shape) -> Hierarchy:
@@ -60,7 +55,7 @@ def _audioset_node(one: Any) -> tuple[Entry, list[str]]:
 
 AUDIOSET = HierarchyFormat(
     "audioset", "a JSON list of nodes with id, name, child_ids",
-    _begins(r'\[.*"child_ids"'), _read_audioset,
+    begins(r'\[.*"child_ids"'), _read_audioset,
 )  # fmt: skip
 
 
@@ -84,7 +79,7 @@ def _read_open_images(path: Path, shape: Shape) -> Hierarchy:
 
 OPEN_IMAGES = HierarchyFormat(
     "openimages", "the JSON of classes of Open Images: LabelName and Subcategory",
-    _begins(r'\{\s*"LabelName"'), _read_open_images, frozenset({"relations"}),
+    begins(r'\{\s*"LabelName"'), _read_open_images, frozenset({"relations"}),
 )  # fmt: skip
 
 
@@ -113,7 +108,7 @@ def _category(one: Any) -> tuple[str, str]:
 
 COCO = HierarchyFormat(
     "coco", "the categories of a file of COCO, below their supercategories",
-    _begins(r'\{.*?"(images|categories|annotations)"\s*:\s*\['), _read_coco,
+    begins(r'\{.*?"(images|categories|annotations)"\s*:\s*\['), _read_coco,
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pytest
 from audit.alignment.metrics import streaming as module
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.measures import accuracy
-from audit.alignment.metrics.streaming import ALL, Stream, whole
+from audit.alignment.metrics.streaming import ALL, Stream
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.engine.scores.cuts import Cut
@@ -84,20 +84,6 @@ def test_scopes_hold_the_instances_labelled_at_or_below(
     }
 
     assert found == {ALL: (2 / 4, 4), "mammal": (1 / 2, 2), "pet": (1 / 1, 1), "dog": (1 / 1, 1)}
-
-
-def test_intervals_need_units(
-    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, at: Callable[[int], Cut]
-) -> None:
-    with pytest.raises(SchemaError, match="a unit for each instance"):
-        Stream(toy_hierarchy, [accuracy(at(3))]).update(Batch(toy_hierarchy, gold, scores))
-
-
-def test_shapes_that_do_not_fit_are_refused(
-    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, at: Callable[[int], Cut]
-) -> None:
-    with pytest.raises(SchemaError, match=r"gold \(3, 8\), scores \(4, 8\)"):
-        whole(accuracy(at(3)), toy_hierarchy, gold[:3], scores)
 
 
 def test_an_unknown_scope_is_refused(
