@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
 
 from audit.alignment.metrics.confusion import pair_confusions
 from audit.alignment.metrics.measure import model_metrics
 from audit.alignment.metrics.queries import Query
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.counting.counts import counted_pairs
 from audit.counting.pair_table import PairTable
@@ -23,110 +21,15 @@ from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.engine.pairs.pair_counts import PairCounts, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
-from audit.engine.pairs.rows import row_numbers
 from audit.engine.scores.cuts import decide
-from audit.engine.scores.exchanges import Exchanges, count_exchanges, least_margin
+from audit.engine.scores.exchanges import Exchanges, count_exchanges
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.relations import RELATIONS, aggregated_values, relate
+from audit.hierarchies.relations import aggregated_values
 from audit.policy.policy import Policy
 from audit.policy.rules import PUBLISHED
 from audit.results.model_overview import most_confused
-
-MOST_BRANCHES = 15
-"""Number of branches compared with each other: those with the most missed and false labels."""
-
-
-def branch_exchanges(hierarchy: Hierarchy, found: Exchanges) -> tuple[dict[str, Any], ...]:
-    """Count exchanges by the relation of their two labels, and between each pair of branches.
-
-    Returns:
-        ``kind, a, b, observed, margin, expected``. Three rows, of ``kind`` and ``observed`` alone,
-        cover all exchanges: ``related`` (one label is an ancestor of the other), ``within`` (they
-            share a branch)
-        and ``across`` (they share no branch). Each row of kind ``branches`` is a pair of branches,
-        ``a`` before ``b`` in node order, with at least one exchange of labels that share no branch.
-        An exchange whose label is in several branches counts in the row of each. Without
-        exchanges there are no rows.
-    """
-    if not len(found.a):
-        return ()
-    below = csr_array(hierarchy.closure[:, hierarchy.branches])
-    relation, _ = relate(hierarchy, found.a, found.b)
-    related = relation == RELATIONS.index("ancestor")
-    apart = ~related & (np.diff(_in_both(below, found.a, found.b).indptr) == 0)
-    kinds = (("related", related), ("within", ~related & ~apart), ("across", apart))
-    totals = (_row(kind, None, None, int(found.observed[at].sum())) for kind, at in kinds)
-    return (*totals, *_between(hierarchy, found, below, apart))
-
-
-def _in_both(below: Sparse, a: IntArray, b: IntArray) -> Sparse:
-    both = csr_array(below[a].multiply(below[b]))
-    both.eliminate_zeros()
-    return both
-
-
-def _row(
-    kind: str,
-    a: str | None,
-    b: str | None,
-    observed: int,
-    margin: int | None = None,
-    expected: float | None = None,
-) -> dict[str, Any]:
-    beside = {"observed": observed, "margin": margin, "expected": expected}
-    return {"kind": kind, "a": a, "b": b, **beside}
-
-
-def _between(
-    hierarchy: Hierarchy, found: Exchanges, below: Sparse, apart: BoolArray
-) -> Iterator[dict[str, Any]]:
-    missed, false = found.missed @ below, found.false @ below
-    largest = np.sort(np.argsort(-(missed + false), kind="stable")[:MOST_BRANCHES])
-    sets, place = _branch_sets(below, np.flatnonzero(found.missed + found.false), largest)
-    observed = np.zeros((len(sets), len(sets)))
-    kept = apart & (place[found.a] >= 0) & (place[found.b] >= 0)
-    np.add.at(observed, (place[found.a[kept]], place[found.b[kept]]), found.observed[kept])
-    expected = _summed(found.rows, place, len(sets)).T @ _summed(found.columns, place, len(sets))
-    disjoint = np.array([[one.isdisjoint(other) for other in sets] for one in sets], np.bool_)
-    for a, b in combinations(largest.tolist(), 2):
-        here = np.ix_([a in one for one in sets], [b in one for one in sets])
-        total = int((observed + observed.T)[here].sum())
-        if total:
-            first, second = (hierarchy.nodes[hierarchy.branches[branch]] for branch in (a, b))
-            by_chance = float((expected + expected.T)[here][disjoint[here]].sum())
-            (margin,) = least_margin(missed, false, np.array([a]), np.array([b])).tolist()
-            yield _row("branches", first, second, total, margin, by_chance)
-
-
-def _branch_sets(
-    below: Sparse, labels: IntArray, largest: IntArray
-) -> tuple[list[frozenset[int]], IntArray]:
-    """The different sets of branches of labels in one of the largest, and the place of each node's.
-
-    Other nodes have -1.
-    """
-    places: dict[frozenset[int], int] = {}
-    place = np.full(below.shape[0], -1, np.int64)
-    for label in labels.tolist():
-        branches = frozenset(row(below, label).tolist())
-        if not branches.isdisjoint(largest.tolist()):
-            place[label] = places.setdefault(branches, len(places))
-    return list(places), place
-
-
-def _summed(terms: Sparse, place: IntArray, n_sets: int) -> FloatArray:
-    """Terms of labels summed over each set of branches, shape (n_terms, n_sets)."""
-    summed = np.zeros((terms.shape[0], n_sets))
-    kept = place[terms.indices] >= 0
-    at = row_numbers(terms)[kept], place[terms.indices[kept]]
-    np.add.at(summed, at, terms.data[kept])
-    return summed
-
-
-EXAMPLES = 5
-"""Number of instances listed as examples of a behaviour."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +44,7 @@ class ModelMeasurements:
         metrics: ``name, scope, value, low, high, n, parameters``.
         metrics_absent: ``name, reason``.
         metrics_beside: Tied answers, and mass that is under no node of a cut.
-        behaviours: ``name, title, instances, of, low, high, examples``.
+        behaviours: ``name, title, instances, of, share, low, high``.
         behaving: Indices into the dataset of the instances of each behaviour, by its name.
     """
 
@@ -304,7 +207,7 @@ def _behaviours(
             "title": query.words,
             "instances": len(matched),
             "of": len(predictions),
+            "share": len(matched) / len(predictions) if len(predictions) else None,
             "low": low,
             "high": high,
-            "examples": [predictions.instances[i] for i in matched[:EXAMPLES].tolist()],
         }

@@ -77,20 +77,18 @@ class Matrix(_Drawn):
 
 @dataclass(frozen=True, slots=True)
 class Graph(_Drawn):
-    """Nodes in a circle, with a line for each row, as wide as its value is large.
+    """Nodes in lines, each below those that lead to it and set in by its depth; an arrow each row.
 
     Args:
-        source: The column with the node at one end.
-        target: The column with the node at the other.
+        source: The column with the node that an arrow leads from.
+        target: The column with the node that it leads to.
         value: The number that its width stands for.
-        directed: Whether it is an arrow.
-        most: Number of lines, the first rows.
+        most: Number of arrows, the first rows.
     """
 
     source: str = ""
     target: str = ""
     value: str = ""
-    directed: bool = False
     most: int = 30
 
 

@@ -28,16 +28,11 @@ class TextLines:
         first: The first lines, notes included; layouts without a header are known by them.
         header: Whether the file names its columns; else they are ``column_1``, ``column_2`` ...
         separator: What parts the fields.
-        titles: Number of its first lines down to the last one with another number of fields than
-            all those below it.
-        below: Function of the table without its first so many lines.
     """
 
     first: tuple[str, ...] = ()
     header: bool = True
     separator: str = ""
-    titles: int = 0
-    below: Callable[[int], Table] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -194,7 +194,6 @@ def _together(name: str, parts: Sequence[tuple[str, Table]]) -> Table:
         name=name or first.name,
         schema=schema | ({"split": pl.String()} if named else {}),
         scan=scan,
-        text=replace(first.text, titles=0, below=None),
         files=tuple(file for table in tables for file in table.files),
         split_files=named,
     )

@@ -223,6 +223,7 @@ def _judged(
         back=back,
         new=new,
         ran=None if given is None else {one.name for one in given.checks if one.ran},
+        there=policy if given is None else given.made_with,
     )
     checks = [
         asked(check, bounds=bounds.get(check.name, ()), waivers=waivers) for check in measured
@@ -272,13 +273,15 @@ def _check(
     back: Collection[str],
     new: frozenset[str],
     ran: Collection[str] | None,
+    there: Policy,
     bounds: Sequence[Bound],
     waivers: Waivers | None,
 ) -> CheckResult:
     """A check's result, each finding judged again by its told numbers, with this policy's limits.
 
     Findings in ``back`` were mended, and are errors. Waivers cover none where these are None. The
-    reference, if any, lacks the ``new`` nodes, and its checks that ``ran`` are named.
+    reference, if any, lacks the ``new`` nodes, its checks that ``ran`` are named, and ``there`` is
+    its policy.
     """
     limited = [
         replace(
@@ -291,6 +294,14 @@ def _check(
     given = replace(check, findings=tuple(limited))
     told = {one.id: one for one in told_findings(given, rounding)}
 
+    def could_not(finding: Finding) -> bool:
+        key = finding.key or finding.nodes
+        return (
+            (ran is not None and check.name not in ran)
+            or not new.isdisjoint(finding.nodes)
+            or (policy.asks(check.name, key) and not there.asks(check.name, key))
+        )
+
     def judgement(finding: Finding) -> Judgement:
         own, before, mended = told[finding.id], known.get(finding.id), finding.id in back
         stays = before is not None and no_worse(own, before, rounding.width)
@@ -299,9 +310,7 @@ def _check(
             severity="error" if mended else severity,
             waiver=None if waivers is None else waivers.of(finding),
             known=stays,
-            unasked=ran is not None
-            and before is None
-            and (check.name not in ran or not new.isdisjoint(finding.nodes)),
+            unasked=ran is not None and before is None and could_not(finding),
             excused=stays and bool(policy.ratchet) and not mended,
             dropped=any(within(finding, bound) for bound in bounds),
         )

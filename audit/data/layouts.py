@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from shlex import quote
 from typing import Any
 
 import polars as pl
@@ -44,28 +43,29 @@ def spelt(table: Table, stated: Columns) -> Columns:
 
 
 def named(table: Table) -> Table:
-    """A table whose publisher writes no header, with the names of its columns; others as they are.
+    """A table whose publisher writes no header, with names of its columns; others as they are.
 
-    Reading its ids raises InputError where two databases have the same one, unless the column of
-    the databases is read too, since a condition is on it.
+    Reading its ids alone raises InputError where two databases have the same one.
     """
     layout = None if table.text.header or table.layout else layout_of(table)
     if layout is None or not layout.names:
         return table
     own = table.renamed(dict(zip(layout.names, table.schema, strict=False)))
+    both = [*layout.id[:1], layout.within]
+    if not layout.within:
+        return own
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
         known = dict[str, str]()
-        apart = layout.within and layout.id[0] in columns and layout.within not in columns
-        ids = (layout.within, layout.id[0]) if apart else ()
-        for frame in own.frames([*dict.fromkeys((*columns, *ids))], at_once):
-            for database, one in frame.select(ids).unique().drop_nulls().iter_rows():
-                if (first := known.setdefault(one, database)) != database:
+        for frame in own.frames([*dict.fromkeys((*columns, *both))], at_once):
+            alone = both if {*both} - {*columns} == {layout.within} else []
+            for one, database in frame.select(alone).unique().drop_nulls().iter_rows():
+                if known.setdefault(one, database) != database:
                     raise InputError(
                         "an id must be that of one database",
-                        found=f"{one!r} in {first!r} and in {database!r}",
+                        found=f"{one!r} in {known[one]!r} and in {database!r}",
                         where=table,
-                        hint=f"--where {quote(f'{layout.within}={first}')} reads those of one",
+                        hint=f"--id {layout.within},{layout.id[0]} names both",
                     )
             yield frame.select(columns)
 
@@ -105,11 +105,6 @@ _EVENTS: dict[str, Any] = {
     "table": "table",
     "refused": "refused",
     "persons": True,
-}
-_GENES: dict[str, Any] = {
-    "id": ("DB_Object_ID",),
-    "where": ("Qualifier!=NOT", "Qualifier!=NOT|*", "Qualifier!=not|*"),
-    "within": "DB",
 }
 _NOT_SO = ("Qualifier!=NOT", "Frequency!=0/*", "Frequency!=0%", "Frequency!=HP:0040285")
 
@@ -272,41 +267,14 @@ LAYOUTS = (
     Layout(
         name="gaf", title="GAF: 2.0 to 2.2",
         source=f"{_GO}go-annotation-file-gaf-format-2.2/",
-        begins=r"(?i)!\s*gaf-version:\s*2\.", labels={"GO_ID": None}, **_GENES,
+        begins=r"(?i)!\s*gaf-version:\s*2\.", labels={"GO_ID": None}, id=("DB_Object_ID",),
         needs=("DB_Object_ID", "GO_ID", "Qualifier"),
+        where=("Qualifier!=NOT", "Qualifier!=NOT|*", "Qualifier!=not|*"), within="DB",
         names=(
             "DB", "DB_Object_ID", "DB_Object_Symbol", "Qualifier", "GO_ID", "DB:Reference",
             "Evidence", "With", "Aspect", "DB_Object_Name", "Synonym", "DB_Object_Type", "Taxon_ID",
             "Date", "Assigned_By", "Annotation_Extension", "Gene_Product_Form_ID",
         ),
-    ),
-    Layout(
-        name="gpad", title="GPAD: 1.0 to 1.2",
-        source=f"{_GO}gene-product-association-data-gpad-format/",
-        begins=r"(?i)!\s*gpad?-version:\s*1\.", labels={"GO_ID": None}, **_GENES,
-        names=(
-            "DB", "DB_Object_ID", "Qualifier", "GO_ID", "DB:Reference", "Evidence", "With",
-            "Interacting_Taxon_ID", "Date", "Assigned_By", "Annotation_Extension",
-            "Annotation_Properties",
-        ),
-    ),
-    Layout(
-        name="gpad", title="GPAD: 2.0",
-        source=f"{_GO}gene-product-association-data-gpad-format-2.0/",
-        begins=r"(?i)!\s*gpad?-version:\s*2\.", id=("DB_Object_ID",),
-        labels={"Ontology_Class_ID": None}, where=("Negation!=NOT",),
-        needs=("DB_Object_ID", "Ontology_Class_ID", "Negation"),
-        names=(
-            "DB_Object_ID", "Negation", "Relation", "Ontology_Class_ID", "Reference", "Evidence",
-            "With_or_From", "Interacting_Taxon_ID", "Date", "Assigned_By", "Annotation_Extensions",
-            "Annotation_Properties",
-        ),
-    ),
-    Layout(
-        name="gene2go", title="NCBI: gene2go",
-        source="https://ftp.ncbi.nlm.nih.gov/gene/DATA/README",
-        needs=("tax_id", "GeneID", "GO_ID", "Evidence", "Qualifier"), id=("GeneID",),
-        labels={"GO_ID": None}, where=("Qualifier!=NOT", "Qualifier!=NOT *"),
     ),
     *(
         Layout(

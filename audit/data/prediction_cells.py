@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
@@ -20,8 +19,6 @@ from audit.data.placing import place
 
 LOOKED_AT = 1_000
 """Number of first rows by which columns are known."""
-_SIGNS = "_.: -"
-"""What may stand between the names of classes and what the names of columns begin or end with."""
 _FLAGS = {"0": 0, "1": 1, "false": 0, "true": 1}
 
 
@@ -35,25 +32,19 @@ def texts_of(cells: pl.Series) -> pl.Series:
 
 
 def numbers_of(cells: pl.Series) -> pl.Series:
-    """Values as float64, null where they are none; a comma may stand for the decimal point.
-
-    Where every text ends with a per cent sign, numbers are hundredths.
+    """Values as float64, true and false as 1 and 0; null where they are none. A comma may stand for
+    the decimal point.
 
     >>> numbers_of(pl.Series(["0,25", "1e-3", "high", "5%", "true"])).to_list()
     [0.25, 0.001, None, None, 1.0]
-    >>> numbers_of(pl.Series(["12.5%", "5 %", None])).to_list()
-    [0.125, 0.05, None]
     """
     plain = cells.cast(pl.Float64, strict=False)
     if plain.null_count() == cells.null_count():
         return plain
-    text = texts_of(cells)
-    per_cent = bool(text.str.ends_with("%").all())
-    bare = text.str.replace(r"\s*%$", "") if per_cent else text
-    pointed = bare.str.replace(r"^([-+]?\d*),(\d+(?:[eE][-+]?\d+)?)$", "${1}.${2}")
-    numbers = pointed.cast(pl.Float64, strict=False) / (100 if per_cent else 1)
-    flags = text.str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Float64)
-    return numbers.fill_null(flags)
+    text = texts_of(cells).str.to_lowercase()
+    pointed = text.str.replace(r"^([-+]?\d*),(\d+(?:e[-+]?\d+)?)$", "${1}.${2}")
+    flags = text.replace_strict(_FLAGS, default=None, return_dtype=pl.Float64)
+    return pointed.cast(pl.Float64, strict=False).fill_null(flags)
 
 
 def numbers_alone(cells: pl.Series) -> pl.Series | None:
@@ -105,20 +96,6 @@ def with_names(cells: pl.Series, names: Sequence[str]) -> pl.Series:
     if isinstance(cells.dtype, pl.List | pl.Array):
         return cells.cast(pl.List(pl.String)).list.eval(pl.element().replace(known))
     return texts_of(cells).replace(known)
-
-
-def families(names: Sequence[str], is_class: Callable[[str], bool]) -> list[dict[str, str]]:
-    """The names that mean classes, each with its class; or, where more begin or end alike and the
-    rest of them does, all that do. Several that do so equally."""
-    signs = [(name, at) for name in names for at, sign in enumerate(name) if sign in _SIGNS]
-    ends = Counter(one for n, at in signs for one in ((n[: at + 1], ""), ("", n[at:])))
-    found = [{name: name.strip() for name in names if is_class(name)}]
-    for start, end in (one for one, times in ends.items() if times > max(1, len(found[0]))):
-        alike = [n for n in names if n.startswith(start) and n.endswith(end)]
-        found.append({n: n.removeprefix(start).removesuffix(end).strip() for n in alike})
-    fits = [sum(map(is_class, one.values())) for one in found]
-    best = [one for one, n in zip(found, fits, strict=True) if n == max(fits)]
-    return best[:1] if found[0] in best else best
 
 
 def filled(cells: pl.Series, what: str, where: object) -> pl.Series:

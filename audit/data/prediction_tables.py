@@ -20,14 +20,13 @@ from audit.data.prediction_cells import (
     Labelled,
     are_flags,
     are_within,
-    families,
     filled,
     numbers_alone,
     numbers_of,
     texts_of,
     vectors_in,
 )
-from audit.data.raw_predictions import RawPredictions, listed, stored
+from audit.data.raw_predictions import MOST_TOLERANCE, RawPredictions, listed, stored
 from audit.data.rows import BETWEEN
 
 HALF, NEARLY_ALL = 0.5, 0.9
@@ -177,17 +176,9 @@ class PredictionTable:
         return (Reading(decision, why, self.frame.height, _CALLED),) if names else ()
 
     def classes(self) -> dict[str, str]:
-        """The columns of numbers that are called as nodes, or as named classes, each with its
-        class.
-
-        Names may begin or end alike, as ``p_dog`` and ``p_cat``; all that do are classes. Numbers
-        that count up from 0 are no nodes.
-        """
-        names = [name for name in self.rest if name in self.numbers or self._means(name)]
-        own, *others = families(names, self._means)
-        if others:
-            cases = " or ".join(map(first_cases, (own, *others)))
-            self._ask("which columns hold the scores", cases, "leave out the others")
+        """The columns that are called as nodes, or as named classes, each with its class, if most
+        hold numbers. Numbers that count up from 0 are no nodes."""
+        own = {name: name.strip() for name in self.rest if self._means(name)}
         counted = [*own.values()] == [*map(str, range(len(own)))] and not self.known.names
         return {} if counted or 2 * len(own.keys() & self.numbers.keys()) <= len(own) else own
 
@@ -242,8 +233,7 @@ class PredictionTable:
     def _further(self, numbers: FloatArray, spare: Sequence[str]) -> list[str]:
         """Columns that are classes though they are no nodes: unless rows sum to one without them,
         all from 0 to 1."""
-        sums = numbers.sum(axis=1)
-        shares = any((np.abs(sums - of) <= of * 0.02).all() for of in (1, 100))
+        shares = (np.abs(numbers.sum(axis=1) - 1) <= MOST_TOLERANCE).all()
         if not spare or self.known.names or shares:
             return []
         if self.known.raw:
@@ -314,7 +304,6 @@ class PredictionTable:
             if _is_called(name, "prediction") and (name in known or name not in self.numbers):
                 return name
         found = self.nodes or self.class_numbers
-        found = [name for name in found if "pred" in name.casefold()] or found
         what = "which column holds the answers"
         if len(found) > 1:
             hint = "call it prediction; of several answers write a row each: id, label, score"
@@ -323,7 +312,8 @@ class PredictionTable:
             return may[0]  # placing tells more of labels that are no nodes
         if not found:
             columns = f"the columns {first_cases(self.frame.columns)}, in which few cells are nodes"
-            self._ask(what, columns, f"{_CALLED}; --classes FILE names numbers of classes")
+            hint = "columns of scores are called as nodes; --classes FILE names numbers of classes"
+            self._ask(what, columns, f"{_CALLED}; {hint}")
         if len(may) > 1 and found[0].casefold() in self.known.label:
             others = first_cases(name for name in may if name != found[0])
             said = f"{found[0]!r}, as the true labels are called, beside {others}"

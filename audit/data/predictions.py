@@ -162,7 +162,7 @@ def load_predictions(
         instances: Ids of the rows of a matrix, in their order, or a file of them: one a line, or
             an array of NumPy.
         transform: Function that turns the file's numbers into scores in [0, 1]; None: they are
-            scores, or per cent if each row sums to 100.
+            scores.
         single_label: Whether each instance has one answer, the highest score, or any number; None:
             as the sums of scores say.
         by_order: Whether rows are joined by order, whatever ids there are.

@@ -140,11 +140,11 @@ def listed(
 
 
 SUM_TOLERANCE = 1e-4
-"""Share of a total by which a row may miss it, however its numbers were written."""
+"""By how much a row may miss one, however its numbers were written."""
 MOST_TOLERANCE = 0.02
-"""Largest such share, as rounding may cause it, at which a row still sums to the total."""
+"""By how much it may do so by rounding, and still sums to one."""
 COARSE = 0.2
-"""Largest such share that a coarse rounding may cause, so that it is asked."""
+"""By how much it may do so by a coarse rounding, so that it is asked."""
 ROUNDING = 1e-6
 """How far outside [0, 1] a score may lie by rounding; it is then clipped."""
 FEW = 0.1
@@ -167,16 +167,15 @@ def _sums(scores: Sparse) -> FloatArray:
     return np.asarray(scores.sum(axis=1), np.float64).ravel()
 
 
-def _apart(sums: FloatArray, total: float = 1) -> float:
-    return float(np.abs(sums - total).max(initial=0)) / total
+def _apart(sums: FloatArray) -> float:
+    return float(np.abs(sums - 1).max(initial=0))
 
 
 def as_scores(raw: RawPredictions, transform: Transform | None, several: int = 0) -> RawPredictions:
     """The same predictions with scores in [0, 1]; a node that is not listed keeps score 0.
 
-    Without a transform, numbers of which each row sums to 100 are per cent, which is stated; others
-    are scores. ``several`` is the number of instances that have several labels, beside which a
-    softmax is stated too.
+    ``several`` is the number of instances that have several labels, beside which a softmax is
+    stated.
     """
     numbers, told = raw.scores.data, list[Reading]()
     _refuse(raw, ~np.isfinite(numbers), "every score must be a finite number")
@@ -192,10 +191,6 @@ def as_scores(raw: RawPredictions, transform: Transform | None, several: int = 0
         numbers = _softmax(raw)
     elif transform == "sigmoid":
         numbers = expit(numbers)
-    elif low >= 0 and _apart(_sums(raw.scores), 100) <= MOST_TOLERANCE:
-        why, rows = "all rows sum to 100", len(raw.instances)
-        told.append(Reading("numbers are per cent", why, rows, "--softmax"))
-        numbers = numbers / 100
     hint = _OUTPUTS
     if several:
         labelled = f"{counted(several, 'instances')} have several labels"

@@ -92,8 +92,6 @@ class Coding(Protocol):
         """Find the node of a label as written; ``table`` names the code set it was found in."""
 
 
-OBSOLETE = ("obsolete", "is_obsolete", "deprecated")
-"""Names under which files say that an id is obsolete: of ontology portals, of OBO, of OWL."""
 REPLACED_BY, CONSIDER = "replaced_by", "consider"
 """Names under which OBO says what took the place of an obsolete id."""
 

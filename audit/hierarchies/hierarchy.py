@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,10 +22,10 @@ from audit.base.settings import Unlisted
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
     NODE_SCHEMA,
-    CyclicError,
     declared_nodes,
     end_indices,
     graph_tables,
+    refuse_cycle,
     rooted,
 )
 from audit.hierarchies.coding import Coding, Companions, Exclusions, Integrity, Placement
@@ -113,8 +112,7 @@ class Hierarchy:
         ids = declared["node"].to_list()
         child, parent = end_indices(unique, ids)
         matrix = dag.edge_matrix(child, parent, len(ids))
-        if cycle := [ids[index] for index in shortest_cycle(matrix)]:
-            raise CyclicError(cycle, name=name, edges=unique, nodes=declared)
+        refuse_cycle([ids[index] for index in shortest_cycle(matrix)])
         leaf = np.bincount(parent, minlength=len(ids)) == 0
         return cls(
             name=name,
@@ -127,16 +125,13 @@ class Hierarchy:
         )
 
     @classmethod
-    def from_networkx(
-        cls, graph: nx.DiGraph[Any], *, name: str, relations: tuple[str, ...] = ()
-    ) -> Hierarchy:
+    def from_networkx(cls, graph: nx.DiGraph[Any], *, name: str) -> Hierarchy:
         """Build from a graph whose edges point child -> parent.
 
-        Nodes may have the attributes ``title`` (else ``name``) and ``assignable``. Where edges have
-        keys, as those of obonet, ``is_a`` and ``relations`` count. Raises as `build` does.
+        Nodes may have the attributes ``title`` (else ``name``) and ``assignable``. Raises as
+        `build` does, and SchemaError where two nodes may have several edges.
         """
-        edges, nodes, readings = graph_tables(graph, relations)
-        return cls.build(edges, nodes, name=name, readings=readings)
+        return cls.build(*graph_tables(graph), name=name)
 
     def to_networkx(self) -> nx.DiGraph[str]:
         """A graph whose edges point child -> parent; nodes have ``title`` and ``assignable``."""
@@ -341,22 +336,9 @@ class Hierarchy:
             f"{counted(len(self.branches), 'branches')}, depth {int(self.depth.max())})"
         )
 
-    def _repr_markdown_(self) -> str:
-        branches = [
-            (_cell(self.nodes[i]), _cell(self.titles[i]), f"{len(dag.row(self.below, i)):,}")
-            for i in self.branches
-        ]
-        rows = "\n".join(f"| {' | '.join(branch)} |" for branch in branches)
-        return f"**{self!r}**\n\n| branch | title | nodes |\n|---|---|---:|\n{rows}\n"
-
     @cached_property
     def _index(self) -> dict[str, int]:
         return {node: i for i, node in enumerate(self.nodes)}
 
     def _names(self, indices: IntArray, without: str | None = None) -> tuple[str, ...]:
         return tuple(name for i in indices if (name := self.nodes[i]) != without)
-
-
-def _cell(text: str) -> str:
-    """A text as the cell of a Markdown table shows it, with nothing in it that is markup."""
-    return re.sub(r"([\\`*_{}\[\]<>#!|&~$])", r"\\\1", " ".join(text.split()))

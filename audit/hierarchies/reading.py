@@ -96,7 +96,7 @@ def load_hierarchy(
             networkx, as `Hierarchy.from_networkx` takes it.
         format: A name from `FORMATS` or `FOLDERS`; None: detected from the file. Of objects,
             ``parents`` or ``children`` say what stands behind a name.
-        relations: For OBO, OBO Graphs, graphs and tables, relationship types to use as edges
+        relations: For OBO, OBO Graphs, RDF and tables, relationship types to use as edges
             besides ``is_a``; for WordNet, the single relation to use: ``hypernym`` or ``holonym``.
         unlisted: Treatment of labels that the hierarchy lacks; None: a hierarchy from a file
             refuses them, a built-in classification adds them where their digits place them.
@@ -214,11 +214,13 @@ def _of_object(source: Any, format: str | None, shape: Shape) -> Hierarchy:
             required = "a graph whose edges point from child to parent is required"
             hint = "build a networkx.DiGraph"
             raise FormatError(required, found="edges without a direction", hint=hint)
-        keyed = source.is_multigraph() and any(key == "is_a" for *_, key in source.edges(keys=True))
+        if useless := [name for name, value in vars(shape).items() if value]:
+            required = "nothing but parents or children can be stated of a graph"
+            raise InputError(required, found=first_cases(useless))
         ends = [(str(edge[0]), str(edge[1])) for edge in source.edges]
-        edges.directed(ends, role or ("parents" if keyed else None), documented=True)
+        edges.directed(ends, role, documented=True)
         graph = source.reverse() if role == tree.CHILDREN.name else source
-        return Hierarchy.from_networkx(graph, name=_GIVEN.name, relations=shape.relations)
+        return Hierarchy.from_networkx(graph, name=_GIVEN.name)
     return _of_table(_GIVEN, open_table(source), shape)
 
 

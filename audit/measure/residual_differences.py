@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr
 
 from audit.base import dag
-from audit.base.dag import BoolArray, IntArray
+from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.declared import NONE, schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
+from audit.engine.statistics.two_rates import difference_p_value
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.residual_use import Share, residual_share
@@ -39,10 +38,9 @@ DIFFERENCES = schema(
 def residual_differences(measured: Measurements) -> pl.DataFrame:
     """Compare residual shares between values of the strata and splits, and with the reference.
 
-    Shares are compared by the score test of two proportions with continuity correction, at
-    effective numbers of instances, against Student's t distribution; its degrees of freedom are one
-    less than the number of groups on the side with fewer groups. q values are Benjamini-Hochberg
-    over all comparisons whose margins allow a test; intervals are Newcombe's at 95 %.
+    Shares are compared by `difference_p_value` at effective numbers of instances. q values are
+    Benjamini-Hochberg over all comparisons whose margins allow a test; intervals are Newcombe's at
+    95 %.
 
     Returns:
         Columns `DIFFERENCES`, in order of column, value and parent; empty if no column has two
@@ -51,7 +49,7 @@ def residual_differences(measured: Measurements) -> pl.DataFrame:
     rows = [*_between_values(measured), *_against_reference(measured)]
     alike = ((*row[:3], *_at_one_design_effect(*row[3:])) for row in rows)
     compared = [row for row in alike if _comparable(*row[3:])]
-    p_values = np.array([_p_value(*row[3:]) for row in compared], np.float64)
+    p_values = _p_values([row[3:] for row in compared])
     q_values = benjamini_hochberg(p_values, len(compared))
     lines = [
         (
@@ -195,8 +193,8 @@ def p_of_difference(here: Share | None, there: Share | None) -> float | None:
     """The p value of equal shares, as in `residual_differences`; None where there is too little."""
     if here is None or there is None:
         return None
-    here, there = _at_one_design_effect(here, there)
-    return _p_value(here, there) if _comparable(here, there) else None
+    both = _at_one_design_effect(here, there)
+    return float(_p_values([both])[0]) if _comparable(*both) else None
 
 
 def _at_one_design_effect(here: Share, there: Share) -> tuple[Share, Share]:
@@ -219,8 +217,12 @@ def _comparable(here: Share, there: Share) -> bool:
     return least * min(pooled, 1 - pooled) >= LEAST_EXPECTED
 
 
-def _p_value(here: Share, there: Share) -> float:
-    pooled, scale = _pooled(here, there), 1 / here.effective + 1 / there.effective
-    distance = max(abs(here.value - there.value) - scale / 2, 0.0)
-    freedom = min(here.groups, there.groups) - 1
-    return float(2 * stdtr(freedom, -distance / math.sqrt(pooled * (1 - pooled) * scale)))
+def _p_values(compared: Sequence[tuple[Share, Share]]) -> FloatArray:
+    """P values of equal shares, shape (n,)."""
+    shares = [[(s.value * s.effective, s.effective, s.groups) for s in both] for both in compared]
+    counts = np.rint(np.array(shares, np.float64).reshape(-1, 2, 3)).astype(np.int64)
+    (k, n, groups), (k_there, n_there, groups_there) = counts.transpose(1, 2, 0)
+    alone = np.array([all(s.groups >= s.n for s in both) for both in compared], np.bool_)
+    single = difference_p_value(k_there, n_there, k, n)
+    freedom = np.minimum(groups, groups_there) - 1
+    return np.where(alone, single, difference_p_value(k_there, n_there, k, n, freedom))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import polars as pl
@@ -13,6 +13,7 @@ import polars as pl
 from audit.base.declared import Columns, Table, schema
 from audit.base.errors import InputError, first_cases
 from audit.results.shared_tables import FACTS, Sentence, shared_facts, shared_rows
+from audit.results.tables import MODEL
 from audit.sharing.told import Rounding
 
 if TYPE_CHECKING:
@@ -56,39 +57,6 @@ _METRICS = schema(
     ("n", pl.Int64),
     ("parameters", pl.String),
 )
-_BEHAVIOURS = schema(
-    ("name title", pl.String),
-    ("instances of", pl.Int64),
-    ("low high", pl.Float64),
-    ("examples", pl.List(pl.String)),
-)
-_EXCHANGES = schema(
-    ("kind a b", pl.String), ("observed margin", pl.Int64), ("expected", pl.Float64)
-)
-_EXCHANGED = schema(
-    ("a b relation", pl.String),
-    ("observed forth back margin labelled labelled_a labelled_b", pl.Int64),
-    ("expected excess q_value", pl.Float64),
-    ("passes", pl.Boolean),
-)
-_ANSWERS = schema(
-    ("node", pl.String),
-    ("falsely missed hits answers labelled", pl.Int64),
-    ("share q_value", pl.Float64),
-)
-_ANSWERED = schema(
-    ("answers labels right wrong related beside within elsewhere missed", pl.Int64),
-    ("precision recall", pl.Float64),
-    ("branches", pl.List(pl.String)),
-)
-_OF_MODEL = {
-    "answered": _ANSWERED,
-    "behaviours": _BEHAVIOURS,
-    "exchanges": _EXCHANGES,
-    "exchanged_pairs": _EXCHANGED,
-    "answers": _ANSWERS,
-}
-"""Columns of a model's tables that are kept as they are, by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,30 +67,24 @@ class ModelPart:
         pair_table: The pairs of the predictions, with ``co_predicted``.
         metrics: ``name, scope, value, low, high, n, parameters`` of each metric.
         absent_metrics: ``name, reason`` of each metric that these predictions do not allow.
-        answered: A single row, as `audit.alignment.answers.answered` counts it.
         beside: Rows as in ``metrics``: tied answers (``ties``), and mass under no node of a cut.
-        behaviours: ``name, title, instances, of, low, high, examples`` of each behaviour.
-        exchanges: ``kind, a, b, observed, margin, expected``: exchanges of labels, in total and by
-            pair of branches, with the expectation and a count that it grows with.
-        exchanged_pairs: The labels exchanged most beyond what is expected: ``a, b, relation``;
-            ``observed`` exchanges, ``forth`` with a as label, ``back`` with b; instances
-            ``labelled`` with just one of them, and with each; ``expected``, which grows with a
-            ``margin``, ``excess, q_value`` and
-            ``passes``, whether the two are tested to be exchanged too often.
-        answers: Labels given falsely more often than missed: ``node``; instances on which it is
-            given so (``falsely``) and ``missed`` for another, rightly given (``hits``), given in
-            all (``answers``), ``labelled``; ``falsely`` as a ``share`` of answers, ``q_value``.
+        frames: Further tables by name, of which `audit.results.tables.MODEL` says what is told.
+            ``answered`` has a single row, as `audit.alignment.answers.answered` counts it;
+            ``behaviours`` the ``instances`` that show each. ``exchanged_pairs`` are the labels
+            exchanged most beyond what is expected: ``observed`` exchanges, ``forth`` with a as
+            label, ``back`` with b; instances ``labelled`` with just one of them, and with each;
+            ``expected``, which grows with a ``margin``, ``excess, q_value`` and ``passes``, whether
+            the two are tested to be exchanged too often. ``answers`` are labels given falsely more
+            often than missed: instances on which one is given so (``falsely``) and ``missed`` for
+            another, rightly given (``hits``), given in all (``answers``), ``labelled``; ``falsely``
+            as a ``share`` of answers, ``q_value``.
     """
 
     pair_table: PairTable
     metrics: tuple[Mapping[str, Any], ...] = ()
     absent_metrics: tuple[Mapping[str, str], ...] = ()
-    answered: tuple[Mapping[str, Any], ...] = ()
     beside: tuple[Mapping[str, Any], ...] = ()
-    behaviours: tuple[Mapping[str, Any], ...] = ()
-    exchanges: tuple[Mapping[str, Any], ...] = ()
-    exchanged_pairs: tuple[Mapping[str, Any], ...] = ()
-    answers: tuple[Mapping[str, Any], ...] = ()
+    frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     @property
     def pairs(self) -> pl.LazyFrame:
@@ -131,25 +93,16 @@ class ModelPart:
 
     def __repr__(self) -> str:
         """Numbers of rows; the rows are many."""
-        return f"ModelPart({len(self.metrics):,} metrics, {len(self.behaviours):,} behaviours)"
+        return f"ModelPart({len(self.metrics):,} metrics, {len(self.frames):,} tables)"
 
     def tables(self) -> Tables:
         """A table of each, ``metrics`` with those beside; ``parameters`` of a metric as JSON."""
-        others = {
-            name: pl.DataFrame([dict(one) for one in getattr(self, name)], schema=columns)
-            for name, columns in _OF_MODEL.items()
-        }
         return {
             "model_pairs": self.pair_table.lean(),
             "model_support": pl.DataFrame({"support": self.pair_table.support}),
             "metrics": metric_table(self.metrics, self.beside),
-            **others,
+            **self.frames,
         }
-
-    @property
-    def scopes(self) -> frozenset[str]:
-        """The nodes that metrics are measured below."""
-        return frozenset(metric["scope"] for metric in self.metrics) - {"all"}
 
     def view(self) -> Mapping[str, Any]:
         """``metrics, metrics_absent, metrics_beside``."""
@@ -182,7 +135,7 @@ class ModelPart:
             metrics=metrics,
             absent_metrics=tuple(record["metrics_absent"]),
             beside=beside,
-            **{name: tuple(table(name).collect().iter_rows(named=True)) for name in _OF_MODEL},
+            frames={name: table(name).collect() for name in MODEL},
         )
 
 

@@ -7,6 +7,7 @@ from audit.base.declared import (
     Columns,
     Mark,
     Table,
+    chance,
     count,
     difference,
     estimate,
@@ -18,6 +19,7 @@ from audit.base.declared import (
     setting,
     share,
     text,
+    texts,
     total,
     whole,
 )
@@ -137,9 +139,18 @@ METRICS = Table(
     first=15,
     headline="value",
 )
+ANSWERED = Table(
+    Columns(
+        count("answers labels right wrong related beside within elsewhere missed", of=NONE),
+        share("precision", of="right answers"),
+        share("recall", of="right labels"),
+        texts("branches branch_titles"),
+    ),
+    row="all answers, the wrong ones by the first place that fits",
+)
 BEHAVIOURS = Table(
     Columns(
-        text("title", "Behaviour"),
+        text("name title", "|Behaviour"),
         share("share", "Share", of="instances of", ends="low high", mark=Mark()),
         count("instances", "Instances", among="of"),
         count("of"),
@@ -151,21 +162,37 @@ ANSWERS = Table(
     Columns(
         node("node", "Label", title="title"),
         count("falsely missed labelled", "Falsely given|Missed|Labelled"),
+        count("hits answers"),
+        share("share", of="falsely answers"),
     ),
     title="Answers given too often",
     row="an answer",
     first=5,
+    order="falsely",
+    listed="falsely",
 )
 EXCHANGED_PAIRS = Table(
     Columns(
         node("a b", "Label|With", title="title_a title_b"),
+        text("relation"),
         count("observed", "Confused", of=NONE),
         total("expected", "Expected"),
+        chance("excess"),
+        chance("passes", type="boolean"),
     ),
     title="Confusions in both directions",
     row="two labels",
     first=4,
+    order="observed",
+    listed="observed",
 )
+MODEL = {
+    "answered": ANSWERED,
+    "behaviours": BEHAVIOURS,
+    "exchanged_pairs": EXCHANGED_PAIRS,
+    "answers": ANSWERS,
+}
+"""What is told of the tables of a model, by name."""
 DATA_BESIDE_MODEL = Table(
     Columns(
         _PAIR,
@@ -314,9 +341,7 @@ TABLES = {
     "residuals": RESIDUALS,
     "pairs": PAIRS,
     "frequent_pairs": FREQUENT_PAIRS,
-    "behaviours": BEHAVIOURS,
-    "answers": ANSWERS,
-    "exchanged_pairs": EXCHANGED_PAIRS,
+    **MODEL,
     "data_beside_model": DATA_BESIDE_MODEL,
 }
 """Tables of ``overview``, by name."""

@@ -100,7 +100,7 @@ def run_audit(
     >>> import audit
     >>> labels = audit.load_labels([["cat"], ["dog", "dog"]], {"pet": {"cat": {}, "dog": {}}})
     >>> audit.run_audit(labels).worst().select("check", "nodes", "instances", "share").rows()
-    [('duplicate_label', ['dog'], 1, 0.5)]
+    [('duplicates', ['dog'], 1, 0.5)]
     """
     require_kind(predictions, Predictions, "audit.load_predictions(scores, dataset) makes them")
     analyses = (*analyses, *added_analyses())

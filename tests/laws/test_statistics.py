@@ -10,13 +10,12 @@ from typing import Any
 import polars as pl
 import pytest
 from hypothesis import given
-from scipy.stats import hypergeom
 from scipy.stats import t as student
 
 import audit
 from fixtures import brute_force as plain
 from fixtures.brute_force_metrics import depth
-from fixtures.brute_force_shares import Share, newcombe, q_values
+from fixtures.brute_force_shares import Share, newcombe, p_of_difference, q_values
 from fixtures.doors import Bins
 from fixtures.small_worlds import World, label_worlds, tree_of
 
@@ -202,9 +201,7 @@ def same_differences(
 
 
 @pytest.mark.parametrize(("values", "groups"), [(2, 0), (3, 9)])
-def test_shares_of_the_values_of_a_column_are_compared_by_the_score_test(
-    values: int, groups: int
-) -> None:
+def test_shares_of_the_values_of_a_column_are_compared_as_stated(values: int, groups: int) -> None:
     world = gouts(7, [60, 45, 30, 22], spread=True, groups=groups)
     random = Random(values)
     sites = {name: random.choice("abc"[:values]) for name in world.rows if random.random() < 0.95}
@@ -283,7 +280,7 @@ def drift_rows(world: World, values: str) -> dict[tuple[str, str], dict[str, Any
         if min(map(len, by_group)) < 11:
             continue
         for node in parents:
-            row = drift_row(carrying[node], sides, by_group)
+            row = drift_row(carrying[node], sides, by_group, alone=not group)
             kin = [c for c in parents if node in parents[c]]
             covered = any(carrying[child] == carrying[node] for child in kin)
             if row is not None and parents[node] and not covered:
@@ -292,7 +289,11 @@ def drift_rows(world: World, values: str) -> dict[tuple[str, str], dict[str, Any
 
 
 def drift_row(
-    carrying: set[str], sides: list[set[str]], by_group: list[dict[str, set[str]]]
+    carrying: set[str],
+    sides: list[set[str]],
+    by_group: list[dict[str, set[str]]],
+    *,
+    alone: bool,
 ) -> dict[str, Any] | None:
     (k, n), (other_k, other_n) = ((len(side & carrying), len(side)) for side in sides)
     shares = [[len(own & carrying) / len(own) for own in g.values()] for g in by_group]
@@ -310,18 +311,13 @@ def drift_row(
     total = sum(sizes)
     if min(sum(counted), total - sum(counted)) * min(sizes) / total < 5:
         return None
-    more = counted[0] * sizes[1] >= counted[1] * sizes[0]
-    at, of = (counted[0], sizes[0]) if more else (counted[1], sizes[1])
-    p = min(1.0, 2 * float(hypergeom.sf(at - 1, total, sum(counted), of)))
+    freedom = None if alone else min(map(len, shares)) - 1
+    p = p_of_difference(*zip(counted, sizes, strict=True), freedom)
     difference = k / n - other_k / other_n
     if (counted[0] / sizes[0] - counted[1] / sizes[1]) * difference < 0:
         p = 1.0
-    pooled = (k + other_k) / (n + other_n)
-    squares = math.fsum(
-        (len(own & carrying) - pooled * len(own)) ** 2 for g in by_group for own in g.values()
-    ) / (n + other_n)
-    worth = min(1.0, pooled * (1 - pooled) / max(squares, pooled * (1 - pooled)))
-    low, high = newcombe(k / n, n * worth, other_k / other_n, other_n * worth)
+    worth = min(1.0, total / (n + other_n))
+    low, high = newcombe(k / n, sizes[0], other_k / other_n, sizes[1])
     return {
         "instances": k, "of": n, "elsewhere": other_k, "of_elsewhere": other_n, "low": low,
         "difference": difference, "high": high, "p_value": p, "worth": worth,

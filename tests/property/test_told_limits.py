@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from audit.base.dag import IntArray
 from audit.base.declared import NONE
+from audit.checks.rules.duplicates import Copies
 from audit.checks.rules.model_confuses import leanings
 from audit.checks.rules.records import pile_of
 from audit.checks.rules.redundant_nodes import held
-from audit.checks.rules.repeats import Copies
 from audit.checks.rules.sibling_shift import Shift, Units, Values
 from audit.engine.pairs.redundancy import Together
 from audit.measure.residual_differences import apart

@@ -12,7 +12,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse, row
-from audit.base.declared import Columns, count
+from audit.base.declared import Columns, count, text
 from audit.checks.check import TOP_PARTS, first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.carriers import (
@@ -93,7 +93,8 @@ def _of_meeting(measured: Measurements, meeting: _Meeting) -> Iterator[Row]:
     instances = None if measured.instances is None else carrying_apart(measured, *nodes)
     disjoint = rule.rule == "disjoint"
     verb = "keeps apart" if disjoint else "watches"
-    supports = {
+    beside = {
+        "beside": b,
         "support_a": int(measured.support[meeting.a]),
         "support_b": int(measured.support[meeting.b]),
     }
@@ -103,7 +104,11 @@ def _of_meeting(measured: Measurements, meeting: _Meeting) -> Iterator[Row]:
         sentence="{instances} of {of} instances ({share}) {instances|has|have} both "
         f"{a} and {b}{labels_apart(hierarchy, meeting.a, meeting.b)}, which the policy {verb}. "
         f"{rule.reason}",
-        evidence={**share_evidence(meeting.instances, measured.n_instances), **supports},
+        evidence={
+            "label": a,
+            **beside,
+            **share_evidence(meeting.instances, measured.n_instances),
+        },
         curator="Decide for each line of the breakdown whether the two belong on one record, and "
         "write the decision into the policy as expected or disjoint.",
         data_user="Do not treat the two branches as alternatives to each other.",
@@ -120,17 +125,19 @@ def _of_meeting(measured: Measurements, meeting: _Meeting) -> Iterator[Row]:
     if not len(misplaced):
         return
     parts = parts_of(measured, alone, misplaced)
-    code = (
-        hierarchy.describe(hierarchy.index(parts[0].nodes[0]))
-        if len(parts) == 1
-        else f"a code of {', '.join(alone)}[, {{mostly}},]"
-    )
+    code, mostly = f"a code of {', '.join(alone)}", "[, {mostly},]"
+    if len(parts) == 1:
+        code, mostly = hierarchy.describe(hierarchy.index(parts[0].nodes[0])), ""
     yield Row(
         severity="warning",
         nodes=nodes,
-        sentence=f"{{instances}} of {{of}} instances ({{share}}) {{instances|has|have}} {code} "
-        f"beside {b}, and not first; it should be the only code or the first.",
-        evidence={**share_evidence(len(misplaced), measured.n_instances), **supports},
+        sentence="{instances} of {of} instances ({share}) {instances|has|have} "
+        f"{code}{mostly} beside {b}, and not first; it should be the only code or the first.",
+        evidence={
+            "label": code,
+            **beside,
+            **share_evidence(len(misplaced), measured.n_instances),
+        },
         curator="Check these records: either the code is wrong, or it belongs in first place.",
         data_user="Do not read these codes as the reason for the encounter.",
         parts=parts,
@@ -337,8 +344,7 @@ CROSS_BRANCH = check_of_rows(
     "cross_branch",
     "Do records combine branches that the policy keeps apart or watches?",
     _branches,
-    nodes="Branch|With",
-    evidence=Columns(OF_ALL, count("support_a support_b")),
+    evidence=Columns(text("label beside", "Labels|Beside"), OF_ALL, count("support_a support_b")),
     of_parts=PARTS,
     denominator="untold",
 )

@@ -14,7 +14,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse, edge_matrix, row
-from audit.base.declared import NONE, Columns, count
+from audit.base.declared import NONE, Columns, count, text
 from audit.checks.check import TOP_PARTS, first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.beside import Beside
@@ -273,7 +273,7 @@ def _of_group(
     found = Beside(direct, relation, direct)
     if not len(found.instances):
         return
-    nodes = named(measured.hierarchy, [node for nodes in declared.sides for node in nodes])
+    group = named(measured.hierarchy, [node for nodes in declared.sides for node in nodes])
     both = "both" if [len(nodes) for nodes in declared.sides] == [1, 1] else "two of them"
 
     def looked_at() -> pl.DataFrame:
@@ -283,15 +283,15 @@ def _of_group(
 
     yield Row(
         severity=declared.severity,
-        sentence=f"{{instances}} of {{of}} instances with {nodes} ({{share}}) "
+        sentence=f"{{instances}} of {{of}} instances with {group} ({{share}}) "
         f"{{instances|has|have}} {both}, which exclude each other, in {{pairs}} different pairs: "
         f"{declared.reason}",
         curator="Look at these records and keep or join the two as the rule says and the record "
         "supports; where both are right, take the rule out of the policy.",
         data_user="Do not count these instances on either side.",
-        key=tuple(sorted(",".join(sorted(nodes)) for nodes in declared.sides)),
+        key=declared.key,
         proposes=looked_at,
-        **found.told(measured, of),
+        **found.told(measured, of, group=group),
     )
 
 
@@ -317,7 +317,8 @@ EXCLUSIVE = check_of_rows(
     _exclusive,
     needs="instances",
     proposes=True,
-    nodes="Such as|Beside",
-    evidence=Columns(OF_SOME, count("pairs", of=NONE)),
+    evidence=Columns(
+        text("group", "Labels that exclude each other"), OF_SOME, count("pairs", of=NONE)
+    ),
     of_parts=PARTS,
 )

@@ -49,12 +49,16 @@ class Beside:
         found = zip(joint.row.tolist(), joint.col.tolist(), joint.data.tolist(), strict=True)
         return sorted(found, key=lambda pair: (-pair[2], pair[:2]))
 
-    def told(self, measured: Measurements, of: int) -> dict[str, Any]:
-        """What a `Row` says of these instances, among so many."""
+    def told(self, measured: Measurements, of: int, **texts: str) -> dict[str, Any]:
+        """What a `Row` says of these instances, among so many, with some texts of its own."""
         parts = [label_part(measured.hierarchy, (a, b), n) for a, b, n in self.pairs[:TOP_PARTS]]
         return {
             "nodes": parts[0].nodes,
-            "evidence": {**share_evidence(len(self.instances), of), "pairs": len(self.pairs)},
+            "evidence": {
+                **texts,
+                **share_evidence(len(self.instances), of),
+                "pairs": len(self.pairs),
+            },
             "parts": tuple(parts),
             "cases": lambda: self.instances,
         }

@@ -39,9 +39,8 @@ def of_labels(
 
     Args:
         labels: One row per label, with columns ``label, rows, instances``. Optional columns
-            ``may_stand_for``, ``valid``, ``fits_best`` and ``fitting`` (a number of instances) are
-            added to the breakdown if not null. Without ``line``, labels are nodes, and the finding
-            is on their rows of the validity ``on_day``.
+            ``may_stand_for`` and ``valid`` are added to the breakdown. Without ``line``, labels are
+            nodes, and the finding is on their rows of the validity ``on_day``.
         key: Distinguishes the finding from others of the check.
         sentence: May use ``{rows}``, ``{of}``, ``{share}`` and ``{labels}``.
         of: Number of rows examined; None for all rows read.
@@ -78,12 +77,20 @@ def label_parts(labels: pl.DataFrame) -> tuple[Part, ...]:
     return tuple(
         Part(
             (line["label"],),
-            {"instances": line["instances"]}
-            | {name: line[name] for name in ("may_stand_for", "valid") if name in line}
-            | {name: line[name] for name in ("fits_best", "fitting") if line.get("fits_best")},
+            {name: line[name] for name in ("instances", "may_stand_for", "valid") if name in line},
         )
         for line in ordered.head(TOP_PARTS).iter_rows(named=True)
     )
+
+
+def with_meanings(measured: Measurements, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
+    """Labels with ``may_stand_for``, the codes of a column with their titles."""
+    hierarchy = measured.hierarchy
+    meanings = [
+        " or ".join(hierarchy.describe(hierarchy.index(code)) for code in found)
+        for found in labels[codes]
+    ]
+    return labels.with_columns(may_stand_for=pl.Series(meanings, dtype=pl.String))
 
 
 def _with_nodes(measured: Measurements, nodes: pl.Series, on_day: str | None) -> IntArray:

@@ -11,11 +11,10 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.declared import schema
-from audit.checks.shared.labels_as_written import (
+from audit.checks.shared.written_labels import (
     LOST_ZERO,
     MAYBE_LOST_ZERO,
-    mapped,
-    read_again,
+    written_labels,
     zeros_are_lost,
 )
 from audit.measure.measure import Measurements, once
@@ -85,7 +84,12 @@ def _spellings(measured: Measurements) -> tuple[dict[str, str], bool]:
     are without dots."""
     signs, own = (pl.col(name).str.replace_all(r"[.\s]", "") for name in ("label", "node"))
     lost = (signs != own) & (signs.str.strip_chars("0") == own.str.strip_chars("0"))
-    labels = mapped(measured).sort(["rows", "label"], descending=[True, False]).filter(~lost)
+    labels = (
+        written_labels(measured)
+        .drop_nulls("node")
+        .sort(["rows", "label"], descending=[True, False])
+        .filter(~lost)
+    )
     first = labels.unique("node", keep="first", maintain_order=True)
     dotted = labels.filter(pl.col("node").str.contains(r"\."))
     bare = dotted.filter(
@@ -218,7 +222,7 @@ def unsure_of_zeros(measured: Measurements, proposed: pl.DataFrame) -> pl.DataFr
     """
     if measured.hierarchy.integrity is None or not zeros_are_lost(measured):
         return proposed
-    maybe = read_again(measured).filter(LOST_ZERO | MAYBE_LOST_ZERO)
+    maybe = written_labels(measured).filter(LOST_ZERO | MAYBE_LOST_ZERO)
     written, names = as_in_data(measured), ["label", "table"]
     texts = maybe["label"].str.replace_all(r"\.", "")
     said = [
@@ -256,9 +260,9 @@ def carried_as(
 ) -> pl.DataFrame:
     """``instance, label, table, node``: how instances write nodes that are their labels."""
     names = [measured.hierarchy.nodes[node] for node in nodes]
-    labels = mapped(measured).filter(pl.col("node").is_in(names))
+    labels = written_labels(measured).filter(pl.col("node").is_in(names))
     chosen = pl.Series(instances.astype(np.uint32)).implode()
-    found = of_lines(measured, labels.select("line", "label", "table", "node"))
+    found = of_lines(measured, labels.select("line", "label", "node", table="stated"))
     return found.filter(pl.col("instance").is_in(chosen)).drop("line")
 
 

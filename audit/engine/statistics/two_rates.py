@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import betainc, gammaln, stdtr, stdtrit
 
-from audit.base.dag import FloatArray, IntArray
-from audit.engine.statistics.intervals import LEVEL
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.engine.pairs.rows import counts_at, row_numbers
+from audit.engine.statistics.intervals import LEVEL, difference_interval, wilson
 
 Size: TypeAlias = int | IntArray
 """Size of a sample: one for all counts, or one for each, shape (n,)."""
@@ -29,14 +31,14 @@ class GroupSums:
     Args:
         sums: Sum of the shares of a group's instances that count, shape (n,).
         squares: Sum of the squares of these shares, shape (n,), or the sums as their upper bounds.
-        groups: Number of groups.
-        instances: Number of instances.
+        groups: Number of groups, one for all or shape (n,).
+        instances: Number of instances, likewise.
     """
 
     sums: FloatArray
     squares: FloatArray
-    groups: int
-    instances: int
+    groups: Size
+    instances: Size
 
     def __getitem__(self, places: IntArray) -> GroupSums:
         return replace(self, sums=self.sums[places], squares=self.squares[places])
@@ -58,7 +60,7 @@ def effective_counts(
     Returns:
         How many count in each sample, not necessarily whole, and of how many, shape (n,) each.
     """
-    groups = old.groups + new.groups
+    groups = np.maximum(old.groups + new.groups, 1)
     sums, squares = old.sums + new.sums, old.squares + new.squares
     q = sums / groups
     variance = np.maximum((squares - 2 * q * sums) / groups + q**2, 0.0)
@@ -68,9 +70,124 @@ def effective_counts(
     def counted(one: GroupSums) -> tuple[FloatArray, IntArray]:
         size = np.clip(np.rint(one.groups * worth), 1, one.instances)
         n = np.where(differ, size, one.groups).astype(np.int64)
-        return one.sums / one.groups * n, n
+        return one.sums / np.maximum(one.groups, 1) * n, n
 
     return counted(old), counted(new)
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSides:
+    """Shares of instances on two sides, compared.
+
+    Args:
+        k: Instances that count, here and elsewhere, shape (2, n).
+        n: Instances that they are counted among, same shape.
+        effective: Independent instances that these are worth, same shape.
+        groups: Groups of the instances, same shape.
+        expected: Least effective number that the common share lets expect of a side, counted or
+            not, shape (n,).
+        p_value: Of equal mean shares of the groups, two-sided; 1 where these differ in the other
+            direction than the shares of instances; shape (n,).
+    """
+
+    k: IntArray
+    n: IntArray
+    effective: IntArray
+    groups: IntArray
+    expected: FloatArray
+    p_value: FloatArray
+
+    def __getitem__(self, places: IntArray | BoolArray) -> TwoSides:
+        return TwoSides(*(getattr(self, one.name)[..., places] for one in fields(self)))
+
+    @property
+    def difference(self) -> FloatArray:
+        """Share here less that elsewhere, shape (n,)."""
+        here, there = self.k / np.maximum(self.n, 1)
+        return np.asarray(here - there)
+
+    @property
+    def interval(self) -> tuple[FloatArray, FloatArray]:
+        """Newcombe's 95 % interval of the difference, at the effective numbers, shape (n,) each."""
+        sides = zip(self.k / self.n, self.effective, strict=True)
+        here, there = ((share, *wilson(share * size, size)) for share, size in sides)
+        return difference_interval(here, there)
+
+
+def two_sides(
+    counted: Sparse, among: Sparse, of: IntArray, group: IntArray | None, here: BoolArray
+) -> TwoSides:
+    """Compare the shares of the instances on one side with those of all others.
+
+    A group on both sides counts on both.
+
+    Args:
+        counted: Whether each instance counts, shape (n_instances, n).
+        among: Whether it is counted among the others, 1 where it counts, shape (n_instances, m).
+        of: Column of ``among`` for each column of ``counted``, shape (n,).
+        group: Group of each instance, shape (n_instances,); None where each is its own.
+        here: Whether each instance is on the first side, shape (n_instances,).
+    """
+    of_each = np.arange(len(here)) if group is None else group
+    sides = [_side(counted[side], among[side], of, of_each[side]) for side in (here, ~here)]
+    own_groups, other_groups = (np.asarray(one.groups, np.int64) for _, one in sides)
+    (k, n), (k_there, n_there) = effective_counts(*(one for _, one in sides))
+    means = k / np.maximum(n, 1) - k_there / np.maximum(n_there, 1)
+    own, other = (np.rint(one).astype(np.int64) for one in (k, k_there))
+    freedom = None if group is None else np.minimum(own_groups, other_groups) - 1
+    carried, every = own + other, n + n_there
+    found = TwoSides(
+        k=np.stack([count for count, _ in sides]),
+        n=np.stack([one.instances for _, one in sides]),
+        effective=np.stack([n, n_there]),
+        groups=np.stack([own_groups, other_groups]),
+        expected=np.minimum(carried, every - carried) * (np.minimum(n, n_there) / every),
+        p_value=difference_p_value(other, n_there, own, n, freedom),
+    )
+    return replace(found, p_value=np.where(means * found.difference >= 0, found.p_value, 1.0))
+
+
+def _side(
+    counted: Sparse, among: Sparse, of: IntArray, group: IntArray
+) -> tuple[IntArray, GroupSums]:
+    """How many of one side count, and the sums over its groups."""
+    _, number = np.unique(group, return_inverse=True)
+    each = np.ones(len(group), np.int64), (number, np.arange(len(group)))
+    by_group = csr_array(each, shape=(number.max(initial=-1) + 1, len(group)))
+    k, n = csr_array(by_group @ counted), csr_array(by_group @ among)
+    shares = k.data / counts_at(n, row_numbers(k), of[k.indices])
+    sums, squares, times = (
+        np.bincount(k.indices, one, len(of)).astype(np.float64)
+        for one in (shares, shares**2, k.data)
+    )
+    groups = np.bincount(n.indices, minlength=n.shape[1])
+    instances = np.asarray(n.sum(axis=0), np.int64)
+    return times.astype(np.int64), GroupSums(sums, squares, groups[of], instances[of])
+
+
+def means_apart(
+    number: FloatArray, group: IntArray, here: BoolArray
+) -> tuple[float, float, float, int]:
+    """Compare means of numbers that come in groups between two sides, each group counting once.
+
+    Args:
+        number: Shape (n,).
+        group: Group of each number, shape (n,).
+        here: Whether it is on the first side, shape (n,); both sides have some.
+
+    Returns:
+        How much larger the mean here is, its standard error if the sides were alike, the two-sided
+        p value by Student's distribution, and its degrees of freedom: the fewer groups less one.
+    """
+    sides = list[FloatArray]()
+    for side in (here, ~here):
+        _, place, size = np.unique(group[side], return_inverse=True, return_counts=True)
+        sides.append(np.bincount(place, number[side]) / size)
+    apart, freedom = float(sides[0].mean() - sides[1].mean()), min(map(len, sides)) - 1
+    spread = float(np.concatenate(sides).var())
+    error = math.sqrt(spread * sum(1 / len(one) for one in sides))
+    p_value = 2 * float(stdtr(freedom, -abs(apart) / error)) if error else float(not apart)
+    return apart, error, p_value, freedom
 
 
 def odds_ratio(k_old: Number, n_old: Size, k_new: Number, n_new: Size) -> FloatArray:
@@ -93,11 +210,18 @@ def least_expected(k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Size) -
     return np.asarray(expected, np.float64)
 
 
-def difference_p_value(k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Size) -> FloatArray:
-    """Two-sided p value of Fisher's exact test for equal shares, shape (n,).
+def difference_p_value(
+    k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Size, freedom: Size | None = None
+) -> FloatArray:
+    """Two-sided p value of equal shares, shape (n,).
 
-    Given the total, the count of one sample is hypergeometric; its tail on the side of the excess
-    is doubled. Time grows with the standard deviations of these counts.
+    That of Fisher's exact test: given the total, the count of one sample is hypergeometric; its
+    tail on the side of the excess is doubled. At effective numbers, which are estimated from
+    groups, p is at least that of the score test with a continuity correction of half a case,
+    against Student's distribution.
+
+    Args:
+        freedom: The smaller number of groups, less one; None without groups.
     """
     more_in_new = k_new * n_old >= k_old * n_new
     tail = _hypergeometric_tail(
@@ -106,8 +230,13 @@ def difference_p_value(k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Siz
         np.where(more_in_new, n_new, n_old),
         n_old + n_new,
     )
-    p_value: FloatArray = np.minimum(2 * tail, 1.0)
-    return p_value
+    exact: FloatArray = np.minimum(2 * tail, 1.0)
+    if freedom is None:
+        return exact
+    pooled, scale = (k_old + k_new) / (n_old + n_new), 1 / n_old + 1 / n_new
+    distance = np.maximum(np.abs(k_new / n_new - k_old / n_old) - scale / 2, 0.0)
+    error = np.sqrt(np.maximum(pooled * (1 - pooled) * scale, np.finfo(float).tiny))
+    return np.asarray(np.maximum(exact, 2 * stdtr(freedom, -distance / error)))
 
 
 def share_p_value(k_new: Number, k_old: Number, share: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from audit.base.errors import AuditError, SchemaError, first_cases
 from audit.base.readings import Reading
 from audit.base.settings import WITH_POLICY
 from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
-from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY, Entry, retired_ids
+from audit.hierarchies.coding import Entry, retired_ids
 from audit.hierarchies.hierarchy import Hierarchy
 
 EdgeRow: TypeAlias = tuple[str, str]
@@ -196,32 +196,3 @@ def hierarchy_of(
     )
     pairs = {pair for pair in related if pair[0] in built and pair[1] in built}
     return replace(built, related=tuple(sorted(pairs)))
-
-
-_FLAGS = {"true": True, "1": True, "false": False, "0": False, "none": None, "": None}
-
-
-def retirement(node: str, stated: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record, by names in lower case, says of an obsolete node, as fields of an `Entry`."""
-    said = [name for name in OBSOLETE if name in stated]
-    if not said:
-        return {}
-    if len(said) > 1:
-        raise SchemaError("one name may say what is obsolete", found=first_cases(said))
-    word = stated[said[0]]
-    if (plain := str(word).strip().lower()) not in _FLAGS:
-        required = f"{said[0]!r} must be true or false, or 1 or 0"
-        raise SchemaError(required, found=f"{word!r} at {node!r}")
-    later = () if _FLAGS[plain] is False else (REPLACED_BY, CONSIDER)
-    return {"obsolete": _FLAGS[plain]} | {
-        name: _ids_at(node, name, stated.get(name)) for name in later
-    }
-
-
-def _ids_at(node: str, name: str, stated: Any) -> list[str]:
-    """The ids under a name: one, a list of them, or none."""
-    ids = stated if isinstance(stated, list) else [] if stated in (None, "") else [stated]
-    if not all(isinstance(one, str | int) and not isinstance(one, bool) for one in ids):
-        found = f"{stated!r} at {node!r}"
-        raise SchemaError(f"{name!r} must be an id or a list of ids", found=found)
-    return [str(one).strip() for one in ids]

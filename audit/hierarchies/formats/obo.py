@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from audit.base.errors import SchemaError
 from audit.base.files import bare_suffix, read_json, read_lines
-from audit.hierarchies.building import IS_A, DanglingError, refuse_unused
+from audit.hierarchies.building import DanglingError, refuse_unused
 from audit.hierarchies.coding import CONSIDER, REPLACED_BY, Entry
 from audit.hierarchies.formats.format import (
     HierarchyFormat,
@@ -25,6 +25,7 @@ from audit.hierarchies.formats.format import (
 )
 from audit.hierarchies.hierarchy import Hierarchy
 
+IS_A = "is_a"
 Link: TypeAlias = tuple[str, str, str]
 """Child, relation and parent."""
 _TAGS = {REPLACED_BY: REPLACED_BY, CONSIDER: CONSIDER, "alt_id": "merged"}

@@ -83,6 +83,7 @@ class Counts:
         new: Instances of NEW that count, shape (n,).
         n_new: Instances of NEW that they are counted among, one number or shape (n,).
         same_data: Whether both runs counted the same data: then differences are not due to chance.
+        freedom: The smaller number of groups, less one; None without groups.
     """
 
     old: IntArray | FloatArray
@@ -90,6 +91,7 @@ class Counts:
     new: IntArray | FloatArray
     n_new: Size
     same_data: bool
+    freedom: int | None = None
 
     @cached_property
     def means(self) -> tuple[FloatArray, FloatArray]:
@@ -107,7 +109,7 @@ class Counts:
         """Two-sided p values, shape (n,); NaN if the data are the same."""
         if self.same_data:
             return np.full(len(self.old), np.nan)
-        return difference_p_value(*self._whole)
+        return difference_p_value(*self._whole, self.freedom)
 
     @property
     def _whole(self) -> tuple[IntArray, Size, IntArray, Size]:
@@ -182,7 +184,8 @@ def counted(
         for side, run in (("old", old), ("new", new))
     )
     (k_old, n_old), (k_new, n_new) = effective_counts(*sums)
-    return shown, Counts(k_old, n_old, k_new, n_new, same_data)
+    freedom = min(old.groups, new.groups) - 1
+    return shown, Counts(k_old, n_old, k_new, n_new, same_data, freedom)
 
 
 def beyond_floor(ratio: FloatArray) -> BoolArray:

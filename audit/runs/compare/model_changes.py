@@ -243,5 +243,5 @@ def _counted(run: AuditResult) -> list[Any]:
     columns = ["a", "b", "joint", "co_predicted", "confusion"]
     pairs = run.model.pairs.select(columns).sort("a", "b").collect()
     metrics = sorted((*_key(metric), metric["value"], metric["n"]) for metric in run.metric_rows)
-    behaviours = [(one["name"], one["instances"]) for one in run.model.behaviours]
+    behaviours = run.model.frames["behaviours"].select("name", "instances").rows()
     return [run.ledger["predictions"], pairs.rows(), metrics, behaviours]

@@ -157,7 +157,7 @@ def test_a_matrix(drawn: Any, data: st.DataObject, folder: Path) -> None:
     named = data.draw(st.booleans())
     if named:
         path = folder / "scores.npz"
-        np.savez(path, scores=rounded, ids=np.array(ids), classes=np.array(classes))
+        np.savez(path, scores=rounded, instances=np.array(ids), classes=np.array(classes))
         found = cells_of(path, labelled(ids))
     else:
         path = folder / "scores.npy"

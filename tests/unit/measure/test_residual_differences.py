@@ -14,7 +14,7 @@ from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import residual_differences as subject
 from audit.measure.measure import Reference, measure
-from audit.measure.residual_differences import DIFFERENCES, _p_value, residual_differences
+from audit.measure.residual_differences import DIFFERENCES, _p_values, residual_differences
 from audit.measure.residual_use import Share
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
@@ -163,7 +163,7 @@ def test_fewer_groups_are_never_surer(
 ) -> None:
     assume(0 < k + k_there < 120)
     many, few = (
-        _p_value(Share(k, 60, effective, g), Share(k_there, 60, effective, 60))
+        _p_values([(Share(k, 60, effective, g), Share(k_there, 60, effective, 60))])[0]
         for g in (groups, max(groups - fewer, 2))
     )
 
