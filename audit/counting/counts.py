@@ -13,9 +13,10 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.base.progress import Progress
 from audit.base.readings import Reading
-from audit.counting.label_nodes import LabelNodes
+from audit.counting.label_nodes import CountedLabels, LabelNodes
 from audit.counting.pair_table import PairTable
 from audit.counting.residual_nodes import Residual, residual_kinds
+from audit.data.dataset import LabelDataset
 from audit.data.placing import Ledger
 from audit.engine.pairs.entailed import in_line, joint_entailed
 from audit.engine.pairs.margins import (
@@ -59,47 +60,23 @@ class PairRecords:
 
 
 class Counts(Protocol):
-    """The interface of counts, which does not depend on where and how instances were counted.
+    """Counts of instances, wherever and however they were counted.
 
     `audit.counting.dataset.Instances` counts in memory; a `PairCount` was counted in batches, or on
     Spark.
     """
 
     @property
-    def hierarchy(self) -> Hierarchy:
-        """The hierarchy, with a node for every label that was kept."""
-
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        """What columns, cells and labels were taken to mean."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """The ledger of all rows: how many were read, mapped and refused."""
-
-    @property
-    def mappings(self) -> pl.DataFrame:
-        """The mapped labels, one row per label, as in `LabelDataset.mappings`."""
-
-    @property
-    def refusals(self) -> pl.DataFrame:
-        """The refused labels, one row per label, as in `LabelDataset.refusals`."""
-
-    @property
-    def support(self) -> IntArray:
-        """Number of instances carrying each node, shape (n_nodes,)."""
-
-    @property
-    def direct_support(self) -> IntArray:
-        """Number of instances with each node as a label, shape (n_nodes,)."""
-
-    @property
-    def node_sums(self) -> NodeSums:
-        """Nodes by group."""
+    def source(self) -> LabelDataset | CountedLabels:
+        """What is known of rows and labels."""
 
     @property
     def records(self) -> Records:
         """Counts of whole instances by kind and key."""
+
+    @property
+    def node_sums(self) -> NodeSums:
+        """Nodes by group."""
 
     def pair_records(self) -> PairRecords:
         """The counts of records from which pairs are judged."""
@@ -107,24 +84,30 @@ class Counts(Protocol):
     def pairs_of(self, records: PairRecords, progress: Progress) -> PairTable:
         """Every pair with a joint instance; ``records`` are from `pair_records`."""
 
-
-@dataclass(frozen=True, eq=False)
-class PairCount:
-    """The counts of a source, which are all the input of an audit without instances.
-
-    Args:
-        records: Counts of whole instances by kind and key.
-        pairs: Every pair with a joint instance.
-    """
-
-    labels: LabelNodes
-    records: RecordCounts
-    pairs: PairCounts
-
     @property
     def hierarchy(self) -> Hierarchy:
         """The hierarchy, with a node for every label that was kept."""
-        return self.labels.hierarchy
+        return self.source.hierarchy
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """What columns, cells and labels were taken to mean."""
+        return self.source.readings
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger of all rows: how many were read, mapped and refused."""
+        return self.source.ledger
+
+    @property
+    def mappings(self) -> pl.DataFrame:
+        """The mapped labels, one row per label, as in `LabelDataset.mappings`."""
+        return self.source.mappings
+
+    @property
+    def refusals(self) -> pl.DataFrame:
+        """The refused labels, one row per label, as in `LabelDataset.refusals`."""
+        return self.source.refusals
 
     @cached_property
     def support(self) -> IntArray:
@@ -135,6 +118,30 @@ class PairCount:
     def direct_support(self) -> IntArray:
         """Number of instances with each node as a label, shape (n_nodes,)."""
         return self.records.at("direct", len(self.hierarchy))
+
+
+@dataclass(frozen=True, eq=False)
+class PairCount(Counts):
+    """The counts of a source, which are all the input of an audit without instances.
+
+    Args:
+        counted: Counts of whole instances by kind and key.
+        pairs: Every pair with a joint instance.
+    """
+
+    labels: LabelNodes
+    counted: RecordCounts
+    pairs: PairCounts
+
+    @property
+    def records(self) -> RecordCounts:
+        """Counts of whole instances by kind and key."""
+        return self.counted
+
+    @cached_property
+    def source(self) -> CountedLabels:
+        """What is known of rows and labels."""
+        return self.labels.counted(self.records)
 
     @property
     def node_sums(self) -> NodeSums:
@@ -163,27 +170,7 @@ class PairCount:
         return pl.concat(frames)
 
     def __len__(self) -> int:
-        return self.records.total("length")
-
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        """What columns, cells and labels were taken to mean."""
-        return self.labels.readings
-
-    @cached_property
-    def ledger(self) -> Ledger:
-        """The ledger of all rows: how many were read, mapped and refused."""
-        return self.labels.ledger(len(self), int(self.records.at("length", 1)[0]))
-
-    @cached_property
-    def refusals(self) -> pl.DataFrame:
-        """The refused labels, one row per label, as in `LabelDataset.refusals`."""
-        return self.labels.refusals(self._labelled)
-
-    @cached_property
-    def mappings(self) -> pl.DataFrame:
-        """The mapped labels, one row per label, as in `LabelDataset.mappings`."""
-        return self.labels.mappings(self._labelled)
+        return self.ledger.instances
 
     @cached_property
     def strata(self) -> Strata:
@@ -200,10 +187,6 @@ class PairCount:
         }
         sizes = np.bincount(stratum[used], size[used]).astype(np.int64)
         return strata_from(cuts, sizes, margins, n_nodes)
-
-    @property
-    def _labelled(self) -> IntArray:
-        return self.records.at("label", len(self.labels.node_of))
 
 
 def mapped_of(

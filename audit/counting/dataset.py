@@ -13,12 +13,11 @@ from scipy.sparse import csc_array, csr_array
 from audit.base.dag import IntArray, Sparse
 from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress
-from audit.base.readings import Reading
-from audit.counting.counts import PairRecords, mapped_of, pair_table
+from audit.counting.counts import Counts, PairRecords, mapped_of, pair_table
 from audit.counting.pair_table import PairTable
 from audit.counting.residual_nodes import Residual
 from audit.data.dataset import LabelDataset
-from audit.data.placing import REASONS, Ledger
+from audit.data.placing import REASONS
 from audit.engine.pairs.carried import LabelsBelow
 from audit.engine.pairs.entailed import count_entailed
 from audit.engine.pairs.margins import (
@@ -29,7 +28,7 @@ from audit.engine.pairs.margins import (
     strata_from,
     strata_of,
 )
-from audit.engine.pairs.pair_counts import PairCounts, count_pairs, support
+from audit.engine.pairs.pair_counts import PairCounts, count_pairs
 from audit.engine.pairs.record_counts import InstanceCounts, RecordRows
 from audit.engine.pairs.sums import UNIT, Sums, weighed_sums
 from audit.engine.statistics.grouped import (
@@ -40,14 +39,13 @@ from audit.engine.statistics.grouped import (
     joint_weights,
     node_sums,
 )
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import aggregated_values
 from audit.policy.policy import Policy
 
 
 @dataclass(frozen=True, eq=False)
-class Instances:
-    """The instances of a dataset with their counts; implements `audit.counting.counts.Counts`.
+class Instances(Counts):
+    """The instances of a dataset with their counts.
 
     Everything that is derived from them is computed when it is first used.
 
@@ -60,29 +58,9 @@ class Instances:
     residual: Mapping[int, Residual]
 
     @property
-    def hierarchy(self) -> Hierarchy:
-        """The hierarchy, with a node for every label that was kept."""
-        return self.dataset.hierarchy
-
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        """What columns, cells and labels were taken to mean."""
-        return self.dataset.readings
-
-    @property
-    def ledger(self) -> Ledger:
-        """The ledger of all rows: how many were read, mapped and refused."""
-        return self.dataset.ledger
-
-    @property
-    def mappings(self) -> pl.DataFrame:
-        """The mapped labels, one row per label."""
-        return self.dataset.mappings
-
-    @property
-    def refusals(self) -> pl.DataFrame:
-        """The refused labels, one row per label."""
-        return self.dataset.refusals
+    def source(self) -> LabelDataset:
+        """What is known of rows and labels."""
+        return self.dataset
 
     @cached_property
     def records(self) -> InstanceCounts:
@@ -160,16 +138,6 @@ class Instances:
     def alike(self) -> Alike | None:
         """How much instances of a group resemble each other; None if no group has several."""
         return None if self.group_of is None else alike(self.specific, self.group_of)
-
-    @cached_property
-    def support(self) -> IntArray:
-        """Number of instances carrying each node, shape (n_nodes,)."""
-        return support(self.aggregated)
-
-    @cached_property
-    def direct_support(self) -> IntArray:
-        """Number of instances with each node as a label, shape (n_nodes,)."""
-        return support(self.dataset.direct)
 
     @cached_property
     def node_sums(self) -> NodeSums:
@@ -283,10 +251,8 @@ class Instances:
 def _rows(dataset: LabelDataset) -> RecordRows:
     """Every row with a node; of the refused ones, one an instance and reason."""
     kept, refused = dataset.assertions, dataset.refused
-    behind = len(dataset.hierarchy)
-    reasons = [behind + REASONS.index(reason) for reason in refused["reason"]]
-    instance = np.concatenate([kept["instance"].to_numpy(), refused["instance"].to_numpy()])
-    label = np.concatenate([kept["node"].to_numpy(), np.array(reasons, np.int64)])
-    order = np.argsort(instance, kind="stable")
-    rows, labels = (column[order].astype(np.int64) for column in (instance, label))
-    return RecordRows(rows, labels, len(dataset))
+    reason = refused["reason"].replace_strict({name: n for n, name in enumerate(REASONS)})
+    of_reason = refused.select("instance", node=reason + len(dataset.hierarchy))
+    rows = pl.concat([kept.select("instance", "node"), of_reason.cast(pl.UInt32)])
+    ordered = rows.sort("instance", maintain_order=True)
+    return RecordRows(ordered["instance"].to_numpy(), ordered["node"].to_numpy(), len(dataset))

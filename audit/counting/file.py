@@ -181,7 +181,7 @@ def whole_instances(
         if len(rows) and np.bincount(instance).max() >= MANY:
             pairs = _refuse_many_labels(rows, node_of, where, pairs)
         label = rows["label"].fill_null(-1).to_numpy()
-        yield RecordRows(instance.astype(np.int64), label, len(firsts))
+        yield RecordRows(instance, label, len(firsts))
 
 
 def _refuse_many_labels(rows: pl.DataFrame, node_of: IntArray, where: object, before: int) -> int:

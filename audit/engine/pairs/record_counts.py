@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse
@@ -115,13 +116,13 @@ class RecordRows:
     """The rows of some whole instances.
 
     Args:
-        instance: Index of the instance from 0, ascending, shape (n_rows,).
-        label: Number of the label as written, shape (n_rows,); -1: the row has none to count.
+        instance: Index of the instance from 0, ascending, any integers, shape (n_rows,).
+        label: Number of the label as written, likewise; -1: the row has none to count.
         instances: Number of instances; those without rows come last.
     """
 
-    instance: IntArray
-    label: IntArray
+    instance: NDArray[np.integer[Any]]
+    label: NDArray[np.integer[Any]]
     instances: int
 
 
@@ -151,11 +152,11 @@ class InstanceCounts(Records):
         stored = (np.ones(len(keys), np.int64), node.astype(np.int32), indptr)
         return Carried.of(csr_array(stored, shape=shape), self.mapped.added)
 
-    @cached_property
-    def _written(self) -> tuple[IntArray, IntArray]:
+    @property
+    def _written(self) -> tuple[IntArray, NDArray[np.integer[Any]]]:
         """Instance and label of each row that has a label to count."""
-        counted = self.rows.label >= 0
-        return self.rows.instance[counted], self.rows.label[counted]
+        counted = np.flatnonzero(self.rows.label >= 0)
+        return self.rows.instance[counted].astype(np.int64), self.rows.label[counted]
 
     @cached_property
     def _of_node(self) -> tuple[IntArray, IntArray]:
