@@ -15,6 +15,15 @@ COLOURS = {
     "none": "#dfe6ee", "note": "#bcd3ea", "warning": "#f3c78f", "error": "#efb0a8",
 }  # fmt: skip
 """Colours by class; series beyond the last share its colour."""
+_WIDTHS = {
+    4.6: " .,:;!|'()[]/\\-fijlrtI",
+    5.8: 'szJ*_`"',
+    6.4: "ckLF?",
+    7.1: "abdeghnopquvxyESPTY0123456789{}$",
+    7.6: "ABKVXZ",
+    11.0: "mwMW@%#+<=>^~Ææ",
+}
+"""Characters by their width, at most; that of others is another."""
 LEAST_TITLE = 35.0
 """Width of a title below which it is not cut for its id."""
 
@@ -40,18 +49,14 @@ def _of_base(character: str) -> float:
         return 0.0
     if character > "ÿ":
         return 12.5
-    if character in " .,:;!|'()[]/-fijlrtI":
-        return 5.0
-    if character in "mwMW@%Ææ":
-        return 11.0
-    return 9.3 if character.isupper() or character in "+<=>~&#" else 7.1
+    return next((wide for wide, of in _WIDTHS.items() if character in of), 8.7)
 
 
 def cut(name: str, wide: float) -> str:
     """A name that fits a width: its id, in parentheses at the end, stays.
 
     >>> cut("Congestive heart failure (428.0)", 130), cut("漢字漢字", 40)
-    ('Congestiv… (428.0)', '漢字…')
+    ('Congestive… (428.0)', '漢字…')
     """
     if width(name) <= wide:
         return name

@@ -100,13 +100,11 @@ def longest_from_top(edges: Sparse) -> IntArray:
 
 def shortest_to_leaf(edges: Sparse) -> IntArray:
     """The paper's level: nodes on the shortest path to a leaf, shape (n,); a leaf has 1."""
-    level = np.zeros(edges.shape[0], np.int64)
-    ready = np.flatnonzero(np.diff(csr_array(edges.T).indptr) == 0)
-    while len(ready):
-        level[ready] = level.max() + 1
-        above = np.unique(rows(edges, ready))
-        ready = above[level[above] == 0]
-    return level
+    from scipy.sparse.csgraph import dijkstra
+
+    leaves = np.flatnonzero(np.bincount(edges.indices, minlength=edges.shape[0]) == 0)
+    steps = dijkstra(edges, indices=leaves, unweighted=True, min_only=True)
+    return steps.astype(np.int64) + 1
 
 
 class CommonAncestors:

@@ -9,12 +9,8 @@ from typing import Any, TypeAlias, get_args
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What all figures have.
-
-    Args:
-        title: What stands above it; empty where the heading of its table says it.
-        where: A column and a value: rows with others are not drawn; empty for all rows.
-    """
+    """What all figures have: a title, empty where the heading of its table says it; and a column
+    with the value that drawn rows have, empty for all rows."""
 
     title: str = ""
     where: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from audit.checks import waivers
-from audit.checks.check import Check, WaiverCheck
+from audit.checks.check import Check
 from audit.checks.rules import (
     apart,
     chronic_gap,
@@ -14,13 +14,12 @@ from audit.checks.rules import (
     group_confined,
     label_suspects,
     lost_zero,
-    missing_companion,
     missing_stratum,
     model_confuses,
     records,
     redundant_nodes,
+    required,
     residual_overuse,
-    sex_age_conflict,
     sibling_shift,
     split_leak,
     together,
@@ -49,8 +48,8 @@ CHECKS: tuple[Check, ...] = (
     together.UNSPECIFIC,
     together.EXCLUSIVE,
     apart.EXCLUDES1,
-    missing_companion.CHECK,
-    sex_age_conflict.CHECK,
+    required.MISSING_COMPANION,
+    required.SEX_AGE_CONFLICT,
     chronic_gap.CHECK,
     unexpected_pair.CHECK,
     missing_stratum.CHECK,
@@ -60,5 +59,5 @@ CHECKS: tuple[Check, ...] = (
 )
 """Rules over measurements of data and models, in report order."""
 
-ON_WAIVERS: tuple[WaiverCheck, ...] = (waivers.EXPIRED, waivers.UNUSED)
+ON_WAIVERS: tuple[waivers.WaiverCheck, ...] = (waivers.EXPIRED, waivers.UNUSED)
 """Rules over the policy's waivers, applied and reported after all others."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,17 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import bare_suffix, once, text_blocks
+from audit.base.files import bare_suffix, parsed_json, text_blocks
 from audit.base.remote import local
 from audit.base.stored_tables import arrays_in
 from audit.base.table import Table
 from audit.base.tables import open_table
 from audit.data.class_lists import columns_named, distinct
 from audit.data.columns import Columns
-from audit.data.layouts import layout_of
-from audit.data.prediction_cells import Labelled, with_names
-from audit.data.prediction_tables import PredictionTable, in_frame
+from audit.data.prediction_tables import Labelled, PredictionTable, in_frame
 from audit.data.published.events import lines_of
 from audit.data.published.wanted import Wanted
-from audit.data.raw_predictions import AnyArray, RawPredictions, stored, texts_in
+from audit.data.raw_predictions import AnyArray, RawPredictions, stored, texts_in, with_names
 
 
 def read_predictions(data: object, known: Labelled) -> RawPredictions:
@@ -108,30 +105,22 @@ def _matrix(
 
 
 def _in_table(table: Table, known: Labelled) -> RawPredictions:
-    frame, layout = table.frame(), layout_of(table)
+    frame = table.frame()
     if any(isinstance(one, pl.Struct) or _holds_nested(one) for one in frame.dtypes):
         return _in_entries(frame.to_dicts(), known, table)
-    if layout is not None and layout.take:
-        required = "a column of answers, and one of their scores, are required"
-        found, hint = f"lines of the layout {layout.name}", "write rows: id, label, score"
-        raise InputError(required, found=found, where=table, hint=hint)
     for name, names in table.class_names.items():
         frame = frame.with_columns(with_names(frame[name], names))
-    known.sep = known.sep or (layout.sep if layout else "")
     return in_frame(frame, known, table)
 
 
 def _entries_of(text: str, where: object) -> list[Any]:
     """The entries of JSON lines or of an array."""
-    read = partial(json.loads, object_pairs_hook=once)
+    lines = [line for line in text.split("\n") if line.strip()]
     try:
-        held = [read(line) for line in text.split("\n") if line.strip()]
-    except ValueError:
+        held = [parsed_json(line, where) for line in lines]
+    except InputError:
         held = []
-    try:
-        held = held if len(held) > 1 else read(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError("JSON is required", found=str(error), where=where) from None
+    held = held if len(held) > 1 else parsed_json(text, where)
     return held if isinstance(held, list) else [held]
 
 

@@ -20,8 +20,8 @@ from audit.data.class_lists import GivenClasses, class_number, file_of, refuse_u
 from audit.data.dataset import LabelDataset
 from audit.data.joining import Closed, closed_side, closed_upwards, joined, lowest
 from audit.data.placing import Placed, place, placed
-from audit.data.prediction_cells import Labelled, code_set
 from audit.data.prediction_files import read_predictions
+from audit.data.prediction_tables import Labelled, code_set
 from audit.data.raw_predictions import GivenIds, RawPredictions, answered, as_scores, placed_scores
 from audit.data.weighted_dag import WeightedDag
 from audit.engine.scores.cuts import decide

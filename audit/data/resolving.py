@@ -16,10 +16,9 @@ from audit.base.table import Table, TextLines
 from audit.data.asking.ask import kinds_of, patterns, proposed, screen, way_of
 from audit.data.asking.repairs import ids_of, refuse_headings, sets_of, stated_set
 from audit.data.asking.seen import HALF, Seen, is_record, read
-from audit.data.cells import labels_in
 from audit.data.columns import ROW, Columns, as_written, family, taking
+from audit.data.labels import Nodes, labels_in
 from audit.data.layouts import layout_of, spelt
-from audit.data.nodes import Nodes
 from audit.data.rows import (
     FLAGS,
     SCIENTIFIC,

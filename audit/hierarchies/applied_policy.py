@@ -73,11 +73,7 @@ def _placed_policy(hierarchy: Hierarchy, base: str) -> tuple[Policy, int, int]:
 
 
 def _places(hierarchy: Hierarchy, base: str, named: Sequence[str]) -> _Places:
-    """The nodes that each named node of a classification is in a file of it, where there are some.
-
-    It is the node of the same id; or, as files call and form groups of codes otherwise, the highest
-    nodes all of whose codes are at or below it.
-    """
+    """For each named node that of the same id, else the highest all of whose codes are below it."""
     known = built_in_named(base)
     assert known is not None
     whole = known.load()
@@ -101,10 +97,7 @@ def _places(hierarchy: Hierarchy, base: str, named: Sequence[str]) -> _Places:
 
 
 def _placed(rule: Frozen | str, places: _Places) -> list[Any]:
-    """A rule on the nodes of another hierarchy; none where it cannot be without those it lacks.
-
-    One on a pair of nodes holds for each pair of their places.
-    """
+    """A rule for each pair of places, if it is of a pair; none if it needs what is lacking."""
 
     def at(named: Iterable[str]) -> tuple[str, ...]:
         placed = ((node,) if node == ANY_BRANCH else places.get(node, ()) for node in named)

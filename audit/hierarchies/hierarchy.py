@@ -28,7 +28,8 @@ from audit.hierarchies.building import (
     refuse_cycle,
     rooted,
 )
-from audit.hierarchies.coding import Coding, Companions, Exclusions, Integrity, Placement
+from audit.hierarchies.coding import Companions, Exclusions, Integrity, Placement, RetiredIds
+from audit.hierarchies.icd.icd9 import ICD9Coding
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -61,7 +62,7 @@ class Hierarchy:
     """Whether a node may be a label, shape (n,)."""
     labelled_ancestors: Literal["fault", "allowed"] = "allowed"
     """Whether it is a coding fault to label an instance with a node and its ancestor."""
-    coding: Coding | None = None
+    coding: ICD9Coding | RetiredIds | None = None
     """Rules that turn labels as written into ids; None: labels are ids."""
     repeated_edges: int = 0
     """Number of edges that the source states more than once; each counts once."""
@@ -280,11 +281,9 @@ class Hierarchy:
     @cached_property
     def first_branch(self) -> IntArray:
         """Index of the first branch that each node is in, shape (n,); -1 for the root."""
-        above = csr_array(self.closure[:, self.branches])
-        above.sort_indices()
-        there = np.diff(above.indptr) > 0
         found = np.full(len(self), -1, np.int64)
-        found[there] = self.branches[above.indices[above.indptr[:-1][there]]]
+        for branch in self.branches[::-1]:
+            found[dag.row(self.below, branch)] = branch
         return found
 
     def node_frame(self) -> pl.DataFrame:
@@ -292,12 +291,11 @@ class Hierarchy:
 
         ``branch`` is the first of ``branches`` in node order; null for the root.
         """
-        above, every = self.closure[:, self.branches], np.arange(len(self))
-        names = pl.Series([self.nodes[i] for i in self.branches.tolist()], dtype=pl.String)
-        pairs = {"at": every.repeat(np.diff(above.indptr)), "branches": names.gather(above.indices)}
-        lists = pl.DataFrame(pairs).group_by("at", maintain_order=True).agg("branches")
-        rows = pl.DataFrame({"at": every}).join(lists, on="at", how="left", maintain_order="left")
-        branches = rows["branches"].fill_null([])
+        from pyarrow import LargeListArray
+
+        above, names = self.closure[:, self.branches], self._names(self.branches)
+        every = pl.Series(names, dtype=pl.String).gather(above.indices).to_arrow()
+        branches = pl.Series(LargeListArray.from_arrays(above.indptr.astype(np.int64), every))
         return pl.DataFrame(
             {
                 "node": self.nodes,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -117,23 +116,16 @@ def lint_hierarchy(hierarchy: Hierarchy) -> tuple[LintFinding, ...]:
         "edges": hierarchy.edges.nnz,
         "titles": int((own & ~_untitled(hierarchy)).sum()),
     }
-    findings = [
-        _finding(rule, cases, sizes[RULES[rule]["unit"]])
-        for rule, finds in _FINDS.items()
-        if (cases := finds(hierarchy))
-    ]
+    findings = list[LintFinding]()
+    for rule, finds in _FINDS.items():
+        if cases := finds(hierarchy):
+            said, n = RULES[rule], len(cases)
+            severity, unit = cast(Severity, said["severity"]), said["unit"]
+            noun = said["says"].split()[1]
+            says = said["says"].replace(f"{{n}} {noun}", counted(n, noun))
+            told = filled(says, {"n": n}), said["advice"], cases, said["reads"]
+            findings.append(LintFinding(rule, severity, *told, sizes[unit], unit))
     return tuple(sorted(findings, key=lambda finding: finding.severity == "note"))
-
-
-def _finding(rule: str, cases: Cases, of: int) -> LintFinding:
-    said = RULES[rule]
-    n = len(cases)
-    says = re.sub(r"\{n\} (\w+)", lambda found: counted(n, found[1]), said["says"])
-    severity = cast(Severity, said["severity"])
-    return LintFinding(
-        rule, severity, filled(says, {"n": n}), said["advice"], cases, said["reads"], of,
-        said["unit"],
-    )  # fmt: skip
 
 
 def _stated(hierarchy: Hierarchy) -> BoolArray:
@@ -152,11 +144,7 @@ def _named(hierarchy: Hierarchy, *columns: IntArray) -> Cases:
 
 
 def _redundant_edges(hierarchy: Hierarchy) -> Cases:
-    """Edges to a parent that a longer path leads to as well.
-
-    Such a path begins with another parent of the node, which is below this one: a node has two
-    comparable parents exactly where one of its edges is redundant.
-    """
+    """Edges to a parent that is above another parent of the node."""
     child, parent = edge_ends(hierarchy.edges)
     through = shortcuts(hierarchy.edges)
     met = through >= 0
@@ -194,10 +182,7 @@ def _marred_titles(hierarchy: Hierarchy) -> Cases:
 
 @lru_cache(maxsize=1)
 def _alike(hierarchy: Hierarchy) -> tuple[Cases, Cases]:
-    """Nodes whose titles differ in case, spaces and punctuation at most; signs as in C++ are none:
-    those not all below one of them, which clash, and those below one of them, which repeat its
-    title, unless the single child of a heading does.
-    """
+    """Nodes of like titles: those not all below one of them, and those that are."""
     titles = pl.Series("title", hierarchy.titles, pl.String)
     key = (
         titles.str.normalize("NFKC")

@@ -215,7 +215,6 @@ class AnalysisPart:
         rules: What each of them is, in the order of reports; of others too.
         restricted: Tables that are never shared, by name.
         headlines: What of the tables is told in ``metrics`` too.
-        called: What instances are called where they are those of the analysis.
         listed: Whether ``result.json`` has an entry of the analysis's own, else it is in `OTHERS`.
         title: Heading of its chapter; empty for its name.
         says: What the chapter says first, a sentence for each of some rows.
@@ -228,7 +227,6 @@ class AnalysisPart:
     rules: Mapping[str, Table]
     restricted: Tables
     headlines: tuple[Headline, ...] = ()
-    called: str = "instances"
     listed: bool = False
     title: str = ""
     says: tuple[Sentence, ...] = ()
@@ -261,7 +259,6 @@ class AnalysisPart:
             "rules": {name: rule.stored() for name, rule in self._measured()},
             "restricted": list(self.restricted),
             "headlines": self.headlines,
-            "called": self.called,
             "listed": self.listed,
             "title": self.title,
             "says": self.says,
@@ -327,7 +324,6 @@ def read_analyses(
             rules=rules,
             restricted={one: own(one) for one in layout["restricted"]},
             headlines=tuple(Headline(*one) for one in layout["headlines"]),
-            called=layout["called"],
             listed=layout["listed"],
             title=layout["title"],
             says=tuple(Sentence(*one) for one in layout["says"]),

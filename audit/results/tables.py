@@ -13,6 +13,8 @@ from audit.base.declared import (
     estimate,
     exact,
     factor,
+    flag,
+    mean,
     metric,
     node,
     ratio,
@@ -26,6 +28,7 @@ from audit.base.declared import (
 from audit.base.figures import Icicle
 
 _PAIR = node("a b", "Node|With", title="title_a title_b")
+_LENGTHS = (*count("support_a support_b"), *factor("expected_length", of="support_a support_b"))
 
 TREE = Table(
     Columns(
@@ -33,6 +36,7 @@ TREE = Table(
         text("parent"),
         whole("depth", "Depth"),
         count("instances", "Instances"),
+        share("residual_share", of="instances instances"),
         text("found", "Worst found"),
     ),
     row="a part of the hierarchy in use",
@@ -69,8 +73,9 @@ PAIRS = Table(
         _PAIR,
         text("relation"),
         count("instances", "Instances"),
-        count("support_a support_b"),
+        _LENGTHS,
         factor("explained", "Expected", of="support_a support_b"),
+        total("observed effective"),
         ratio(
             "shrunk_ratio",
             "Times expected",
@@ -87,8 +92,11 @@ FREQUENT_PAIRS = Table(
     Columns(
         whole("depth", "Depth"),
         _PAIR,
+        text("relation"),
         count("instances", "Instances"),
+        _LENGTHS,
         ratio("shrunk_ratio", "Times expected", of="instances expected_length"),
+        estimate("ratio_low ratio_high", n="instances", reason="ends of a ratio"),
     ),
     title="Most frequent pairs of a depth",
     row="two nodes of one depth",
@@ -121,7 +129,7 @@ DRIFT = Table(
     Columns(
         text("column value", "Column|Value"),
         count("instances", "Instances"),
-        whole("labels_per_instance", "Labels each"),
+        mean("labels_per_instance", "Labels each", n="instances"),
         whole("differing", "Nodes that differ"),
     ),
     title="Drift: use of nodes by values of columns",
@@ -154,6 +162,7 @@ BEHAVIOURS = Table(
         share("share", "Share", of="instances of", ends="low high", mark=Mark()),
         count("instances", "Instances", among="of"),
         count("of"),
+        texts("examples"),
     ),
     title="Behaviours",
     row="a kind of behaviour",
@@ -196,6 +205,7 @@ MODEL = {
 DATA_BESIDE_MODEL = Table(
     Columns(
         _PAIR,
+        text("relation"),
         count("joint co_predicted"),
         share("rate", "Together in the data", of="joint instances"),
         share("co_predicted_rate", "In the answers", of="co_predicted instances"),
@@ -289,7 +299,7 @@ COMPANIONS = Table(
 WAIVERS = Table(
     Columns(
         text("check covers decision owner reason expires", "Check|Covers|Decision|By|Why|Until"),
-        text("expired", "Expired"),
+        flag("expired", "Expired"),
         whole("used", "Findings"),
     ),
     title="Waivers",

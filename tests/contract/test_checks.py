@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 
 from audit.base.plurals import counted, filled
 from audit.checks import CHECKS, ON_WAIVERS
-from audit.checks.check import Check, WaiverCheck, WaiverUse
+from audit.checks.check import Check
+from audit.checks.waivers import WaiverCheck, WaiverUse
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy

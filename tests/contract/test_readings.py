@@ -137,13 +137,6 @@ def of_positions(folder: Path, second: str = "next") -> Found:
     return of_labels(folder, "icd9cm")(folder)
 
 
-def of_boxes(folder: Path, again: bool = True) -> Found:
-    scores = [[{"label": one, "score": 0.9}] + again * [{"label": one, "score": 0.8}]
-              for one in CLASSES]  # fmt: skip
-    scores[0].append({"label": CLASSES[1], "score": 0.7 - 0.2 * again})
-    return of_scores(("p.json", json.dumps(scores)), by_order=True)(folder)
-
-
 IN_A_ROW = "id,label,who\na,dog,x\na,cat,x\nb,cat,y\n"
 COMES_BACK = "id,label,who\na,dog,x\nb,cat,y\na,cat,x\n"
 
@@ -309,8 +302,6 @@ TOLD = [
          of_scores(SCORES, IMAGES, classes=CLASSES), {"id": "image"}),
     Told("data.joining.joined", "same id", "--by-order",
          of_scores({**OPEN, "id": [*"abcx"]}), {"by_order": True}),
-    Told("data.prediction_tables.PredictionTable", "highest", "write one score for each label",
-         of_boxes, {"again": False}),
     Told("data.prediction_tables.PredictionTable", "not read: 'a'",
          "call the answers prediction and their scores score",
          of_either(of_scores, {"id": ABCD, "prediction": CLASSES, "a": CLASSES[::-1]},
@@ -390,7 +381,7 @@ ASKED: list[Asked] = [
      [(f"--relations {one}", {"relations": (one,)}) for one in ("is_a", "part_of")]),
     ("hierarchies.formats.edges._parents", of_joined,
      [("--hierarchy-sep ';'", {"sep": ";"}), ("give it a row", {"row": "a;b,\n"})]),
-    ("hierarchies.formats.offers.offers",
+    ("hierarchies.reading._offers",
      of_hierarchy("h.csv", "id,path\n1,a\n2,a > b\n3,a > c\n"),
      [("--hierarchy-child id --hierarchy-levels path", {"child": "id", "levels": ("path",)}),
       ("--hierarchy-levels path", {"levels": ("path",)})]),

@@ -13,9 +13,9 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.base.declared import NONE, Columns, count, whole
 from audit.checks.check import TOP_PARTS, first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows
-from audit.checks.shared.evidence import LABEL_PARTS, OF_ROWS_READ, OF_SOME_ROWS
-from audit.checks.shared.label_findings import of_labels, with_meanings
+from audit.checks.rows import Row, Rows
+from audit.checks.shared.evidence import OF_ROWS_READ, OF_SOME_ROWS
+from audit.checks.shared.label_findings import check_of_labels, of_labels, with_meanings
 from audit.checks.shared.proposals import near_codes, of_lines, proposals
 from audit.checks.shared.written_labels import (
     READ,
@@ -329,7 +329,7 @@ def _of_the_other(measured: Measurements) -> pl.DataFrame:
     return every.filter(pl.Series(contradicted, dtype=pl.Boolean))
 
 
-UNKNOWN_CODE = check_of_rows(
+UNKNOWN_CODE = check_of_labels(
     "unknown_code",
     "Is every label a node of the hierarchy?",
     _unknown,
@@ -339,33 +339,22 @@ UNKNOWN_CODE = check_of_rows(
         whole("classes"),
         count("instances predicted"),
     ),
-    of_parts=LABEL_PARTS,
-    denominator="rows",
-    proposes=True,
 )
-MALFORMED_CODE = check_of_rows(
+MALFORMED_CODE = check_of_labels(
     "malformed_code",
     "Are there labels that are no code of any edition?",
     _malformed,
     evidence=Columns(OF_SOME_ROWS, count("never_valid of_who", of=NONE)),
-    of_parts=LABEL_PARTS,
-    denominator="rows",
-    proposes=True,
 )
-IN_WRONG_TABLE = check_of_rows(
+IN_WRONG_TABLE = check_of_labels(
     "wrong_table",
     "Are codes in the wrong table, such as diagnoses among procedures?",
     _misplaced,
     evidence=Columns(OF_SOME_ROWS),
-    of_parts=LABEL_PARTS,
-    denominator="rows",
-    proposes=True,
 )
-MIXED_VERSIONS = check_of_rows(
+MIXED_VERSIONS = check_of_labels(
     "mixed_versions",
     "Are rows coded in another version of the classification?",
     _versions,
     evidence=Columns(OF_ROWS_READ),
-    of_parts=LABEL_PARTS,
-    denominator="rows",
 )

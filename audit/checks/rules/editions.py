@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from audit.base.dag import FloatArray, IntArray
+from audit.base.dag import IntArray
 from audit.base.declared import NONE, Columns, chance, count, estimate, schema, setting, share
 from audit.checks.check import TOP_PARTS, Limit, first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.rows import Row, Rows
 from audit.checks.shared.carriers import named
 from audit.checks.shared.evidence import LABEL_PARTS, OF_SOME_ROWS, ON_DAY
-from audit.checks.shared.label_findings import among_not_dated, of_dated, of_labels
+from audit.checks.shared.label_findings import among_not_dated, check_of_labels, of_dated, of_labels
 from audit.checks.shared.proposals import by_candidates, most_carried_first
 from audit.checks.shared.written_labels import READ, UNEXPLAINED, integrity_of, written_labels
 from audit.engine.pairs.record_counts import only_among
@@ -253,20 +253,21 @@ def _shallower(measured: Measurements) -> Iterator[Row]:
     before = None if measured.reference is None else measured.reference.depths
     if measured.instances is None or before is None:
         return
-    sums, sizes = depths = _by_instance(measured)
+    depth, direct = measured.hierarchy.depth, measured.loaded.dataset.direct.astype(np.float64)
+    own = direct @ depth, direct @ np.ones(len(depth))
     group_of = measured.instances.group_of
-    if group_of is not None:
-        sums, sizes = (np.bincount(group_of, one).astype(np.float64) for one in depths)
-    here = np.bincount(measured.hierarchy.depth, weights=measured.direct_support)
+    sums, sizes = (
+        one if group_of is None else np.bincount(group_of, one).astype(np.float64) for one in own
+    )
+    here = np.bincount(depth, weights=measured.direct_support).astype(np.int64)
     there, policy = sizes > 0, measured.policy
-    found = mean_loss(sums[there], sizes[there], here.astype(np.int64), before.labels, before.units)
+    found = mean_loss(sums[there], sizes[there], here, before.labels, before.units)
     limit = policy.depth_loss.value
     if found is None or found.lost <= limit or found.p_value > policy.false_discovery_rate.value:
         return
 
     def cases() -> IntArray:
-        sums, sizes = depths
-        return np.flatnonzero((sizes > 0) & (sums < found.before * sizes))
+        return np.flatnonzero((own[1] > 0) & (own[0] < found.before * own[1]))
 
     yield Row(
         sentence="Labels are more general than in the reference[: mean depth {depth}, there "
@@ -293,22 +294,13 @@ def _shallower(measured: Measurements) -> Iterator[Row]:
     )
 
 
-def _by_instance(measured: Measurements) -> tuple[FloatArray, FloatArray]:
-    """Sum of the depths of the labels of each instance, and their number."""
-    direct = measured.loaded.dataset.direct.astype(np.float64)
-    return direct @ measured.hierarchy.depth, direct @ np.ones(len(measured.hierarchy))
-
-
-RETIRED_CODE = check_of_rows(
+RETIRED_CODE = check_of_labels(
     "retired_code",
     "Are codes used that were not valid at the time, or that no list has?",
     _retired,
     evidence=Columns(OF_SOME_ROWS, ON_DAY, count("kept refused", of=NONE)),
-    of_parts=LABEL_PARTS,
-    denominator="rows",
-    proposes=True,
 )
-NOT_SPECIFIC = check_of_rows(
+NOT_SPECIFIC = check_of_labels(
     "not_specific",
     "Are labels too general, where more specific ones exist?",
     _too_general,
@@ -331,6 +323,4 @@ NOT_SPECIFIC = check_of_rows(
         setting("limit"),
     ),
     of_parts=Columns(LABEL_PARTS.values(), count("labelled")),
-    denominator="rows",
-    proposes=True,
 )

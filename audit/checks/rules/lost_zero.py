@@ -9,10 +9,15 @@ import polars as pl
 
 from audit.base.declared import Columns, chance, count
 from audit.checks.check import first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.rows import Row, Rows
 from audit.checks.shared.carriers import written_with
-from audit.checks.shared.evidence import LABEL_PARTS, OF_SOME_ROWS
-from audit.checks.shared.label_findings import label_parts, of_labels, with_meanings
+from audit.checks.shared.evidence import OF_SOME_ROWS
+from audit.checks.shared.label_findings import (
+    check_of_labels,
+    label_parts,
+    of_labels,
+    with_meanings,
+)
 from audit.checks.shared.proposals import by_candidates, near_codes
 from audit.checks.shared.written_labels import (
     LEAST_HEADINGS,
@@ -165,13 +170,10 @@ def _none_left(
     )
 
 
-CHECK = check_of_rows(
+CHECK = check_of_labels(
     "lost_zero",
     "Did codes lose leading or trailing zeros?",
     _lost,
     counts_with=("leading_zero_share", "leading_zero_rows"),
     evidence=Columns(OF_SOME_ROWS, count("ambiguous", of="rows"), chance("expected_rows")),
-    of_parts=LABEL_PARTS,
-    denominator="rows",
-    proposes=True,
 )

@@ -197,7 +197,7 @@ def _reading(shared: Mapping[str, Any]) -> Text:
     counts = {reason: n for reason, n in ledger["refused"].items() if n is not None}
     refused = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     hierarchy = one_line(shared["identity"]["hierarchy"]["name"])
-    instances = counted(ledger["instances"], "instances")
+    instances = counted(ledger["instances"], shared["identity"]["data"]["called"])
     mapped = f"{instances}; {mapped_of(ledger, rounding)} mapped to {hierarchy}"
     checks = (check for check in shared["checks"] if check["name"] in counts)
     named = {check["name"]: _written(check["findings"], rounding) for check in checks}

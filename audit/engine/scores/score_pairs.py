@@ -27,8 +27,6 @@ DEVICES = ("cpu", "cuda")
 SCORES_PER_BLOCK = {"cpu": 400_000, "cuda": 24_000_000}
 """Number of scores, zeros included, that are held at a time: on a CPU as many as its cache holds,
 on a GPU so many that the computation takes longer than launching it."""
-ARRAYS = 8
-"""Number of arrays of a block's size that counting the block may need at a time."""
 DENSE_NODES = 7_000
 """Largest number of nodes for which NumPy's blocks are dense; these hold n_nodes^2 sums."""
 SPARSE_COST = 3.0
@@ -130,7 +128,7 @@ def _by_blocks(
 ) -> Sums:
     n_nodes, factors = len(used), _safe_factors(scores.data, threshold)
     joint, entropy = (xp.zeros((n_nodes, n_nodes), dtype=xp.float64, **device) for _ in range(2))
-    rows = max(_scores_per_block(xp, **device) // max(n_nodes, 1), 1)
+    rows = max(SCORES_PER_BLOCK[device.get("device", "cpu")] // max(n_nodes, 1), 1)
     with ThreadPoolExecutor(1 if device else cores()) as pool:
         for start in blocks(progress, COUNTING, range(0, scores.shape[0], rows), "instances"):
             block = scores[start : start + rows].toarray().take(used, axis=1)
@@ -144,13 +142,6 @@ def _by_blocks(
     joints, sums = (np.asarray(total.cpu() if device else total) for total in (joint, entropy))
     a, b = np.nonzero(np.triu(joints, k=1))
     return a, b, joints[a, b], sums[a, b]
-
-
-def _scores_per_block(xp: Any, device: str = "cpu") -> int:
-    most = SCORES_PER_BLOCK[device]
-    if device == "cpu":
-        return most
-    return min(most, int(xp.cuda.mem_get_info(device)[0]) // (ARRAYS * 8))
 
 
 def _safe_factors(values: FloatArray, threshold: float) -> int:

@@ -149,7 +149,7 @@ def pairs_in(path: Path) -> list[EdgeRow] | None:
     """
     try:
         frame = open_table(path, text=TextShape(header=False)).frame().cast(pl.String)
-    except AuditError:
+    except (AuditError, pl.exceptions.PolarsError):
         return None
     rows = [[*filter(None, map(str.strip, filter(None, row)))] for row in frame.rows()]
     if blanks := frame.width == 1:

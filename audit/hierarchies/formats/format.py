@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
-from audit.base.errors import AuditError, SchemaError, first_cases
+from audit.base.errors import AuditError, SchemaError
 from audit.base.readings import Reading
 from audit.base.settings import WITH_POLICY
 from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
@@ -85,6 +86,12 @@ def head_text(head: bytes) -> str:
     """
     wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
     return head.decode("utf-16" if wide else "utf-8-sig", errors="replace").lstrip()
+
+
+def begins(pattern: str) -> Callable[[Path, bytes], bool]:
+    """Whether a file's text begins so, as a `HierarchyFormat` asks."""
+    begin = re.compile(pattern, re.DOTALL)
+    return lambda _, head: begin.match(head_text(head)) is not None
 
 
 def shaped(held: Any, read: Callable[[Any], _T], required: str) -> _T:
@@ -163,13 +170,10 @@ def hierarchy_of(
         readings: What the file was taken to mean, where it touches any rows.
         related: Pairs of ids that it relates otherwise; those of nodes are kept.
 
-    Raises what `Hierarchy.build` raises, and SchemaError on a node with two titles, one that is
-    obsolete in some of its entries and in others not, or one that is declared twice.
+    Raises what `Hierarchy.build` raises, and SchemaError on a node with two titles, or one that is
+    declared twice.
     """
-    gone, used = ({one.node for one in entries if one.obsolete is flag} for flag in (True, False))
-    if torn := sorted(gone & used):
-        required = "a node is obsolete in all of its records or in none"
-        raise SchemaError(required, found=f"both for {first_cases(torn)}")
+    gone = {one.node for one in entries if one.obsolete}
     kept = [one for one in entries if one.node not in gone]
     titles = titles_of((one.node, one.title) for one in kept)
     every = [(one.node, parent) for one in kept for parent in one.parents]

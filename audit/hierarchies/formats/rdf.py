@@ -121,8 +121,7 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
         raise SchemaError(f"{_CALLED[kind]} are required", found="none that are in use")
     node = {iri: ids[same.get(iri, iri)] for iri in every}
     entries = {
-        iri: Entry(ids[iri], titles.get(iri), assignable=True, obsolete=iri in gone or None)
-        for iri in own
+        iri: Entry(ids[iri], titles.get(iri), assignable=True, obsolete=iri in gone) for iri in own
     }
     for field, way in _FIELDS.items():
         for a, b in graph.said(way):

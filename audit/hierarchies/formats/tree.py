@@ -29,7 +29,7 @@ from audit.hierarchies.formats.format import (
     EdgeRow,
     HierarchyFormat,
     Shape,
-    head_text,
+    begins,
     hierarchy_of,
 )
 from audit.hierarchies.hierarchy import Hierarchy
@@ -38,9 +38,8 @@ _Mention: TypeAlias = tuple[str, str | None, Mapping[str, Any]]
 """A node, the one that it lies within, and its record, which is empty of a name alone."""
 
 
-def is_json(path: Path, head: bytes) -> bool:
-    """Whether the file starts as JSON."""
-    return head_text(head).startswith(("{", "["))
+is_json = begins(r"[{\[]")
+"""Whether a file starts as JSON."""
 
 
 def read(path: Path, shape: Shape, role: str | None = None) -> Hierarchy:

@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from audit.alignment.metrics import METRICS
 from audit.base.declared import schema
 from audit.engine.statistics.intervals import difference_interval
+from audit.results.metric_list import METRICS
 from audit.results.result import AuditResult
 from audit.results.told_metrics import ALL
 from audit.runs.compare.causes import same_data

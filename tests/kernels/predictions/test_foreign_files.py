@@ -111,12 +111,12 @@ SETS: dict[str, bytes] = {
     "beside an index.csv": table(**{"Unnamed: 0": ROWS}, Filename=FILES, Predicted=GIVEN),
     "numbers.jsonl": lines([{"id": n, "prediction": int(of)} for n, of in enumerate(NUMBERS)]),
     "names.jsonl": lines([{"id": n, "prediction": [of]} for n, of in enumerate(GIVEN)]),
-    "sure in per cent.csv": table(**{"": ROWS, "Filename": FILES, "Predictions": GIVEN,
-                                     "Confidence": [f"{100 * sure:.1f} %" for sure in SURE]}),
     "flags.csv": table(file=FILES, hot=[str(row) for row in HOT.tolist()]),
     "flags.jsonl": lines([{"id": n, "labels": row} for n, row in enumerate((HOT == 1).tolist())]),
 }  # fmt: skip
 ASKED: dict[str, bytes] = {
+    "sure in per cent.csv": table(**{"": ROWS, "Filename": FILES, "Predictions": GIVEN,
+                                     "Confidence": [f"{100 * sure:.1f} %" for sure in SURE]}),
     "per cent.npy": npy(100 * SCORES),
     "results.csv": RESULTS.to_csv(sep=";", decimal=",", index=False).encode(),
     "results.jsonl": RESULTS.to_json(orient="records", lines=True).encode(),

@@ -12,6 +12,7 @@ from audit.alignment.measure import ModelMeasurements, measure_model
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
+from audit.results.metric_list import METRICS
 from fixtures.labelled import labelled, repeated
 from fixtures.predicted import predicted
 
@@ -156,8 +157,6 @@ def test_of_sets_what_needs_scores_is_absent_with_its_reason(toy_hierarchy: Hier
 
 
 def test_a_metric_is_measured_or_absent(toy_hierarchy: Hierarchy) -> None:
-    from audit.alignment.metrics import METRICS
-
     found = measured(toy_hierarchy, single_label=True)
     names = {m["name"] for m in found.metrics} | {m["name"] for m in found.metrics_absent}
 

@@ -268,3 +268,48 @@ def test_shared_records_are_those_of_every_two_groups(records: list[tuple[int, i
     shared, n = shared_by_two(sets, groups)
 
     assert (n, shared.tolist()) == (len(pairs), [one in both for one in records])
+
+
+def copied_forward(seed: int) -> dict[str, list[set[str]]]:
+    """Stays of 400 persons, who keep most labels from stay to stay; common labels are frequent."""
+    rng = np.random.default_rng(seed)
+    labels = [f"c{n:03}" for n in range(300)]
+    weights = 1 / np.arange(3, 303)
+    persons = dict[str, list[set[str]]]()
+    for person in range(400):
+        stays = list[set[str]]()
+        for _ in range(rng.integers(1, 7)):
+            kept = {one for one in (stays[-1] if stays else ()) if rng.random() < 0.85}
+            new = rng.choice(labels, rng.integers(2, 9), p=weights / weights.sum())
+            stays.append(kept.union(new.tolist()))
+        persons[f"p{person}"] = stays
+    return persons
+
+
+def of_persons(persons: dict[str, list[set[str]]]) -> list[Finding]:
+    stays = [(who, sorted(own)) for who, every in persons.items() for own in every]
+    labels = {f"{n:05}": own for n, (_, own) in enumerate(stays)}
+    groups = {f"{n:05}": who for n, (who, _) in enumerate(stays)}
+    used = sorted({label for own in labels.values() for label in own})
+    hierarchy = tree(f"{' '.join(used)} < top")
+    return found("persons", measure(labelled(hierarchy, labels, groups=groups), Policy()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_persons_under_a_second_id_are_told_and_no_others(seed: int) -> None:
+    """Of each second stay of a copy a label is gone; the others are enough where two are long."""
+    persons = copied_forward(seed)
+    copies = {
+        f"{who} again": [own if n % 2 else {*sorted(own)[1:]} for n, own in enumerate(every)]
+        for who, every in list(persons.items())[:60]
+    }
+    pairs = 0
+    for who, every in list(persons.items())[:60]:
+        again = {frozenset(own) for own in copies[f"{who} again"] if len(own) >= 5}
+        pairs += len(again & {frozenset(own) for own in every}) > 1
+    (finding,) = of_persons(persons | copies)
+
+    assert of_persons(persons) == []
+    assert pairs > 5
+    assert (finding.evidence["pairs"], finding.evidence["groups"]) == (pairs, 2 * pairs)

@@ -61,7 +61,7 @@ def shared(*checks: dict[str, Any], **refused: int) -> dict[str, Any]:
         "since_reference": None,
         "metrics": [],
         "overview": {"answered": []},
-        "identity": {"hierarchy": {"name": "toy"}},
+        "identity": {"hierarchy": {"name": "toy"}, "data": {"called": "instances"}},
         "worst": [f["id"] for one in checks for f in one["findings"] if f["waiver"] is None][:10],
         "checks": list(checks),
     }
