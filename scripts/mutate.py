@@ -50,7 +50,7 @@ FIRST = 30
 
 ROOMS = {
     "readers": ("audit/base/files.py", "audit/data", "audit/hierarchies/formats",
-                "audit/hierarchies/icd", "audit/hierarchies/building.py",
+                "audit/hierarchies/icd", "audit/base/dag.py",
                 "audit/hierarchies/coding.py", "audit/hierarchies/lint.py",
                 "audit/hierarchies/reading.py",
                 "audit/hierarchies/titles.py"),

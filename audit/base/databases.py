@@ -28,10 +28,6 @@ _AT_ONCE = 65_536
 """Rows that a driver gives at once, where it can be told."""
 _FROM_DRIVER = re.compile(r"^.*?(?:ERROR|FATAL): +|^[A-Z_]+: |\[\w+\] ", re.DOTALL)
 """What a driver says before what the database says."""
-_APART = re.compile(
-    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(\$\w*\$).*?\1|--[^\n]*|/\*.*?\*/", re.DOTALL
-)
-"""Texts, quoted names and comments of SQL."""
 _NAME = re.compile(r'[\w$]+(?:\.[\w$]+)*|"[^"\0]+"(?:\."[^"\0]+")*')
 
 
@@ -200,7 +196,7 @@ def sql_tables(address: str, query: str | None, table: str | None) -> tuple[Tabl
     """
     base = _connected(address)
     if query is not None and table is None:
-        return (_table(base, base.name, _one_query(query, base.name)),)
+        return (_table(base, base.name, query.rstrip("; \t\r\n\f")),)
     if table is not None:
         names = [table]
     else:
@@ -213,16 +209,6 @@ def sql_tables(address: str, query: str | None, table: str | None) -> tuple[Tabl
     called = (base.name if len(names) == 1 else f"{base.name}: {name}" for name in names)
     own = (f"SELECT * FROM {name if _NAME.fullmatch(name) else _quoted(name)}" for name in names)
     return tuple(_table(base, name, asked) for name, asked in zip(called, own, strict=True))
-
-
-def _one_query(query: str, where: str) -> str:
-    """The query without what ends it."""
-    bare = _APART.sub(lambda found: ("x" if found[0][0] in "'\"$" else " ") * len(found[0]), query)
-    whole = bare.rstrip("; \t\r\n\f")
-    if ";" in whole or "\0" in query:
-        found = "two statements"
-        raise InputError("one query that reads rows is required", found=found, where=where)
-    return query[: len(whole)].strip()
 
 
 def _table(base: _Connection, name: str, query: str, order: Sequence[str] = ()) -> Table:

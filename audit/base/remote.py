@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from base64 import b64encode
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
-from netrc import NetrcParseError, netrc
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -22,7 +20,7 @@ _ADDRESS = re.compile(r"(https?|s3):/{1,2}(?!/)(\S.*)", re.DOTALL)
 _SECONDS = 30
 """After which a server that says nothing is given up."""
 _RIGHTS = {
-    "https": "~/.netrc, which nobody else may read, may hold the user and password of a server",
+    "https": "a signed address gives its own rights; else download the file before",
     "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION state the rights; "
     "AWS_SKIP_SIGNATURE=true reads what is public",
 }
@@ -125,26 +123,16 @@ def _answer_of(address: str) -> Any:
     options: Any = {"connect_timeout": f"{_SECONDS}s", "timeout": "1h"}
     if trusted := os.environ.get("SSL_CERT_FILE"):
         options["root_certificate"] = Path(trusted).read_bytes()
-    if parts.scheme == "https":
-        options["default_headers"] = _authorised(parts.hostname or "")
-    elif os.environ.get("AWS_ENDPOINT_URL", "").startswith("http:") and not allowed:
+    insecure = parts.scheme == "s3" and os.environ.get("AWS_ENDPOINT_URL", "").startswith("http:")
+    if insecure and not allowed:
         required, hint = "an encrypted endpoint, https://, is required", "AWS_ALLOW_HTTP=true"
         raise _refused(address, required, "AWS_ENDPOINT_URL=http://", f"{hint} allows it")
-    else:
-        options["allow_http"] = allowed
+    options["allow_http"] = allowed and parts.scheme == "s3"
     kind: Any = S3Store if parts.scheme == "s3" else HTTPStore
     retries = {"max_retries": 2, "retry_timeout": timedelta(seconds=_SECONDS)}
     base = urlunsplit((parts.scheme, parts.netloc, "/", parts.query, ""))
     store = kind.from_url(base, client_options=options, retry_config=retries)
     return obstore.get(store, unquote(parts.path).lstrip("/"))
-
-
-def _authorised(host: str) -> Mapping[str, str]:
-    with suppress(OSError, NetrcParseError):
-        if known := netrc().authenticators(host):
-            pair = b64encode(f"{known[0]}:{known[2]}".encode()).decode()
-            return {"Authorization": f"Basic {pair}"}
-    return {}
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def fixes(
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
 ) -> None:
     """Propose what would mend the findings of a run: which label of which record becomes what."""
-    from audit.base.spreadsheets import defused
+    from audit.base.stored_tables import defused
     from audit.cli.terminal.listings import proposal_summary
     from audit.runs.fixes.decision_book import write_decision_book
     from audit.runs.fixes.sheet import Proposals
@@ -182,7 +182,7 @@ def sample(
     overwrite: Annotated[bool, Option("Replace an earlier FILE.")] = False,
 ) -> None:
     """Draw records of findings among as many others, for coders who do not know which is which."""
-    from audit.base.spreadsheets import defused
+    from audit.base.stored_tables import defused
     from audit.runs.fixes.decision_book import write_blind_book
     from audit.runs.fixes.judgements import Sample
     from audit.runs.read import read_run

@@ -201,15 +201,6 @@ class LabelDataset:
             f"{counted(self.ledger.rows_read, 'rows')} mapped to {self.hierarchy.name})"
         )
 
-    def _repr_markdown_(self) -> str:
-        refused = "".join(
-            f"| refused: {reason} | {n:,} |\n" for reason, n in self.ledger.refused.items()
-        )
-        return (
-            f"**{self!r}**\n\n| ledger | rows |\n|---|---:|\n| read | {self.ledger.rows_read:,} |\n"
-            f"| mapped | {self.ledger.rows_mapped:,} |\n{refused}"
-        )
-
 
 @opening
 @one_snapshot()

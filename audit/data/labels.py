@@ -125,11 +125,6 @@ class Share:
         """Share of complete codes, by which columns are known; 0 of no values."""
         return self.complete / self.n if self.n else 0.0
 
-    @property
-    def of_headings(self) -> float:
-        """Share of nodes that are no complete codes; 0 of no values."""
-        return (self.nodes - self.complete) / self.n if self.n else 0.0
-
 
 class Nodes:
     """The nodes of a hierarchy, asked of by texts as they are written.

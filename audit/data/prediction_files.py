@@ -106,7 +106,8 @@ def _matrix(
 
 def _in_table(table: Table, known: Labelled) -> RawPredictions:
     frame = table.frame()
-    if any(isinstance(one, pl.Struct) or _holds_nested(one) for one in frame.dtypes):
+    lists = [one for one in frame.dtypes if isinstance(one, pl.List | pl.Array)]
+    if pl.Struct in frame.dtypes or any(one.inner.is_nested() for one in lists):
         return _in_entries(frame.to_dicts(), known, table)
     for name, names in table.class_names.items():
         frame = frame.with_columns(with_names(frame[name], names))
@@ -157,7 +158,7 @@ def _in_entries(entries: Sequence[Any], known: Labelled, where: object) -> RawPr
 
 def _answers(value: Any) -> list[dict[str, Any]]:
     """The labels of an entry with their scores, if a value holds such."""
-    if isinstance(value, dict) and all(map(_is_number, value.values())):
+    if isinstance(value, dict) and {*map(type, value.values())} <= {int, float}:
         return [{"node": node, "score": score} for node, score in value.items()]
     objects = isinstance(value, list) and all(isinstance(one, dict) for one in value)
     return value if objects else []
@@ -175,11 +176,3 @@ def _frame(rows: Sequence[Mapping[str, Any]], where: object) -> pl.DataFrame:
 def _plain(value: Any) -> Any:
     deep = isinstance(value, list) and any(isinstance(one, (list, dict)) for one in value)
     return json.dumps(value, default=str) if deep or isinstance(value, dict) else value
-
-
-def _holds_nested(kind: pl.DataType) -> bool:
-    return isinstance(kind, pl.List | pl.Array) and kind.inner.is_nested()
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

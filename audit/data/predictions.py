@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -115,24 +115,13 @@ class Predictions:
         return len(self.instances)
 
     def __repr__(self) -> str:
+        kind = "one answer each" if self.single_label else "scores"
         return (
-            f"Predictions({counted(len(self), 'instances')}, {self._kind}, "
+            f"Predictions({counted(len(self), 'instances')}, "
+            f"{'predicted sets' if self.set_valued else kind}, "
             f"{self.ledger.classes_mapped:,} of {counted(self.ledger.classes_read, 'classes')} "
             f"mapped to {self.hierarchy.name})"
         )
-
-    def _repr_markdown_(self) -> str:
-        counts = {one.name: getattr(self.ledger, one.name) for one in fields(self.ledger)}
-        counts["unknown_classes"] = len(self.ledger.unknown_classes)
-        told = {name.replace("_", " "): n for name, n in counts.items() if isinstance(n, int)}
-        rows = "".join(f"| {name} | {n:,} |\n" for name, n in told.items())
-        return f"**{self!r}**\n\n| ledger | n |\n|---|---:|\n{rows}"
-
-    @property
-    def _kind(self) -> str:
-        if self.set_valued:
-            return "predicted sets"
-        return "one answer each" if self.single_label else "scores"
 
 
 @opening

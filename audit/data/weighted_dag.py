@@ -105,9 +105,6 @@ class WeightedDag:
     def __repr__(self) -> str:
         return self.tree(least=0.01)
 
-    def _repr_markdown_(self) -> str:
-        return f"```\n{self.tree(least=0.01)}\n```"
-
 
 @dataclass(frozen=True, slots=True)
 class InstanceLine:

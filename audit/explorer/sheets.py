@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from audit.base.spreadsheets import defused_text
+from audit.base.stored_tables import defused_text
 from audit.explorer.links import address
 from audit.explorer.run.paged_tables import Page, Row, Span
 

@@ -13,21 +13,25 @@ import polars as pl
 from scipy.sparse import csr_array, eye_array
 
 from audit.base import dag
-from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse, shortest_cycle
-from audit.base.errors import SchemaError
-from audit.base.limits import refuse_pairs
-from audit.base.plurals import counted, title_and_code
-from audit.base.readings import Reading
-from audit.base.settings import Unlisted
-from audit.hierarchies.building import (
+from audit.base.dag import (
     EDGE_SCHEMA,
     NODE_SCHEMA,
+    SYNTHETIC_ROOT,
+    BoolArray,
+    IntArray,
+    Sparse,
     declared_nodes,
     end_indices,
     graph_tables,
     refuse_cycle,
     rooted,
+    shortest_cycle,
 )
+from audit.base.errors import SchemaError
+from audit.base.limits import refuse_pairs
+from audit.base.plurals import counted, title_and_code
+from audit.base.readings import Reading
+from audit.base.settings import Unlisted
 from audit.hierarchies.coding import Companions, Exclusions, Integrity, Placement, RetiredIds
 from audit.hierarchies.icd.icd9 import ICD9Coding
 
@@ -82,8 +86,6 @@ class Hierarchy:
     """Titles of each node, or code as written, for which one dictionary has several."""
     readings: tuple[Reading, ...] = ()
     """What the file was taken to mean; no part of its digest."""
-    faults: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
-    """Cases of rules of lint that the file alone shows, by rule."""
     levels: tuple[str, ...] = ()
     """Columns of its file that are its levels, from the top down."""
 

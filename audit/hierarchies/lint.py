@@ -233,7 +233,6 @@ def _only_catch_alls(hierarchy: Hierarchy) -> Cases:
 
 
 _FINDS: dict[str, Callable[[Hierarchy], Cases]] = {
-    "member_named_alike": lambda hierarchy: hierarchy.faults.get("member_named_alike", ()),
     "redundant_edge": _redundant_edges,
     "orphan": _orphans,
     "lone_child": lambda hierarchy: _named(hierarchy, *_lone_pairs(hierarchy)),

@@ -22,7 +22,6 @@ from audit.base.tables import open_table
 from audit.hierarchies.formats import (
     edges,
     obo,
-    omop,
     paths,
     published,
     rdf,
@@ -50,7 +49,7 @@ FORMATS: tuple[HierarchyFormat, ...] = (
     paths.LEVELS,
 )
 """Formats of files; the first that matches is meant, and what none matches is a table."""
-FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT, omop.OMOP)
+FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT, published.OMOP)
 """Formats of hierarchies that are stored in folders."""
 
 BUILT_IN: tuple[BuiltInHierarchy, ...] = (ICD9CM, ICD10CM)
@@ -133,8 +132,8 @@ def load_hierarchy(
 
 def _read(source: str | Path, format: str | None, shape: Shape) -> Hierarchy:
     if is_database(source):
-        _refuse_useless(shape, omop.OMOP)
-        return omop.read(str(source), shape)
+        _refuse_useless(shape, published.OMOP)
+        return published.read_omop(str(source), shape)
     path = local(source)
     named = (one for one in FOLDERS if format in (None, one.name))
     chosen = next((one for one in named if one.matches(path, b"")), None)
@@ -309,7 +308,7 @@ def _of_file(hierarchy: Hierarchy, unlisted: Unlisted) -> Hierarchy:
 def holds_hierarchy(data: str) -> bool:
     """Whether data hold their own hierarchy; a database is not asked."""
     path = Path(data)
-    if is_database(data) or omop.is_omop(path):
+    if is_database(data) or published.is_omop(path):
         return True
     of_coco = path.is_file() and published.COCO.matches(path, first_bytes(path))
     return of_coco and b'"supercategory"' in read_bytes(path)
@@ -318,12 +317,16 @@ def holds_hierarchy(data: str) -> bool:
 def beside_data(hierarchy: object, vocabulary: str | None) -> dict[str, Any]:
     """The vocabulary of labels is that of the hierarchy in tables of OMOP, and of no other."""
     named = isinstance(hierarchy, str | Path)
-    of_omop = is_database(hierarchy) or (named and omop.is_omop(Path(str(hierarchy))))
+    of_omop = is_database(hierarchy) or (named and published.is_omop(Path(str(hierarchy))))
     return {"vocabulary": vocabulary if of_omop else None}
 
 
 def files_of(path: Path) -> list[Path]:
     """The files that a hierarchy is read from: a file itself, those of a folder that are used."""
-    if tables := omop.tables_in(path):
-        return [file for name, file in tables.items() if name in (omop.CODES, omop.RELATIONSHIP)]
+    if tables := published.tables_in(path):
+        return [
+            file
+            for name, file in tables.items()
+            if name in (published.CODES, published.RELATIONSHIP)
+        ]
     return sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import first_bytes, read_lines, refuse_pickle
+from audit.base.files import first_bytes, refuse_pickle
 from audit.base.tables import open_table
 from audit.hierarchies.formats.edges import first_of
 from audit.hierarchies.hierarchy import Hierarchy
@@ -22,11 +21,7 @@ _COLUMNS = {
     "title": ("title", "long_title", "short_title"),
 }
 """What the columns of a dictionary are called, ignoring case; the first that is there is used."""
-_FIXED = re.compile(rb"\s*[0-9VE][0-9]{1,4}[ \t]+\S")
-_TABLE_OF_NAME = {
-    "diagnoses": re.compile(r"d_icd_diagnoses|_desc_.*_dx\b"),
-    "procedures": re.compile(r"d_icd_procedures|_desc_.*_sg\b"),
-}
+_TABLE_OF_NAME = {"diagnoses": "d_icd_diagnoses", "procedures": "d_icd_procedures"}
 
 
 def title_of_node(hierarchy: Hierarchy) -> pl.Expr:
@@ -80,22 +75,17 @@ def read_titles(path: Path) -> TitleList:
     """Read a title dictionary.
 
     Supported are ``D_ICD_DIAGNOSES`` and ``D_ICD_PROCEDURES`` of MIMIC-III and MIMIC-IV (of the
-    latter the rows of version 9), ``CMS32_DESC_LONG_DX.txt`` and ``..._SG.txt`` in UTF-8, and
-    tables with the columns ``code`` and ``title``. The code set is derived from the file's name.
+    latter the rows of version 9), and tables with the columns ``code`` and ``title``. The code set
+    is derived from the file's name.
 
     Raises:
         SchemaError: If a column is missing.
         InputError: If the file cannot be read.
     """
-    head, name = first_bytes(path), path.name.lower()
-    refuse_pickle(path, head)
-    if _FIXED.match(head):
-        pairs = [pair for _, line in read_lines(path) if len(pair := line.split(None, 1)) == 2]
-        titles = pl.DataFrame(pairs, dict.fromkeys(_COLUMNS, pl.String), orient="row")
-    else:
-        titles = _read_table(path)
-    table = next((one for one, named in _TABLE_OF_NAME.items() if named.search(name)), None)
-    return TitleList(table, titles.drop_nulls("code"))
+    refuse_pickle(path, first_bytes(path))
+    name = path.name.lower()
+    table = next((one for one, named in _TABLE_OF_NAME.items() if named in name), None)
+    return TitleList(table, _read_table(path).drop_nulls("code"))
 
 
 def _read_table(path: Path) -> pl.DataFrame:

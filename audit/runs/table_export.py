@@ -12,7 +12,7 @@ import polars as pl
 
 from audit.base.disk import exchange, on_disk, replacing, working_beside
 from audit.base.errors import OutputError
-from audit.base.spreadsheets import defused, write_workbook
+from audit.base.stored_tables import defused, write_workbook
 from audit.results.order import in_report_order
 from audit.runs.read import read_run
 

@@ -11,7 +11,6 @@ from markdown_it import MarkdownIt
 from audit.runs.audit import run_audit
 from audit.runs.compare.comparison import compare_runs
 from fixtures.labelled import labelled
-from fixtures.predicted import predicted
 from fixtures.toy import toy
 
 
@@ -53,17 +52,14 @@ def cells(shown: Shown) -> list[list[str]]:
 def objects() -> dict[str, Any]:
     dataset = labelled(toy(), {"a": ["dog", "cow"], "b": ["dog", "unicorn"], "c": []})
     other = labelled(toy(), {"a": ["dog"], "b": ["dog"], "c": ["tool"]})
-    predictions = predicted(dataset, {"a": {"dog": 0.9}, "b": {"cow": 0.7}})
     result = run_audit(dataset)
     return {
-        "dataset": dataset,
-        "predictions": predictions,
         "result": result,
         "comparison": compare_runs(result, run_audit(other)),
     }
 
 
-@pytest.mark.parametrize("name", ["dataset", "predictions", "result", "comparison"])
+@pytest.mark.parametrize("name", ["result", "comparison"])
 def test_an_object_shows_itself_as_one_table(name: str) -> None:
     shown = objects()[name]
     headings, *rows = cells(shown)

@@ -301,7 +301,7 @@ def _set_of(seen: Seen, values: Mapping[str, int], name: str) -> str | None:
 def refuse_headings(seen: Seen, values: Mapping[str, int]) -> None:
     """Raise AskedError where most labels are headings, as numbers of other kinds are."""
     shares = [seen.share_of(values, one) for one in seen.nodes.tables]
-    headings = max((share.of_headings for share in shares), default=0.0)
+    headings = max(((one.nodes - one.complete) / max(one.n, 1) for one in shares), default=0.0)
     if headings > HALF and max(share.of_complete for share in shares) < NEARLY_ALL:
         words = " or ".join(one.partition("-")[0] for one in seen.nodes.tables)
         raise AskedError(

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import polars as pl
 
+from audit.base.dag import refuse_unused
 from audit.base.errors import AuditError, SchemaError, first_cases
 from audit.base.readings import Reading, as_typed, asked
 from audit.base.table import Table
 from audit.base.tables import TextShape, open_table
-from audit.hierarchies.building import refuse_unused
 from audit.hierarchies.coding import Entry
 from audit.hierarchies.formats.format import (
     WITH_IDS,

@@ -12,10 +12,10 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
+from audit.base.dag import EDGE_SCHEMA, NODE_SCHEMA
 from audit.base.errors import AuditError, SchemaError
 from audit.base.readings import Reading
 from audit.base.settings import WITH_POLICY
-from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
 from audit.hierarchies.coding import Entry, retired_ids
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -196,7 +196,6 @@ def hierarchy_of(
         name=file.name if file.stem in WITH_POLICY else file.stem,
         coding=retired_ids(titles, entries, same),
         readings=tuple(one for one in (*readings, told) if one.rows),
-        faults={"member_named_alike": tuple((one,) for one in groups)} if groups else {},
     )
     pairs = {pair for pair in related if pair[0] in built and pair[1] in built}
     return replace(built, related=tuple(sorted(pairs)))

@@ -9,9 +9,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from audit.base.dag import DanglingError, refuse_unused
 from audit.base.errors import SchemaError
 from audit.base.files import bare_suffix, read_json, read_lines
-from audit.hierarchies.building import DanglingError, refuse_unused
 from audit.hierarchies.coding import CONSIDER, REPLACED_BY, Entry
 from audit.hierarchies.formats.format import (
     HierarchyFormat,

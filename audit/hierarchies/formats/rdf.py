@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from audit.base.dag import refuse_unused
 from audit.base.errors import InputError, SchemaError
 from audit.base.files import SNIFFED_BYTES, bare_suffix, read_text
 from audit.base.limits import unpacking
 from audit.base.machine import require_package
 from audit.base.readings import Reading, asked
-from audit.hierarchies.building import refuse_unused
 from audit.hierarchies.coding import CONSIDER, REPLACED_BY, Entry
 from audit.hierarchies.formats.format import (
     EdgeRow,

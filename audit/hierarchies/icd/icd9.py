@@ -132,11 +132,6 @@ def why_never_first(code: str, title: str) -> str | None:
     return f"a manifestation by its title: {found[0].lower()}" if found else None
 
 
-def is_procedure_category(code: str) -> bool:
-    """Whether a dotted code is a category of procedures, which is never a complete code."""
-    return len(code) == 2 and code.isdecimal()
-
-
 def prefixes(code: str) -> tuple[str, ...]:
     """The proper prefixes of a dotted code, longest first; empty for a category.
 
@@ -158,7 +153,7 @@ INTEGRITY = Integrity(
     readings=readings,
     tables=TABLES,
     zero_tables=TABLES,
-    never_a_code=is_procedure_category,
+    never_a_code=lambda code: len(code) == 2 and code.isdecimal(),
     other_version=has_shape_of_icd10_alone,
     never_first=why_never_first,
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.spreadsheets import writing_workbook
+from audit.base.stored_tables import writing_workbook
 from audit.runs.fixes.judgements import VERDICTS
 
 _WIDTHS = {

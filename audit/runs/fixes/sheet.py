@@ -12,8 +12,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
-from audit.base.spreadsheets import as_before
-from audit.base.stored_tables import sheets_of
+from audit.base.stored_tables import as_before, sheets_of
 from audit.base.tables import open_table
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult

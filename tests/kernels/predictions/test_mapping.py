@@ -234,7 +234,6 @@ def test_a_file_is_read_and_shown(dataset: LabelDataset, tmp_path: Path) -> None
     assert scores_of(predictions)["a"]["dog"] == pytest.approx(1 / (1 + np.exp(-2)))
     assert predictions.sources == (path,)
     assert repr(predictions) == "Predictions(2 instances, scores, 1 of 1 class mapped to toy)"
-    assert "| instances without predictions | 1 |" in predictions._repr_markdown_()
 
 
 def test_thresholds_of_predictions_have_a_unit_and_a_reason() -> None:

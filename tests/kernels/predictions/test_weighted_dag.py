@@ -142,7 +142,6 @@ def test_it_shows_itself_without_what_is_below_one_percent() -> None:
     dag = WeightedDag(tree("b c < a"), {"b": 0.995, "c": 0.005})
 
     assert repr(dag).splitlines()[-1] == "└─ 1 more with less than 1% of the total each"
-    assert dag._repr_markdown_() == f"```\n{dag!r}\n```"
 
 
 def test_a_row_of_values_becomes_its_dag(toy_hierarchy: Hierarchy) -> None:

@@ -170,4 +170,3 @@ def test_a_dataset_shows_itself(toy_hierarchy: Hierarchy) -> None:
     dataset = labelled(toy_hierarchy, LABELS)
 
     assert repr(dataset) == "LabelDataset(4 instances, 4 of 8 rows mapped to toy)"
-    assert "| refused: unknown_code | 3 |" in dataset._repr_markdown_()

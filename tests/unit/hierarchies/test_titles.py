@@ -62,18 +62,6 @@ def title(hierarchy: Hierarchy, node: str) -> str:
             [("0010", "Cholera due to vibrio cholerae")],
         ),
         (
-            "CMS32_DESC_LONG_DX.txt",
-            "0413  Friedländer's bacillus\n38600 Ménière's disease\n".encode(),
-            "diagnoses",
-            [("0413", "Friedländer's bacillus"), ("38600", "Ménière's disease")],
-        ),
-        (
-            "CMS32_DESC_LONG_SG.txt",
-            b"0001 Therapeutic ultrasound\r\n0002 Other ultrasound\r\n",
-            "procedures",
-            [("0001", "Therapeutic ultrasound"), ("0002", "Other ultrasound")],
-        ),
-        (
             "mine.csv",
             "code,title\nx,Crêpe\nx,Again\n".encode(),
             None,
@@ -97,7 +85,6 @@ def test_each_kind_of_dictionary_is_read(
         ("names.csv", b"name,title\nx,y\n", SchemaError, "named 'code' is required"),
         ("bare.csv", b"code,name\nx,y\n", SchemaError, "named 'title' is required"),
         ("latin.csv", "code,title\nx,Crêpe\n".encode("latin-1"), InputError, "UTF-8"),
-        ("CMS32_DESC_LONG_DX.txt", "0413 Friedländer\n".encode("cp1252"), InputError, "--encoding"),
         ("wide.csv", b"code,title\nx,a,b\n", SchemaError, "wide.csv:2"),
         ("titles.pkl", b"\x80\x04", InputError, "pickled"),
     ],

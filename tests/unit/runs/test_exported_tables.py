@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.spreadsheets import defused, write_workbook
+from audit.base.stored_tables import defused, write_workbook
 from audit.results.result import AuditResult
 from audit.runs.table_export import exported_tables
 from fixtures import results
