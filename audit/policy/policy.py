@@ -73,8 +73,8 @@ class Policy(Frozen):
         false_discovery_rate: Share of the findings of a statistical check that may be chance.
         leading_zero_share: Least share of the rows that is expected to start with 0, in a code set
             whose codes may.
-        leading_zero_rows: Number of rows expected to start with 0, from which it counts as evidence
-            of lost zeros that none does.
+        leading_zero_rows: Number of rows expected to start with 0, or of headings that are codes
+            with zeros before them, from which it counts as evidence of lost zeros that none does.
         residual_nodes: Nodes that are residual whatever their titles say.
         specific_nodes: Nodes that are not residual whatever their titles say.
         residual_words: Further words that make a title a catch-all where the rest of it says no
