@@ -21,7 +21,7 @@ from audit.checks.shared.proposals import carried_as, proposals
 from audit.engine.pairs.pair_counts import support
 from audit.engine.pairs.rows import counts_at, row_numbers
 from audit.engine.statistics.intervals import wilson, wilson_at_limit
-from audit.measure.measure import Measurements
+from audit.measure.measure import Measurements, once
 from audit.results.findings import share_evidence, times_limit
 from audit.sharing.told import Rounding
 
@@ -91,6 +91,7 @@ def _of_labels(
     )
 
 
+@once
 def _repeated(measured: Measurements) -> Sparse:
     """Rows of each label that an instance repeats, shape (n_instances, n_nodes); those that are in
     two places with equal labels are left out."""
