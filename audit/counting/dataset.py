@@ -225,7 +225,10 @@ class Instances(Counts):
         counts = count_pairs(self._confused, progress)
         give_back_freed_memory()
         sums = {} if self.alike is None else self._weighed(counts, records.entailed, self.alike)
-        return pair_table(self, counts, records, sums)
+        table = pair_table(self, counts, records, sums)
+        del counts, sums  # which are as large as the table
+        give_back_freed_memory()
+        return table
 
     def _weighed(self, counts: PairCounts, entailed: Sums, alike: Alike) -> dict[str, IntArray]:
         """``observed`` and ``group_sum`` of each pair, in units of 1 / `UNIT`."""

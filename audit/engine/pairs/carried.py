@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -33,45 +32,37 @@ def added_by_labels(closure: Sparse, kinds: IntArray) -> Sparse:
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """The nodes that instances carry.
+    """The nodes that instances carry; matrices of shape (n_instances, n_nodes), canonical CSR.
 
     Args:
-        direct: Direct labels, 0/1, shape (n_instances, n_nodes), canonical CSR.
-        sums: What they add up to at each node, same shape, int64.
+        direct: Direct labels, 0/1.
+        values: Aggregated values, int32.
+        specific: Most specific labels, 0/1: no other label of the instance is below one.
+        nested: 1 where a label of an instance has another one strictly below it.
+        below: Direct labels strictly below each node.
     """
 
     direct: Sparse
-    sums: Sparse
+    values: Sparse
+    specific: Sparse
+    nested: Sparse
+    below: LabelsBelow
 
     @classmethod
     def of(cls, direct: Sparse, added: Sparse) -> Carried:
         """Propagate direct labels; ``added`` is from `added_by_labels`."""
-        return cls(direct, aggregate(direct, added))
-
-    @cached_property
-    def values(self) -> Sparse:
-        """Aggregated values, shape (n_instances, n_nodes), int32 canonical CSR."""
-        values = (self.sums.data // _LABEL).astype(np.int32)
-        return csr_array((values, self.sums.indices, self.sums.indptr), shape=self.sums.shape)
-
-    @cached_property
-    def specific(self) -> Sparse:
-        """Most specific labels, 0/1, same shape: no other label of the instance is below one."""
-        return chosen(self.sums, self.sums.data == _OWN_ALONE)
-
-    @property
-    def nested(self) -> Sparse:
-        """1 where a label of an instance has another one strictly below it, same shape."""
-        own = self.sums.data & _OWN > 0
-        return chosen(self.sums, own & (self.sums.data != _OWN_ALONE))
-
-    @cached_property
-    def below(self) -> LabelsBelow:
-        """Direct labels strictly below each node."""
-        kept = np.flatnonzero(self.sums.data != _OWN_ALONE)
-        indptr = np.searchsorted(kept, self.sums.indptr)
-        stored = (self.sums.data[kept], self.sums.indices[kept], indptr)
-        return LabelsBelow(csr_array(csr_array(stored, shape=self.sums.shape).T))
+        sums = aggregate(direct, added)
+        values = ((sums.data // _LABEL).astype(np.int32), sums.indices, sums.indptr)
+        own_alone = sums.data == _OWN_ALONE
+        kept = np.flatnonzero(~own_alone)
+        some = (sums.data[kept], sums.indices[kept], np.searchsorted(kept, sums.indptr))
+        return cls(
+            direct=direct,
+            values=csr_array(values, shape=sums.shape),
+            specific=chosen(sums, own_alone),
+            nested=chosen(sums, (sums.data & _OWN > 0) & ~own_alone),
+            below=LabelsBelow(csr_array(csr_array(some, shape=sums.shape).T)),
+        )
 
 
 @dataclass(frozen=True)

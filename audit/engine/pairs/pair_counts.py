@@ -50,12 +50,6 @@ class PairCounts:
         keys += self.b
         return keys
 
-    @classmethod
-    def none(cls) -> PairCounts:
-        """Counts without any pair."""
-        empty = np.empty(0, np.int64)
-        return cls(empty, empty, empty, np.empty(0))
-
 
 def support(aggregated: Sparse) -> IntArray:
     """Number of instances carrying each node, int64, shape (n_nodes,)."""

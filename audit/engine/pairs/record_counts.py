@@ -158,7 +158,7 @@ class InstanceCounts(Records):
         counted = np.flatnonzero(self.rows.label >= 0)
         return self.rows.instance[counted].astype(np.int64), self.rows.label[counted]
 
-    @cached_property
+    @property
     def _of_node(self) -> tuple[IntArray, IntArray]:
         """``instance * n_nodes + node`` of each label, ascending, and how many rows have it."""
         (instance, label), n_nodes = self._written, len(self.mapped.residual)
@@ -175,7 +175,7 @@ class InstanceCounts(Records):
         return counts_by_place(support(self.carried.direct))
 
     def _support(self) -> Sums:
-        return counts_by_place(support(self.carried.sums))
+        return counts_by_place(support(self.carried.values))
 
     def _length(self) -> IntArray:
         return np.diff(self.carried.direct.indptr)
@@ -255,7 +255,7 @@ class InstanceCounts(Records):
     def _margins(self) -> Mapping[Margin, Sums]:
         part = np.where(self._specific >= LEAST_LABELS, self._specific, -1)
         branches = self.mapped.branch_of
-        return count_margins(self.carried.specific, self.carried.sums, part, branches)
+        return count_margins(self.carried.specific, self.carried.values, part, branches)
 
     def _carried(self) -> Sums:
         return self._margins["carried"]
