@@ -13,7 +13,7 @@ from audit.base.errors import InputError, first_cases
 from audit.base.plurals import counted
 from audit.base.readings import AskedError, Reading, as_typed
 from audit.base.table import Table, TextLines
-from audit.data.asking.ask import kinds_of, patterns, proposed, screen, way_of
+from audit.data.asking.ask import kinds_of, patterns, present_in, proposed, screen, way_of
 from audit.data.asking.repairs import ids_of, refuse_headings, sets_of, stated_set
 from audit.data.asking.seen import HALF, Seen, is_record, read
 from audit.data.columns import ROW, Columns, as_written, family, taking
@@ -254,7 +254,11 @@ class Request:
                 where=self.table,
             )
         used = {*columns.label, *columns.taken, columns.table, seen.index or ""}
-        if not published and (kinds := kinds_of(seen, rows.select("row", "label"), used)):
+        kinds = None
+        if not published:
+            kinds = kinds_of(seen, rows.select("row", "label"), used)
+            kinds = kinds or present_in(seen, columns.id, columns.label)
+        if kinds:
             options = {"id": columns.id, "label": columns.label}
             options = {k: v for k, v in options.items() if not getattr(self.stated, k)}
             options |= kinds.options

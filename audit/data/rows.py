@@ -42,8 +42,8 @@ ClassNames: TypeAlias = Mapping[str, str]
 
 SCIENTIFIC = r"^-?\d(\.\d+)?E\+\d+$"
 _CONDITION = re.compile(r"\s*([^=!]+?)\s*(!?=)\s*(.*?)\s*", re.DOTALL)
-_YES = ("1", "1.0", "true")
-FLAGS = frozenset((*_YES, "0", "0.0", "false"))
+YES = ("1", "1.0", "true")
+FLAGS = frozenset((*YES, "0", "0.0", "false"))
 """What says in lower case whether a class is a label."""
 
 
@@ -316,7 +316,7 @@ def _flagged(
                 where=where,
                 hint="a column that is not a node is named with --id, --group, --split or --strata",
             )
-        rows = about["row"].gather(values.is_in(_YES).arg_true()).to_frame()
+        rows = about["row"].gather(values.is_in(YES).arg_true()).to_frame()
         said = {"label": pl.lit(values.name.strip()), "which": pl.lit(which, pl.Int32)}
         held.append(rows.with_columns(**said))
     found = about.join(pl.concat(held), on="row", how="left", maintain_order="left_right")

@@ -13,7 +13,7 @@ from audit.data.asking.repairs import Way, best_way, ids_of
 from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, read
 from audit.data.columns import family
 from audit.data.labels import Nodes, Share
-from audit.data.rows import left_out
+from audit.data.rows import YES, left_out
 
 MOST_KINDS, LEAST_ROWS, FEW = 12, 0.1, 5
 """Number of values of a column that may say the kind of a row, share of the rows of another kind,
@@ -21,7 +21,8 @@ and number of labels below which nothing is known of a kind."""
 KNOWN_BY = 50_000
 """Number of labels by which the kinds of rows are known."""
 _EACH_ONCE = 10
-"""Number of rows from which on a column of nodes that never repeats is a list of them."""
+"""Number of rows from which on a column of nodes that never repeats is a list of them, and those of
+all pairs of instances and labels are no chance."""
 _SHOWN, _WIDTH = 12, 80
 """Numbers of columns that are shown, and of characters of a line."""
 
@@ -74,6 +75,32 @@ def kinds_of(seen: Seen, rows: pl.DataFrame, taken: Collection[str]) -> Proposal
             options = {"where": (*seen.stated.where, *where)}
             best, most = Proposal(options, said=(said,)), n
     return best
+
+
+def present_in(seen: Seen, ids: Sequence[str], label: Sequence[str]) -> Proposal | None:
+    """The rows of labels that are present, where every instance has every label and one column says
+    of each whether it is; None where that is not so.
+
+    Args:
+        seen: What is seen of the table.
+        ids: Its columns of the id.
+        label: Its columns of labels.
+    """
+    named = [*ids, *label]
+    if len(label) > 1 or not seen.whole or not {*named} <= {*seen.frame.columns}:
+        return None
+    frame, out = seen.frame.select(named), {*named, *seen.stated.taken}
+    n_ids, n_labels = frame.select(ids).n_unique(), frame.select(label).n_unique()
+    flags = [one for one in seen.frame.columns if one not in out and seen.is_flag(one)]
+    if min(n_ids, n_labels) < 2 or len(flags) != 1:
+        return None
+    (name,), values = flags, seen.cells(flags[0])["cell"].to_list()
+    present = [one for one in values if one.lower() in YES]
+    every = _EACH_ONCE <= frame.height == frame.n_unique() == n_ids * n_labels
+    if not every or (len(values), len(present)) != (2, 1):
+        return None
+    said = f"Each instance has each label once, and {name!r} says of each whether it is one."
+    return Proposal({"where": (*seen.stated.where, f"{name}={present[0]}")}, said=(said,))
 
 
 def proposed(seen: Seen, others: Iterable[Nodes] = ()) -> Proposal:
@@ -226,7 +253,9 @@ def _identified(
         return found
     ids, said = ids_of(seen, replace(seen.stated, label=tuple(label)), out)
     said = () if seen.stated.group else said
-    return replace(found, options={"id": ids, **found.options}, said=(*found.said, *said))
+    present = present_in(seen, ids, label) or Proposal()
+    options = {"id": ids, **found.options, **present.options}
+    return replace(found, options=options, said=(*found.said, *present.said, *said))
 
 
 def screen(seen: Seen, proposal: Proposal) -> str:
