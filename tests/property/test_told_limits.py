@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 from audit.base.dag import IntArray
 from audit.base.declared import NONE
+from audit.checks.rules.drift import LEAST_EXCHANGE
 from audit.checks.rules.model_confuses import leanings
 from audit.checks.rules.records import pile_of
 from audit.checks.rules.redundant_nodes import held
 from audit.checks.rules.repeats import Copies
-from audit.checks.rules.sibling_shift import Shift, Units, Values
 from audit.engine.pairs.redundancy import Together
+from audit.engine.statistics.two_rates import TwoSides
+from audit.measure.drift import surely_apart
 from audit.measure.residual_differences import apart
 from audit.sharing.told import Rounding
 from fixtures.moved_worlds import moved
@@ -35,11 +37,11 @@ def copied(rounding: Rounding, copies: int, near: int) -> bool:
 
 def shifted(rounding: Rounding, *cells: int) -> bool:
     """Persons with the first sibling at a site and elsewhere, then those with the second."""
-    counts = np.array(cells).reshape(2, 2)
-    child, value = (np.repeat(one.ravel(), cells) for one in np.indices((2, 2)))
-    column = Values("site", ("x", "y"), value)
-    table = Units(column, 0, np.arange(2), child, value, np.arange(counts.sum()))
-    return Shift(table, 0, 0, 1, 1.0, 0.0).reaches(rounding)
+    k = np.array(cells).reshape(2, 2).T
+    n = np.tile(k.sum(axis=1, keepdims=True), 2)
+    found = TwoSides(k, n, n, n, np.zeros(2), np.zeros(2))
+    ends = [surely_apart(found, place, rounding) for place in (0, 1)]
+    return bool(found.difference[0] > 0 and min(ends) >= LEAST_EXCHANGE)
 
 
 def as_one(rounding: Rounding, both: int, a: int, b: int) -> bool:

@@ -109,7 +109,7 @@ class TwoSides:
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:
         """Newcombe's 95 % interval of the difference, at the effective numbers, shape (n,) each."""
-        sides = zip(self.k / self.n, self.effective, strict=True)
+        sides = zip(self.k / np.maximum(self.n, 1), self.effective, strict=True)
         here, there = ((share, *wilson(share * size, size)) for share, size in sides)
         return difference_interval(here, there)
 
