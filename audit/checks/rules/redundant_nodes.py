@@ -1,4 +1,4 @@
-"""redundant_nodes: pairs of nodes used as one, and nodes that rarely occur without another."""
+"""redundant_nodes: pairs of nodes used as one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.carriers import carrying_both
 from audit.checks.shared.evidence import ALL
 from audit.engine.pairs.redundancy import (
-    ALWAYS,
     LEAST_SUPPORT,
     Places,
     Together,
@@ -35,7 +34,7 @@ _SUPPORTS = ("support_a", "support_b")
 
 
 def _redundant(measured: Measurements) -> Rows:
-    """Report pairs of nodes used as one, and nodes that rarely occur without another."""
+    """Report pairs of nodes used as one."""
     hierarchy, support = measured.hierarchy, _told(measured)
     used = np.where(support, support, np.minimum(measured.support, 1))
     common = overlapping_pairs(hierarchy.edges, hierarchy.closure, used, LEAST_SUPPORT)
@@ -49,12 +48,12 @@ def _redundant(measured: Measurements) -> Rows:
     in_use = measured.direct_support > 0
     required = first_association(hierarchy, known, in_use, pairs.a, pairs.b) >= 0
     told = held(pairs, measured.rounding.bins("instances"))
-    left_out = int((required & (told.as_one(least) | told.beside())).sum())
+    left_out = int((required & told.as_one(least)).sum())
     found = redundant_pairs(told, places, least, required)
     return Rows(
         family - left_out,
         "pairs of frequent nodes",
-        (*_as_one(measured, pairs[found.as_one]), *_contained(measured, pairs[found.beside])),
+        _as_one(measured, pairs[found]),
     )
 
 
@@ -92,9 +91,7 @@ def _pairs(measured: Measurements) -> Together:
     both, *each_end = (bins.all_told(one.cast(pl.Int64)) for one in (joint, a, b))
     rarer, either = pl.min_horizontal(each_end), pl.sum_horizontal(each_end) - both
     met = measured.pairs.frame.filter(
-        bins.tells
-        & (rarer >= LEAST_SUPPORT)
-        & ((both >= least * either) | (both >= ALWAYS * rarer))
+        bins.tells & (rarer >= LEAST_SUPPORT) & (both >= least * either)
     ).select(
         pl.col("a", "b").cast(pl.Enum(measured.hierarchy.nodes)).to_physical().cast(pl.Int64),
         pl.col("joint", *_SUPPORTS).cast(pl.Float64),
@@ -155,8 +152,9 @@ _APART = (
     "Count the two once.",
 )
 """What a curator and what a data user is told to do, by the place of the two nodes."""
-_ALONE = 0.8
-"""Least share of a node's instances with another node, from which neither stands alone."""
+_HARDLY, _ALONE = 0.95, 0.8
+"""Shares of a node's instances with another: of one that hardly stands alone at least the first, of
+one that does less than the second."""
 
 
 def _within(measured: Measurements, a: int, b: int, joint: int) -> tuple[str, Evidence]:
@@ -166,7 +164,7 @@ def _within(measured: Measurements, a: int, b: int, joint: int) -> tuple[str, Ev
     rarer, other = sorted((a, b), key=lambda node: int(support[node]))
     of, back = (int(measured.support[node]) for node in (rarer, other))
     (both, every), (most, others) = bins.at_limit(joint, of), bins.at_upper_limit(joint, back)
-    if both / every < ALWAYS or most / others >= _ALONE:
+    if both / every < _HARDLY or most / others >= _ALONE:
         return "", {}
     one, without = map(measured.hierarchy.describe, (rarer, other))
     return (
@@ -174,36 +172,6 @@ def _within(measured: Measurements, a: int, b: int, joint: int) -> tuple[str, Ev
         "too)]",
         {"rarer": of, "within_share": joint / of},
     )
-
-
-def _contained(measured: Measurements, pairs: Together) -> Iterator[Row]:
-    """A row for each node that almost never stands without another, named before it."""
-    support, ends = _told(measured), (pairs.a, pairs.b, pairs.joint.astype(np.int64))
-    numbers = (*ends, pairs.containment_low, pairs.containment_by_chance, pairs.jaccard_low)
-    for a, b, joint, low, by_chance, strength in zip(*(n.tolist() for n in numbers), strict=True):
-        rarer, other = (a, b) if support[a] <= support[b] else (b, a)
-        first, second = map(measured.hierarchy.describe, (rarer, other))
-        nodes, evidence, cases = _counted(measured, rarer, other, joint)
-        yield Row(
-            nodes=nodes,
-            sentence=f"{{instances}} of {{support_a}} instances with {first} also "
-            f"{{instances|has|have}} {second} ({{beside_share}})[, where chance would give "
-            "{chance_share}].",
-            evidence={
-                **evidence,
-                "beside_share": joint / int(measured.support[rarer]),
-                "least_share": low,
-                "chance_share": by_chance,
-            },
-            curator="Where the first implies the second, say so in the hierarchy; where it does "
-            "not, find out whether the second is filled in by habit or by a default.",
-            data_user="Do not read the second as an observation in addition to the first.",
-            strength=strength,
-            beyond=times_limit(low, ALWAYS),
-            key=(*nodes, "beside"),
-            asks=True,
-            cases=cases,
-        )
 
 
 def _counted(
@@ -229,7 +197,6 @@ CHECK = check_of_rows(
     nodes="Node|With",
     evidence=Columns(
         ALL,
-        share("beside_share", "Share with both", of="instances support_a"),
         share("both_share", "Share with both", of="instances either"),
         share("within_share", of="instances rarer"),
         chance("chance_share least_share", "By chance", unit="%"),
