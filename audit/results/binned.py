@@ -108,6 +108,7 @@ def _model(part: ModelPart, run: Record, rounding: Rounding) -> ModelPart:
         behaviours=told(part.behaviours, columns.BEHAVIOURS),
         exchanges=told(part.exchanges, columns.EXCHANGES),
         exchanged_pairs=told(part.exchanged_pairs, columns.EXCHANGED_PAIRS),
+        exchanged_in_line=told(part.exchanged_in_line, columns.EXCHANGED_PAIRS),
         answers=told(part.answers, columns.ANSWERS),
     )
 

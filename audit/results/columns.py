@@ -73,13 +73,13 @@ EXCHANGES = Columns(
 )
 EXCHANGED_PAIRS = Columns(
     text("a b relation"),
-    count("observed forth back", of=NONE),
+    count("observed forth back counted", of=NONE),
     count("labelled labelled_a labelled_b"),
     total("expected"),
     chance("margin excess q_value passes"),
 )
 ANSWERS = Columns(
-    text("node"),
+    text("node most"),
     count("falsely missed hits answers labelled"),
     share("share", of="falsely answers"),
     chance("q_value"),

@@ -48,16 +48,8 @@ def model_overview(run: Record) -> Overview:
             for row in model.exchanges
             if row["kind"] == "branches"
         ),
-        "exchanged_pairs": _by_excess(
-            {
-                **_ends(row, run),
-                "relation": row["relation"],
-                "passes": row["passes"],
-                **_excess(row),
-            }
-            for row in model.exchanged_pairs
-            if rounding.lists(row["observed"])
-        ),
+        "exchanged_pairs": _exchanged(model.exchanged_pairs, run),
+        "exchanged_in_line": _exchanged(model.exchanged_in_line, run),
         "answers": [
             {name: row[name] for name in _ANSWERS} | {"title": run.titles[row["node"]]}
             for row in model.answers
@@ -69,9 +61,9 @@ def model_overview(run: Record) -> Overview:
 
 _FIGURES = (
     "answered", "scopes", "behaviours", "exchanges", "branch_exchanges", "exchanged_pairs",
-    "answers", "data_beside_model",
+    "exchanged_in_line", "answers", "data_beside_model",
 )  # fmt: skip
-_ANSWERS = ("node", "share", "falsely", "missed", "hits", "answers", "labelled")
+_ANSWERS = ("node", "share", "falsely", "missed", "hits", "answers", "labelled", "most")
 
 
 def _behaviour(row: Row, run: Record) -> dict[str, Any]:
@@ -82,6 +74,20 @@ def _behaviour(row: Row, run: Record) -> dict[str, Any]:
         **{end: row[end] for end in ("low", "high")},
         "examples": [] if run.rounding.width else list(row["examples"]),
     }
+
+
+def _exchanged(rows: Iterable[Row], run: Record) -> list[dict[str, Any]]:
+    """Pairs of labels that are exchanged."""
+    return _by_excess(
+        {
+            **_ends(row, run),
+            "relation": row["relation"],
+            "passes": row["passes"],
+            **_excess({**row, "observed": row["counted"]}),
+        }
+        for row in rows
+        if run.rounding.lists(row["counted"])
+    )
 
 
 def _excess(row: Row) -> dict[str, Any]:

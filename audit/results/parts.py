@@ -67,7 +67,7 @@ _EXCHANGES = schema(
 )
 _EXCHANGED = schema(
     ("a b relation", pl.String),
-    ("observed forth back margin labelled labelled_a labelled_b", pl.Int64),
+    ("observed forth back counted margin labelled labelled_a labelled_b", pl.Int64),
     ("expected excess q_value", pl.Float64),
     ("passes", pl.Boolean),
 )
@@ -75,6 +75,7 @@ _ANSWERS = schema(
     ("node", pl.String),
     ("falsely missed hits answers labelled", pl.Int64),
     ("share q_value", pl.Float64),
+    ("most", pl.String),
 )
 _ANSWERED = schema(
     ("answers labels right wrong related beside within elsewhere missed", pl.Int64),
@@ -86,6 +87,7 @@ _OF_MODEL = {
     "behaviours": _BEHAVIOURS,
     "exchanges": _EXCHANGES,
     "exchanged_pairs": _EXCHANGED,
+    "exchanged_in_line": _EXCHANGED,
     "answers": _ANSWERS,
 }
 """Columns of a model's tables that are kept as they are, by name."""
@@ -105,13 +107,15 @@ class ModelPart:
         exchanges: ``kind, a, b, observed, margin, expected``: exchanges of labels, in total and by
             pair of branches, with the expectation and a count that it grows with.
         exchanged_pairs: The labels exchanged most beyond what is expected: ``a, b, relation``;
-            ``observed`` exchanges, ``forth`` with a as label, ``back`` with b; instances
-            ``labelled`` with just one of them, and with each; ``expected``, which grows with a
-            ``margin``, ``excess, q_value`` and
-            ``passes``, whether the two are tested to be exchanged too often.
+            ``observed`` exchanges, ``forth`` with a as label, ``back`` with b, ``counted`` once in
+            a group; instances ``labelled`` with just one of them, and with each; of those counted
+            ``expected``, which grows with a ``margin``, ``excess, q_value`` and ``passes``, whether
+            the two are tested to be exchanged too often.
+        exchanged_in_line: The same of a label and one above it, of which none is tested.
         answers: Labels given falsely more often than missed: ``node``; instances on which it is
             given so (``falsely``) and ``missed`` for another, rightly given (``hits``), given in
-            all (``answers``), ``labelled``; ``falsely`` as a ``share`` of answers, ``q_value``.
+            all (``answers``), ``labelled``; ``falsely`` as a ``share`` of answers, ``q_value``;
+            the labels in whose place it is given ``most``.
     """
 
     pair_table: PairTable
@@ -122,6 +126,7 @@ class ModelPart:
     behaviours: tuple[Mapping[str, Any], ...] = ()
     exchanges: tuple[Mapping[str, Any], ...] = ()
     exchanged_pairs: tuple[Mapping[str, Any], ...] = ()
+    exchanged_in_line: tuple[Mapping[str, Any], ...] = ()
     answers: tuple[Mapping[str, Any], ...] = ()
 
     @property

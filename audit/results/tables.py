@@ -151,20 +151,22 @@ ANSWERS = Table(
     Columns(
         node("node", "Label", title="title"),
         count("falsely missed labelled", "Falsely given|Missed|Labelled"),
+        text("most", "Mostly in place of"),
     ),
     title="Answers given too often",
     row="an answer",
     first=5,
 )
+_EXCHANGED = Columns(
+    node("a b", "Label|With", title="title_a title_b"),
+    count("observed", "Confused", of=NONE),
+    total("expected", "Expected"),
+)
 EXCHANGED_PAIRS = Table(
-    Columns(
-        node("a b", "Label|With", title="title_a title_b"),
-        count("observed", "Confused", of=NONE),
-        total("expected", "Expected"),
-    ),
-    title="Confusions in both directions",
-    row="two labels",
-    first=4,
+    _EXCHANGED, title="Confusions in both directions", row="two labels", first=4
+)
+EXCHANGED_IN_LINE = Table(
+    _EXCHANGED, title="Confusions with a label above or below", row="two labels", first=4
 )
 DATA_BESIDE_MODEL = Table(
     Columns(
@@ -317,6 +319,7 @@ TABLES = {
     "behaviours": BEHAVIOURS,
     "answers": ANSWERS,
     "exchanged_pairs": EXCHANGED_PAIRS,
+    "exchanged_in_line": EXCHANGED_IN_LINE,
     "data_beside_model": DATA_BESIDE_MODEL,
 }
 """Tables of ``overview``, by name."""

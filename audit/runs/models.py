@@ -33,6 +33,7 @@ def model_part(measured: Measurements, model: ModelMeasurements) -> ModelPart:
         behaviours=model.behaviours,
         exchanges=branch_exchanges(model.predictions.hierarchy, model.exchanges),
         exchanged_pairs=most_exchanged(measured),
+        exchanged_in_line=most_exchanged(measured, above=True),
         answers=most_uneven(measured),
     )
 

@@ -149,10 +149,12 @@ _ANSWERS = (
     Column("falsely", "Falsely given", "count"),
     Column("missed", "Missed", "count"),
     Column("labelled", "Labelled", "count"),
+    Column("most", "Mostly in place of"),
 )
 EXCHANGED = (
-    ("exchanged_pairs", "Confusions in both directions", _EXCHANGED),
     ("answers", "Answers given too often", _ANSWERS),
+    ("exchanged_pairs", "Confusions in both directions", _EXCHANGED),
+    ("exchanged_in_line", "Confusions with a label above or below", _EXCHANGED),
 )
 """Tables of a model's confusions: their names in the view, what they are, and their columns."""
 BRANCH = Icicle(node="node", parent="parent", value="instances", levels=2)
