@@ -103,7 +103,7 @@ def _model(view: Row) -> Chapter | None:
         table(tables.METRICS, rows, view["rounding"], note=note and f"Not measured: {note}."),
         *(
             _rows(view, one)
-            for one in ("behaviours", "answers", "exchanged_pairs", "exchanged_in_line")
+            for one in ("behaviours", "answers", "exchanged_pairs", "exchanged_in_line", "suspects")
         ),
         _rows(view, "data_beside_model"),
     ]

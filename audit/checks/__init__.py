@@ -11,7 +11,6 @@ from audit.checks.rules import (
     drift,
     editions,
     group_confined,
-    label_suspects,
     lost_zero,
     missing_companion,
     missing_stratum,
@@ -56,7 +55,6 @@ CHECKS: tuple[Check, ...] = (
     missing_stratum.CHECK,
     redundant_nodes.CHECK,
     model_confuses.CHECK,
-    label_suspects.CHECK,
 )
 """Rules over measurements of data and models, in report order."""
 

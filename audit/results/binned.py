@@ -110,6 +110,7 @@ def _model(part: ModelPart, run: Record, rounding: Rounding) -> ModelPart:
         exchanged_pairs=told(part.exchanged_pairs, columns.EXCHANGED_PAIRS),
         exchanged_in_line=told(part.exchanged_in_line, columns.EXCHANGED_PAIRS),
         answers=told(part.answers, columns.ANSWERS),
+        suspects=() if rounding.width else part.suspects,
     )
 
 

@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 
 def model_overview(run: Record) -> Overview:
-    """Metric scopes, behaviours, exchanges, and pairs of data and model side by side.
+    """Metric scopes, behaviours, exchanges, suspects, and pairs of data and model side by side.
 
     Returns:
         Lists of rows by figure; empty ones without a model.
@@ -55,13 +55,21 @@ def model_overview(run: Record) -> Overview:
             for row in model.answers
             if rounding.lists(row["falsely"])
         ],
+        "suspects": [
+            {
+                **row,
+                "title": run.titles[row["node"]],
+                "title_other": None if row["other"] is None else run.titles[row["other"]],
+            }
+            for row in model.suspects
+        ],
         "data_beside_model": confused(run),
     }
 
 
 _FIGURES = (
     "answered", "scopes", "behaviours", "exchanges", "branch_exchanges", "exchanged_pairs",
-    "exchanged_in_line", "answers", "data_beside_model",
+    "exchanged_in_line", "answers", "suspects", "data_beside_model",
 )  # fmt: skip
 _ANSWERS = ("node", "share", "falsely", "missed", "hits", "answers", "labelled", "most")
 

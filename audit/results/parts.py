@@ -77,6 +77,7 @@ _ANSWERS = schema(
     ("share q_value", pl.Float64),
     ("most", pl.String),
 )
+_SUSPECTS = schema(("instance node other kind", pl.String), ("margin", pl.Float64))
 _ANSWERED = schema(
     ("answers labels right wrong related beside within elsewhere missed", pl.Int64),
     ("precision recall", pl.Float64),
@@ -89,6 +90,7 @@ _OF_MODEL = {
     "exchanged_pairs": _EXCHANGED,
     "exchanged_in_line": _EXCHANGED,
     "answers": _ANSWERS,
+    "suspects": _SUSPECTS,
 }
 """Columns of a model's tables that are kept as they are, by name."""
 
@@ -116,6 +118,8 @@ class ModelPart:
             given so (``falsely``) and ``missed`` for another, rightly given (``hits``), given in
             all (``answers``), ``labelled``; ``falsely`` as a ``share`` of answers, ``q_value``;
             the labels in whose place it is given ``most``.
+        suspects: The labels that scores contradict most: ``instance, node``, the node that scores
+            are for, or the label above one that lacks (``other``), ``kind`` and ``margin``.
     """
 
     pair_table: PairTable
@@ -128,6 +132,7 @@ class ModelPart:
     exchanged_pairs: tuple[Mapping[str, Any], ...] = ()
     exchanged_in_line: tuple[Mapping[str, Any], ...] = ()
     answers: tuple[Mapping[str, Any], ...] = ()
+    suspects: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def pairs(self) -> pl.LazyFrame:

@@ -7,6 +7,7 @@ from audit.base.declared import (
     Columns,
     Mark,
     Table,
+    chance,
     count,
     difference,
     estimate,
@@ -168,6 +169,18 @@ EXCHANGED_PAIRS = Table(
 EXCHANGED_IN_LINE = Table(
     _EXCHANGED, title="Confusions with a label above or below", row="two labels", first=4
 )
+SUSPECTS = Table(
+    Columns(
+        text("instance", "Instance"),
+        node("node", "Label", title="title"),
+        node("other", "Scores are for", title="title_other"),
+        text("kind", "Kind"),
+        chance("margin", "Margin"),
+    ),
+    title="Labels that scores contradict",
+    row="a label",
+    first=10,
+)
 DATA_BESIDE_MODEL = Table(
     Columns(
         _PAIR,
@@ -320,6 +333,7 @@ TABLES = {
     "answers": ANSWERS,
     "exchanged_pairs": EXCHANGED_PAIRS,
     "exchanged_in_line": EXCHANGED_IN_LINE,
+    "suspects": SUSPECTS,
     "data_beside_model": DATA_BESIDE_MODEL,
 }
 """Tables of ``overview``, by name."""

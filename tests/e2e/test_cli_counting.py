@@ -36,7 +36,6 @@ NEED_INSTANCES = {
     "missing_companion",
     "sex_age_conflict",
     "chronic_gap",
-    "label_suspects",
     "missing_stratum",
     "model_confuses",
 }

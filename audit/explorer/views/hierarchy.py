@@ -151,10 +151,18 @@ _ANSWERS = (
     Column("labelled", "Labelled", "count"),
     Column("most", "Mostly in place of"),
 )
+_SUSPECTS = (
+    Column("instance", "Instance"),
+    Column("node", "Label", "node"),
+    Column("other", "Scores are for", "node", title="title_other"),
+    Column("kind", "Kind"),
+    Column("margin", "Margin", "number"),
+)
 EXCHANGED = (
     ("answers", "Answers given too often", _ANSWERS),
     ("exchanged_pairs", "Confusions in both directions", _EXCHANGED),
     ("exchanged_in_line", "Confusions with a label above or below", _EXCHANGED),
+    ("suspects", "Labels that scores contradict", _SUSPECTS),
 )
 """Tables of a model's confusions: their names in the view, what they are, and their columns."""
 BRANCH = Icicle(node="node", parent="parent", value="instances", levels=2)
