@@ -11,8 +11,7 @@ arguments are scikit-learn's: what is true comes first. An undefined number is N
 
 from __future__ import annotations
 
-from audit.alignment.hierarchical_metrics import HierarchicalMetrics
-from audit.alignment.metric_functions import (
+from audit.alignment.functions import (
     abstraction_match,
     accuracy,
     accuracy_alignment,
@@ -26,6 +25,7 @@ from audit.alignment.metric_functions import (
     subgraph_preference,
     uncertainty_alignment,
 )
+from audit.alignment.hierarchical_metrics import HierarchicalMetrics
 
 __all__ = [
     "HierarchicalMetrics",

@@ -1,5 +1,6 @@
 """How the pages of docs/ become a site: ``make docs``."""
 
+import json
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -10,6 +11,7 @@ from sphinx.ext.napoleon import GoogleDocstring
 from audit.base.declared import Column, Table
 from audit.results.tables import TABLES
 from audit.runs.analyses import ANALYSES
+from audit.runs.schema import comparison_schema, result_schema
 
 project = "audit"
 author = "The audit developers"
@@ -104,5 +106,8 @@ def told(column: Column) -> str:
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    for name, schema in {"result": result_schema(), "comparison": comparison_schema()}.items():
+        file = Path(__file__).with_name(f"{name}.schema.json")
+        file.write_text(json.dumps(schema, indent=1), "utf-8")
     app.connect("source-read", with_tables)
     app.connect("autodoc-process-signature", short_signature)

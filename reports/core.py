@@ -8,7 +8,6 @@ from typing import Any
 
 from audit.base.plurals import filled
 from audit.results import tables
-from audit.results.columns import ANSWERED
 from audit.sharing.told import Rounding
 from audit.sharing.words import said as said_of
 from reports import words
@@ -128,12 +127,13 @@ _RIGHT = ": {precision} of {answers} answers are labels, {recall} of {labels} la
 
 def _lines(row: Row, view: Row) -> Iterator[str]:
     columns, rounding = tables.METRICS.columns, view["rounding"]
+    answered = tables.ANSWERED.columns
     single = view["ledger"]["predictions"]["single_label"]
     named = [one for one in view["metrics"] if one["scope"] == "all" and one["value"] is not None
              and one["name"] == ("accuracy" if single else "f1")]  # fmt: skip
-    counts = {name: row[name] for name, one in ANSWERED.items() if one.kind == "count"}
-    said = said_of(counts, ANSWERED, Rounding(rounding["bin"] if rounding else 0))
-    shares = {name: cell(ANSWERED[name], row, ANSWERED, rounding).text
+    counts = {name: row[name] for name, one in answered.items() if one.kind == "count"}
+    said = said_of(counts, answered, Rounding(rounding["bin"] if rounding else 0))
+    shares = {name: cell(answered[name], row, answered, rounding).text
               for name in ("precision", "recall")}  # fmt: skip
     for one in [max(named, key=_depth) if single else named[0]] if named else []:
         value = cell(columns["value"], one, columns, rounding).said
@@ -143,7 +143,7 @@ def _lines(row: Row, view: Row) -> Iterator[str]:
     if not single:
         yield filled("{missed} of {labels} labels are missed.", counts, said)
     elif row["branches"]:
-        branches = [words.node(one["node"], one["title"]) for one in row["branches"]]
+        branches = [*map(words.node, row["branches"], row["branch_titles"])]
         yield f"Branches here: {words.listed(branches)}."
 
 

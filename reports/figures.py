@@ -5,7 +5,6 @@ Colours, widths and fonts are attributes for light pages; the sheet of a page ov
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from audit.results.printed import Rounded
 from reports import words
 from reports.cells import cell
 from reports.marks import Scale, scale_of
-from reports.shapes import CHARACTER, COLOURS, circle, cut, line, rect, text
+from reports.shapes import circle, cut, line, path, rect, text, width
 from reports.words import Row
 
 WIDE = 720
@@ -29,6 +28,8 @@ NAMES = 250
 LINE = 18
 """Height of a line."""
 SERIES = 6
+ARCS, INDENT = 150, 16
+"""Width of the lines between the nodes of a graph, and how far each depth is set in."""
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -177,7 +178,7 @@ def _legend(tones: Mapping[str, int]) -> list[Markup]:
     for name, place in tones.items():
         tone = f"s{min(place, SERIES - 1)}"
         made += [circle(x + 5, 9, 4, tone), text(x + 13, 13, name, tone)]
-        x += 26 + CHARACTER * len(name)
+        x += 26 + width(name)
     return made
 
 
@@ -247,8 +248,7 @@ def _path(
                 yield line(at - 8, up(reference), at + 8, up(reference), kind, 1.5)
         yield circle(at, up(row[column.name]), 3, tone)
     route = "L".join(f"{at:.1f} {up(row[column.name]):.1f}" for at, row in points)
-    yield Markup('<path class="{0} line" d="M{1}" fill="none" stroke="{2}" stroke-width="1.5"/>'
-                 ).format(tone, route, COLOURS[tone])  # fmt: skip
+    yield path(f"M{route}", tone, 1.5)
 
 
 @_drawn.register
@@ -277,31 +277,44 @@ def _matrix(figure: Matrix, drawn: _Rows) -> _Drawn:
 @_drawn.register
 def _graph(figure: Graph, drawn: _Rows) -> _Drawn:
     rows = [row for row in drawn.rows if _number(row, figure.value) is not None][: figure.most]
-    every = (drawn.said(end, row) for row in rows for end in (figure.source, figure.target))
-    names = [*dict.fromkeys(every)]
-    tall = max(200.0, 26.0 * math.ceil(len(names) / 2))
-    places = {}
-    for place, name in enumerate(names):
-        angle = 2 * math.pi * (place + 0.5) / len(names)
-        places[name] = (
-            WIDE / 2 + 0.19 * WIDE * math.sin(angle),
-            tall / 2 * (1.0 - 0.86 * math.cos(angle)),
-        )
+    ends = [(drawn.said(figure.source, row), drawn.said(figure.target, row)) for row in rows]
+    depth = _depths(ends)
+    places = {name: LINE * (place + 0.5) for place, name in enumerate(depth)}
     greatest = max((abs(row[figure.value]) for row in rows), default=0) or 1
     shapes = []
-    for row in rows:
-        ends = (places[drawn.said(end, row)] for end in (figure.source, figure.target))
-        (x1, y1), (x2, y2) = ends
-        wide = 0.8 + 4 * abs(row[figure.value]) / greatest
-        shapes.append(line(x1, y1, x2, y2, "s0", wide, opacity=0.45))
-        if figure.directed:
-            shapes.append(circle(x2 + 0.12 * (x1 - x2), y2 + 0.12 * (y1 - y2), wide / 2 + 2, "s0"))
-    for name, (x, y) in places.items():
-        right = x >= WIDE / 2
-        shapes.append(circle(x, y, 3.5, "ink"))
-        beyond = x + (9 if right else -9)
-        shapes.append(text(beyond, y + 4, cut(name, NAMES), anchor="start" if right else "end"))
-    return tall, shapes if rows else []
+    for row, (source, target) in zip(rows, ends, strict=True):
+        y1, y2 = places[source], places[target]
+        far = min(abs(y2 - y1) / 2, ARCS - 20)
+        route = f"M{ARCS} {y1}A{far:.1f} {abs(y2 - y1) / 2} 0 0 {int(y1 > y2)} {ARCS} {y2}"
+        shapes.append(path(route, "s0", 0.8 + 4 * abs(row[figure.value]) / greatest, opacity=0.45))
+        shapes.append(
+            path(f"M{ARCS - 11} {y2 - 4}L{ARCS - 4} {y2}L{ARCS - 11} {y2 + 4}", "s0", 1.5)
+        )
+    for name, y in places.items():
+        x = ARCS + 10 + min(INDENT * depth[name], NAMES)
+        shapes += [circle(ARCS, y, 3.5, "ink"), text(x, y + 4, cut(name, WIDE - x))]
+    return LINE * len(places), shapes
+
+
+def _depths(ends: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """The nodes of a graph, part by part, the highest first, with how many lie above each.
+
+    Nodes of a cycle are at one depth.
+    """
+    import networkx as nx
+
+    graph = nx.DiGraph(ends)
+    cycles = nx.condensation(graph)
+    found = {
+        name: depth
+        for depth, level in enumerate(nx.topological_generations(cycles))
+        for one in level
+        for name in cycles.nodes[one]["members"]
+    }
+    places = {name: place for place, name in enumerate(graph)}
+    parts = nx.weakly_connected_components(graph)
+    ordered = (sorted(part, key=lambda name: (found[name], places[name])) for part in parts)
+    return {name: found[name] for part in ordered for name in part}
 
 
 @_drawn.register

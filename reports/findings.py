@@ -127,8 +127,8 @@ class Verdict:
         return " ".join((f"{self.head}.", *self.sentences))
 
 
-def verdict(view: Row, called: str = "instances") -> Verdict:
-    """The verdict on a view, whose instances are called so."""
+def verdict(view: Row) -> Verdict:
+    """The verdict on a view."""
     status = view["status"]
     statuses = [one["status"] for one in view["checks"] if one["status"] != "not_applicable"]
     n = statuses.count(status)
@@ -136,6 +136,7 @@ def verdict(view: Row, called: str = "instances") -> Verdict:
     of = counted(len(statuses), "checks")
     head = _VERDICTS[status].format(n=f"{n:,}", of=of, verb=verb, has=has)
     found = counted(number_of_findings(view), "findings")
+    called = view["identity"]["data"]["called"]
     what = f"{counted(view['ledger']['instances'], called)}, {found}."
     analysed = (one["sentence"] for one in view.get("tables", {}).values())
     sentences = (what, *filter(None, analysed), *_since(view), *_not_judged(view))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import accumulate
+from unicodedata import combining, normalize
+
 from markupsafe import Markup
 
 COLOURS = {
@@ -11,22 +15,57 @@ COLOURS = {
     "none": "#dfe6ee", "note": "#bcd3ea", "warning": "#f3c78f", "error": "#efb0a8",
 }  # fmt: skip
 """Colours by class; series beyond the last share its colour."""
-CHARACTER = 6.4
-"""Width of a character of a name."""
+_WIDTHS = {
+    4.6: " .,:;!|'()[]/\\-fijlrtI",
+    5.8: 'szJ*_`"',
+    6.4: "ckLF?",
+    7.1: "abdeghnopquvxyESPTY0123456789{}$",
+    7.6: "ABKVXZ",
+    11.0: "mwMW@%#+<=>^~Ææ",
+}
+"""Characters by their width, at most; that of others is another."""
+LEAST_TITLE = 35.0
+"""Width of a title below which it is not cut for its id."""
+
+
+def width(said: str) -> float:
+    """Width of a text at 11 points, at most: in DejaVu Sans, or in another font what that lacks.
+
+    >>> width("ill") < width("nnn") < width("WWW") < width("漢漢漢")
+    True
+    """
+    return sum(map(_width, said))
+
+
+@cache
+def _width(character: str) -> float:
+    if character > "\uffff":
+        return 16.0
+    return sum(map(_of_base, normalize("NFKD", character)))
+
+
+def _of_base(character: str) -> float:
+    if combining(character):
+        return 0.0
+    if character > "ÿ":
+        return 12.5
+    return next((wide for wide, of in _WIDTHS.items() if character in of), 8.7)
 
 
 def cut(name: str, wide: float) -> str:
     """A name that fits a width: its id, in parentheses at the end, stays.
 
-    >>> cut("Congestive heart failure (428.0)", 130)
-    'Congestive… (428.0)'
+    >>> cut("Congestive heart failure (428.0)", 130), cut("漢字漢字", 40)
+    ('Congestive… (428.0)', '漢字…')
     """
-    fits = max(int(wide / CHARACTER), 2)
-    if len(name) <= fits:
+    if width(name) <= wide:
         return name
     title, opened, identifier = name.rpartition(" (")
-    end = f"… ({identifier}" if opened and len(identifier) < fits - 5 else "…"
-    return (title if opened and len(end) > 1 else name)[: fits - len(end)].rstrip() + end
+    end = f"… ({identifier}"
+    if not opened or width(end) > wide - LEAST_TITLE:
+        title, end = name, "…"
+    left = wide - width(end)
+    return title[: sum(one <= left for one in accumulate(map(_width, title)))].rstrip() + end
 
 
 def text(
@@ -39,14 +78,19 @@ def text(
     ).format(tone, x, y, COLOURS[tone], anchor, weight, said)
 
 
+def path(route: str, tone: str, width: float = 1, *, opacity: float = 1) -> Markup:
+    """A line on a route, as SVG writes it."""
+    return Markup(
+        '<path class="{} line" d="{}" fill="none" stroke="{}" stroke-width="{:.1f}"'
+        ' opacity="{:.2g}"/>'
+    ).format(tone, route, COLOURS[tone], width, opacity)
+
+
 def line(
     x1: float, y1: float, x2: float, y2: float, tone: str, width: float = 1, *, opacity: float = 1
 ) -> Markup:
     """A straight line."""
-    return Markup(
-        '<path class="{} line" d="M{:.1f} {:.1f}L{:.1f} {:.1f}" stroke="{}" stroke-width="{:.1f}"'
-        ' opacity="{:.2g}"/>'
-    ).format(tone, x1, y1, x2, y2, COLOURS[tone], width, opacity)
+    return path(f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}", tone, width, opacity=opacity)
 
 
 def rect(x: float, y: float, wide: float, high: float, tone: str, *, opacity: float = 1) -> Markup:

@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any, TypeAlias
 
 from audit.base.plurals import percentage
+from audit.results import metric_list as metrics
 from audit.results.printed import Rounded, decimals_of, said_at_head
 from audit.results.printed import cell as count_cell
 from audit.sharing.told import Rounding
@@ -37,25 +38,13 @@ STATUS: Mapping[str, str] = {
 TONE: Mapping[str, str] = {"fail": "error", "warn": "warning"}
 """The severity that a status shows, where their names differ."""
 
-METRICS: Mapping[str, str] = {
-    "accuracy": "Accuracy",
-    "f1": "F1",
-    "accuracy_alignment": "Accuracy alignment",
-    "recovered": "Recovered",
-    "lost": "Lost",
-    "uncertainty_alignment": "Uncertainty alignment (bits)",
-    "abstraction_match": "Abstraction match",
-    "subgraph_preference": "Subgraph preference",
-    "hierarchical_precision": "Hierarchical precision",
-    "hierarchical_recall": "Hierarchical recall",
-    "hierarchical_f1": "Hierarchical F1",
-    "mistake_severity": "Mistake severity (levels)",
-    "ties": "Tied answers",
-    "residual_from": "Mass above the deeper cut",
-    "residual_to": "Mass above the shallower cut",
-}
+METRICS: Mapping[str, str] = {one.name: one.heading for one in (*metrics.METRICS, *metrics.BESIDE)}
 """Titles of metrics, in the order of reports."""
-DECIMALS: Mapping[str, int] = {"uncertainty_alignment": 3, "mistake_severity": 2, "ties": 0}
+DECIMALS: Mapping[str, int] = {
+    one.name: one.decimals
+    for one in (*metrics.METRICS, *metrics.BESIDE)
+    if one.decimals is not None
+}
 """Decimals of the metrics that are no shares."""
 
 

@@ -70,7 +70,7 @@ _CODES = (
     "unknown_code",
     "malformed_code",
     "retired_code",
-    "duplicate_label",
+    "duplicates",
     "not_specific",
     "missing_companion",
 )
@@ -149,6 +149,7 @@ class Kind:
         check: The check that has to find it.
         effect: How large it is.
         plant: Plants it.
+        key: Key of that finding; empty: any of the check.
         lengthens: Whether it makes records longer, and so hides where they were cut.
         p: How often it is planted.
     """
@@ -157,6 +158,7 @@ class Kind:
     check: str
     effect: str
     plant: Planting
+    key: str = ""
     lengthens: bool = False
     p: float = 0.5
 
@@ -291,7 +293,7 @@ KINDS: tuple[Kind, ...] = (
          _faulty(lambda _: UnknownCodes(("019.0", "V93.1"), 20), "malformed_code",
                  names=("019.0", "V93.1"))),
     Kind("codes of earlier editions", "retired_code", "20 rows, 1 code",
-         _faulty(lambda _: UnlistedCodes(("718.60",), 20), "retired_code", "duplicate_label",
+         _faulty(lambda _: UnlistedCodes(("718.60",), 20), "retired_code", "duplicates",
                  names=("718.60",))),
     Kind("malformed codes", "malformed_code", "20 rows, 1 code",
          _faulty(lambda _: MalformedCodes(("4O1.9",), 20), "malformed_code", names=("4O1.9",))),
@@ -312,12 +314,12 @@ KINDS: tuple[Kind, ...] = (
          _at(lambda _: FirstPlace("420.0", 10), "principal_position")),
     Kind("exclusive kinds", "sibling_exclusive", "15 records",
          _exclusive, lengthens=True),
-    Kind("labels twice", "duplicate_label", "15 rows",
-         _faulty(lambda _: DuplicateLabels(15), "duplicate_label"), lengthens=True),
+    Kind("labels twice", "duplicates", "15 rows",
+         _faulty(lambda _: DuplicateLabels(15), "duplicates"), "labels", lengthens=True),
     Kind("empty records", "empty_instance", "10 records",
          _faulty(lambda _: EmptyInstances(10), "empty_instance")),
-    Kind("records under two ids", "duplicate_instance", "15 records",
-         _faulty(lambda _: DuplicateInstances(15), "duplicate_instance")),
+    Kind("records under two ids", "duplicates", "15 records",
+         _faulty(lambda _: DuplicateInstances(15), "duplicates"), "group"),
     Kind("patients in two splits", "split_leak", "10 patients", _torn),
     Kind("a model that exchanges labels", "model_confuses",
          "30 % of the records with one of two labels", _exchange),
@@ -360,11 +362,15 @@ def outcome(draft: Draft) -> Outcome:
         dataset, Policy(coding_columns=("site",)), predictions=_model(draft, dataset)
     )
     standing = {check.name: check.standing for check in result.checks}
-    checks = {kind.name: kind.check for kind in KINDS}
+    kinds = {kind.name: kind for kind in KINDS}
     return Outcome(
         instances=len(dataset),
         found={
-            name: any(names <= _names(finding) for finding in standing[checks[name]])
+            name: any(
+                names <= _names(finding)
+                for finding in standing[kinds[name].check]
+                if kinds[name].key in ("", *finding.key)
+            )
             for name, names in draft.named.items()
         },
         standing={name: len(found) for name, found in standing.items()},
@@ -422,7 +428,9 @@ def _explained(draft: Draft, finding: Finding, dataset: LabelDataset) -> bool:
         return draft.is_together(finding.nodes[-2:])
     if finding.check == "split_leak" and finding.key == ("unseen",):
         return _never_in_training(finding, dataset)
-    if finding.check == "duplicate_instance" and finding.key == ("group",):
+    if finding.check == "duplicates" and finding.key in (("sets",), ("persons",)):
+        return False
+    if finding.check == "duplicates" and finding.key == ("group",):
         return bool(finding.evidence["instances"] == _with_equal_sets(dataset))
     if finding.check == "unspecific_beside_specific":
         return _stand_together(finding, dataset)

@@ -49,7 +49,7 @@ def answered(
         ``related`` (above or below a label of the instance), ``beside`` (it shares with one a
         parent at or below a branch of `branches_of`), ``within`` (it shares such a branch) and
         ``elsewhere``, which sum to ``wrong``; ``precision`` and ``recall``, null without answers
-        or labels; ``branches``, ids of these where they are `MOST_NAMED` or fewer.
+        or labels; ``branches, branch_titles`` of these where they are `MOST_NAMED` or fewer.
     """
     branches = branches_of(hierarchy, gold, rounding)
     right = csr_array(decided.multiply(gold))
@@ -69,6 +69,7 @@ def answered(
     related = meets(hierarchy.closure, itself) | meets(itself, hierarchy.closure)
     beside = meets(parents, parents) & ~related
     within = meets(in_branch, in_branch) & ~related & ~beside
+    named = branches if len(branches) <= MOST_NAMED else branches[:0]
     answers, labels, hits = (int(one.sum()) for one in (decided, gold, right))
     counts = {"related": related, "beside": beside, "within": within}
     near = {name: int(found.sum()) for name, found in counts.items()}
@@ -82,5 +83,6 @@ def answered(
         "missed": labels - hits,
         "precision": hits / answers if answers else None,
         "recall": hits / labels if labels else None,
-        "branches": [hierarchy.nodes[i] for i in branches] if len(branches) <= MOST_NAMED else [],
+        "branches": [hierarchy.nodes[i] for i in named],
+        "branch_titles": [hierarchy.titles[i] for i in named],
     }

@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from audit.alignment.metric_functions import value_of
-from audit.alignment.metric_inputs import (
-    HierarchyLike,
-    Outputs,
-    hierarchy_from,
-    labels_from,
-    outputs_from,
-    refuse_other_length,
-)
-from audit.alignment.metrics import METRICS
-from audit.alignment.metrics.batch import Batch, moves_of
-from audit.alignment.metrics.measure import measures_of
-from audit.alignment.metrics.streaming import Stream
+from audit.alignment.inputs import HierarchyLike, hierarchy_from, labels_and_outputs
+from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.model import Predicted, measures_of
+from audit.alignment.metrics.streaming import Stream, value_of
 from audit.base.errors import SchemaError
+from audit.results.metric_list import METRICS
 
 
 class HierarchicalMetrics:
@@ -55,7 +47,7 @@ class HierarchicalMetrics:
     def reset(self) -> None:
         """Forget all batches."""
         self._stream: Stream | None = None
-        self._kind: tuple[bool, bool] | None = None
+        self._kind: Predicted | None = None
 
     def update(self, preds: Any, target: Any) -> None:
         """Add a batch: what is predicted, then what is true, as torchmetrics has them.
@@ -64,10 +56,10 @@ class HierarchicalMetrics:
             SchemaError: If a label or class is no node, the two have other lengths, or the batch is
                 of another kind than those before it: scores, one answer each, or sets.
         """
-        outputs = outputs_from(preds, self.hierarchy, self.classes, self.single_label)
-        gold = labels_from(target, self.hierarchy, self.classes)
-        refuse_other_length(gold, outputs)
-        self._of_kind(outputs).update(Batch(self.hierarchy, gold, outputs.scores))
+        single = self.single_label
+        gold, outputs = labels_and_outputs(target, preds, self.hierarchy, self.classes, single)
+        kind = Predicted(outputs.single_label, outputs.set_valued, self.threshold)
+        self._of_kind(kind).update(Batch(self.hierarchy, gold, outputs.scores))
 
     def compute(self) -> dict[str, float]:
         """The value of each metric over all batches, NaN where it is undefined.
@@ -80,9 +72,9 @@ class HierarchicalMetrics:
             return {}
         names = {metric.name for metric in METRICS}
         return {
-            _key(estimate.name, estimate.parameters): value_of(estimate)
-            for estimate in self._stream.compute()
-            if estimate.name in names
+            _key(row["name"], row["parameters"]): value_of(row)
+            for row in self._stream.compute()
+            if row["name"] in names
         }
 
     def __call__(self, preds: Any, target: Any) -> dict[str, float]:
@@ -91,7 +83,7 @@ class HierarchicalMetrics:
             self.hierarchy,
             classes=self.classes,
             threshold=self.threshold,
-            single_label=self.single_label if self._kind is None else self._kind[1],
+            single_label=self._kind.single_label if self._kind else self.single_label,
         )
         alone.update(preds, target)
         self.update(preds, target)
@@ -103,29 +95,27 @@ class HierarchicalMetrics:
         Raises:
             SchemaError: If it has other metrics: another hierarchy, threshold or kind.
         """
-        if other._stream is None or other._kind is None:
-            return
-        self._stream = self._stream or self._started(other._kind)
-        self._stream.merge(other._stream)
-
-    def _of_kind(self, outputs: Outputs) -> Stream:
-        kind = (outputs.set_valued, outputs.single_label)
-        if self._stream is None:
-            self._stream = self._started(kind)
-        elif kind != self._kind:
+        if self.hierarchy.sha256 != other.hierarchy.sha256:
             raise SchemaError(
-                "all batches must be of one kind: scores, one answer per instance, or sets",
-                found="another kind than before",
+                "only metrics of the same hierarchy can be merged",
+                found=f"{self.hierarchy!r} and {other.hierarchy!r}, which differ",
+            )
+        if other._stream is not None and other._kind is not None:
+            self._of_kind(other._kind).merge(other._stream)
+
+    def _of_kind(self, kind: Predicted) -> Stream:
+        """The stream; it begins with the first batch, whose kind is that of all."""
+        if self._stream is None:
+            self._kind = kind
+            self._stream = Stream(self.hierarchy, measures_of(self.hierarchy, kind), replicates=0)
+        if kind != self._kind:
+            raise SchemaError(
+                "all batches must be of one kind, scores, one answer per instance, or sets, and "
+                "decided at one threshold",
+                found="another kind or threshold than before",
                 hint="single_label says whether each instance has one answer",
             )
         return self._stream
-
-    def _started(self, kind: tuple[bool, bool]) -> Stream:
-        self._kind = kind
-        set_valued, single_label = kind
-        moves = moves_of(self.hierarchy, "depth", "descendants")
-        measures = measures_of(self.hierarchy, moves, (), single_label, set_valued, self.threshold)
-        return Stream(self.hierarchy, measures, replicates=0)
 
 
 def _key(name: str, parameters: Mapping[str, Any]) -> str:

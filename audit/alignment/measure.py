@@ -2,131 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
 
-from audit.alignment.metrics.confusion import pair_confusions
-from audit.alignment.metrics.measure import model_metrics
+from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.measures import pair_confusions
+from audit.alignment.metrics.model import Predicted, model_metrics
 from audit.alignment.metrics.queries import Query
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.alignment.metrics.streaming import Stream
+from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.counting.counts import counted_pairs
 from audit.counting.pair_table import PairTable
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
-from audit.engine.pairs.pair_counts import PairCounts, count_pairs, support
+from audit.engine.pairs.pair_counts import count_pairs, support
 from audit.engine.pairs.propagation import aggregate
-from audit.engine.pairs.rows import row_numbers
 from audit.engine.scores.cuts import decide
-from audit.engine.scores.exchanges import Exchanges, count_exchanges, least_margin
+from audit.engine.scores.exchanges import Exchanges, count_exchanges
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.intervals import wilson
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.relations import RELATIONS, aggregated_values, relate
 from audit.policy.policy import Policy
 from audit.policy.rules import PUBLISHED
 from audit.results.model_overview import most_confused
-
-MOST_BRANCHES = 15
-"""Number of branches compared with each other: those with the most missed and false labels."""
-
-
-def branch_exchanges(hierarchy: Hierarchy, found: Exchanges) -> tuple[dict[str, Any], ...]:
-    """Count exchanges by the relation of their two labels, and between each pair of branches.
-
-    Returns:
-        ``kind, a, b, observed, margin, expected``. Three rows, of ``kind`` and ``observed`` alone,
-        cover all exchanges: ``related`` (one label is an ancestor of the other), ``within`` (they
-            share a branch)
-        and ``across`` (they share no branch). Each row of kind ``branches`` is a pair of branches,
-        ``a`` before ``b`` in node order, with at least one exchange of labels that share no branch.
-        An exchange whose label is in several branches counts in the row of each. Without
-        exchanges there are no rows.
-    """
-    if not len(found.a):
-        return ()
-    below = csr_array(hierarchy.closure[:, hierarchy.branches])
-    relation, _ = relate(hierarchy, found.a, found.b)
-    related = relation == RELATIONS.index("ancestor")
-    apart = ~related & (np.diff(_in_both(below, found.a, found.b).indptr) == 0)
-    kinds = (("related", related), ("within", ~related & ~apart), ("across", apart))
-    totals = (_row(kind, None, None, int(found.observed[at].sum())) for kind, at in kinds)
-    return (*totals, *_between(hierarchy, found, below, apart))
-
-
-def _in_both(below: Sparse, a: IntArray, b: IntArray) -> Sparse:
-    both = csr_array(below[a].multiply(below[b]))
-    both.eliminate_zeros()
-    return both
-
-
-def _row(
-    kind: str,
-    a: str | None,
-    b: str | None,
-    observed: int,
-    margin: int | None = None,
-    expected: float | None = None,
-) -> dict[str, Any]:
-    beside = {"observed": observed, "margin": margin, "expected": expected}
-    return {"kind": kind, "a": a, "b": b, **beside}
-
-
-def _between(
-    hierarchy: Hierarchy, found: Exchanges, below: Sparse, apart: BoolArray
-) -> Iterator[dict[str, Any]]:
-    missed, false = found.missed @ below, found.false @ below
-    largest = np.sort(np.argsort(-(missed + false), kind="stable")[:MOST_BRANCHES])
-    sets, place = _branch_sets(below, np.flatnonzero(found.missed + found.false), largest)
-    observed = np.zeros((len(sets), len(sets)))
-    kept = apart & (place[found.a] >= 0) & (place[found.b] >= 0)
-    np.add.at(observed, (place[found.a[kept]], place[found.b[kept]]), found.observed[kept])
-    expected = _summed(found.rows, place, len(sets)).T @ _summed(found.columns, place, len(sets))
-    disjoint = np.array([[one.isdisjoint(other) for other in sets] for one in sets], np.bool_)
-    for a, b in combinations(largest.tolist(), 2):
-        here = np.ix_([a in one for one in sets], [b in one for one in sets])
-        total = int((observed + observed.T)[here].sum())
-        if total:
-            first, second = (hierarchy.nodes[hierarchy.branches[branch]] for branch in (a, b))
-            by_chance = float((expected + expected.T)[here][disjoint[here]].sum())
-            (margin,) = least_margin(missed, false, np.array([a]), np.array([b])).tolist()
-            yield _row("branches", first, second, total, margin, by_chance)
-
-
-def _branch_sets(
-    below: Sparse, labels: IntArray, largest: IntArray
-) -> tuple[list[frozenset[int]], IntArray]:
-    """The different sets of branches of labels in one of the largest, and the place of each node's.
-
-    Other nodes have -1.
-    """
-    places: dict[frozenset[int], int] = {}
-    place = np.full(below.shape[0], -1, np.int64)
-    for label in labels.tolist():
-        branches = frozenset(row(below, label).tolist())
-        if not branches.isdisjoint(largest.tolist()):
-            place[label] = places.setdefault(branches, len(places))
-    return list(places), place
-
-
-def _summed(terms: Sparse, place: IntArray, n_sets: int) -> FloatArray:
-    """Terms of labels summed over each set of branches, shape (n_terms, n_sets)."""
-    summed = np.zeros((terms.shape[0], n_sets))
-    kept = place[terms.indices] >= 0
-    at = row_numbers(terms)[kept], place[terms.indices[kept]]
-    np.add.at(summed, at, terms.data[kept])
-    return summed
-
-
-EXAMPLES = 5
-"""Number of instances listed as examples of a behaviour."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +44,7 @@ class ModelMeasurements:
         metrics: ``name, scope, value, low, high, n, parameters``.
         metrics_absent: ``name, reason``.
         metrics_beside: Tied answers, and mass that is under no node of a cut.
-        behaviours: ``name, title, instances, of, low, high, examples``.
+        behaviours: ``name, title, instances, of, share, low, high``.
         behaving: Indices into the dataset of the instances of each behaviour, by its name.
     """
 
@@ -175,136 +78,96 @@ def measure_model(
     ``device`` is the PyTorch device that counts pairs of scores; with None, NumPy counts them.
     """
     progress("propagating predictions")
-    hierarchy = dataset.hierarchy
-    gold = predictions.gold(dataset)
+    hierarchy, scores = dataset.hierarchy, predictions.scores
     threshold = policy.decision_threshold.value
-    decided = decide(predictions.scores, threshold, single_label=predictions.single_label)
-    aggregated = aggregated_values(hierarchy, predictions.scores, policy.aggregation)
-    units = _units(dataset, predictions.rows)
-    metrics = model_metrics(
+    decided = decide(scores, threshold, single_label=predictions.single_label)
+    units = dataset.instances.select(pl.coalesce("group", "instance")).to_series()
+    batch = Batch(
         hierarchy,
-        gold,
-        predictions.scores,
-        units,
-        single_label=predictions.single_label,
-        set_valued=predictions.set_valued,
-        decision_threshold=threshold,
+        predictions.gold(dataset),
+        scores,
+        units.gather(predictions.rows).to_list(),
+        policy.aggregation,
+    )
+    metrics = model_metrics(
+        batch,
+        Predicted(predictions.single_label, predictions.set_valued, threshold),
         levels=policy.levels,
-        aggregation=policy.aggregation,
         subgraphs=policy.subgraphs,
         seed=seed,
         progress=progress,
     )
-    pairs = _pairs(hierarchy, predictions, decided, aggregated, policy, device, progress)
-    behaving = [] if predictions.set_valued else _behaving(predictions, policy)
+    least = policy.confusion_threshold.value
+    pairs = _pairs(batch, decided, predictions.set_valued, least, device, progress)
+    further = {query.name: query.as_published for query in policy.queries}
+    asked = [] if predictions.set_valued else map(Query, {**PUBLISHED, **further}.values())
+    behaving = {query: np.flatnonzero(query.matches(scores, hierarchy)) for query in asked}
     progress("resampling the most confused pairs")
     return ModelMeasurements(
         predictions=predictions,
-        gold=gold,
+        gold=batch.gold,
         decided=decided,
-        pairs=_with_intervals(pairs, dataset, predictions, units, policy, seed=seed),
+        pairs=_with_intervals(pairs, batch, np.unique(dataset.direct.indices), least, seed),
         metrics=tuple(metrics.measured),
-        metrics_absent=tuple({"name": name, "reason": why} for name, why in metrics.absent),
+        metrics_absent=tuple(metrics.absent),
         metrics_beside=tuple(metrics.beside),
-        behaviours=tuple(_behaviours(predictions, behaving)),
-        behaving={query.stated.name: np.sort(predictions.rows[found]) for query, found in behaving},
+        behaviours=tuple(_behaviour(*shown, len(predictions)) for shown in behaving.items()),
+        behaving={q.stated.name: np.sort(predictions.rows[at]) for q, at in behaving.items()},
     )
-
-
-def _units(dataset: LabelDataset, rows: IntArray) -> list[str]:
-    """What is resampled: the group where there is one, else the instance."""
-    units = dataset.instances.select(pl.coalesce("group", "instance")).to_series()
-    return units.gather(rows).to_list()
 
 
 def _pairs(
-    hierarchy: Hierarchy,
-    predictions: Predictions,
+    batch: Batch,
     decided: Sparse,
-    aggregated: Sparse,
-    policy: Policy,
+    set_valued: bool,
+    least: float,
     device: str | None,
     progress: Progress,
 ) -> PairTable:
-    carried = aggregate(decided, hierarchy.closure)
-    together = count_pairs(carried, progress)
-    if predictions.set_valued:
-        counts, supports = together, support(carried)
-    else:
-        threshold = policy.confusion_threshold.value
-        counts = count_score_pairs(aggregated, threshold, progress, device=device)
-        supports = support_at(aggregated, threshold)
-    co_predicted = _joint_of(together, counts, len(hierarchy))
-    both = pl.Series("co_predicted", co_predicted, pl.Int64)
-    counted = counted_pairs(counts, len(predictions)).with_columns(both)
-    return PairTable(counted.lazy(), lambda: hierarchy, supports, len(predictions))
+    """The pairs of scores from a threshold up, or of sets, with those that are co-predicted."""
+    carried = aggregate(decided, batch.hierarchy.closure)
+    counts, supports = count_pairs(carried, progress), support(carried)
+    co_predicted = pl.col("joint").cast(pl.Int64).alias("co_predicted")
+    together = counted_pairs(counts, len(batch)).select("a", "b", co_predicted)
+    if not set_valued:
+        counts = count_score_pairs(batch.aggregated, least, progress, device=device)
+        supports = support_at(batch.aggregated, least)
+    counted = counted_pairs(counts, len(batch)).lazy()
+    joined = counted.join(together.lazy(), on=["a", "b"], how="left", maintain_order="left")
+    filled = joined.with_columns(pl.col("co_predicted").fill_null(0))
+    return PairTable(filled.collect().lazy(), lambda: batch.hierarchy, supports, len(batch))
 
 
 def _with_intervals(
-    pairs: PairTable,
-    dataset: LabelDataset,
-    predictions: Predictions,
-    units: list[str],
-    policy: Policy,
-    *,
-    seed: int,
+    pairs: PairTable, batch: Batch, labels: IntArray, least: float, seed: int
 ) -> PairTable:
     """The pairs with bootstrap intervals of the pairs most confused, null elsewhere."""
-    hierarchy = dataset.hierarchy
-    labelled = pl.Series(
-        [hierarchy.nodes[i] for i in np.unique(dataset.direct.indices)], dtype=pl.String
-    )
-    numbered = pairs.frame.with_row_index("row")
-    top = most_confused(numbered, labelled).collect()
-    found = pair_confusions(
-        hierarchy,
-        predictions.scores,
-        list(top.select("a", "b").iter_rows()),
-        units,
-        threshold=policy.confusion_threshold.value,
-        aggregation=policy.aggregation,
+    labelled = pl.Series([batch.hierarchy.nodes[label] for label in labels], dtype=pl.String)
+    top = most_confused(pairs.frame.with_row_index("row"), labelled).collect()
+    stream = Stream(
+        batch.hierarchy,
+        [pair_confusions(list(top.select("a", "b").iter_rows()), least)],
         seed=seed,
     )
+    stream.update(batch)
+    found = stream.compute()
     bounds = top.select("row").with_columns(
-        pl.Series("confusion_low", [estimate.low for estimate in found], pl.Float64),
-        pl.Series("confusion_high", [estimate.high for estimate in found], pl.Float64),
+        pl.Series(f"confusion_{end}", [row[end] for row in found], pl.Float64)
+        for end in ("low", "high")
     )
     rows = pairs.counted.with_row_index("row")
     placed = rows.join(bounds.lazy(), on="row", how="left", maintain_order="left").drop("row")
     return replace(pairs, counted=placed.collect().lazy())
 
 
-def _joint_of(counted: PairCounts, wanted: PairCounts, n_nodes: int) -> IntArray:
-    """Joint counts of one list of pairs, for the pairs of another; 0 where it lacks one."""
-    if len(counted.a) == 0:
-        return np.zeros(len(wanted.a), np.int64)
-    keys, asked = counted.keys(n_nodes), wanted.keys(n_nodes)
-    at = np.searchsorted(keys, asked).clip(max=len(keys) - 1)
-    return np.where(keys[at] == asked, counted.joint[at], 0)
-
-
-def _behaving(predictions: Predictions, policy: Policy) -> list[tuple[Query, IntArray]]:
-    """Each kind of behaviour, and the predictions that show it, ascending.
-
-    These are the published ones, and those that the policy states further or otherwise.
-    """
-    further = {query.name: query.as_published for query in policy.queries}
-    asked = map(Query, {**PUBLISHED, **further}.values())
-    scores, hierarchy = predictions.scores, predictions.hierarchy
-    return [(query, np.flatnonzero(query.matches(scores, hierarchy))) for query in asked]
-
-
-def _behaviours(
-    predictions: Predictions, behaving: Sequence[tuple[Query, IntArray]]
-) -> Iterator[dict[str, Any]]:
-    for query, matched in behaving:
-        low, high = wilson(len(matched), len(predictions))
-        yield {
-            "name": query.stated.name,
-            "title": query.words,
-            "instances": len(matched),
-            "of": len(predictions),
-            "low": low,
-            "high": high,
-            "examples": [predictions.instances[i] for i in matched[:EXAMPLES].tolist()],
-        }
+def _behaviour(query: Query, matched: IntArray, n: int) -> dict[str, Any]:
+    low, high = wilson(len(matched), n)
+    return {
+        "name": query.stated.name,
+        "title": query.words,
+        "instances": len(matched),
+        "of": n,
+        "share": len(matched) / n if n else None,
+        "low": low,
+        "high": high,
+    }

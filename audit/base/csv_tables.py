@@ -82,7 +82,6 @@ def text_table(path: Path, name: str, shape: TextShape) -> Table:
         hint = "--encoding utf-16-le or utf-16-be reads such text without a byte order mark"
         raise InputError("a table of text is required", found="null bytes", where=name, hint=hint)
     form = _form_of(lines, shape.header)
-    titles = 0 if form.begins or not shape.header else _titles(lines)
     form = replace(form, before=form.before + shape.skip_rows)
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
@@ -97,31 +96,17 @@ def text_table(path: Path, name: str, shape: TextShape) -> Table:
             first=tuple(lines),
             header=shape.header and form.header,
             separator=form.separator or "",
-            titles=titles and titles + shape.skip_rows,
-            below=lambda n: text_table(path, name, replace(shape, skip_rows=n)),
         ),
     )
 
 
-def _titles(lines: Sequence[str]) -> int:
-    """Number of first lines, at most a quarter, down to the last of other fields than all below."""
-    rows = ["" if re.match(r"(?i)#|sep=.\s*$", line) else line for line in lines]
-    found = list[int]()
-    for ends in (_widths(rows, sign) for sign in SEPARATORS):
-        last, width = ends[-1] if ends else (0, 0)
-        above = max((n for n, fields in ends if fields != width), default=0)
-        if width > 1 and 4 * above <= last:
-            found.append(above)
-    return min(found, default=0)
-
-
-def _widths(lines: Sequence[str], sign: str) -> list[tuple[int, int]]:
-    """Ends of first rows and their numbers of fields; the last of all may be cut."""
+def _widths(lines: Sequence[str], sign: str) -> list[int]:
+    """Numbers of fields of first rows; the last of all may be cut."""
     form = replace(_USUAL, separator=sign)
     try:
-        rows = [(n, len(row)) for n, row in _fields((f"{line}\n" for line in lines), form) if row]
+        rows = [len(row) for _, row in _fields((f"{line}\n" for line in lines), form) if row]
     except csv.Error:
-        rows = [(n, line.count(sign) + 1) for n, line in enumerate(lines, start=1)]
+        rows = [line.count(sign) + 1 for line in lines]
     return rows[: LOOKED_AT // 2]
 
 
@@ -147,12 +132,14 @@ def _form_of(lines: Sequence[str], header: bool) -> _Form:
 
 
 def _separator(rows: Sequence[str], header: bool) -> str:
-    """The separator that parts all first rows alike, else the most frequent one of the first."""
-    widths = {sign: [n for _, n in _widths(rows, sign)] for sign in SEPARATORS if sign in rows[0]}
-    alike = [sign for sign, counts in widths.items() if len({*counts}) == 1]
-    if not widths or (not header and not alike):
+    """The separator that parts all first rows alike, else the most frequent one of the first; of a
+    first line without any that which parts all others alike."""
+    widths = {sign: _widths(rows, sign) for sign in SEPARATORS if sign in "".join(rows[:2])}
+    own = [sign for sign in widths if sign in rows[0]]
+    alike = [sign for sign in own or widths if len({*widths[sign][not own :]}) == 1]
+    if not (alike or (own and header)):
         return ""
-    return max(alike or widths, key=lambda sign: widths[sign][0])
+    return max(alike or own, key=lambda sign: widths[sign][0])
 
 
 def _fields(lines: Iterable[str], form: _Form) -> Iterator[tuple[int, list[str]]]:
@@ -249,7 +236,7 @@ def _refuse_fault(path: Path, encoding: str, form: _Form) -> None:
                     found=f"{len(fields)} fields",
                     where=f"{path}:{form.before + line}",
                     hint="a field that holds the separator must be in double quotes; a row with "
-                    "fewer fields was cut",
+                    "fewer fields was cut; --skip-rows N passes over lines above a table",
                 )
     if begins < ends:
         required, where = "a closing quote is required", f"{path}:{form.before + begins}"

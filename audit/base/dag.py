@@ -5,7 +5,7 @@ A graph is its edge matrix: ``edges[child, parent] = 1``, shape (n, n), canonica
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 SYNTHETIC_ROOT = "(root)"
 """Id of the root that is added above the tops of a hierarchy if there are several."""
 MOST_STEPS = 300_000
-"""Nodes that `CycleSearch` visits in search of a shorter cycle after it has found one."""
+"""Nodes that `shortest_cycle` visits in search of a shorter cycle after it has found one."""
 _AT_ONCE = 16_384
 """Pairs, or edges, whose ancestors are compared at once."""
 
@@ -100,13 +100,11 @@ def longest_from_top(edges: Sparse) -> IntArray:
 
 def shortest_to_leaf(edges: Sparse) -> IntArray:
     """The paper's level: nodes on the shortest path to a leaf, shape (n,); a leaf has 1."""
-    level = np.zeros(edges.shape[0], np.int64)
-    ready = np.flatnonzero(np.diff(csr_array(edges.T).indptr) == 0)
-    while len(ready):
-        level[ready] = level.max() + 1
-        above = np.unique(rows(edges, ready))
-        ready = above[level[above] == 0]
-    return level
+    from scipy.sparse.csgraph import dijkstra
+
+    leaves = np.flatnonzero(np.bincount(edges.indices, minlength=edges.shape[0]) == 0)
+    steps = dijkstra(edges, indices=leaves, unweighted=True, min_only=True)
+    return steps.astype(np.int64) + 1
 
 
 class CommonAncestors:
@@ -184,12 +182,6 @@ def condensed(edges: Sparse, component: IntArray) -> Sparse:
     return edge_matrix(child[across], parent[across], int(component.max(initial=-1)) + 1)
 
 
-def on_cycle(edges: Sparse, component: IntArray) -> BoolArray:
-    """Whether a cycle leads through each node, a cycle of one included, shape (n,)."""
-    several = np.bincount(component, minlength=edges.shape[0])[component] > 1
-    return np.asarray(several | (edges.diagonal() != 0))
-
-
 def one_way(edges: Sparse) -> Sparse:
     """The edges whose reverse is not an edge."""
     child, parent = edge_ends(edges)
@@ -198,58 +190,41 @@ def one_way(edges: Sparse) -> Sparse:
     return edge_matrix(child[alone], parent[alone], edges.shape[0])
 
 
-def shortest_cycle(edges: Sparse) -> list[int]:
-    """A shortest cycle as child -> parent -> ... -> child; empty where there is none."""
-    suspects = np.flatnonzero(on_cycle(edges, strong_components(edges)))
-    return CycleSearch(edges).shortest(suspects.tolist())
-
-
-class CycleSearch:
-    """Looks for shortest cycles among given nodes of one graph, breadth-first from each node.
+def shortest_cycle(
+    edges: Sparse, among: IntArray | None = None, through: Sparse | None = None
+) -> list[int]:
+    """A shortest cycle, child -> parent -> ... -> child; empty where there is none.
 
     Once a cycle is known the search ends after `MOST_STEPS`, with the shortest that was met.
 
     Args:
-        through: Edges of which a cycle must have at least one, the last; None: any cycle.
+        among: Ascending nodes, of which it is; None: all.
+        through: Edges of which its last one is; None: any.
     """
-
-    def __init__(self, edges: Sparse, through: Sparse | None = None) -> None:
-        self._edges, self._last = edges, csr_array((edges if through is None else through).T)
-        self._any = through is None
-
-    def shortest(self, among: Sequence[int]) -> list[int]:
-        """A shortest cycle among ascending nodes, child -> ... -> child; empty if there is none."""
-        suspects, best, steps = {*among}, list[int](), 0
-        for start in among:
-            closing = {*row(self._last, start).tolist()}
-            came_from = {start: start}
-            cycle = self._from(start, suspects, closing, came_from, len(best) - 2)
-            if self._any:
-                suspects.discard(start)  # every cycle through it has been considered
-            best, steps = cycle or best, steps + len(came_from)
-            if best and steps > MOST_STEPS:
+    if among is None:
+        component = strong_components(edges)
+        several = np.bincount(component)[component] > 1
+        among = np.flatnonzero(several | (edges.diagonal() != 0))
+    last = edges if through is None else through
+    within, best, steps = {*among.tolist()}, list[int](), 0
+    for start in among.tolist():
+        came_from, far, queue = {start: start}, {start: 0}, [start]
+        for node in queue:
+            if best and far[node] >= len(best) - 2:
                 break
-        return best
-
-    def _from(
-        self, start: int, within: set[int], closing: set[int], came_from: dict[int, int], most: int
-    ) -> list[int]:
-        """A shortest cycle from a node, of at most ``most`` edges unless that is negative."""
-        frontier = [start] if closing else []
-        while frontier and most != 0:
-            following = []
-            for node in frontier:
-                if node in closing:
-                    path = [node]
-                    while path[-1] != start:
-                        path.append(came_from[path[-1]])
-                    return [*path[::-1], start]
-                for parent in row(self._edges, node).tolist():
-                    if parent in within and parent not in came_from:
-                        came_from[parent] = node
-                        following.append(parent)
-            frontier, most = following, most - 1
-        return []
+            if start in row(last, node):
+                best = [start, node]
+                while best[-1] != start:
+                    best.append(came_from[best[-1]])
+                break
+            for parent in row(edges, node).tolist():
+                if parent in within and parent not in far:
+                    came_from[parent], far[parent] = node, far[node] + 1
+                    queue.append(parent)
+        steps += len(queue)
+        if best and steps > MOST_STEPS:
+            break
+    return best[::-1]
 
 
 def shortcuts(edges: Sparse) -> IntArray:

@@ -19,11 +19,10 @@ from urllib.parse import parse_qs, quote, urlsplit
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.frames import digest_of
 from audit.base.machine import require_package
 from audit.base.settings import told_address
 from audit.base.stored_tables import frame_of_batch
-from audit.base.table import HEAD, Table, gathered
+from audit.base.table import HEAD, Table, digest_of, gathered
 
 _AT_ONCE = 65_536
 """Rows that a driver gives at once, where it can be told."""

@@ -9,12 +9,8 @@ from typing import Any, TypeAlias, get_args
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What all figures have.
-
-    Args:
-        title: What stands above it; empty where the heading of its table says it.
-        where: A column and a value: rows with others are not drawn; empty for all rows.
-    """
+    """What all figures have: a title, empty where the heading of its table says it; and a column
+    with the value that drawn rows have, empty for all rows."""
 
     title: str = ""
     where: tuple[str, ...] = ()
@@ -77,20 +73,18 @@ class Matrix(_Drawn):
 
 @dataclass(frozen=True, slots=True)
 class Graph(_Drawn):
-    """Nodes in a circle, with a line for each row, as wide as its value is large.
+    """Nodes in lines, each below those that lead to it and set in by its depth; an arrow each row.
 
     Args:
-        source: The column with the node at one end.
-        target: The column with the node at the other.
+        source: The column with the node that an arrow leads from.
+        target: The column with the node that it leads to.
         value: The number that its width stands for.
-        directed: Whether it is an arrow.
-        most: Number of lines, the first rows.
+        most: Number of arrows, the first rows.
     """
 
     source: str = ""
     target: str = ""
     value: str = ""
-    directed: bool = False
     most: int = 30
 
 

@@ -92,10 +92,7 @@ def _table(path: Path, name: str, read: Callable[[], Iterator[_Cells]]) -> Table
 
 
 def _schema_of(read: Callable[[], Iterable[_Cells]], where: str) -> dict[str, pl.DataType]:
-    """Types of the keys of records; SchemaError if one holds an object in some, a value in others.
-
-    A key that stands beside keys that begin with it and a dot was written with that dot.
-    """
+    """Types of keys of records; SchemaError if one holds an object in some, a value in others."""
     schema = dict[str, pl.DataType]()
     for cells in read():
         for key, value in cells.items():

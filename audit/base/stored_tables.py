@@ -16,10 +16,9 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.files import reading
-from audit.base.frames import array_frame, table_of
 from audit.base.limits import unpacking
 from audit.base.machine import require_package
-from audit.base.table import Table, gathered
+from audit.base.table import Table, array_frame, gathered, table_of
 
 _ROWS = 8_192
 """Rows that are unpacked at a time."""

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -14,11 +15,10 @@ from audit.base.csv_tables import TextShape, text_table
 from audit.base.databases import is_database, scheme_of, sql_tables
 from audit.base.errors import COPIES, InputError, SchemaError, first_cases
 from audit.base.files import bare_suffix, files_in, reading, refuse_pickle, see
-from audit.base.frames import frame_of, table_of
 from audit.base.json_tables import json_tables
 from audit.base.remote import local
 from audit.base.stored_tables import array_table, stored_table, workbook_table
-from audit.base.table import Table, gathered
+from audit.base.table import Table, frame_of, gathered, table_of
 
 __all__ = ["TextShape", "open_table", "open_tables"]
 
@@ -39,15 +39,9 @@ _SETS = re.compile(r"diagnos|procedure", re.IGNORECASE)
 """What names tell tables of equal columns apart by that are no parts of one."""
 
 
-def open_table(
-    data: object,
-    *,
-    query: str | None = None,
-    table: str | None = None,
-    text: TextShape = UNSTATED,
-) -> Table:
+def open_table(data: object, **stated: Any) -> Table:
     """The one table of `open_tables`; raises InputError, which names them, if there are several."""
-    tables = open_tables(data, query=query, table=table, text=text)
+    tables = open_tables(data, **stated)
     if len(tables) != 1:
         found = first_cases(one.name for one in tables)
         hint = "name the file that is meant"
@@ -69,7 +63,7 @@ def open_tables(
 
     Args:
         data: A path or an address of a file, the address of a database, or anything that
-            `audit.base.frames.frame_of` takes.
+            `audit.base.table.frame_of` takes.
         query: The query of a database.
         table: The table of a database, the sheet of a workbook or the array of a ``.npz`` file.
         text: What is stated of text tables.
@@ -153,10 +147,7 @@ def _of_part(path: Path, text: TextShape) -> tuple[Table, ...]:
 
 
 def _data_in(folder: Path) -> list[Path]:
-    """The files of tables in a folder, or in folders in it if there is none.
-
-    Texts that end in ``.txt`` are tables only where nothing else is one.
-    """
+    """The files of tables in a folder, or in those in it; ``.txt`` only if nothing else is one."""
     inside = [path for path in files_in(folder) if not _BESIDE.match(path.name)]
     known = (*_TEXT, *_JSON, *_STORED, *_BOOKS, *_ARRAYS)
     files = [path for path in inside if path.is_file() and bare_suffix(path) in known]
@@ -194,7 +185,6 @@ def _together(name: str, parts: Sequence[tuple[str, Table]]) -> Table:
         name=name or first.name,
         schema=schema | ({"split": pl.String()} if named else {}),
         scan=scan,
-        text=replace(first.text, titles=0, below=None),
         files=tuple(file for table in tables for file in table.files),
         split_files=named,
     )

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from audit.checks import waivers
-from audit.checks.check import Check, WaiverCheck
+from audit.checks.check import Check
 from audit.checks.rules import (
     apart,
     chronic_gap,
     codes,
     drift,
+    duplicates,
     editions,
     group_confined,
     lost_zero,
-    missing_companion,
     missing_stratum,
     model_confuses,
     records,
     redundant_nodes,
-    repeats,
+    required,
     residual_overuse,
-    sex_age_conflict,
     split_leak,
     together,
     unexpected_pair,
@@ -34,10 +33,8 @@ CHECKS: tuple[Check, ...] = (
     codes.MIXED_VERSIONS,
     editions.NOT_SPECIFIC,
     together.PARENT_AND_CHILD,
-    repeats.DUPLICATE_LABEL,
+    duplicates.CHECK,
     records.EMPTY_INSTANCE,
-    repeats.DUPLICATE_INSTANCE,
-    repeats.COPIED_RECORDS,
     records.PRINCIPAL_POSITION,
     records.RECORD_CAP,
     drift.CHECK,
@@ -48,8 +45,8 @@ CHECKS: tuple[Check, ...] = (
     together.UNSPECIFIC,
     together.EXCLUSIVE,
     apart.EXCLUDES1,
-    missing_companion.CHECK,
-    sex_age_conflict.CHECK,
+    required.MISSING_COMPANION,
+    required.SEX_AGE_CONFLICT,
     chronic_gap.CHECK,
     unexpected_pair.CHECK,
     missing_stratum.CHECK,
@@ -58,5 +55,5 @@ CHECKS: tuple[Check, ...] = (
 )
 """Rules over measurements of data and models, in report order."""
 
-ON_WAIVERS: tuple[WaiverCheck, ...] = (waivers.EXPIRED, waivers.UNUSED)
+ON_WAIVERS: tuple[waivers.WaiverCheck, ...] = (waivers.EXPIRED, waivers.UNUSED)
 """Rules over the policy's waivers, applied and reported after all others."""

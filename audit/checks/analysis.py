@@ -38,8 +38,6 @@ class Analysis(ABC):
     """What its chapter says first, a sentence for each of some rows."""
     headlines: ClassVar[tuple[Headline, ...]] = ()
     """What of the tables is told in ``metrics`` too."""
-    called: ClassVar[str] = "instances"
-    """What instances are called where they are those of the analysis."""
 
     readings: tuple[Reading, ...] = ()
     """What its files were taken to mean."""
@@ -60,7 +58,6 @@ class Analysis(ABC):
             says=self.says,
             restricted={name: of for name, of in found.frames.items() if name not in shared},
             headlines=self.headlines,
-            called=self.called,
         )
 
 

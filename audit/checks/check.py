@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal
 
 import polars as pl
@@ -13,7 +13,6 @@ from audit.base.declared import Columns
 from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
-from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.findings import NEEDS_INSTANCES, CheckResult, Finding
 from audit.sharing.told import Rounding
 
@@ -33,15 +32,13 @@ class Limit:
     """
 
     evidence: str
-    relation: Literal[">", ">=", "<="]
+    relation: Literal[">", "<="]
     threshold: str
     shown_as: str = ""
 
     def keeps(self, value: float, threshold: float) -> bool:
         """Whether evidence of this value is a finding under a threshold."""
-        if self.relation == "<=":
-            return value <= threshold
-        return value > threshold if self.relation == ">" else value >= threshold
+        return value <= threshold if self.relation == "<=" else value > threshold
 
     def tightens(self, before: float, after: float) -> bool:
         """Whether a change of the threshold cannot add findings."""
@@ -117,77 +114,17 @@ class Check:
 
         Findings that name nodes of codes that lost zeros say so.
         """
-        if self.needs == "instances" and measured.instances is None:
-            lacking = NEEDS_INSTANCES
-        elif self.reads and self.reads not in measured.analyses:
-            lacking = "what it reads was not measured"
-        else:
-            found = self.rule(measured)
-            return _result(
-                self, replace(found, findings=with_damage_named(measured, found.findings))
-            )
-        return _result(self, Outcome(0, "instances", not_applicable=lacking))
-
-
-@dataclass(frozen=True)
-class WaiverUse:
-    """A waiver of the policy, with its state on the day of judging.
-
-    Args:
-        waiver: As the policy states it.
-        expired: Whether its last day has passed.
-        findings: Number of findings that it covers, whether or not it is still valid.
-    """
-
-    waiver: Waiver
-    expired: bool
-    findings: int
-
-    @property
-    def named(self) -> str:
-        """What the waiver covers and who answers for it, as part of a sentence."""
-        kind = next(iter(self.waiver.place), "")
-        if self.waiver.finding is not None:
-            return f"of the finding {self.waiver.finding} by {self.waiver.owner}"
-        preposition = {"node": " on ", "subtree": " below ", "pair": " on ", "": ""}[kind]
-        check = "any check" if self.waiver.check == ANY_CHECK else self.waiver.check
-        return f"of {check}{preposition}{' and '.join(self.waiver.nodes)} by {self.waiver.owner}"
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """Key that is unique among the policy's waivers."""
-        named = self.waiver.nodes if self.waiver.finding is None else (self.waiver.finding,)
-        return (self.waiver.check, *self.waiver.place, *named)
-
-
-@dataclass(frozen=True)
-class WaiverCheck:
-    """A check of the policy's waivers, applied after all other checks.
-
-    Its findings are about the policy and have no cases; the instances concerned are the cases of
-    the findings that the waiver covers.
-    """
-
-    name: str
-    title: str
-    rule: Callable[[Sequence[WaiverUse]], Outcome]
-    evidence: Columns = field(default_factory=Columns)
-
-    def run(self, uses: Sequence[WaiverUse]) -> CheckResult:
-        """Apply the check."""
-        return _result(self, self.rule(uses))
-
-
-def _result(check: Check | WaiverCheck, outcome: Outcome) -> CheckResult:
-    return CheckResult(
-        name=check.name,
-        title=check.title,
-        denominator=outcome.denominator,
-        denominator_unit=outcome.denominator_unit,
-        findings=outcome.findings,
-        not_applicable=outcome.not_applicable,
-        nodes=check.nodes if isinstance(check, Check) else "",
-        evidence=check.evidence,
-        of_parts=check.of_parts if isinstance(check, Check) else Columns(),
-        counts=check.denominator if isinstance(check, Check) else "whole",
-    )
+        lacking = first_unmet(
+            (self.needs == "counts" or measured.instances is not None, NEEDS_INSTANCES),
+            (not self.reads or self.reads in measured.analyses, "what it reads was not measured"),
+        )
+        found = Outcome(0, "instances", not_applicable=lacking) if lacking else self.rule(measured)
+        return CheckResult(
+            name=self.name,
+            title=self.title,
+            nodes=self.nodes,
+            evidence=self.evidence,
+            of_parts=self.of_parts,
+            counts=self.denominator,
+            **vars(found) | {"findings": with_damage_named(measured, found.findings)},
+        )

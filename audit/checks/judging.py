@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,28 +15,22 @@ from audit.base.errors import PolicyError, first_cases
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.check import Check
 from audit.checks.limits import (
-    Bound,
-    beyond_limits,
-    bounds_of,
-    findings_by_id,
+    limited,
     needs_counting,
     no_worse,
     number,
     refuse_other_bins,
     refuse_reference,
     refuse_unknown_names,
-    with_limits,
-    within,
 )
-from audit.checks.waivers import Waivers, listed
+from audit.checks.waivers import Waivers
 from audit.policy.policy import Policy
-from audit.policy.rules import Companion, Person, Severity
-from audit.policy.statements import CodeDates
-from audit.results.findings import CheckResult, Finding, Judgement
+from audit.policy.rules import Companion, Severity
+from audit.results.findings import OF_WAIVERS, CheckResult, Finding
 from audit.results.mended import Mended
 from audit.results.order import in_order, restating
 from audit.results.result import AuditResult, to_json_bytes
-from audit.results.since import Remembered, kept_check
+from audit.results.since import SHALLOWER, Remembered, kept_check
 from audit.results.told_findings import told_findings
 from audit.sharing.told import Rounding
 
@@ -118,7 +112,7 @@ def rejudged(
         raise PolicyError(
             "a run can be judged again only if the change needs no counting",
             found=first_cases(refused),
-            hint=_AGAIN,
+            hint="audit the data again with `audit run --policy`",
         )
     return _judged(result, counted, policy, today, reference, checks)
 
@@ -132,7 +126,7 @@ def policy_as_applied(
         as_expected: Number of pairs left out because of each expected association, then because
             of each companion rule of the policy; further entries are ignored.
     """
-    known = len(policy.expected)
+    known, person, dates = len(policy.expected), policy.person, policy.code_dates
     asked = as_expected[known : known + len(policy.companions)]
     return {
         "name": policy.name,
@@ -146,29 +140,32 @@ def policy_as_applied(
             for rule in policy.branch_rules
         ],
         "exclusive": [
-            {
-                "nodes": [list(side) for side in group.sides],
-                "reason": group.reason,
-                "severity": group.severity,
-            }
+            group.model_dump(mode="json") | {"nodes": [*map(list, group.sides)]}
             for group in policy.exclusive
         ],
         "expected": [
-            {"nodes": list(pair.nodes), "source": pair.source, "pairs": pairs}
+            pair.model_dump(mode="json") | {"pairs": pairs}
             for pair, pairs in zip(policy.expected, as_expected[:known], strict=True)
         ],
         "companions": [
             {**_rule_as_applied(rule), "pairs": pairs}
             for rule, pairs in zip(policy.companions, asked, strict=True)
         ],
-        "person": policy.person and _person_as_applied(policy.person),
+        "person": person
+        and {"sex": person.sex, "age": person.age}
+        | {sex: list(stated) for sex, stated in person.values.items()},
         "person_rules": [
             rule.model_dump(mode="json") | {"nodes": list(rule.nodes_named)}
             for rule in policy.person_rules
         ],
         "severities": policy.severities,
         "ratchet": policy.ratchet,
-        "code_dates": policy.code_dates and _dates_as_applied(policy.code_dates),
+        "code_dates": dates
+        and {
+            "column": dates.column,
+            "file": Path(dates.file).name,
+            "codes": len({spell.code for spell in dates.spells}),
+        },
     }
 
 
@@ -178,57 +175,34 @@ def _rule_as_applied(rule: Companion) -> dict[str, Any]:
     return said | {key: list(nodes) for key, nodes in lists.items()}
 
 
-def _person_as_applied(person: Person) -> dict[str, Any]:
-    values = {sex: list(stated) for sex, stated in person.values.items()}
-    return {"sex": person.sex, "age": person.age, **values}
-
-
-def _dates_as_applied(dates: CodeDates) -> dict[str, Any]:
-    codes = {spell.code for spell in dates.spells}
-    return {"column": dates.column, "file": Path(dates.file).name, "codes": len(codes)}
-
-
 def _judged(
     result: AuditResult,
     counted: Policy,
     policy: Policy,
     today: date,
     reference: AuditResult | None,
-    limited: Sequence[Check],
+    limiting: Sequence[Check],
 ) -> AuditResult:
-    on_waivers = {check.name for check in ON_WAIVERS}
     min_cell = policy.min_cell or counted.min_cell or result.policy["min_cell"]
     rounding = Rounding.of(min_cell, result.ledger)
-    retest = {check.name: check.retest for check in CHECKS if check.retest}
-    measured = [
-        retest[check.name](check, result.residuals, policy, rounding)
-        if check.name in retest
-        else check
-        for check in result.checks
-        if check.name not in on_waivers
-    ]
-    waivers = Waivers(policy.waivers, today, result.edges)
-    bounds = bounds_of(counted, policy, limited)
     given = None if reference is None else told_with(reference, min_cell)
     before = None if given is None else remembered(given)
-    back = mended_in(result, before) if policy.ratchet == "mended" else frozenset()
-    known = findings_by_id(given)
-    own = frozenset[str](result.nodes["node"])
-    new = own if given is None else own.difference(given.nodes["node"])
-    asked = partial(
-        _check,
-        policy=policy,
-        rounding=rounding,
-        known=known,
-        back=back,
-        new=new,
-        ran=None if given is None else {one.name for one in given.checks if one.ran},
-    )
-    checks = [
-        asked(check, bounds=bounds.get(check.name, ()), waivers=waivers) for check in measured
-    ]
+    back = mended_in(result, before) if policy.ratchet == "mended" else frozenset[str]()
+    judge = _Judge(policy, rounding, given, frozenset(result.nodes["node"]), back)
+    retest = {check.name: check.retest for check in CHECKS if check.retest}
+    by_name = {check.name: check for check in limiting}
+    waivers = Waivers(policy.waivers, today, result.edges)
+    checks = list[CheckResult]()
+    for check in result.checks:
+        if check.name in OF_WAIVERS:
+            continue
+        if again := retest.get(check.name):
+            check = again(check, result.residuals, policy, rounding)
+        own = by_name.get(check.name)
+        held = tuple(limited(one, own, counted, policy) for one in check.findings)
+        checks.append(judge.judged(replace(check, findings=held), waivers))
     uses = waivers.uses(checks)
-    about_waivers = [asked(check.run(uses), bounds=(), waivers=None) for check in ON_WAIVERS]
+    on_waivers = [check.run(uses) for check in ON_WAIVERS]
     return replace(
         result,
         reference=before,
@@ -241,74 +215,80 @@ def _judged(
                 known["pairs"] for key in ("expected", "companions") for known in result.policy[key]
             ],
         ),
-        checks=in_order([*_with_restating(checks, result.root), *about_waivers]),
-        waivers=tuple(listed(use) for use in uses),
+        checks=in_order([*_with_restating(checks, result.root), *map(judge.judged, on_waivers)]),
+        waivers=tuple(use.listed for use in uses),
     )
 
 
-def _with_restating(checks: Sequence[CheckResult], root: str | None) -> list[CheckResult]:
+def _with_restating(checks: Sequence[CheckResult], root: str | None) -> Iterator[CheckResult]:
     """Checks whose findings say whether they only restate another one."""
     found = restating(checks, root)
-    return [
-        replace(
-            check,
-            findings=tuple(
-                replace(one, judgement=replace(one.judgement, restates=True))
-                if one.id in found
-                else one
-                for one in check.findings
-            ),
-        )
-        for check in checks
-    ]
+    for check in checks:
+        marked = (replace(one.judgement, restates=one.id in found) for one in check.findings)
+        both = zip(check.findings, marked, strict=True)
+        yield replace(check, findings=tuple(replace(one, judgement=own) for one, own in both))
 
 
-def _check(
-    check: CheckResult,
-    *,
-    policy: Policy,
-    rounding: Rounding,
-    known: Mapping[str, Finding],
-    back: Collection[str],
-    new: frozenset[str],
-    ran: Collection[str] | None,
-    bounds: Sequence[Bound],
-    waivers: Waivers | None,
-) -> CheckResult:
-    """A check's result, each finding judged again by its told numbers, with this policy's limits.
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """Judges findings by told numbers and a reference; mended ones that are ``back`` are errors."""
 
-    Findings in ``back`` were mended, and are errors. Waivers cover none where these are None. The
-    reference, if any, lacks the ``new`` nodes, and its checks that ``ran`` are named.
-    """
-    limited = [
-        replace(
-            finding,
-            evidence=with_limits(finding.evidence, bounds),
-            beyond=beyond_limits(finding, bounds),
-        )
-        for finding in check.findings
-    ]
-    given = replace(check, findings=tuple(limited))
-    told = {one.id: one for one in told_findings(given, rounding)}
+    policy: Policy
+    rounding: Rounding
+    reference: AuditResult | None
+    nodes: frozenset[str]
+    back: frozenset[str]
 
-    def judgement(finding: Finding) -> Judgement:
-        own, before, mended = told[finding.id], known.get(finding.id), finding.id in back
-        stays = before is not None and no_worse(own, before, rounding.width)
-        severity = severity_of(own, policy, check.evidence, rounding)
-        return Judgement(
-            severity="error" if mended else severity,
-            waiver=None if waivers is None else waivers.of(finding),
-            known=stays,
-            unasked=ran is not None
-            and before is None
-            and (check.name not in ran or not new.isdisjoint(finding.nodes)),
-            excused=stays and bool(policy.ratchet) and not mended,
-            dropped=any(within(finding, bound) for bound in bounds),
+    @cached_property
+    def known(self) -> dict[str, Finding]:
+        """The reference's findings by id, as they are told.
+
+        Left out are those that its policy dropped, and that its labels are less deep than in a
+        reference of its own: what is lost since then is lost once more.
+        """
+        run = self.reference
+        if run is None:
+            return {}
+        told = (one for check in run.checks for one in told_findings(check, run.rounding))
+        kept = (one for one in told if not one.judgement.dropped)
+        return {one.id: one for one in kept if (one.check, one.key) != SHALLOWER}
+
+    @cached_property
+    def there(self) -> tuple[frozenset[str], frozenset[str], Policy]:
+        """Checks that the reference applied, nodes that it lacks, and its policy."""
+        run = self.reference
+        if run is None:
+            return frozenset(), frozenset(), self.policy
+        ran = frozenset(one.name for one in run.checks if one.ran)
+        return ran, self.nodes.difference(run.nodes["node"]), run.made_with
+
+    def unasked(self, finding: Finding) -> bool:
+        """Whether the reference lacks the check, a node or the rule of a finding."""
+        (ran, new, policy), key = self.there, finding.key or finding.nodes
+        return (
+            finding.check not in ran
+            or not new.isdisjoint(finding.nodes)
+            or (self.policy.asks(finding.check, key) and not policy.asks(finding.check, key))
         )
 
-    return replace(
-        given, findings=tuple(replace(one, judgement=judgement(one)) for one in given.findings)
-    )
+    def judged(self, check: CheckResult, waivers: Waivers | None = None) -> CheckResult:
+        """A check's result, each finding judged; waivers cover none where these are None."""
+        told = {one.id: one for one in told_findings(check, self.rounding)}
+        findings = list[Finding]()
+        for one in check.findings:
+            before, mended = self.known.get(one.id), one.id in self.back
+            stays = before is not None and no_worse(told[one.id], before, self.rounding.width)
+            severity = severity_of(told[one.id], self.policy, check.evidence, self.rounding)
+            judgement = replace(
+                one.judgement,
+                severity="error" if mended else severity,
+                waiver=None if waivers is None else waivers.of(one),
+                known=stays,
+                unasked=self.reference is not None and before is None and self.unasked(one),
+                excused=stays and bool(self.policy.ratchet) and not mended,
+            )
+            findings.append(replace(one, judgement=judgement))
+        return replace(check, findings=tuple(findings))
 
 
 def _identity(
@@ -342,6 +322,3 @@ def severity_of(
         k, n = (number(finding, name) for name in columns["share"].of)
         share = None if k is None or not n else (1 if rounding.few(int(k)) else k) / n
     return "warning" if share is not None and share < policy.error_share.value else None
-
-
-_AGAIN = "audit the data again with `audit run --policy`"

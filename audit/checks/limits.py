@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from audit.base.errors import PolicyError, first_cases
 from audit.checks import ON_WAIVERS
-from audit.checks.check import Check, Limit
+from audit.checks.check import Check
 from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import refuse_other, shared_nodes
 from audit.policy.policy import Policy, refuse_unknown_nodes
-from audit.results.findings import SEVERITIES, Evidence, Finding
+from audit.policy.statements import Threshold
+from audit.results.findings import SEVERITIES, Finding, Judgement
 from audit.results.result import AuditResult
-from audit.results.since import SHALLOWER
-from audit.results.told_findings import told_findings
+from audit.results.since import EFFECTS
 from audit.sharing.bins import width_of
-
-
-def findings_by_id(reference: AuditResult | None) -> dict[str, Finding]:
-    """The reference's findings by id, as they are told; empty without one.
-
-    Left out are those that its policy dropped, and that its labels are less deep than in a
-    reference of its own: what is lost since then is lost once more.
-    """
-    if reference is None:
-        return {}
-    there = (one for check in reference.checks for one in told_findings(check, reference.rounding))
-    kept = (one for one in there if not one.judgement.dropped)
-    return {one.id: one for one in kept if (one.check, one.key) != SHALLOWER}
 
 
 def no_worse(finding: Finding, before: Finding, width: int) -> bool:
@@ -46,25 +33,22 @@ def no_worse(finding: Finding, before: Finding, width: int) -> bool:
 
 
 def main_effect(finding: Finding) -> tuple[str, float, float]:
-    """Name of the main effect, its value, and the upper bound of its interval."""
-    for name in ("share", "ratio"):
-        value = number(finding, name)
-        if value is not None:
-            return name, value, _upper(finding, name, value)
+    """Name of the main effect, its value, and the upper bound of its interval.
+
+    This is the interval's own bound; Wilson's for a share without one; else the value itself.
+    """
+    for name in EFFECTS:
+        if (value := number(finding, name)) is None:
+            continue
+        for bound in (f"{name}_high", "high"):
+            if (high := number(finding, bound)) is not None and high >= value:
+                return name, value, high
+        part = number(finding, "instances") or number(finding, "rows")
+        whole = number(finding, "of")
+        if name == "share" and part is not None and whole is not None:
+            return name, value, max(wilson(part, whole)[1], value)
+        return name, value, value
     return "touched", finding.touched, finding.touched
-
-
-def _upper(finding: Finding, name: str, value: float) -> float:
-    """The interval's own bound; Wilson's for a share without one; else the value itself."""
-    for bound in (f"{name}_high", "high"):
-        high = number(finding, bound)
-        if high is not None and high >= value:
-            return high
-    part = number(finding, "instances") or number(finding, "rows")
-    whole = number(finding, "of")
-    if name == "share" and part is not None and whole is not None:
-        return max(wilson(part, whole)[1], value)
-    return value
 
 
 def number(finding: Finding, name: str) -> float | None:
@@ -86,56 +70,38 @@ FREE = (
 """Policy keys that can always be changed without recounting."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A limit of a check with its value, and whether existing evidence may violate it.
+def limited(finding: Finding, check: Check | None, counted: Policy, wanted: Policy) -> Finding:
+    """A finding held against the limits of a policy, and dropped where a stricter one excludes it.
 
-    It may if the run was counted with another value, or if the check retests its findings and
-    another of its limits has changed.
+    It may be excluded by a limit that the run was counted with another value of, and by every limit
+    where the check tests its findings again because another of its limits has changed.
+
+    Args:
+        check: The check that may have limits; None to leave them as they are.
     """
-
-    limit: Limit
-    value: float
-    stricter: bool
-
-
-def bounds_of(
-    counted: Policy, wanted: Policy, checks: Sequence[Check]
-) -> dict[str, tuple[Bound, ...]]:
-    """The limits of each check that has any, by name of the check."""
-    limited = [check for check in checks if check.limits]
-    return {check.name: tuple(_bounds(check, counted, wanted)) for check in limited}
-
-
-def _bounds(check: Check, counted: Policy, wanted: Policy) -> Iterator[Bound]:
-    values = [
-        (_value(counted, one.threshold), _value(wanted, one.threshold)) for one in check.limits
-    ]
-    retested = check.retest is not None and any(before != after for before, after in values)
-    for limit, (before, after) in zip(check.limits, values, strict=True):
-        yield Bound(limit, after, stricter=retested or before != after)
+    limits = () if check is None else check.limits
+    values = {
+        one: (_value(counted, one.threshold), _value(wanted, one.threshold)) for one in limits
+    }
+    changed = {one for one, (before, after) in values.items() if before != after}
+    evidence, beyond, dropped = {**finding.evidence}, finding.beyond, False
+    for limit, (_, after) in values.items():
+        if limit.evidence not in finding.evidence:
+            continue
+        if limit.shown_as in evidence:
+            before = number(finding, limit.shown_as)
+            beyond *= before / after if before and after else 1.0
+            evidence[limit.shown_as] = after
+        value = number(finding, limit.evidence)
+        retested = bool(changed) and check is not None and check.retest is not None
+        if value is not None and (limit in changed or retested):
+            dropped |= not limit.keeps(value, after)
+    judgement = Judgement(dropped=dropped)
+    return replace(finding, evidence=evidence, beyond=beyond, judgement=judgement)
 
 
-def with_limits(evidence: Evidence, bounds: Iterable[Bound]) -> Evidence:
-    """The evidence, with its limits replaced by those of the policy."""
-    limits = {b.limit.shown_as: b.value for b in bounds if b.limit.evidence in evidence}
-    return {name: limits.get(name, value) for name, value in evidence.items()}
-
-
-def beyond_limits(finding: Finding, bounds: Iterable[Bound]) -> float:
-    """How many times the policy's limits the effect is, where the finding states its own."""
-    beyond = finding.beyond
-    for bound in bounds:
-        before = number(finding, bound.limit.shown_as)
-        if before and bound.value and bound.limit.evidence in finding.evidence:
-            beyond *= before / bound.value
-    return beyond
-
-
-def within(finding: Finding, bound: Bound) -> bool:
-    """Whether a stricter limit excludes a finding."""
-    value = number(finding, bound.limit.evidence)
-    return bound.stricter and value is not None and not bound.limit.keeps(value, bound.value)
+def _value(policy: Policy, threshold: str) -> float:
+    return float(getattr(policy, threshold).value)
 
 
 def needs_counting(
@@ -145,37 +111,22 @@ def needs_counting(
 
     A threshold cannot where a check was applied that is not among those given.
     """
-    thresholds = {str(threshold["name"]) for threshold in wanted.thresholds()}
-    for key in Policy.model_fields:
-        if key in FREE:
-            continue
-        if key in thresholds:
-            yield from _refused_threshold(result, counted, wanted, key, checks)
-        elif getattr(counted, key) != getattr(wanted, key):
-            yield f"{key} differs from the run's"
-
-
-def _refused_threshold(
-    result: AuditResult, counted: Policy, wanted: Policy, key: str, checks: Sequence[Check]
-) -> Iterator[str]:
-    before, after = _value(counted, key), _value(wanted, key)
-    if before == after:
-        return
     applied = {check.name for check in result.checks if not check.not_applicable}
-    limits = [limit for check in checks for limit in check.limits if limit.threshold == key]
-    known = {check.name for check in checks} | {check.name for check in ON_WAIVERS}
-    if (
-        not limits
-        or applied - known
-        or any(key in c.counts_with for c in checks if c.name in applied)
-    ):
-        yield f"{key} is {after:g}, where the run was counted with {before:g}"
-    elif not all(limit.tightens(before, after) for limit in limits):
-        yield f"{key} is {after:g}, looser than the {before:g} that the run was counted with"
-
-
-def _value(policy: Policy, threshold: str) -> float:
-    return float(getattr(policy, threshold).value)
+    known = {*(check.name for check in checks), *(check.name for check in ON_WAIVERS)}
+    for key in (one for one in Policy.model_fields if one not in FREE):
+        if not isinstance(getattr(wanted, key), Threshold):
+            if getattr(counted, key) != getattr(wanted, key):
+                yield f"{key} differs from the run's"
+            continue
+        before, after = _value(counted, key), _value(wanted, key)
+        limits = [limit for check in checks for limit in check.limits if limit.threshold == key]
+        counting = any(key in one.counts_with for one in checks if one.name in applied)
+        if before == after:
+            continue
+        if not limits or applied - known or counting:
+            yield f"{key} is {after:g}, where the run was counted with {before:g}"
+        elif not all(limit.tightens(before, after) for limit in limits):
+            yield f"{key} is {after:g}, looser than the {before:g} that the run was counted with"
 
 
 def refuse_other_bins(result: AuditResult, policy: Policy) -> None:

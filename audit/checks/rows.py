@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, wraps
 from typing import Any, TypeVar
 
@@ -55,24 +55,15 @@ class Row:
     def finding(self, check: str, root: str) -> Finding:
         """The row as a finding of a check on a hierarchy with this root."""
         counted = self.evidence.get("instances", self.evidence.get("rows"))
-        return Finding(
-            check=check,
-            severity=self.severity,
-            nodes=self.nodes or (root,),
-            statement=self.sentence,
-            evidence=self.evidence,
-            curator=self.curator,
-            data_user=self.data_user,
-            touched=int(counted or 0) if self.touched is None else self.touched,
-            strength=self.strength,
-            parts=self.parts,
-            key=self.key,
-            folded_into=tuple(finding_id(check, *key) for key in self.folded_into),
-            beyond=self.beyond,
-            aside=self.aside,
-            about=self.about,
-            asks=self.asks,
-        )
+        own = {one.name: getattr(self, one.name, None) for one in fields(Finding)}
+        said = {
+            "check": check,
+            "statement": self.sentence,
+            "nodes": self.nodes or (root,),
+            "touched": int(counted or 0) if self.touched is None else self.touched,
+            "folded_into": tuple(finding_id(check, *key) for key in self.folded_into),
+        }
+        return Finding(**{name: one for name, one in own.items() if one is not None} | said)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,16 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import polars as pl
 
 from audit.base.declared import NONE, Columns, count, exact
-from audit.checks.check import Outcome, WaiverCheck, WaiverUse
+from audit.checks.check import Outcome, first_unmet
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.findings import CheckResult, Finding, Waived
+
+
+@dataclass(frozen=True)
+class WaiverUse:
+    """A waiver of the policy, with its state on the day of judging.
+
+    Args:
+        waiver: As the policy states it.
+        expired: Whether its last day has passed.
+        findings: Number of findings that it covers, whether or not it is still valid.
+    """
+
+    waiver: Waiver
+    expired: bool
+    findings: int
+
+    @property
+    def named(self) -> str:
+        """What the waiver covers and who answers for it, as part of a sentence."""
+        kind = next(iter(self.waiver.place), "")
+        if self.waiver.finding is not None:
+            return f"of the finding {self.waiver.finding} by {self.waiver.owner}"
+        preposition = {"node": " on ", "subtree": " below ", "pair": " on ", "": ""}[kind]
+        check = "any check" if self.waiver.check == ANY_CHECK else self.waiver.check
+        return f"of {check}{preposition}{' and '.join(self.waiver.nodes)} by {self.waiver.owner}"
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Key that is unique among the policy's waivers."""
+        named = self.waiver.nodes if self.waiver.finding is None else (self.waiver.finding,)
+        return (self.waiver.check, *self.waiver.place, *named)
+
+    @property
+    def listed(self) -> dict[str, Any]:
+        """The waiver as listed in ``result.json``."""
+        stated = self.waiver.model_dump(mode="json", exclude_none=True)
+        day = stated.pop("expires")
+        return {**stated, "expires": day, "expired": self.expired, "used": self.findings}
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What every finding says of the waiver."""
+        evidence = {"findings": self.findings}
+        nodes = self.waiver.nodes
+        return {"nodes": nodes, "evidence": evidence, "touched": self.findings, "key": self.key}
 
 
 class Waivers:
@@ -20,15 +66,12 @@ class Waivers:
     Args:
         stated: Waivers in the policy's order; the first that covers a finding applies, those
             that name the finding alone before all others.
+        edges: ``child, parent`` of the hierarchy.
     """
 
     def __init__(self, stated: tuple[Waiver, ...], today: date, edges: pl.DataFrame) -> None:
         self._stated, self._today = stated, today
-        children: dict[str, list[str]] = {}
-        if any(waiver.subtree for waiver in stated):
-            for child, parent in edges.select("child", "parent").iter_rows():
-                children.setdefault(parent, []).append(child)
-        self._below = {w.subtree: _below(w.subtree, children) for w in stated if w.subtree}
+        self._below = {w.subtree: _below(w.subtree, edges) for w in stated if w.subtree}
 
     def of(self, finding: Finding) -> Waived | None:
         """Who answers for a finding on this day; None if no valid waiver covers it."""
@@ -42,12 +85,8 @@ class Waivers:
         """Every waiver with the number of findings it covers, in the policy's order."""
         there = [f for check in checks for f in check.findings if not f.judgement.dropped]
         return tuple(
-            WaiverUse(
-                waiver,
-                expired=waiver.expired(self._today),
-                findings=sum(self._covers(waiver, finding) for finding in there),
-            )
-            for waiver in self._stated
+            WaiverUse(one, one.expired(self._today), sum(self._covers(one, f) for f in there))
+            for one in self._stated
         )
 
     def _covers(self, waiver: Waiver, finding: Finding) -> bool:
@@ -66,55 +105,50 @@ class Waivers:
         return set(finding.nodes) <= self._below[waiver.subtree or ""]
 
 
-def listed(use: WaiverUse) -> dict[str, Any]:
-    """A waiver as listed in ``result.json``."""
-    stated = use.waiver
-    place = {k: list(v) if isinstance(v, tuple) else v for k, v in stated.place.items()}
-    return {
-        "check": stated.check,
-        **place,
-        "decision": stated.decision,
-        "owner": stated.owner,
-        "reason": stated.reason,
-        **({} if stated.added is None else {"added": stated.added.isoformat()}),
-        "expires": stated.expires.isoformat(),
-        "expired": use.expired,
-        "used": use.findings,
-    }
-
-
-def _below(node: str, children: dict[str, list[str]]) -> set[str]:
+def _below(node: str, edges: pl.DataFrame) -> set[str]:
     """The node and all below it."""
-    found, waiting = {node}, [node]
-    while waiting:
-        new = set(children.get(waiting.pop(), ())) - found
+    found, new = {node}, {node}
+    while new:
+        new = {*edges.filter(pl.col("parent").is_in(new))["child"]} - found
         found |= new
-        waiting.extend(new)
     return found
 
 
-def expired(uses: Sequence[WaiverUse]) -> Outcome:
+@dataclass(frozen=True)
+class WaiverCheck:
+    """A check of the policy's waivers, applied after all other checks.
+
+    Its findings are about the policy and have no cases; the instances concerned are the cases of
+    the findings that the waiver covers.
+    """
+
+    name: str
+    title: str
+    rule: Callable[[Sequence[WaiverUse]], Outcome]
+    evidence: Columns
+
+    def run(self, uses: Sequence[WaiverUse]) -> CheckResult:
+        """Apply the check."""
+        told = vars(self.rule(uses))
+        return CheckResult(self.name, self.title, evidence=self.evidence, counts="whole", **told)
+
+
+def _expired(uses: Sequence[WaiverUse]) -> Outcome:
     """Report each waiver that has expired, so that its findings count again."""
-    return Outcome(
-        denominator=len(uses),
-        denominator_unit="waivers",
-        findings=tuple(_expired(use) for use in uses if use.expired),
-        not_applicable="" if uses else "the policy has no waiver",
+    findings = (
+        Finding(
+            check=EXPIRED.name,
+            severity="warning",
+            statement=_statement(use),
+            curator="Correct what it covers, or agree on a new day and write it into the policy.",
+            data_user="Read the findings that it covers: nobody answers for them any more.",
+            **use.told,
+        )
+        for use in uses
+        if use.expired
     )
-
-
-def _expired(use: WaiverUse) -> Finding:
-    return Finding(
-        check=EXPIRED.name,
-        severity="warning",
-        nodes=use.waiver.nodes,
-        statement=_statement(use),
-        evidence={"findings": use.findings},
-        curator="Correct what it covers, or agree on a new day and write it into the policy.",
-        data_user="Read the findings that it covers: nobody answers for them any more.",
-        touched=use.findings,
-        key=use.key,
-    )
+    why_not = first_unmet((uses, "the policy has no waiver"))
+    return Outcome(len(uses), "waivers", tuple(findings), why_not)
 
 
 def _statement(use: WaiverUse) -> str:
@@ -129,40 +163,35 @@ def _statement(use: WaiverUse) -> str:
     return f"The waiver {use.named} expired on {day}: {{findings}} findings of it count again."
 
 
-def unused(uses: Sequence[WaiverUse]) -> Outcome:
+def _unused(uses: Sequence[WaiverUse]) -> Outcome:
     """Report each valid waiver that covers no finding."""
     holding = [use for use in uses if not use.expired]
-    return Outcome(
-        denominator=len(holding),
-        denominator_unit="waivers in force",
-        findings=tuple(_unused(use) for use in holding if not use.findings),
-        not_applicable="" if holding else "the policy has no waiver that holds",
+    findings = (
+        Finding(
+            check=UNUSED.name,
+            severity="note",
+            statement=f"The waiver {use.named} covers {{findings}} findings: the fault that it was "
+            "agreed for is corrected, or has another name now.",
+            curator="Take the waiver out of the policy, or name what it is meant to cover.",
+            data_user="Nothing: the waiver set no finding aside.",
+            **use.told,
+        )
+        for use in holding
+        if not use.findings
     )
-
-
-def _unused(use: WaiverUse) -> Finding:
-    return Finding(
-        check=UNUSED.name,
-        severity="note",
-        nodes=use.waiver.nodes,
-        statement=f"The waiver {use.named} covers {{findings}} findings: the fault that it was "
-        "agreed for is corrected, or has another name now.",
-        evidence={"findings": use.findings},
-        curator="Take the waiver out of the policy, or name what it is meant to cover.",
-        data_user="Nothing: the waiver set no finding aside.",
-        key=use.key,
-    )
+    why_not = first_unmet((holding, "the policy has no waiver that holds"))
+    return Outcome(len(holding), "waivers in force", tuple(findings), why_not)
 
 
 EXPIRED = WaiverCheck(
     "waiver_expired",
     "Does every waiver of the policy still hold?",
-    expired,
+    _expired,
     Columns(count("findings", of=NONE)),
 )
 UNUSED = WaiverCheck(
     "waiver_unused",
     "Does every waiver that holds cover a finding?",
-    unused,
+    _unused,
     Columns(exact("findings", reason="none, which is what the finding says")),
 )

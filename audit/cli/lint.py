@@ -31,7 +31,7 @@ def lint(
     quiet: Quiet = False,
     junit: JUnitFile = None,
 ) -> None:
-    """Find faults in a hierarchy's structure: cycles, redundant edges, titles that clash."""
+    """Find faults in a hierarchy's structure: redundant edges, titles that clash."""
     with shown_progress() as progress:
         from audit.cli.ci_output import refuse_no_file
         from audit.hierarchies.lint import lint as linted

@@ -33,7 +33,7 @@ def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
         yield from ((check.name, check.title) for check in of_data)
         return
     if what == "metrics":
-        from audit.alignment.metrics import METRICS
+        from audit.results.metric_list import METRICS
 
         yield from ((metric.name, metric.title) for metric in METRICS)
         return

@@ -228,7 +228,7 @@ def print_shown(shown: RenderableType) -> None:
     console = Console(highlight=False, emoji=False)
     console.width = min(console.width, WIDEST)
     with console.capture() as captured:
-        console.print(shown)
+        console.print(shown, crop=False)
     write_lines("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 

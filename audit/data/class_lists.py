@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import bare_suffix, once, read_text
+from audit.base.files import bare_suffix, parsed_json, read_text
 from audit.base.readings import AskedError
 
 IsNode: TypeAlias = Callable[[str], bool]
@@ -182,10 +181,7 @@ _GAPS = 1_000
 
 
 def _in_json(text: str, path: Path, is_node: IsNode) -> dict[int, str]:
-    try:
-        held = json.loads(text, object_pairs_hook=once)
-    except (ValueError, RecursionError) as error:
-        raise InputError("JSON is required", found=str(error), where=path) from None
+    held = parsed_json(text, path)
     held = dict(enumerate(held)) if isinstance(held, list) else held
     pairs = [*held.items()] if isinstance(held, dict) else []
     if not all(str(key).isdecimal() for key, _ in pairs):

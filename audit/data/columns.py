@@ -49,6 +49,7 @@ class Columns:
         both: Whether the layout has codes of both versions of ICD in one column.
         layout: Name of the published layout, if it is one.
         persons: Whether rows are records of persons.
+        called: What an instance is, in the plural.
         missing: Words that stand for no code; like the next two, of labels that are no nodes as
             they are written.
         strip: Literal texts that are taken off at either end.
@@ -75,6 +76,7 @@ class Columns:
     both: bool = False
     layout: str = ""
     persons: bool = False
+    called: str = "instances"
     missing: tuple[str, ...] = ()
     strip: tuple[str, ...] = ()
     by_title: bool = False
@@ -218,6 +220,7 @@ class Layout(Columns):
             both=self.both,
             layout=self.name,
             persons=self.persons,
+            called=stated.called if stated.id else self.called,
             **found,
         )
 

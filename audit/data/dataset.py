@@ -23,8 +23,8 @@ from audit.base.settings import Unlisted
 from audit.base.table import name_among
 from audit.data.class_lists import GivenClasses, class_names, file_of
 from audit.data.columns import AS_WRITTEN, ROW, Columns
+from audit.data.labels import Nodes
 from audit.data.loading import Read, is_list, read_tables, tables_of, titles_beside, unnamed_columns
-from audit.data.nodes import Nodes
 from audit.data.placing import INSTANCES, Ledger, mapped
 from audit.data.published.wanted import Wanted
 from audit.data.records import as_ids, tidy
@@ -83,6 +83,8 @@ class LabelDataset:
     """The title dictionaries that were read."""
     persons: bool = False
     """Whether instances are persons' records, so that counts are told in bins."""
+    called: str = "instances"
+    """What an instance is, in the plural."""
     numbered: bool = False
     """Whether ids are row numbers from 0, since the data have none."""
     classes: tuple[str, ...] = ()
@@ -330,6 +332,7 @@ def _mapped(every: Sequence[Read], hierarchy: Hierarchy, classes: GivenClasses) 
         "digest": table.digest,
         "queried": table.queried,
         "persons": columns.persons or fields["persons"],
+        "called": columns.called,
         "numbered": numbered,
         "classes": table.class_names.get(columns.label[0], ()),
         "id": None if numbered else ",".join(columns.id),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from shlex import quote
 from typing import Any
 
 import polars as pl
@@ -44,28 +43,29 @@ def spelt(table: Table, stated: Columns) -> Columns:
 
 
 def named(table: Table) -> Table:
-    """A table whose publisher writes no header, with the names of its columns; others as they are.
+    """A table whose publisher writes no header, with names of its columns; others as they are.
 
-    Reading its ids raises InputError where two databases have the same one, unless the column of
-    the databases is read too, since a condition is on it.
+    Reading its ids alone raises InputError where two databases have the same one.
     """
     layout = None if table.text.header or table.layout else layout_of(table)
     if layout is None or not layout.names:
         return table
     own = table.renamed(dict(zip(layout.names, table.schema, strict=False)))
+    both = [*layout.id[:1], layout.within]
+    if not layout.within:
+        return own
 
     def scan(columns: Sequence[str], at_once: int) -> Iterator[pl.DataFrame]:
         known = dict[str, str]()
-        apart = layout.within and layout.id[0] in columns and layout.within not in columns
-        ids = (layout.within, layout.id[0]) if apart else ()
-        for frame in own.frames([*dict.fromkeys((*columns, *ids))], at_once):
-            for database, one in frame.select(ids).unique().drop_nulls().iter_rows():
-                if (first := known.setdefault(one, database)) != database:
+        for frame in own.frames([*dict.fromkeys((*columns, *both))], at_once):
+            alone = both if {*both} - {*columns} == {layout.within} else []
+            for one, database in frame.select(alone).unique().drop_nulls().iter_rows():
+                if known.setdefault(one, database) != database:
                     raise InputError(
                         "an id must be that of one database",
-                        found=f"{one!r} in {first!r} and in {database!r}",
+                        found=f"{one!r} in {known[one]!r} and in {database!r}",
                         where=table,
-                        hint=f"--where {quote(f'{layout.within}={first}')} reads those of one",
+                        hint=f"--id {layout.within},{layout.id[0]} names both",
                     )
             yield frame.select(columns)
 
@@ -90,6 +90,7 @@ _GO = "https://geneontology.org/docs/"
 _WHO, _TENTH = "who-10", "diagnoses-10"
 _HOSPITAL: dict[str, Any] = {
     "id": ("hadm_id",),
+    "called": "admissions",
     "files": {"diagnoses": "diagnoses", "procedures": "procedures"},
     "group": "subject_id",
     "position": "seq_num",
@@ -105,11 +106,6 @@ _EVENTS: dict[str, Any] = {
     "table": "table",
     "refused": "refused",
     "persons": True,
-}
-_GENES: dict[str, Any] = {
-    "id": ("DB_Object_ID",),
-    "where": ("Qualifier!=NOT", "Qualifier!=NOT|*", "Qualifier!=not|*"),
-    "within": "DB",
 }
 _NOT_SO = ("Qualifier!=NOT", "Frequency!=0/*", "Frequency!=0%", "Frequency!=HP:0040285")
 
@@ -128,33 +124,33 @@ LAYOUTS = (
         version="icd_version", **_HOSPITAL,
     ),
     Layout(
-        name="mimic4ed", title="MIMIC-IV-ED: diagnosis",
+        name="mimic4ed", called="stays", title="MIMIC-IV-ED: diagnosis",
         source="https://mimic.mit.edu/docs/iv/modules/ed/diagnosis/",
         needs=("stay_id", "icd_code", "icd_version", "icd_title"), id=("stay_id",),
         labels={"icd_code": "diagnoses"}, group="subject_id", position="seq_num",
         version="icd_version", persons=True,
     ),
     Layout(
-        name="mimic4ecg", title="MIMIC-IV-ECG-Ext-ICD: records_w_diag_icd10",
+        name="mimic4ecg", called="recordings", title="MIMIC-IV-ECG-Ext-ICD: records_w_diag_icd10",
         source="https://physionet.org/content/mimic-iv-ecg-ext-icd-labels/",
         needs=("study_id", "all_diag_all"), id=("study_id",), labels={"all_diag_all": _TENTH},
         group="subject_id", persons=True,
     ),
     Layout(
-        name="caml", title="CAML: labels of the discharge summaries of MIMIC",
+        name="caml", called="admissions", title="CAML: labels of the discharge summaries of MIMIC",
         source="https://github.com/jamesmullenbach/caml-mimic",
         needs=("hadm_id", "labels"), id=("hadm_id",), labels={"labels": None}, group="subject_id",
         sep=";", persons=True,
     ),
     Layout(
-        name="eicu", title="eICU: diagnosis",
+        name="eicu", called="stays", title="eICU: diagnosis",
         source="https://eicu-crd.mit.edu/eicutables/diagnosis/",
         needs=("diagnosisid", "patientunitstayid", "icd9code"), id=("patientunitstayid",),
         labels={"icd9code": None}, sep=",", both=True, persons=True,
     ),
     *(
         Layout(
-            name="omop", title=f"OMOP CDM 5.3, 5.4: {kind}_occurrence alone",
+            name="omop", called="visits", title=f"OMOP CDM 5.3, 5.4: {kind}_occurrence alone",
             source="https://ohdsi.github.io/CommonDataModel/cdm54.html",
             needs=(f"{kind}_occurrence_id", "person_id", f"{kind}_source_value"),
             id=("visit_occurrence_id",), labels={f"{kind}_source_value": None}, group="person_id",
@@ -176,7 +172,7 @@ LAYOUTS = (
     ),
     *(
         Layout(
-            name="hcup", title=f"HCUP: {kind}, of ICD-{version}", source=_HCUP,
+            name="hcup", called="discharges", title=f"HCUP: {kind}, of ICD-{version}", source=_HCUP,
             needs=(*key, f"{prefix}dx1"), id=key[:1],
             labels={f"{prefix}dx#": f"diagnoses{tenth}", f"{prefix}pr#": f"procedures{tenth}"},
             group="visitlink", missing=("invl", "incn"), persons=True,
@@ -187,20 +183,20 @@ LAYOUTS = (
         for version, prefix, tenth in (("9", "", ""), ("10", "i10_", "-10"))
     ),
     Layout(
-        name="nhamcs", title="NHAMCS: a visit a row",
+        name="nhamcs", called="visits", title="NHAMCS: a visit a row",
         source="https://ftp.cdc.gov/pub/Health_Statistics/NCHS/Dataset_Documentation/NHAMCS/",
         needs=("hospcode", "patcode", "diag1"), id=("hospcode", "patcode"), labels={"diag#": None},
         missing=("-9",), strip=("--", "-"), persons=True,
     ),
     Layout(
-        name="medpar", title="MedPAR: a stay a row",
+        name="medpar", called="stays", title="MedPAR: a stay a row",
         source="https://resdac.org/cms-data/files/medpar-rif/data-documentation",
         needs=("medpar_id", "dgns_1_cd"), id=("medpar_id",),
         labels={"dgns_#_cd": None, "srgcl_prcdr_#_cd": None}, group="bene_id", persons=True,
     ),
     *(
         Layout(
-            name="cclf", title=f"CCLF: {number}, {what}", source=_CCLF,
+            name="cclf", called="claims", title=f"CCLF: {number}, {what}", source=_CCLF,
             needs=("cur_clm_uniq_id", first, "dgns_prcdr_icd_ind"), id=("cur_clm_uniq_id",),
             labels=labels, group="bene_mbi_id", position=position, version="dgns_prcdr_icd_ind",
             where=("dgns_prcdr_icd_ind!=U",), persons=True,
@@ -214,22 +210,22 @@ LAYOUTS = (
         )
     ),
     Layout(
-        name="synpuf", title="DE-SynPUF: claims",
+        name="synpuf", called="claims", title="DE-SynPUF: claims",
         source="https://www.cms.gov/files/document/de-10-codebook.pdf-0",
         needs=("desynpuf_id", "clm_id", "icd9_dgns_cd_1"), id=("clm_id",),
         labels={"icd9_dgns_cd_#": "diagnoses", "icd9_prcdr_cd_#": "procedures"},
         group="desynpuf_id", persons=True,
     ),
     Layout(
-        name="hesin", title="UK Biobank: hesin_diag",
+        name="hesin", called="episodes", title="UK Biobank: hesin_diag",
         source="https://biobank.ndph.ox.ac.uk/ukb/refer.cgi?id=138483",
         needs=("eid", "ins_index", "diag_icd10"), id=("eid", "ins_index"),
         labels={"diag_icd10": _WHO, "diag_icd9": "diagnoses"}, group="eid", persons=True,
     ),
     *(
         Layout(
-            name="ukb", title=f"UK Biobank: {first} ...", source=f"{_UKB}41270",
-            needs=(key, first), id=(key,), sep=sep, persons=True,
+            name="ukb", called="participants", title=f"UK Biobank: {first} ...",
+            source=f"{_UKB}41270", needs=(key, first), id=(key,), sep=sep, persons=True,
             labels={form.format(41270): _WHO, form.format(41271): "diagnoses"},
         )
         for key, form, first, sep in (
@@ -241,7 +237,7 @@ LAYOUTS = (
     ),
     *(
         Layout(
-            name="hes", title=f"Hospital Episode Statistics: {first}_01 ...",
+            name="hes", called="episodes", title=f"Hospital Episode Statistics: {first}_01 ...",
             source="https://digital.nhs.uk/data-and-information/data-tools-and-services/"
             "data-services/hospital-episode-statistics",
             needs=("epikey", f"{first}_01", *more), id=("epikey",), labels={f"{first}_#": _WHO},
@@ -250,20 +246,20 @@ LAYOUTS = (
         for first, more in (("diag", ("diag_02",)), ("diag_4", ()))
     ),
     Layout(
-        name="clif", title="CLIF: hospital_diagnosis",
+        name="clif", called="hospitalizations", title="CLIF: hospital_diagnosis",
         source="https://clif-icu.com/data-dictionary",
         needs=("hospitalization_id", "diagnosis_code", "diagnosis_code_format"),
         id=("hospitalization_id",), labels={"diagnosis_code": "diagnoses"},
         version="diagnosis_code_format", persons=True,
     ),
     Layout(
-        name="phewas", title="PheWAS: codes of persons", source="https://github.com/PheWAS/PheWAS",
+        name="phewas", called="persons", title="PheWAS: codes of persons", source="https://github.com/PheWAS/PheWAS",
         needs=("id", "vocabulary_id", "code"), id=("id",), labels={"code": "diagnoses"},
         version="vocabulary_id", where=("vocabulary_id=ICD*CM",),
         persons=True,
     ),
     Layout(
-        name="synthea", title="Synthea: conditions, procedures",
+        name="synthea", called="encounters", title="Synthea: conditions, procedures",
         source="https://github.com/synthetichealth/synthea/wiki/CSV-File-Data-Dictionary",
         needs=("start", "stop", "patient", "encounter", "code", "description"),
         id=("encounter",), labels={"code": None}, group="patient", persons=True,
@@ -272,45 +268,18 @@ LAYOUTS = (
     Layout(
         name="gaf", title="GAF: 2.0 to 2.2",
         source=f"{_GO}go-annotation-file-gaf-format-2.2/",
-        begins=r"(?i)!\s*gaf-version:\s*2\.", labels={"GO_ID": None}, **_GENES,
+        begins=r"(?i)!\s*gaf-version:\s*2\.", labels={"GO_ID": None}, id=("DB_Object_ID",),
         needs=("DB_Object_ID", "GO_ID", "Qualifier"),
+        where=("Qualifier!=NOT", "Qualifier!=NOT|*", "Qualifier!=not|*"), within="DB",
         names=(
             "DB", "DB_Object_ID", "DB_Object_Symbol", "Qualifier", "GO_ID", "DB:Reference",
             "Evidence", "With", "Aspect", "DB_Object_Name", "Synonym", "DB_Object_Type", "Taxon_ID",
             "Date", "Assigned_By", "Annotation_Extension", "Gene_Product_Form_ID",
         ),
     ),
-    Layout(
-        name="gpad", title="GPAD: 1.0 to 1.2",
-        source=f"{_GO}gene-product-association-data-gpad-format/",
-        begins=r"(?i)!\s*gpad?-version:\s*1\.", labels={"GO_ID": None}, **_GENES,
-        names=(
-            "DB", "DB_Object_ID", "Qualifier", "GO_ID", "DB:Reference", "Evidence", "With",
-            "Interacting_Taxon_ID", "Date", "Assigned_By", "Annotation_Extension",
-            "Annotation_Properties",
-        ),
-    ),
-    Layout(
-        name="gpad", title="GPAD: 2.0",
-        source=f"{_GO}gene-product-association-data-gpad-format-2.0/",
-        begins=r"(?i)!\s*gpad?-version:\s*2\.", id=("DB_Object_ID",),
-        labels={"Ontology_Class_ID": None}, where=("Negation!=NOT",),
-        needs=("DB_Object_ID", "Ontology_Class_ID", "Negation"),
-        names=(
-            "DB_Object_ID", "Negation", "Relation", "Ontology_Class_ID", "Reference", "Evidence",
-            "With_or_From", "Interacting_Taxon_ID", "Date", "Assigned_By", "Annotation_Extensions",
-            "Annotation_Properties",
-        ),
-    ),
-    Layout(
-        name="gene2go", title="NCBI: gene2go",
-        source="https://ftp.ncbi.nlm.nih.gov/gene/DATA/README",
-        needs=("tax_id", "GeneID", "GO_ID", "Evidence", "Qualifier"), id=("GeneID",),
-        labels={"GO_ID": None}, where=("Qualifier!=NOT", "Qualifier!=NOT *"),
-    ),
     *(
         Layout(
-            name="hpoa", title=f"phenotype.hpoa: by {id}",
+            name="hpoa", called="diseases", title=f"phenotype.hpoa: by {id}",
             source="https://obophenotype.github.io/human-phenotype-ontology/annotations/"
             "phenotype_hpoa/",
             needs=(id, "hpo_id", "qualifier", "frequency"), id=(id,), labels={"hpo_id": None},
@@ -319,12 +288,12 @@ LAYOUTS = (
         for id in ("database_id", "DatabaseID")
     ),
     Layout(
-        name="cafa", title="CAFA: a submission", source="https://www.biofunctionprediction.org/cafa/",
+        name="cafa", called="proteins", title="CAFA: a submission", source="https://www.biofunctionprediction.org/cafa/",
         begins=r"AUTHOR\s[^\n]*\nMODEL\s", names=("target", "term", "score"), id=("target",),
         labels={"term": None},
     ),
     Layout(
-        name="cafa", title="CAFA: terms of proteins",
+        name="cafa", called="proteins", title="CAFA: terms of proteins",
         source="https://www.kaggle.com/competitions/cafa-5-protein-function-prediction/data",
         needs=("EntryID", "term"), id=("EntryID",), labels={"term": None},
     ),
@@ -335,28 +304,29 @@ LAYOUTS = (
     ),
     # Pictures, sounds and texts
     Layout(
-        name="audioset", title="AudioSet: segments",
+        name="audioset", called="clips", title="AudioSet: segments",
         source="https://research.google.com/audioset/download.html",
         begins=r"(#[^\n]*\n){2}# YTID, ", id=("YTID",), labels={"positive_labels": None}, sep=",",
         names=("YTID", "start_seconds", "end_seconds", "positive_labels"),
     ),
     Layout(
-        name="fsd50k", title="FSD50K: dev.csv, eval.csv", source="https://zenodo.org/records/4060432",
+        name="fsd50k", called="clips", title="FSD50K: dev.csv, eval.csv", source="https://zenodo.org/records/4060432",
         needs=("fname", "labels", "mids"), id=("fname",), labels={"mids": None}, split="split",
         sep=",",
     ),
     Layout(
-        name="openimages", title="Open Images: labels of pictures",
+        name="openimages", called="pictures", title="Open Images: labels of pictures",
         source="https://storage.googleapis.com/openimages/web/download_v7.html",
         needs=("ImageID", "LabelName", "Confidence"), id=("ImageID",), labels={"LabelName": None},
         where=("Confidence!=0",),
     ),
     Layout(
-        name="coco", title="COCO, Roboflow, iNaturalist: pictures, by names of categories",
+        name="coco", called="pictures",
+        title="COCO, Roboflow, iNaturalist: pictures, by names of categories",
         source="https://cocodataset.org/#format-data", id=("id",), labels={"labels": None},
     ),
     Layout(
-        name="lvis", title="LVIS: pictures, by synsets",
+        name="lvis", called="pictures", title="LVIS: pictures, by synsets",
         source="https://www.lvisdataset.org/dataset", id=("id",), labels={"synsets": None},
     ),
     *(
@@ -369,7 +339,7 @@ LAYOUTS = (
         for label in ("label", "accept")
     ),
     Layout(
-        name="fasttext", title="fastText: lines `__label__a __label__b text`",
+        name="fasttext", called="texts", title="fastText: lines `__label__a __label__b text`",
         source="https://fasttext.cc/docs/en/supervised-tutorial.html",
         begins="__label__", names=("text",), id=(ROW,), labels={"text": None},
         take=r"__label__(\S+)",

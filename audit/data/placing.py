@@ -16,9 +16,8 @@ from audit.base.limits import refuse_many_pairs
 from audit.base.readings import AskedError, Reading
 from audit.data.asking.repairs import best_way
 from audit.data.asking.seen import read
-from audit.data.cells import labels_in
 from audit.data.columns import AS_WRITTEN, Columns, read_as
-from audit.data.nodes import Nodes
+from audit.data.labels import Nodes, labels_in
 from audit.data.rows import STRATUM
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NoReturn
@@ -13,21 +13,26 @@ import polars as pl
 from audit.base.dag import FloatArray
 from audit.base.errors import SchemaError, first_cases
 from audit.base.readings import AskedError, Reading
-from audit.data.cells import labels_in
-from audit.data.class_lists import columns_named, distinct
-from audit.data.columns import Columns
-from audit.data.prediction_cells import (
-    Labelled,
+from audit.base.table import column_among
+from audit.data.class_lists import GivenClasses, class_names, class_number, columns_named, distinct
+from audit.data.columns import AS_WRITTEN
+from audit.data.dataset import LabelDataset
+from audit.data.labels import Nodes, labels_in
+from audit.data.placing import place
+from audit.data.raw_predictions import (
+    LOOKED_AT,
+    MOST_TOLERANCE,
+    RawPredictions,
     are_flags,
     are_within,
-    families,
     filled,
+    listed,
     numbers_alone,
     numbers_of,
+    stored,
     texts_of,
     vectors_in,
 )
-from audit.data.raw_predictions import RawPredictions, listed, stored
 from audit.data.rows import BETWEEN
 
 HALF, NEARLY_ALL = 0.5, 0.9
@@ -35,6 +40,54 @@ UNNAMED = ("", "Unnamed: 0")
 """Names of a first column that has none, as the index of a frame that was saved."""
 _CALLED = "call the answers prediction and their scores score"
 _ANSWERS = ("label", "node", "prediction")
+
+
+class Labelled:
+    """A dataset, as predictions of it are read.
+
+    Args:
+        dataset: The labels.
+        classes: A class list; None: that of the labels' data, if there is one.
+        raw: Whether numbers are said to be raw outputs of a model.
+    """
+
+    def __init__(self, dataset: LabelDataset, classes: GivenClasses, *, raw: bool) -> None:
+        self.dataset, self.raw, self.nodes = dataset, raw, Nodes(dataset.hierarchy)
+        self.table = code_set(dataset)
+        self.names = class_names(classes, self._is_class) or dataset.classes
+        self.id = dataset.id or ""
+        """Column of the labels' ids, or several joined by commas; empty if they have none."""
+        stated = dataset.columns.values()
+        self.label = {name.casefold() for one in stated for name in one.label}
+        """Columns of the labels, in lower case."""
+
+    def is_node(self, text: str) -> bool:
+        """Whether a text is a node, as labels are read; of the classifications a complete code."""
+        if self.nodes.is_node(text, self.table) or self.dataset.words == AS_WRITTEN:
+            return self.nodes.is_complete(text, self.table)
+        placed = place(text, self.table, self.dataset.hierarchy, self.dataset.words)
+        return placed.node is not None
+
+    def _is_class(self, text: str) -> bool:
+        """Whether a text may name a class: a node, headings included."""
+        return self.nodes.is_node(text, self.table) or self.is_node(text)
+
+    def has_number(self, text: str) -> bool:
+        """Whether a text is the number of a class that has a name."""
+        number = class_number(text)
+        return number is not None and number < len(self.names) and self.names[number] != ""
+
+    def share(self, cells: pl.Series, is_node: Callable[[str], bool]) -> float:
+        """Share of the labels in the first cells that are nodes; 0 without labels."""
+        labels = labels_in(cells.head(LOOKED_AT), AS_WRITTEN).explode().drop_nulls()
+        nodes = [one for one in labels.unique() if is_node(one)]
+        return int(labels.is_in(nodes).sum()) / max(len(labels), 1)
+
+
+def code_set(dataset: LabelDataset) -> str | None:
+    """The code set of all labels, if they are of one."""
+    tables = dataset.mappings["table"].unique().to_list()
+    return tables[0] if len(tables) == 1 else None
 
 
 def in_frame(
@@ -98,7 +151,9 @@ class PredictionTable:
         alone = {column.name: numbers_alone(column) for column in self.frame}
         self.numbers = {name: one for name, one in alone.items() if one is not None}
         """The columns of numbers alone."""
-        self.id = self._known_id() if ids else None
+        plain = [column.name for column in self.frame if not column.dtype.is_nested()]
+        called = (column_among(plain, one) for one in (known.id, "id", "instance", *UNNAMED))
+        self.id = next((one for one in called if one is not None), None) if ids else None
 
     @property
     def rest(self) -> list[str]:
@@ -108,38 +163,6 @@ class PredictionTable:
     def _ask(self, what: str, found: str, hint: str = "", **options: str) -> NoReturn:
         required = f"{what} is not certain"
         raise AskedError(required, found=found, where=self.where, hint=hint, options=options)
-
-    def _ask_id(self, found: Sequence[str], why: str) -> NoReturn:
-        hint = f"call it {self.known.id or 'id'!r}, or leave out the others"
-        self._ask("which column holds the ids", f"{first_cases(found)}, {why}", hint)
-
-    def _known_id(self) -> str | None:
-        """The only column of the most ids of labels; if none has some, or several have as many,
-        the one that is called as theirs, or id."""
-        ids = (self.known.id, ""), ("id", "instance")
-        ranks = {
-            one.name: (self._shared(one.name), *(_is_called(one.name, *names) for names in ids))
-            for one in self.frame
-            if not one.dtype.is_nested()
-        }
-        best = max(ranks.values(), default=(0, False, False))
-        found = [name for name, rank in ranks.items() if rank == best]
-        for name, (shared, named, _) in ranks.items():
-            if named and 0 < shared < best[0]:
-                self._ask_id([name, *found], "each with ids of the labels")
-        return found[0] if any(best[1:]) or (best[0] and len(found) == 1) else None
-
-    def _shared(self, name: str) -> int:
-        """How many ids of labels a column holds, if half of these or of its values are some; of
-        whole numbers, as ranks are, nearly all must be, and half as many as there are ids."""
-        numbers, ids = self.numbers.get(name), self.known.ids
-        if not ids or (numbers is not None and (numbers % 1 != 0).any()):
-            return 0
-        values = texts_of(self.frame[name].unique()).drop_nulls().unique()
-        n = len(ids.intersection(values))
-        few = numbers is not None and 2 * len(values) < len(ids)
-        least = HALF if numbers is None else NEARLY_ALL
-        return 0 if few or n < least * min(len(values), len(ids)) else n
 
     def find_id(self, read: Collection[str], *, alone: bool = False) -> None:
         """Where the id is not known, find the only other column of texts, or of whole numbers
@@ -155,7 +178,8 @@ class PredictionTable:
             and not (alone and self.frame[name].is_duplicated().any())
         ]
         if len(found) > 1:
-            self._ask_id(found, "none with ids of the labels")
+            hint = f"call it {self.known.id or 'id'!r}, or leave out the others"
+            self._ask("which column holds the ids", first_cases(found), hint)
         self.id = found[0] if found else None
 
     def _are_whole(self, name: str) -> bool:
@@ -177,17 +201,9 @@ class PredictionTable:
         return (Reading(decision, why, self.frame.height, _CALLED),) if names else ()
 
     def classes(self) -> dict[str, str]:
-        """The columns of numbers that are called as nodes, or as named classes, each with its
-        class.
-
-        Names may begin or end alike, as ``p_dog`` and ``p_cat``; all that do are classes. Numbers
-        that count up from 0 are no nodes.
-        """
-        names = [name for name in self.rest if name in self.numbers or self._means(name)]
-        own, *others = families(names, self._means)
-        if others:
-            cases = " or ".join(map(first_cases, (own, *others)))
-            self._ask("which columns hold the scores", cases, "leave out the others")
+        """The columns that are called as nodes, or as named classes, each with its class, if most
+        hold numbers. Numbers that count up from 0 are no nodes."""
+        own = {name: name.strip() for name in self.rest if self._means(name)}
         counted = [*own.values()] == [*map(str, range(len(own)))] and not self.known.names
         return {} if counted or 2 * len(own.keys() & self.numbers.keys()) <= len(own) else own
 
@@ -242,8 +258,7 @@ class PredictionTable:
     def _further(self, numbers: FloatArray, spare: Sequence[str]) -> list[str]:
         """Columns that are classes though they are no nodes: unless rows sum to one without them,
         all from 0 to 1."""
-        sums = numbers.sum(axis=1)
-        shares = any((np.abs(sums - of) <= of * 0.02).all() for of in (1, 100))
+        shares = (np.abs(numbers.sum(axis=1) - 1) <= MOST_TOLERANCE).all()
         if not spare or self.known.names or shares:
             return []
         if self.known.raw:
@@ -257,32 +272,19 @@ class PredictionTable:
 
         Args:
             ids: The id of each row; None: they are numbered from 0.
-            instances: Every instance once, in order, of which a node may have several scores;
-                None: those of the rows.
+            instances: Every instance once, in order; None: those of the rows.
         """
-        known, where, height = self.known, self.where, self.frame.height
+        where, height = self.where, self.frame.height
         own = pl.Series([*map(str, range(height))], dtype=pl.String) if ids is None else ids
         answers = self._answer()
         score, told = self._score(answers)
         cells = self.frame[answers]
-        if not cells.dtype.is_nested():  # labels are parted once for each text
-            kind = pl.Enum(texts_of(cells).drop_nulls().unique(maintain_order=True))
-            of = labels_in(kind.categories, Columns(sep=known.sep))
-            labels = of.gather(texts_of(cells).cast(kind).to_physical())
-        else:
-            labels = labels_in(cells, Columns(sep=known.sep))
-        if not cells.dtype.is_nested() and labels.list.len().max() == 1:
-            filled(cells, "an answer", where)
+        several = cells.dtype.is_nested() or bool(texts_of(cells).str.starts_with("[").any())
+        nodes = labels_in(cells, AS_WRITTEN) if several else filled(cells, "an answer", where)
         numbers = 1.0 if score is None else numbers_of(filled(self.frame[score], "a score", where))
-        rows = pl.DataFrame({"instance": own, "node": labels}).with_columns(score=numbers)
-        rows = rows.explode("node").drop_nulls("node")
-        pairs = rows
-        if score is None or instances is not None:
-            pairs = rows.group_by("instance", "node", maintain_order=True).agg(pl.max("score"))
-        if score is not None and (times := rows.height - pairs.height):
-            decision = "of several scores of a node, as of several boxes, the highest counts"
-            why, option = "they stand in one entry", "write one score for each label"
-            told += (Reading(decision, why, times, option, "scores"),)
+        rows = pl.DataFrame({"instance": own, "node": nodes}).with_columns(score=numbers)
+        rows = (rows.explode("node") if several else rows).drop_nulls("node")
+        pairs = rows.unique(maintain_order=True) if score is None else rows
         every = own.unique(maintain_order=True).to_list() if instances is None else instances
         raw = listed(pairs, every, where, set_valued=score is None)
         unread = self.unread({answers, score})
@@ -314,7 +316,6 @@ class PredictionTable:
             if _is_called(name, "prediction") and (name in known or name not in self.numbers):
                 return name
         found = self.nodes or self.class_numbers
-        found = [name for name in found if "pred" in name.casefold()] or found
         what = "which column holds the answers"
         if len(found) > 1:
             hint = "call it prediction; of several answers write a row each: id, label, score"
@@ -323,7 +324,8 @@ class PredictionTable:
             return may[0]  # placing tells more of labels that are no nodes
         if not found:
             columns = f"the columns {first_cases(self.frame.columns)}, in which few cells are nodes"
-            self._ask(what, columns, f"{_CALLED}; --classes FILE names numbers of classes")
+            hint = "columns of scores are called as nodes; --classes FILE names numbers of classes"
+            self._ask(what, columns, f"{_CALLED}; {hint}")
         if len(may) > 1 and found[0].casefold() in self.known.label:
             others = first_cases(name for name in may if name != found[0])
             said = f"{found[0]!r}, as the true labels are called, beside {others}"

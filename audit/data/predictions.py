@@ -20,8 +20,8 @@ from audit.data.class_lists import GivenClasses, class_number, file_of, refuse_u
 from audit.data.dataset import LabelDataset
 from audit.data.joining import Closed, closed_side, closed_upwards, joined, lowest
 from audit.data.placing import Placed, place, placed
-from audit.data.prediction_cells import Labelled, code_set
 from audit.data.prediction_files import read_predictions
+from audit.data.prediction_tables import Labelled, code_set
 from audit.data.raw_predictions import GivenIds, RawPredictions, answered, as_scores, placed_scores
 from audit.data.weighted_dag import WeightedDag
 from audit.engine.scores.cuts import decide
@@ -162,7 +162,7 @@ def load_predictions(
         instances: Ids of the rows of a matrix, in their order, or a file of them: one a line, or
             an array of NumPy.
         transform: Function that turns the file's numbers into scores in [0, 1]; None: they are
-            scores, or per cent if each row sums to 100.
+            scores.
         single_label: Whether each instance has one answer, the highest score, or any number; None:
             as the sums of scores say.
         by_order: Whether rows are joined by order, whatever ids there are.

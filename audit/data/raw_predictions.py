@@ -21,6 +21,8 @@ from audit.base.readings import AskedError, Reading
 from audit.base.settings import Transform
 from audit.base.stored_tables import arrays_in
 from audit.data.class_lists import class_number, distinct, named_numbers
+from audit.data.columns import AS_WRITTEN
+from audit.data.labels import labels_in
 
 AnyArray: TypeAlias = NDArray[Any]
 GivenIds: TypeAlias = str | Path | Sequence[Any] | AnyArray
@@ -139,12 +141,105 @@ def listed(
     return RawPredictions(tuple(instances), tuple(nodes), held, set_valued, name=str(where))
 
 
+LOOKED_AT = 1_000
+"""Number of first rows by which columns are known."""
+_FLAGS = {"0": 0, "1": 1, "false": 0, "true": 1}
+
+
+def texts_of(cells: pl.Series) -> pl.Series:
+    """Values as tidy text, whole numbers without a point; null where they are blank."""
+    if cells.dtype.is_float():
+        whole = cells.cast(pl.Int64, strict=False)
+        texts = cells.cast(pl.String)
+        return whole.cast(pl.String).zip_with((whole == cells).fill_null(True), texts)
+    return cells.cast(pl.String).str.strip_chars().replace("", None)
+
+
+def numbers_of(cells: pl.Series) -> pl.Series:
+    """Values as float64, true and false as 1 and 0; null where they are none. A comma may stand for
+    the decimal point.
+
+    >>> numbers_of(pl.Series(["0,25", "1e-3", "high", "5%", "true"])).to_list()
+    [0.25, 0.001, None, None, 1.0]
+    """
+    plain = cells.cast(pl.Float64, strict=False)
+    if plain.null_count() == cells.null_count():
+        return plain
+    text = texts_of(cells).str.to_lowercase()
+    pointed = text.str.replace(r"^([-+]?\d*),(\d+(?:e[-+]?\d+)?)$", "${1}.${2}")
+    flags = text.replace_strict(_FLAGS, default=None, return_dtype=pl.Float64)
+    return pointed.cast(pl.Float64, strict=False).fill_null(flags)
+
+
+def numbers_alone(cells: pl.Series) -> pl.Series | None:
+    """The numbers of a column that has some, and nothing else but blanks; None of others."""
+    if cells.dtype.is_nested():
+        return None
+    for some in (cells.head(LOOKED_AT), cells):
+        numbers = numbers_of(some)
+        if not numbers.null_count() == texts_of(some).null_count() < len(some):
+            return None
+    return numbers
+
+
+def are_flags(cells: pl.Series) -> bool:
+    """Whether all are 0 and 1 without a point, or true and false."""
+    if cells.dtype.is_float():
+        return False
+    return bool(texts_of(cells).str.to_lowercase().is_in([*_FLAGS]).fill_null(False).all())
+
+
+def are_within(numbers: pl.Series | FloatArray) -> bool:
+    """Whether all are from 0 to 1."""
+    return bool(((numbers >= 0) & (numbers <= 1)).all())
+
+
+def vectors_in(cells: pl.Series) -> FloatArray | None:
+    """The numbers of lists of one length, shape (n_rows, length): flags, or scores.
+
+    None of other cells, and of whole numbers beyond 0 and 1, which are numbers of classes.
+    """
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        lists = cells.cast(pl.List(cells.dtype.inner))
+    elif cells.dtype == pl.String and cells.head(LOOKED_AT).str.starts_with("[").all():
+        lists = labels_in(cells, AS_WRITTEN)
+    else:
+        return None
+    lengths = lists.list.len().unique().to_list()
+    if len(lengths) != 1 or not lengths[0]:
+        return None
+    numbers = numbers_of(lists.explode())
+    if numbers.has_nulls() or ((numbers == numbers.round()).all() and not are_within(numbers)):
+        return None
+    return np.reshape(numbers.to_numpy(), (len(cells), lengths[0]))
+
+
+def with_names(cells: pl.Series, names: Sequence[str]) -> pl.Series:
+    """Numbers of classes, alone or in lists, as their names; a number without one as text."""
+    known = {str(number): name for number, name in enumerate(names)}
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        return cells.cast(pl.List(pl.String)).list.eval(pl.element().replace(known))
+    return texts_of(cells).replace(known)
+
+
+def filled(cells: pl.Series, what: str, where: object) -> pl.Series:
+    """The values as tidy text; SchemaError where one is blank: ``what`` they are, with an
+    article."""
+    texts = texts_of(cells)
+    blank = texts.is_null().arg_true()
+    if len(blank):
+        cases = [f"row {row + 1}" for row in blank.head(5)]
+        found = f"none in {first_cases(cases, len(blank))} of the column {cells.name!r}"
+        raise SchemaError(f"every row must have {what}", found=found, where=where)
+    return texts
+
+
 SUM_TOLERANCE = 1e-4
-"""Share of a total by which a row may miss it, however its numbers were written."""
+"""By how much a row may miss one, however its numbers were written."""
 MOST_TOLERANCE = 0.02
-"""Largest such share, as rounding may cause it, at which a row still sums to the total."""
+"""By how much it may do so by rounding, and still sums to one."""
 COARSE = 0.2
-"""Largest such share that a coarse rounding may cause, so that it is asked."""
+"""By how much it may do so by a coarse rounding, so that it is asked."""
 ROUNDING = 1e-6
 """How far outside [0, 1] a score may lie by rounding; it is then clipped."""
 FEW = 0.1
@@ -167,16 +262,15 @@ def _sums(scores: Sparse) -> FloatArray:
     return np.asarray(scores.sum(axis=1), np.float64).ravel()
 
 
-def _apart(sums: FloatArray, total: float = 1) -> float:
-    return float(np.abs(sums - total).max(initial=0)) / total
+def _apart(sums: FloatArray) -> float:
+    return float(np.abs(sums - 1).max(initial=0))
 
 
 def as_scores(raw: RawPredictions, transform: Transform | None, several: int = 0) -> RawPredictions:
     """The same predictions with scores in [0, 1]; a node that is not listed keeps score 0.
 
-    Without a transform, numbers of which each row sums to 100 are per cent, which is stated; others
-    are scores. ``several`` is the number of instances that have several labels, beside which a
-    softmax is stated too.
+    ``several`` is the number of instances that have several labels, beside which a softmax is
+    stated.
     """
     numbers, told = raw.scores.data, list[Reading]()
     _refuse(raw, ~np.isfinite(numbers), "every score must be a finite number")
@@ -192,14 +286,9 @@ def as_scores(raw: RawPredictions, transform: Transform | None, several: int = 0
         numbers = _softmax(raw)
     elif transform == "sigmoid":
         numbers = expit(numbers)
-    elif low >= 0 and _apart(_sums(raw.scores), 100) <= MOST_TOLERANCE:
-        why, rows = "all rows sum to 100", len(raw.instances)
-        told.append(Reading("numbers are per cent", why, rows, "--softmax"))
-        numbers = numbers / 100
-    hint = _OUTPUTS
-    if several:
-        labelled = f"{counted(several, 'instances')} have several labels"
-        hint = f"--sigmoid turns a model's raw outputs into scores: {labelled}"
+    labelled = f"{counted(several, 'instances')} have several labels"
+    of_several = f"--sigmoid turns a model's raw outputs into scores: {labelled}"
+    hint = of_several if several else _OUTPUTS
     hint += "; per cent must be divided by 100" * bool(low >= 0 and high <= 100)
     outside = (numbers < -ROUNDING) | (numbers > 1 + ROUNDING)
     _refuse(raw, outside, "every score must be from 0 to 1", hint)

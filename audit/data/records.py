@@ -11,7 +11,7 @@ import polars as pl
 from polars.datatypes import DataTypeClass
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.table import Table, name_among
+from audit.base.table import Table, column_among, name_among
 
 _LISTS = (pl.List, pl.Array)
 ATTRIBUTION_COLUMNS = ("id", "target", "tokens", "scores")
@@ -66,7 +66,7 @@ def records(
         raise InputError(f"columns are named for {', '.join(roles)}", found=first_cases(unknown))
     names, found = [*table.schema], dict[str, str]()
     for role, accepted in roles.items():
-        here = [name for wanted in accepted if (name := present(names, wanted))]
+        here = [name for wanted in accepted if (name := column_among(names, wanted))]
         if role in named or (role in required and not here):
             hint = f"call the column that is meant {accepted[0]!r}"
             here = [name_among(names, named.get(role, accepted[0]), table, hint)]
@@ -86,12 +86,6 @@ def sound_records(
     sound = rows.filter(refused.is_null()) if counts else rows
     ledger = {reason: counts[reason] for reason in reasons if reason in counts}
     return Records(sound.drop("refused"), ledger, tuple(sources))
-
-
-def present(names: Sequence[str], name: str) -> str | None:
-    """The column of that name, ignoring case; None if there is none."""
-    alike = (one for one in names if one.strip().lower() == name.strip().lower())
-    return next(alike, None)
 
 
 def pick(frame: pl.DataFrame, where: object, **columns: str | None) -> pl.DataFrame:

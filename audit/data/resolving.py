@@ -16,10 +16,9 @@ from audit.base.table import Table, TextLines
 from audit.data.asking.ask import kinds_of, patterns, proposed, screen, way_of
 from audit.data.asking.repairs import ids_of, refuse_headings, sets_of, stated_set
 from audit.data.asking.seen import HALF, Seen, is_record, read
-from audit.data.cells import labels_in
 from audit.data.columns import ROW, Columns, as_written, family, taking
+from audit.data.labels import Nodes, labels_in
 from audit.data.layouts import layout_of, spelt
-from audit.data.nodes import Nodes
 from audit.data.rows import (
     FLAGS,
     SCIENTIFIC,
@@ -78,7 +77,6 @@ class Request:
     def resolved(self) -> Columns:
         """The columns; raises AskedError with options that were tried on the data."""
         try:
-            self._refuse_titles()
             return self._checked(self._columns())
         except AskedError as error:
             error.where, (error.options, error.reads) = str(self.table), self._tried(error.options)
@@ -97,25 +95,10 @@ class Request:
         stated, own, rest = self.stated, dict[str, Any](), dict(options)
         if not rest.pop("header", True):
             own["table"] = _without_header(self.table)
-        if self.table.text.below and "skip_rows" in rest:
-            own["table"] = self.table.text.below(rest.pop("skip_rows"))
         if name := rest.pop("hierarchy", ""):
             both = {one.name: one for one in (ICD9CM, ICD10CM)}
             own |= {"hierarchy": both[name].load(), "other": True}
         return replace(self, stated=replace(stated, **rest), **own)
-
-    def _refuse_titles(self) -> None:
-        """Raise AskedError where first lines have other fields than all below them."""
-        text = self.table.text
-        if text.titles and not any(map(self.table.column, self.stated.label)):
-            options = {"skip_rows": text.titles}
-            records = is_record(self.with_options(options).seen)
-            raise AskedError(
-                "a first line that names the columns is required",
-                found=f"other fields than below: {text.first[0]!r}, above line {text.titles + 1}",
-                hint="--skip-rows N passes over lines of text" if records else "",
-                options={} if records else options,
-            )
 
     def _columns(self) -> Columns:
         """Columns of ids and labels, by what is certain first."""

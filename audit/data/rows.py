@@ -12,9 +12,9 @@ import polars as pl
 from audit.base.declared import schema
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.table import AT_ONCE, Table, name_among
-from audit.data.cells import labels_in
 from audit.data.class_lists import GivenClasses, class_number, named_numbers, refuse_unused
 from audit.data.columns import ROW, Columns
+from audit.data.labels import labels_in
 from audit.data.layouts import version_of
 from audit.data.records import as_ids, tidy
 from audit.hierarchies.coding import VERSIONS

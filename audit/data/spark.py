@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import shutil
@@ -32,7 +31,6 @@ _REFUSED = re.compile(
     r"^audit\.base\.errors\.\w+: (.+)(?:\nFound: (.+))?(?:\nHint: (.+))?$", re.MULTILINE
 )
 """An error of ours, as the trace of a task ends with it."""
-_READERS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
 _NUMBER = "audit_row"
 """Column of the numbers of rows where each is an instance."""
 
@@ -58,8 +56,8 @@ def reading(
 ) -> Iterator[SparkRows]:
     """Read a dataset in the active Spark session, or in one that ends with the block.
 
-    ``dataset`` is a file or folder of Parquet, CSV, TSV or JSON lines, or a table that Spark knows
-    by this name; ``master`` the master URL of Spark, None: as its own settings say.
+    ``dataset`` is a file or folder of Parquet, or a table that Spark knows by this name; ``master``
+    the master URL of Spark, None: as its own settings say.
     """
     _refuse_missing()
     from py4j.protocol import Py4JError
@@ -67,11 +65,14 @@ def reading(
     from pyspark.sql import SparkSession
 
     path, active = Path(dataset), SparkSession.getActiveSession()
-    if not path.exists() and (len(path.parts) > 1 or bare_suffix(path) in (*_READERS, ".parquet")):
+    is_file = path.exists() or len(path.parts) > 1 or bare_suffix(path) == ".parquet"
+    table = open_table(path) if is_file else None
+    if table and bare_suffix(table.files[0]) != ".parquet":
         raise InputError(
-            "a file, a folder or the name of a table is required",
-            found="nothing there",
-            where=dataset,
+            "files of Parquet or the name of a table are required where Spark counts",
+            found=table.files[0].name,
+            where=table,
+            hint="--memory 2GB counts other files in batches",
         )
     try:
         session = _session(master)
@@ -83,12 +84,8 @@ def reading(
             hint="--master local[2] runs it on two cores of this machine",
         ) from None
     try:
-        if path.exists():
-            table = open_table(path)
-            rows = _rows(session, table, path)
-        else:
-            rows = session.table(dataset)
-            table = _named(dataset, rows)
+        rows = session.read.parquet(dataset) if is_file else session.table(dataset)
+        table = table or _named(dataset, rows)
         columns = resolved(table, stated, hierarchy)
         if table.class_names.keys() & set(columns.label):
             raise InputError(
@@ -151,27 +148,6 @@ def _session(master: str | None) -> SparkSession:
     session = (building.master(master) if master else building).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
-
-
-def _rows(session: SparkSession, table: Table, path: Path) -> DataFrame:
-    kind = _READERS.get(bare_suffix(table.files[0]) if table.files else "")
-    whole = session.read.option("mode", "FAILFAST")
-    if kind == "csv":
-        if not (table.text.header and _begins(table)):
-            raise InputError(
-                "a table that begins with its header is required where Spark counts",
-                found="other lines before it",
-                where=table,
-                hint="--memory 2GB counts it in batches",
-            )
-        return whole.csv(str(path), header=True, sep=table.text.separator, quote='"', escape='"')
-    return whole.json(str(path)) if kind == "json" else session.read.parquet(str(path))
-
-
-def _begins(table: Table) -> bool:
-    """Whether the first line of a text names its columns."""
-    names = next(csv.reader(table.text.first[:1], delimiter=table.text.separator), [])
-    return [*map(str.strip, names)] == [*map(str.strip, table.schema)]
 
 
 def _refusal(error: Exception) -> InputError | None:

@@ -85,11 +85,10 @@ TABLES: Mapping[str, Table] = {
         records=True,
         figures=(
             Graph(
-                title="Lines are as wide as many answers are valid; the dot is at what is entailed",
+                title="Arrows lead to what is entailed, as wide as many answers are valid",
                 source="child",
                 target="parent",
                 value="valid",
-                directed=True,
             ),
         ),
     ),

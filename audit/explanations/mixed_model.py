@@ -10,18 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.base.declared import schema
 from audit.base.errors import InputError, first_cases
+from audit.explanations.declared import TABLES
 
 Kinds = Mapping[str, tuple[str, str]]
 """Per model its family and its size, such as ``bert`` and ``base``."""
-COMPARISON = schema(
-    ("method oracle model reference", pl.String),
-    ("estimate error low high p cov_re residual_variance", pl.Float64),
-    ("examples differences", pl.Int64),
-    ("warnings absent", pl.String),
-)
-"""Columns of `compare_models`."""
 _LEVEL = re.compile(r"\[T\.(.*?)\](?=:C\(|$)", re.DOTALL)
 
 
@@ -40,7 +33,7 @@ def compare_models(
         kinds: Family and size of every model; those of the reference are what is compared with.
 
     Returns:
-        Columns `COMPARISON`, a row for each method, oracle and other model: ``estimate`` is by how
+        The table ``models``, a row for each method, oracle and other model: ``estimate`` is by how
         much its C - C_R is above that of the reference, ``cov_re`` the variance of the random
         intercepts. With kinds, ``model`` is a size, a family, or "SIZE x FAMILY", what both
         together add. A method and oracle whose model cannot be fitted has one row, with the reason
@@ -78,7 +71,7 @@ def compare_models(
         except InputError as error:
             absent = f"{error.required}; found {error.found}"
             lines.append(about | {"examples": 0, "differences": 0, "absent": absent})
-    return pl.DataFrame(lines, schema=COMPARISON, orient="row").sort("method", "oracle", "model")
+    return TABLES["models"].frame(lines).sort("method", "oracle", "model")
 
 
 def _check_kinds(kinds: Kinds, models: list[str]) -> None:

@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
-from audit.base.declared import schema
 from audit.base.errors import InputError, first_cases
 from audit.engine.statistics.intervals import LEVEL
 from audit.explanations.attributions import Attributions
+from audit.explanations.declared import TABLES
 from audit.explanations.lists import LEAST_TOKENS, Lists, codes, pearson, ranks, sums
 
 Subset = Literal["all", "right", "wrong", "common"]
@@ -120,15 +120,6 @@ def soft_scores(attributions: Attributions, pairs: pl.DataFrame) -> Lists[np.flo
     return Lists(np.abs(cut.values), cut.starts)
 
 
-ORACLES = schema(
-    ("method oracle other", pl.String),
-    ("texts tokens", pl.Int64),
-    ("spearman pearson", pl.Float64),
-    ("examples", pl.Int64),
-    ("mean_spearman low high", pl.Float64),
-)
-
-
 def oracle_agreement(
     attributions: Attributions, rows: pl.DataFrame, informed: Informed
 ) -> pl.DataFrame:
@@ -141,39 +132,38 @@ def oracle_agreement(
             pooled.
 
     Returns:
-        Columns `ORACLES`, a line per method: ``texts`` and ``tokens``; ``spearman`` and ``pearson``
-        over all tokens together, as the paper has them; ``examples``, in which both oracles vary
-        over 4 tokens or more, and the mean over them of Spearman's correlation in each,
-        ``mean_spearman``, with ``low`` and ``high``. Null where a correlation is undefined; no line
-        for fewer than two oracles.
+        The table ``oracles``, a line per method: ``texts`` and ``tokens``; ``spearman`` and
+        ``pearson`` over all tokens together, as the paper has them; ``examples``, in which both
+        oracles vary over 4 tokens or more, and the mean over them of Spearman's correlation in
+        each, ``mean_spearman``, with ``low`` and ``high``. Null where a correlation is undefined;
+        no line for fewer than two oracles.
     """
-    evidence, lines = attributions.evidence, [pl.DataFrame(schema=ORACLES)]
+    evidence, lines = attributions.evidence, [TABLES["oracles"].frame()]
     if evidence is None or not informed:
         return lines[0]
     pairs = soft_pairs(attributions, rows, informed).filter(~pl.col("borrowed"))
     each = pairs.unique(["text", "target", "informed"], keep="first", maintain_order=True)
-    for (method,), own in (
-        each.drop_nulls("item").sort("method").group_by("method", maintain_order=True)
-    ):
+    kept = each.drop_nulls("item").sort("method")
+    for _, own in kept.group_by("method", maintain_order=True):
         marks = evidence.marks.take(own["item"].to_numpy())
         size = soft_scores(attributions, own)
         within = pearson(ranks(marks), ranks(size))
         within[marks.lengths < LEAST_TOKENS] = np.nan
         whole = [Lists(one.values, one.starts[[0, -1]]) for one in (marks, size)]
         lines.append(
-            clustered_means(own.with_columns(within=within), ["method"], "within").select(
-                pl.lit(method, pl.String).alias("method"),
-                pl.lit(people_oracle(attributions)).alias("oracle"),
-                pl.lit(SOFT).alias("other"),
-                texts=pl.lit(len(marks), pl.Int64),
-                tokens=pl.lit(len(marks.values), pl.Int64),
+            clustered_means(own.with_columns(within=within), ["method"], "within")
+            .with_columns(
+                oracle=pl.lit(people_oracle(attributions)),
+                other=pl.lit(SOFT),
+                texts=len(marks),
+                tokens=len(marks.values),
                 spearman=float(pearson(*map(ranks, whole))[0]),
                 pearson=float(pearson(*whole)[0]),
-                examples="examples",
                 mean_spearman="mean",
                 low=pl.col("mean") - pl.col("reach"),
                 high=pl.col("mean") + pl.col("reach"),
             )
+            .pipe(TABLES["oracles"].cast)
         )
     return pl.concat(lines).with_columns(pl.col(pl.Float64).fill_nan(None))
 

@@ -13,21 +13,14 @@ import polars as pl
 from scipy.special import stdtrit
 
 from audit.base.dag import FloatArray, IntArray
-from audit.base.declared import schema
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import LEVEL
 from audit.explanations.attributions import Attributions
+from audit.explanations.declared import TABLES
 from audit.explanations.top_tokens import Compat
 
 MATCHED = ["id", "target", "method", "text"]
 """What a row of one run has in common with that of another."""
-RUNS = schema(
-    ("model", pl.String),
-    ("seed", pl.Int64),
-    ("difference low high per_token", pl.Float64),
-    ("rows instances longest", pl.Int64),
-    ("median", pl.Boolean),
-)
 
 
 def run_differences(attributions: Attributions, compat: Compat = None) -> pl.DataFrame:
@@ -44,7 +37,7 @@ def run_differences(attributions: Attributions, compat: Compat = None) -> pl.Dat
             (m - 1) / m of the definition for m runs.
 
     Returns:
-        Columns `RUNS`: ``difference, low, high``, the APD and its 95 % interval over instances;
+        The table ``runs``: ``difference, low, high``, the APD and its 95 % interval over instances;
         ``per_token``, the same without the zeros that pad texts; matched ``rows``, and the tokens
         of the ``longest`` matched text; ``median``: whether the run
         differs least, of equal ones the first.
@@ -52,12 +45,12 @@ def run_differences(attributions: Attributions, compat: Compat = None) -> pl.Dat
     own = attributions.rows.with_row_index("row").filter(~pl.col("borrowed").fill_null(False))
     kept = own.unique([*MATCHED, "model", "seed"], keep="first", maintain_order=True)
     several = kept.filter(pl.col("seed").n_unique().over("model") > 1)
-    tables = [pl.DataFrame(schema=RUNS)]
+    tables = [TABLES["runs"].frame()]
     for (model,), rows in several.sort("model").group_by("model", maintain_order=True):
         seeds = rows["seed"].unique().sort()
         matched = rows.filter(pl.len().over(MATCHED) == len(seeds)).sort("seed", *MATCHED)
         table = _of_model(attributions, matched, seeds, compat == "kamp")
-        tables.append(table.select(pl.lit(model, pl.String).alias("model"), pl.all()))
+        tables.append(table.with_columns(model=pl.lit(model)).pipe(TABLES["runs"].cast))
     return pl.concat(tables).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 

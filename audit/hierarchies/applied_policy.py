@@ -15,7 +15,6 @@ from audit.base.errors import PolicyError
 from audit.base.readings import Reading
 from audit.base.settings import WITH_POLICY
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd import icd9
 from audit.hierarchies.reading import built_in_named
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
@@ -40,14 +39,10 @@ def policy_for(hierarchy: Hierarchy, stated: Policy | None = None) -> Policy:
 
 
 def policy_readings(hierarchy: Hierarchy, policy: Policy) -> Iterator[Reading]:
-    """How many rules of the `base` of a policy were left out, and how its codes are matched."""
+    """How many rules of the `base` of a policy were left out."""
     if policy.base is None:
         return
     left_out, rules = _placed_policy(hierarchy, policy.base)[1:]
-    if undotted := len(_undotted(hierarchy, policy.base)):
-        decision = f"codes that {policy.base}'s rules name are matched without their dots"
-        evidence = f"the leaves of {hierarchy.name} are such codes"
-        yield Reading(decision, evidence, undotted, "--policy FILE", unit="nodes")
     if left_out:
         decision = f"{left_out:,} of the {rules:,} rules of {policy.base} are not applied"
         evidence = f"{hierarchy.name} lacks nodes that they name"
@@ -77,30 +72,21 @@ def _placed_policy(hierarchy: Hierarchy, base: str) -> tuple[Policy, int, int]:
     return policy.model_copy(update=kept), every.count([]), len(every)
 
 
-def _whole(base: str) -> Hierarchy:
+def _places(hierarchy: Hierarchy, base: str, named: Sequence[str]) -> _Places:
+    """For each named node that of the same id, else the highest all of whose codes are below it."""
     known = built_in_named(base)
     assert known is not None
-    return known.load()
-
-
-def _places(hierarchy: Hierarchy, base: str, named: Sequence[str]) -> _Places:
-    """The nodes that each named node of a classification is in a file of it, where there are some.
-
-    It is the node of the same id; or, as files call and form groups of codes otherwise, the highest
-    nodes all of whose codes are at or below it.
-    """
-    whole, undotted = _whole(base), _undotted(hierarchy, base)
-    leaves = (hierarchy.nodes[i] for i in np.flatnonzero(hierarchy.leaf))
-    codes = undotted or {leaf: leaf for leaf in leaves if leaf in whole}
+    whole = known.load()
+    codes = {hierarchy.nodes[i] for i in np.flatnonzero(hierarchy.leaf)}.intersection(whole.nodes)
 
     def within(texts: Iterable[str]) -> IntArray:
         mark = np.zeros(len(hierarchy), np.int64)
-        mark[[hierarchy.index(codes[one]) for one in texts if one in codes]] = 1
+        mark[[hierarchy.index(one) for one in codes.intersection(texts)]] = 1
         return np.asarray(hierarchy.below @ mark)
 
     every, found = within(codes), dict[str, tuple[str, ...]]()
     for node in {*named}:
-        if node in hierarchy and not undotted:
+        if node in hierarchy:
             found[node] = (node,)
         elif node in whole:
             inside = within(whole.descendants(node, with_self=True))
@@ -110,26 +96,8 @@ def _places(hierarchy: Hierarchy, base: str, named: Sequence[str]) -> _Places:
     return {node: places for node, places in found.items() if places}
 
 
-@lru_cache(maxsize=4)
-def _undotted(hierarchy: Hierarchy, base: str) -> Mapping[str, str]:
-    """The leaf of a file that each code of a classification is without its dot; empty if few are.
-
-    Codes are those of diagnoses or of procedures, whichever more of the leaves are.
-    """
-    leaves = {hierarchy.nodes[i] for i in np.flatnonzero(hierarchy.leaf)}
-    by_set: dict[bool, dict[str, str]] = {True: {}, False: {}}
-    for code in _whole(base).nodes:
-        if (text := code.replace(".", "")) in leaves:
-            by_set[icd9.table_of(code) == "procedures"][code] = text
-    most = max(by_set.values(), key=len)
-    return most if sum("." in code for code in most) > len(leaves) / 2 else {}
-
-
 def _placed(rule: Frozen | str, places: _Places) -> list[Any]:
-    """A rule on the nodes of another hierarchy; none where it cannot be without those it lacks.
-
-    One on a pair of nodes holds for each pair of their places.
-    """
+    """A rule for each pair of places, if it is of a pair; none if it needs what is lacking."""
 
     def at(named: Iterable[str]) -> tuple[str, ...]:
         placed = ((node,) if node == ANY_BRANCH else places.get(node, ()) for node in named)

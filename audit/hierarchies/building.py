@@ -11,11 +11,9 @@ import polars as pl
 from audit.base.dag import SYNTHETIC_ROOT, IntArray
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.plurals import counted
-from audit.base.readings import Reading
 
 EDGE_SCHEMA = {"child": pl.String, "parent": pl.String}
 NODE_SCHEMA = {"node": pl.String, "title": pl.String, "assignable": pl.Boolean}
-IS_A = "is_a"
 SHOWN = 20
 """Largest number of nodes of a cycle that a message names."""
 
@@ -60,26 +58,22 @@ def declared_nodes(edges: pl.DataFrame, nodes: pl.DataFrame | None) -> pl.DataFr
     return nodes.with_columns(**lacking).select(*NODE_SCHEMA).sort("node")
 
 
-def graph_tables(
-    graph: Any, relations: tuple[str, ...]
-) -> tuple[pl.DataFrame, pl.DataFrame, tuple[Reading, ...]]:
-    """Edges and nodes of a graph of networkx, and which edges were passed over."""
+def graph_tables(graph: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Edges and nodes of a graph of networkx."""
+    if graph.is_multigraph():
+        raise SchemaError(
+            "a graph with one edge between two nodes is required",
+            found="a multigraph, whose edges may be of several relations",
+            hint="build a networkx.DiGraph of one relation, or name the file that it was made of",
+        )
     nodes = [
         (_id(node), said.get("title") or said.get("name"), said.get("assignable"))
         for node, said in graph.nodes(data=True)
     ]
-    keyed = [*graph.edges(keys=True)] if graph.is_multigraph() else [*graph.edges]
-    kinds = dict.fromkeys(key for _, _, *keys in keyed for key in keys)
-    refuse_unused(relations, kinds, "edges")
-    used = {IS_A, *relations} if IS_A in kinds or relations else {*kinds}
-    edges = [(_id(child), _id(parent)) for child, parent, *keys in keyed if used.issuperset(keys)]
-    others = tuple(str(kind) for kind in kinds if kind not in used)
-    n, decision = len(keyed) - len(edges), f"edges of {', '.join(others)} do not count"
-    why, option = "edges of is_a are in the graph too", f"relations={others}"
+    edges = [(_id(child), _id(parent)) for child, parent in graph.edges]
     return (
         pl.DataFrame(edges, schema=EDGE_SCHEMA, orient="row"),
         pl.DataFrame(nodes, schema=NODE_SCHEMA, orient="row"),
-        (Reading(decision, why, n, option, "edges"),) if others else (),
     )
 
 
@@ -98,35 +92,15 @@ def _id(node: Any) -> str:
     return str(int(node)) if isinstance(node, float) and node.is_integer() else str(node)
 
 
-class CyclicError(HierarchyError):
-    """The edges have a cycle; what was to become a hierarchy is kept, so that it can be examined.
-
-    Args:
-        cycle: Ids along a shortest cycle, child -> parent -> ... -> child.
-        edges: Columns ``child, parent``, each edge once.
-        nodes: Columns ``node, title, assignable``.
-    """
-
-    def __init__(
-        self, cycle: Sequence[str], *, name: str, edges: pl.DataFrame, nodes: pl.DataFrame
-    ) -> None:
-        self.name, self.edges, self.nodes = name, edges, nodes
-        super().__init__(
-            "a hierarchy has no cycles",
-            found=arrows(cycle),
-            hint="each arrow points from child to parent; remove one of these edges. "
-            "`audit lint` lists all cycles",
-        )
-
-
-def arrows(cycle: Sequence[str]) -> str:
-    """The nodes along a cycle, of a long one the first.
-
-    >>> arrows(["a", "b", "a"])
-    'a -> b -> a'
-    """
+def refuse_cycle(cycle: Sequence[str]) -> None:
+    """Raise HierarchyError with the nodes along a cycle, of a long one the first."""
     more = f" -> ... ({len(cycle) - 1:,} nodes)" * (len(cycle) > SHOWN)
-    return " -> ".join(cycle[:SHOWN]) + more
+    if cycle:
+        raise HierarchyError(
+            "a hierarchy has no cycles",
+            found=" -> ".join(cycle[:SHOWN]) + more,
+            hint="each arrow points from child to parent; remove one of these edges",
+        )
 
 
 def rooted(nodes: pl.DataFrame, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -196,11 +196,7 @@ class CatchAlls:
         )
 
     def _word(self, node: int, words: Sequence[str]) -> str | None:
-        """The first of some words by which a node is a catch-all below any parent, or None.
-
-        What else its title names stands in its parent's title, or is one word for what all are, as
-        in "unlabeled litter" below a root; and a sibling names something more.
-        """
+        """The first word that says all that its parent's title does not, unlike a sibling's."""
         title = self._titles[node].lower()
         for word in (one for one in words if re.search(rf"\b{re.escape(one.lower())}\b", title)):
             rest = read_title(title.replace(word.lower(), " ")).words

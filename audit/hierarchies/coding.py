@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol
 
 from audit.policy.rules import Companion
 
@@ -69,31 +68,6 @@ class Placement:
         return self.node is not None and self.parent is None
 
 
-class Coding(Protocol):
-    """Rules that map labels as written to node ids, unlisted codes included."""
-
-    @property
-    def name(self) -> str:
-        """Name and version of the rules, which are part of a run's identity."""
-
-    @property
-    def persons(self) -> bool:
-        """Whether instances with such labels are records of persons, so small counts are hidden."""
-
-    @property
-    def integrity(self) -> Integrity | None:
-        """Properties of the codes that integrity checks use; None: there are none."""
-
-    @property
-    def retired(self) -> Mapping[str, tuple[str, ...]]:
-        """Labels that the hierarchy itself says it has retired, with their successors, if any."""
-
-    def place(self, label: str, table: str | None, nodes: Container[str]) -> Placement:
-        """Find the node of a label as written; ``table`` names the code set it was found in."""
-
-
-OBSOLETE = ("obsolete", "is_obsolete", "deprecated")
-"""Names under which files say that an id is obsolete: of ontology portals, of OBO, of OWL."""
 REPLACED_BY, CONSIDER = "replaced_by", "consider"
 """Names under which OBO says what took the place of an obsolete id."""
 
@@ -107,7 +81,7 @@ class Entry:
         title: Its title, if the place has one.
         parents: Ids of its parents.
         assignable: Whether it may be a label; None: if it is a leaf.
-        obsolete: Whether its id is obsolete; None where the place does not say.
+        obsolete: Whether its id is obsolete.
         replaced_by: Ids that take the place of an obsolete one.
         consider: Ids that may be meant by an obsolete one.
         merged: Ids that were merged into it.
@@ -117,7 +91,7 @@ class Entry:
     title: str | None = None
     parents: Sequence[str] = ()
     assignable: bool | None = None
-    obsolete: bool | None = None
+    obsolete: bool = False
     replaced_by: Sequence[str] = ()
     consider: Sequence[str] = ()
     merged: Sequence[str] = ()

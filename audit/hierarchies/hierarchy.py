@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,13 +22,14 @@ from audit.base.settings import Unlisted
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
     NODE_SCHEMA,
-    CyclicError,
     declared_nodes,
     end_indices,
     graph_tables,
+    refuse_cycle,
     rooted,
 )
-from audit.hierarchies.coding import Coding, Companions, Exclusions, Integrity, Placement
+from audit.hierarchies.coding import Companions, Exclusions, Integrity, Placement, RetiredIds
+from audit.hierarchies.icd.icd9 import ICD9Coding
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -62,7 +62,7 @@ class Hierarchy:
     """Whether a node may be a label, shape (n,)."""
     labelled_ancestors: Literal["fault", "allowed"] = "allowed"
     """Whether it is a coding fault to label an instance with a node and its ancestor."""
-    coding: Coding | None = None
+    coding: ICD9Coding | RetiredIds | None = None
     """Rules that turn labels as written into ids; None: labels are ids."""
     repeated_edges: int = 0
     """Number of edges that the source states more than once; each counts once."""
@@ -113,8 +113,7 @@ class Hierarchy:
         ids = declared["node"].to_list()
         child, parent = end_indices(unique, ids)
         matrix = dag.edge_matrix(child, parent, len(ids))
-        if cycle := [ids[index] for index in shortest_cycle(matrix)]:
-            raise CyclicError(cycle, name=name, edges=unique, nodes=declared)
+        refuse_cycle([ids[index] for index in shortest_cycle(matrix)])
         leaf = np.bincount(parent, minlength=len(ids)) == 0
         return cls(
             name=name,
@@ -127,16 +126,13 @@ class Hierarchy:
         )
 
     @classmethod
-    def from_networkx(
-        cls, graph: nx.DiGraph[Any], *, name: str, relations: tuple[str, ...] = ()
-    ) -> Hierarchy:
+    def from_networkx(cls, graph: nx.DiGraph[Any], *, name: str) -> Hierarchy:
         """Build from a graph whose edges point child -> parent.
 
-        Nodes may have the attributes ``title`` (else ``name``) and ``assignable``. Where edges have
-        keys, as those of obonet, ``is_a`` and ``relations`` count. Raises as `build` does.
+        Nodes may have the attributes ``title`` (else ``name``) and ``assignable``. Raises as
+        `build` does, and SchemaError where two nodes may have several edges.
         """
-        edges, nodes, readings = graph_tables(graph, relations)
-        return cls.build(edges, nodes, name=name, readings=readings)
+        return cls.build(*graph_tables(graph), name=name)
 
     def to_networkx(self) -> nx.DiGraph[str]:
         """A graph whose edges point child -> parent; nodes have ``title`` and ``assignable``."""
@@ -285,11 +281,9 @@ class Hierarchy:
     @cached_property
     def first_branch(self) -> IntArray:
         """Index of the first branch that each node is in, shape (n,); -1 for the root."""
-        above = csr_array(self.closure[:, self.branches])
-        above.sort_indices()
-        there = np.diff(above.indptr) > 0
         found = np.full(len(self), -1, np.int64)
-        found[there] = self.branches[above.indices[above.indptr[:-1][there]]]
+        for branch in self.branches[::-1]:
+            found[dag.row(self.below, branch)] = branch
         return found
 
     def node_frame(self) -> pl.DataFrame:
@@ -297,12 +291,11 @@ class Hierarchy:
 
         ``branch`` is the first of ``branches`` in node order; null for the root.
         """
-        above, every = self.closure[:, self.branches], np.arange(len(self))
-        names = pl.Series([self.nodes[i] for i in self.branches.tolist()], dtype=pl.String)
-        pairs = {"at": every.repeat(np.diff(above.indptr)), "branches": names.gather(above.indices)}
-        lists = pl.DataFrame(pairs).group_by("at", maintain_order=True).agg("branches")
-        rows = pl.DataFrame({"at": every}).join(lists, on="at", how="left", maintain_order="left")
-        branches = rows["branches"].fill_null([])
+        from pyarrow import LargeListArray
+
+        above, names = self.closure[:, self.branches], self._names(self.branches)
+        every = pl.Series(names, dtype=pl.String).gather(above.indices).to_arrow()
+        branches = pl.Series(LargeListArray.from_arrays(above.indptr.astype(np.int64), every))
         return pl.DataFrame(
             {
                 "node": self.nodes,
@@ -341,22 +334,9 @@ class Hierarchy:
             f"{counted(len(self.branches), 'branches')}, depth {int(self.depth.max())})"
         )
 
-    def _repr_markdown_(self) -> str:
-        branches = [
-            (_cell(self.nodes[i]), _cell(self.titles[i]), f"{len(dag.row(self.below, i)):,}")
-            for i in self.branches
-        ]
-        rows = "\n".join(f"| {' | '.join(branch)} |" for branch in branches)
-        return f"**{self!r}**\n\n| branch | title | nodes |\n|---|---|---:|\n{rows}\n"
-
     @cached_property
     def _index(self) -> dict[str, int]:
         return {node: i for i, node in enumerate(self.nodes)}
 
     def _names(self, indices: IntArray, without: str | None = None) -> tuple[str, ...]:
         return tuple(name for i in indices if (name := self.nodes[i]) != without)
-
-
-def _cell(text: str) -> str:
-    """A text as the cell of a Markdown table shows it, with nothing in it that is markup."""
-    return re.sub(r"([\\`*_{}\[\]<>#!|&~$])", r"\\\1", " ".join(text.split()))

@@ -1,8 +1,7 @@
-"""Lint a hierarchy, or a file that may have cycles: faults of its edges, ids and titles."""
+"""Lint a hierarchy: faults of its edges, ids and titles."""
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -17,17 +16,12 @@ import polars as pl
 from audit.base.dag import (
     SYNTHETIC_ROOT,
     BoolArray,
-    CycleSearch,
     IntArray,
     edge_ends,
-    edge_matrix,
-    on_cycle,
     row,
     shortcuts,
-    strong_components,
 )
 from audit.base.plurals import counted, filled
-from audit.hierarchies.building import CyclicError, arrows, end_indices
 from audit.hierarchies.catch_alls import CatchAlls
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
@@ -44,7 +38,7 @@ RULES: dict[str, dict[str, str]] = tomllib.loads(
 
 @dataclass(frozen=True)
 class LintFinding:
-    """What one rule found in a hierarchy; of cycles there is one for each component.
+    """What one rule found in a hierarchy.
 
     Args:
         rule: One of `RULES`.
@@ -76,7 +70,7 @@ class LintResult:
     """What was found about a hierarchy.
 
     Args:
-        findings: Cycles, warnings, notes, each in the order of `RULES`; empty if nothing is wrong.
+        findings: Warnings, then notes, in the order of `RULES`; empty if nothing is wrong.
     """
 
     hierarchy: Hierarchy
@@ -98,7 +92,7 @@ class LintResult:
 
 
 def lint(source: str | Path, *, titles: Sequence[Path] = (), **stated: Any) -> LintResult:
-    """Find faults in a hierarchy's structure, even in one with cycles.
+    """Find faults in a hierarchy's structure.
 
     Args:
         source: As in `load_hierarchy`.
@@ -106,15 +100,11 @@ def lint(source: str | Path, *, titles: Sequence[Path] = (), **stated: Any) -> L
         stated: Arguments of `load_hierarchy`.
 
     Raises:
-        InputError: As in `load_hierarchy`, cycles excepted, and in `read_own_titles`.
+        InputError: As in `load_hierarchy` and `read_own_titles`.
     """
-    cycles: tuple[LintFinding, ...] = ()
-    try:
-        hierarchy = load_hierarchy(source, **stated)
-    except CyclicError as error:
-        hierarchy, cycles = without_cycles(error)
+    hierarchy = load_hierarchy(source, **stated)
     hierarchy = with_titles(hierarchy, [read_own_titles(path, hierarchy) for path in titles])
-    return LintResult(hierarchy, (*cycles, *lint_hierarchy(hierarchy)))
+    return LintResult(hierarchy, lint_hierarchy(hierarchy))
 
 
 def lint_hierarchy(hierarchy: Hierarchy) -> tuple[LintFinding, ...]:
@@ -126,51 +116,16 @@ def lint_hierarchy(hierarchy: Hierarchy) -> tuple[LintFinding, ...]:
         "edges": hierarchy.edges.nnz,
         "titles": int((own & ~_untitled(hierarchy)).sum()),
     }
-    findings = [
-        _finding(rule, cases, len(cases), sizes[RULES[rule]["unit"]])
-        for rule, finds in _FINDS.items()
-        if (cases := finds(hierarchy))
-    ]
+    findings = list[LintFinding]()
+    for rule, finds in _FINDS.items():
+        if cases := finds(hierarchy):
+            said, n = RULES[rule], len(cases)
+            severity, unit = cast(Severity, said["severity"]), said["unit"]
+            noun = said["says"].split()[1]
+            says = said["says"].replace(f"{{n}} {noun}", counted(n, noun))
+            told = filled(says, {"n": n}), said["advice"], cases, said["reads"]
+            findings.append(LintFinding(rule, severity, *told, sizes[unit], unit))
     return tuple(sorted(findings, key=lambda finding: finding.severity == "note"))
-
-
-def _finding(rule: str, cases: Cases, n: int, of: int, **words: str) -> LintFinding:
-    said = RULES[rule]
-    says = re.sub(r"\{n\} (\w+)", lambda found: counted(n, found[1]), said["says"])
-    statement = filled(says, {"n": n, **words})
-    severity = cast(Severity, said["severity"])
-    return LintFinding(
-        rule, severity, statement, said["advice"], cases, said["reads"], of, said["unit"]
-    )
-
-
-def without_cycles(error: CyclicError) -> tuple[Hierarchy, tuple[LintFinding, ...]]:
-    """The hierarchy in which nodes that are below each other are one, and the cycles.
-
-    Such nodes go by the first id among them and its title, and may be a label if one of them may.
-    There is a finding for each such set of nodes, the largest first; its only case is a shortest
-    cycle of it, child -> parent -> ... -> child.
-    """
-    ids = error.nodes["node"].to_list()
-    edges = edge_matrix(*end_indices(error.edges, ids), len(ids))
-    component, search = strong_components(edges), CycleSearch(edges)
-    first, sets = dict[int, str](), defaultdict[int, list[int]](list)
-    one_of = {
-        node: first.setdefault(own, node) for node, own in zip(ids, component.tolist(), strict=True)
-    }
-    for node in np.flatnonzero(on_cycle(edges, component)).tolist():
-        sets[component[node]].append(node)
-    findings = []
-    for one in sorted(sets.values(), key=len, reverse=True):
-        cycle = tuple(ids[node] for node in search.shortest(one))
-        findings.append(_finding("cycle", (cycle,), len(one), len(ids), cycle=arrows(cycle)))
-    across = error.edges.select(pl.all().replace(one_of)).filter(
-        pl.col("child") != pl.col("parent")
-    )
-    merged = error.nodes.group_by(pl.col("node").replace(one_of), maintain_order=True).agg(
-        pl.col("title").first(), pl.col("assignable").any(ignore_nulls=False)
-    )
-    return Hierarchy.build(across.unique(), merged, name=error.name), tuple(findings)
 
 
 def _stated(hierarchy: Hierarchy) -> BoolArray:
@@ -189,11 +144,7 @@ def _named(hierarchy: Hierarchy, *columns: IntArray) -> Cases:
 
 
 def _redundant_edges(hierarchy: Hierarchy) -> Cases:
-    """Edges to a parent that a longer path leads to as well.
-
-    Such a path begins with another parent of the node, which is below this one: a node has two
-    comparable parents exactly where one of its edges is redundant.
-    """
+    """Edges to a parent that is above another parent of the node."""
     child, parent = edge_ends(hierarchy.edges)
     through = shortcuts(hierarchy.edges)
     met = through >= 0
@@ -231,10 +182,7 @@ def _marred_titles(hierarchy: Hierarchy) -> Cases:
 
 @lru_cache(maxsize=1)
 def _alike(hierarchy: Hierarchy) -> tuple[Cases, Cases]:
-    """Nodes whose titles differ in case, spaces and punctuation at most; signs as in C++ are none:
-    those not all below one of them, which clash, and those below one of them, which repeat its
-    title, unless the single child of a heading does.
-    """
+    """Nodes of like titles: those not all below one of them, and those that are."""
     titles = pl.Series("title", hierarchy.titles, pl.String)
     key = (
         titles.str.normalize("NFKC")
@@ -287,8 +235,6 @@ def _only_catch_alls(hierarchy: Hierarchy) -> Cases:
 _FINDS: dict[str, Callable[[Hierarchy], Cases]] = {
     "member_named_alike": lambda hierarchy: hierarchy.faults.get("member_named_alike", ()),
     "redundant_edge": _redundant_edges,
-    "top_below": lambda hierarchy: hierarchy.faults.get("top_below", ()),
-    "one_way": lambda hierarchy: hierarchy.faults.get("one_way", ()),
     "orphan": _orphans,
     "lone_child": lambda hierarchy: _named(hierarchy, *_lone_pairs(hierarchy)),
     "case_clash": _case_clashes,
@@ -299,4 +245,4 @@ _FINDS: dict[str, Callable[[Hierarchy], Cases]] = {
     "title_repeated": lambda hierarchy: _alike(hierarchy)[1],
     "only_catch_alls": _only_catch_alls,
 }
-"""What finds the cases of each rule but cycles, which `without_cycles` tells."""
+"""What finds the cases of each rule."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from audit.base.databases import is_database
-from audit.base.errors import FormatError, InputError, first_cases
+from audit.base.errors import AuditError, FormatError, InputError, first_cases
 from audit.base.files import first_bytes, read_bytes, refuse_pickle, see
 from audit.base.plugins import added, opening
+from audit.base.readings import AskedError, Reading, as_typed, asked
 from audit.base.remote import local
 from audit.base.settings import Unlisted
 from audit.base.table import Table
@@ -20,7 +22,6 @@ from audit.base.tables import open_table
 from audit.hierarchies.formats import (
     edges,
     obo,
-    offers,
     omop,
     paths,
     published,
@@ -96,7 +97,7 @@ def load_hierarchy(
             networkx, as `Hierarchy.from_networkx` takes it.
         format: A name from `FORMATS` or `FOLDERS`; None: detected from the file. Of objects,
             ``parents`` or ``children`` say what stands behind a name.
-        relations: For OBO, OBO Graphs, graphs and tables, relationship types to use as edges
+        relations: For OBO, OBO Graphs, RDF and tables, relationship types to use as edges
             besides ``is_a``; for WordNet, the single relation to use: ``hypernym`` or ``holonym``.
         unlisted: Treatment of labels that the hierarchy lacks; None: a hierarchy from a file
             refuses them, a built-in classification adds them where their digits place them.
@@ -179,7 +180,7 @@ def _of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
     if shape.levels or paths.levels_in(table.schema):
         _refuse_useless(shape, paths.LEVELS)
         return paths.of_levels(path, table, shape)
-    if question := offers.offers(path, table):
+    if question := _offers(path, table):
         raise question
     raise FormatError(
         "a column of parents, columns of levels, or paths are required",
@@ -188,6 +189,53 @@ def _of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
         "them, --hierarchy-sep SIGN says what joins the names of paths; the page of recipes in the "
         "documentation makes a table of edges of other files",
     )
+
+
+_COLUMNS = 12
+"""Number of columns that are tried, the first ones."""
+_OFFERED = 4
+"""Number of readings that are offered."""
+
+
+def _offers(path: Path, table: Table) -> AskedError | None:
+    """The question which of some readings makes the hierarchy: first one by which fewest nodes have
+    further parents, since the wrong end of each edge as child gives most; then one of most nodes.
+    """
+    texts = dict([*edges.texts_of(table.frame()).items()][:_COLUMNS])
+    if any(name in own for name, own in texts.items()):  # its first line is no header
+        return None
+    found = list[tuple[int, Reading, dict[str, Any]]]()
+    for decision, stated in _ways(texts):
+        read = paths.of_levels if "levels" in stated else edges.of_table
+        try:
+            made = read(path, table, Shape(**stated))
+        except AuditError:
+            continue
+        options = {f"hierarchy_{name}": one for name, one in stated.items()}
+        depth = f"depth {int(made.depth.max())}"
+        reading = Reading(f"{decision}, {depth}", depth, len(made), as_typed(options), "nodes")
+        found.append((made.edges.nnz - len(made), reading, options))
+    best = sorted(found, key=lambda one: (one[0], -one[1].rows))[:_OFFERED]
+    required = "it must be stated what makes the hierarchy"
+    return asked(required, [one for _, one, _ in best], options=best[0][2]) if best else None
+
+
+def _ways(texts: Mapping[str, list[str]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Columns of parents that are ids, and columns of paths: a clause, and what states it."""
+    values = {name: {*own} - {""} for name, own in texts.items()}
+    n = max(map(len, texts.values()), default=0)
+    ids = [name for name, own in texts.items() if "" not in own and 2 * len(values[name]) > n]
+    for child, parent in product(ids, texts):
+        above = values[parent] - {"0", "-1"}
+        same = sum(a == b for a, b in zip(texts[child], texts[parent], strict=True))
+        known = 2 * len(above & values[child]) + (len(texts) == 2)
+        if 2 * same < n and known > len(above) > 1:
+            yield f"{parent!r} holds parents of {child!r}", {"child": child, "parent": parent}
+    for name, cells in texts.items():
+        if 2 * sum(paths.SIGN in one for one in cells) >= n > 0:
+            for one in (one for one in ids if len(values[one]) == n and one != name):
+                yield f"{name!r} holds paths to {one!r}", {"child": one, "levels": (name,)}
+            yield f"{name!r} holds paths", {"levels": (name,)}
 
 
 def _refuse_useless(shape: Shape, format: HierarchyFormat | BuiltInHierarchy) -> None:
@@ -214,11 +262,13 @@ def _of_object(source: Any, format: str | None, shape: Shape) -> Hierarchy:
             required = "a graph whose edges point from child to parent is required"
             hint = "build a networkx.DiGraph"
             raise FormatError(required, found="edges without a direction", hint=hint)
-        keyed = source.is_multigraph() and any(key == "is_a" for *_, key in source.edges(keys=True))
+        if useless := [name for name, value in vars(shape).items() if value]:
+            required = "nothing but parents or children can be stated of a graph"
+            raise InputError(required, found=first_cases(useless))
         ends = [(str(edge[0]), str(edge[1])) for edge in source.edges]
-        edges.directed(ends, role or ("parents" if keyed else None), documented=True)
+        edges.directed(ends, role, documented=True)
         graph = source.reverse() if role == tree.CHILDREN.name else source
-        return Hierarchy.from_networkx(graph, name=_GIVEN.name, relations=shape.relations)
+        return Hierarchy.from_networkx(graph, name=_GIVEN.name)
     return _of_table(_GIVEN, open_table(source), shape)
 
 

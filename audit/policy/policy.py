@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -261,6 +261,20 @@ class Policy(Frozen):
     def rule_for(self, a: str, b: str) -> BranchRule | None:
         """The first rule that matches two branches; None if there is none."""
         return next((rule for rule in self.branch_rules if rule.fits(a, b)), None)
+
+    def asks(self, check: str, key: Sequence[str]) -> bool:
+        """Whether a rule of the policy leads to a finding of a check, by its key or its nodes."""
+        if check == "cross_branch":
+            rule = self.rule_for(*key[:2])
+            if rule is None or rule.rule == "expected":
+                return False
+            return len(key) == 2 or bool(rule.alone_or_first)
+        rules: Mapping[str, Sequence[Exclusive | Companion | PersonRule]] = {
+            "sibling_exclusive": self.exclusive,
+            "missing_companion": self.companions,
+            "sex_age_conflict": self.person_rules,
+        }
+        return any(tuple(key[: len(one.key)]) == one.key for one in rules.get(check, ()))
 
     def thresholds(self) -> Iterator[dict[str, object]]:
         """Name, value, unit and reason of every threshold."""

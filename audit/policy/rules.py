@@ -62,6 +62,11 @@ class Exclusive(OnNodes):
         """Every node that the rule names."""
         return tuple(node for side in self.sides for node in side)
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Identity among rules: the nodes of each side."""
+        return tuple(sorted(",".join(sorted(nodes)) for nodes in self.sides))
+
 
 class Expected(OnNodes):
     """An association that is known: pairs of nodes at or below its two nodes are not reported.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -19,9 +19,6 @@ from audit.results.record import Record
 from audit.results.told_findings import told_check
 from audit.results.told_metrics import Bounds, told_metrics
 from audit.sharing.told import Declared, Rounding, told_frame, told_rows
-
-if TYPE_CHECKING:
-    from audit.base.declared import Columns
 
 Kind = TypeVar("Kind", bound=Record)
 
@@ -96,21 +93,11 @@ def _part(part: ResultPart, run: Record, rounding: Rounding) -> ResultPart:
 def _model(part: ModelPart, run: Record, rounding: Rounding) -> ModelPart:
     bounds = metric_bounds(run)
 
-    def told(rows: Iterable[Mapping[str, Any]], of: Columns) -> tuple[dict[str, Any], ...]:
-        return tuple(told_rows(list(rows), of, rounding))
-
     return replace(
         part,
         pair_table=ToldPairs.of(part.pair_table, columns.MODEL_PAIRS, rounding),
         metrics=told_metrics(part.metrics, bounds, rounding),
         beside=told_metrics(part.beside, bounds, rounding),
-        answered=told(part.answered, columns.ANSWERED),
-        behaviours=told(part.behaviours, columns.BEHAVIOURS),
-        exchanges=told(part.exchanges, columns.EXCHANGES),
-        exchanged_pairs=told(part.exchanged_pairs, columns.EXCHANGED_PAIRS),
-        exchanged_in_line=told(part.exchanged_in_line, columns.EXCHANGED_PAIRS),
-        answers=told(part.answers, columns.ANSWERS),
-        suspects=() if rounding.width else part.suspects,
     )
 
 

@@ -14,7 +14,6 @@ from audit.base.declared import (
     ratio,
     share,
     text,
-    texts,
     total,
     whole,
 )
@@ -57,32 +56,6 @@ DRIFT_NODES = Columns(
     share("elsewhere_share", of="elsewhere of_elsewhere"),
     difference("difference", of="share elsewhere_share", ends="low high"),
     chance("p_value q_value smallest worth"),
-)
-ANSWERED = Columns(
-    count("answers labels right wrong related beside within elsewhere missed", of=NONE),
-    share("precision", of="right answers"),
-    share("recall", of="right labels"),
-    texts("branches"),
-)
-BEHAVIOURS = Columns(
-    text("name title examples"), count("instances of"),
-    share("share", of="instances of", ends="low high"),
-)  # fmt: skip
-EXCHANGES = Columns(
-    text("kind a b"), count("observed", of=NONE), chance("margin"), total("expected")
-)
-EXCHANGED_PAIRS = Columns(
-    text("a b relation"),
-    count("observed forth back counted", of=NONE),
-    count("labelled labelled_a labelled_b"),
-    total("expected"),
-    chance("margin excess q_value passes"),
-)
-ANSWERS = Columns(
-    text("node most"),
-    count("falsely missed hits answers labelled"),
-    share("share", of="falsely answers"),
-    chance("q_value"),
 )
 LEDGER = Columns(
     exact("rows_read", of="rows", reason="a total"),

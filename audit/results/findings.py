@@ -58,8 +58,8 @@ class Judgement:
         severity: The severity set by the policy; None to keep the check's own.
         waiver: The waiver that covers the finding; it does not count unless it is to be fixed.
         known: Whether the reference run has it too, and it has not become worse.
-        unasked: Whether the reference run could not have it: its check did not run there, or the
-            hierarchy there lacks one of its nodes.
+        unasked: Whether the reference run could not have it: its check did not run there, the
+            hierarchy there lacks one of its nodes, or the policy there its rule.
         excused: Whether it counts as a note because it is known.
         restates: Whether another check says the same of the same nodes, more severely or before it.
         dropped: Whether a limit stricter than the run's own excludes it.
@@ -108,7 +108,7 @@ class Finding:
     >>> checks = audit.run_audit(labels).checks
     >>> finding = next(one for check in checks for one in check.findings)
     >>> finding.id, finding.severity, finding.nodes, finding.evidence["instances"]
-    ('duplicate_label:labels', 'note', ('dog',), 1)
+    ('duplicates:labels', 'note', ('dog',), 1)
     """
 
     check: str
@@ -209,7 +209,7 @@ class CheckResult:
 
     >>> import audit
     >>> labels = audit.load_labels([["cat"], ["dog", "dog"]], {"pet": {"cat": {}, "dog": {}}})
-    >>> check = next(c for c in audit.run_audit(labels).checks if c.name == "duplicate_label")
+    >>> check = next(c for c in audit.run_audit(labels).checks if c.name == "duplicates")
     >>> check.status, len(check.findings), check.denominator, check.denominator_unit
     ('note', 1, 2, 'instances with labels')
     """

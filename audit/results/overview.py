@@ -1,16 +1,21 @@
-"""Data of the report's figures."""
+"""Tables of the view on the data: parts of the hierarchy in use, catch-alls, and pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 import polars as pl
 
-from audit.results.pictured_pairs import TOP, frequent_pairs, strong_pairs
+from audit.counting.pair_table import PairTable
+from audit.engine.statistics.association import shrunk_ratio
+from audit.results.findings import OF_MODEL, SEVERITIES
+from audit.results.parts import DriftPart
 from audit.results.record import Record
 
-Overview: TypeAlias = dict[str, list[dict[str, Any]]]
+Row: TypeAlias = Mapping[str, Any]
+Rows: TypeAlias = list[dict[str, Any]]
 
 TREE_NODES = 150
 """Largest number of nodes in the figure of the hierarchy."""
@@ -18,72 +23,239 @@ TREE_SHARE = 0.005
 """Least share of the instances for a node to be in that figure."""
 LEAST_RANKED = 30
 """Least number of instances below a parent for its catch-alls to be ranked."""
+TOP = 15
+"""Number of lines in a ranked figure."""
+BRANCHES = 20
+"""Largest number of branches shown: those with the most assignable nodes."""
+DEPTHS = 8
+"""Largest number of depths of which the most frequent pairs are told."""
+EACH = 3
+"""Number of the most frequent pairs that are told of each depth."""
+CANDIDATES = 40
+"""Number of the most frequent nodes of a depth whose pairs are looked at first."""
 
 
-def overview(run: Record) -> Overview:
-    """Data of the figures on the data, by figure, ranked by the numbers that they show.
+def overview(run: Record, checks: Sequence[Row]) -> dict[str, Any]:
+    """Tables on the data by name, ranked by the numbers that they show.
 
-    Of parents with the same catch-alls, one right below the other, the lowest is ranked.
+    ``checks`` of the view colour the tree. Where counts are told in bins, a node is in use from the
+    second class on, and sums leave the others out.
     """
-    ranked = _residuals(run).filter(pl.col("n") >= max(LEAST_RANKED, run.min_cell))
-    ranked = ranked.filter(pl.col("k") > run.rounding.width if run.rounding.width else True)
-    below = run.edges.join(ranked.select("k", "n", child="parent"), on="child")
-    ranked = ranked.join(below, on=["parent", "k", "n"], how="anti")
-    ranked = ranked.sort(["k", "parent"], descending=[True, False]).head(TOP)
+    nodes = run.nodes.with_columns(used=pl.col("direct") > run.rounding.width)
     return {
-        "tree": _tree(run),
-        "pairs": strong_pairs(run),
-        "frequent_pairs": frequent_pairs(run),
-        "residuals": _ranked(_residual_row(row, run) for row in ranked.iter_rows(named=True)),
+        "tree": _with_found(_tree(run), checks, run.edges),
+        "pairs": _strong_pairs(run),
+        "frequent_pairs": _frequent_pairs(run),
+        "residuals": _residuals(run),
+        "coverage": {
+            "branches": _branches(nodes),
+            "depths": _depths(nodes),
+            "drift": [*_drift(run)],
+        },
     }
 
 
-def _residuals(run: Record) -> pl.DataFrame:
-    return run.residuals.filter(pl.col("residual") == "all")
+def titled(rows: pl.DataFrame, run: Record, **columns: str) -> pl.DataFrame:
+    """Rows with the titles of nodes: names of the new columns, and of those with the ids."""
+    for title, node in columns.items():
+        titles = run.nodes.select(pl.col("node").alias(node), pl.col("title").alias(title))
+        rows = rows.join(titles, on=node, how="left", maintain_order="left")
+    return rows
 
 
-def _ranked(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows by what they show, the largest first; equal ones in the order of their nodes."""
-    return sorted(rows, key=lambda row: (-row["instances"], row["node"]))
-
-
-def _tree(run: Record) -> list[dict[str, Any]]:
+def _tree(run: Record) -> Rows:
     """The nodes nearest the root, each under its first shown parent: a tree, even on a DAG."""
     floor = max(run.min_cell, TREE_SHARE * run.size)
     order, falling = ["depth", "support", "node"], [False, True, False]
     tree = run.nodes.filter(pl.col("support") >= floor).sort(order, descending=falling)
     tree = tree.head(TREE_NODES)
-    above = _parents(tree, run.edges)
-    below = _residuals(run).filter(pl.col("parent").is_in(tree["node"].implode()))
-    shares = dict(below.select("parent", "share").iter_rows())
-    return [
-        {
-            "node": node,
-            "title": title,
-            "parent": above.get(node),
-            "depth": depth,
-            "instances": support,
-            "residual_share": shares.get(node),
-        }
-        for node, title, depth, support in tree.select(
-            "node", "title", "depth", "support"
-        ).iter_rows()
-    ]
-
-
-def _parents(tree: pl.DataFrame, edges: pl.DataFrame) -> dict[str, str]:
-    """The first shown parent of each node of the picture."""
     nodes = tree["node"].implode()
-    within = edges.filter(pl.col("parent").is_in(nodes) & pl.col("child").is_in(nodes))
-    firsts = within.sort("child", "parent").unique("child", keep="first", maintain_order=True)
-    return dict(firsts.select("child", "parent").iter_rows())
+    within = run.edges.filter(pl.col("parent").is_in(nodes) & pl.col("child").is_in(nodes))
+    firsts = within.sort("child", "parent").unique("child", keep="first")
+    shares = run.residuals.filter(residual="all").select("parent", residual_share="share")
+    return (
+        tree.join(firsts, left_on="node", right_on="child", how="left", maintain_order="left")
+        .join(shares, left_on="node", right_on="parent", how="left", maintain_order="left")
+        .select("node", "title", "parent", "depth", "residual_share", instances="support")
+        .to_dicts()
+    )
 
 
-def _residual_row(row: Mapping[str, Any], run: Record) -> dict[str, Any]:
-    return {
-        "node": row["parent"],
-        "title": run.titles[row["parent"]],
-        "instances": row["k"],
-        "of": row["n"],
-        **{name: row[name] for name in ("share", "low", "high")},
-    }
+def _with_found(tree: Rows, checks: Sequence[Row], edges: pl.DataFrame) -> Rows:
+    """The tree, each node with the worst severity of the data's findings it is part of.
+
+    A finding is found at its first node and at all above it; ``found`` is null where none is. Those
+    of a model, and waived ones, do not count.
+    """
+    parents: dict[str, list[str]] = {}
+    for child, parent in edges.select("child", "parent").iter_rows():
+        parents.setdefault(child, []).append(parent)
+    worst: dict[str, str] = {}
+    for severity in reversed(SEVERITIES):
+        level = {
+            one["nodes"][0]["id"]
+            for check in checks
+            if check["name"] not in OF_MODEL
+            for one in check["findings"]
+            if one["nodes"] and one["waiver"] is None and one["severity"] == severity
+        }
+        while level:
+            worst |= dict.fromkeys(level, severity)
+            above = {parent for node in level for parent in parents.get(node, ())}
+            level = {node for node in above if worst.get(node) != severity}
+    return [{**row, "found": worst.get(row["node"])} for row in tree]
+
+
+def _residuals(run: Record) -> Rows:
+    """Parents by the instances that have catch-alls alone below them.
+
+    Of parents with the same catch-alls, one right below the other, the lowest is ranked.
+    """
+    least = max(LEAST_RANKED, run.min_cell)
+    ranked = run.residuals.filter(
+        pl.col("residual") == "all", pl.col("n") >= least, pl.col("k") > (run.rounding.width or -1)
+    )
+    below = run.edges.join(ranked.select("k", "n", child="parent"), on="child")
+    ranked = ranked.join(below, on=["parent", "k", "n"], how="anti")
+    ranked = ranked.sort(["k", "parent"], descending=[True, False]).head(TOP)
+    rows = ranked.select("share", "low", "high", node="parent", instances="k", of="n")
+    return titled(rows, run, title="node").to_dicts()
+
+
+def _branches(nodes: pl.DataFrame) -> Rows:
+    """Branches with several assignable nodes; a node below several counts in its first."""
+    titles = nodes.select("title", branch="node")
+    return (
+        nodes.filter(pl.col("assignable") & pl.col("branch").is_not_null())
+        .group_by("branch")
+        .agg(assignable=pl.len(), in_use=pl.col("used").sum())
+        .filter(pl.col("assignable") > 1)
+        .sort(["assignable", "branch"], descending=[True, False])
+        .head(BRANCHES)
+        .join(titles, on="branch", how="left", maintain_order="left")
+        .rename({"branch": "node"})
+        .to_dicts()
+    )
+
+
+def _depths(nodes: pl.DataFrame) -> Rows:
+    """Depths of nodes that labels may be at, or are."""
+    labels, total = pl.col("direct").filter("used").sum(), pl.col("labels").sum()
+    return (
+        nodes.filter(pl.col("assignable") | pl.col("used"))
+        .group_by("depth")
+        .agg(nodes=pl.len(), in_use=pl.col("used").sum(), labels=labels)
+        .sort("depth")
+        .with_columns(share=pl.when(total > 0).then(pl.col("labels") / total))
+        .to_dicts()
+    )
+
+
+def _drift(run: Record) -> Iterator[dict[str, Any]]:
+    """Each value of a drift column with the number of nodes that differ there."""
+    drift = run.part(DriftPart)
+    if drift is None:
+        return
+    differs = pl.col("differs") & pl.col("difference").is_not_null()
+    by_value = drift.nodes.group_by("column", "value").agg(differing=differs.sum())
+    rows = drift.values.join(by_value, on=["column", "value"], how="left", maintain_order="left")
+    for row in rows.iter_rows(named=True):
+        labels, instances = row.pop("labels"), row["instances"]
+        large = instances and run.rounding.lists(instances)
+        yield {**row, "labels_per_instance": labels / instances if large else None}
+
+
+_PAIR = ("a", "b", "title_a", "title_b", "relation")
+_JUDGED = ("expected_length", "explained", "observed", "effective", "shrunk_ratio", "ratio_low",
+           "ratio_high")  # fmt: skip
+
+
+def _strong_pairs(run: Record) -> Rows:
+    """The strongest reported pairs, those across branches first, beside what is expected of them.
+
+    They are those with the most instances in excess; of exact counts those first in rank.
+    """
+    width = run.rounding.width
+    found = pl.col("found_rank").is_not_null() & (pl.col("joint") > width)
+    excess = pl.col("joint") - pl.col("explained")
+    strength = -excess.fill_null(0.0) if width else pl.col("found_rank")
+    order = [pl.col("relation") != "cross_branch", strength, "a", "b"]
+    strongest = run.pairs.filter(found).sort(order).head(TOP).collect()
+    if strongest.is_empty():  # where none was judged there is nothing beside it
+        return []
+    rows = titled(strongest, run, title_a="a", title_b="b")
+    if width:
+        rows = rows.with_columns(observed="joint", effective=None)
+    return rows.select(*_PAIR, *_JUDGED, instances="joint").to_dicts()
+
+
+def most_frequent(pairs: PairTable, nodes: pl.DataFrame, width: int) -> pl.DataFrame:
+    """The pairs of two nodes of one depth on most instances, the most frequent of each depth first.
+
+    Pairs of the most frequent nodes of a depth are looked at, and of more of them until each other
+    node is on fewer instances than the last of the pairs.
+    """
+    below = (pl.col("depth") > 0) & (pl.col("depth") <= DEPTHS) & (pl.col("support") > width)
+    used = nodes.filter(below).sort(["support", "node"], descending=[True, False])
+    used = used.select("node", "depth", "support")
+    open_, most, settled = used, CANDIDATES, list[pl.DataFrame]()
+    while len(open_) or not settled:
+        some = open_.group_by("depth", maintain_order=True).head(most)
+        near = pairs.within(some["node"]).filter(pl.col("joint") > width)
+        best = _most_of_each(near.select("a", "b", "joint"), some.select("node", "depth"))
+        last = best.group_by("depth").agg(last=pl.col("joint").min(), rows=pl.len())
+        others = open_.join(some, on="node", how="anti").join(last, on="depth", how="left")
+        enough = (pl.col("rows") == EACH) & (pl.col("support") < pl.col("last"))
+        left = others.filter(~enough.fill_null(False))["depth"].unique()
+        settled.append(best.filter(~pl.col("depth").is_in(left.implode())))
+        open_ = open_.filter(pl.col("depth").is_in(left.implode()))
+        most *= 4
+    found = pl.concat(settled).sort("depth", maintain_order=True)
+    rows, places = pairs.within(pl.concat([found["a"], found["b"]])), found.drop("joint")
+    return places.join(rows.collect(), on=["a", "b"], maintain_order="left")
+
+
+def _most_of_each(pairs: pl.LazyFrame, depth_of: pl.DataFrame) -> pl.DataFrame:
+    """The `EACH` pairs of two nodes of one depth on most instances, of which few are held."""
+    found = pl.DataFrame(schema={**depth_of.schema, **pairs.collect_schema()}).drop("node")
+    for some in pairs.collect_batches():
+        both = some.join(depth_of, left_on="a", right_on="node")
+        alike = both.join(depth_of, left_on=["b", "depth"], right_on=["node", "depth"])
+        found = (
+            pl.concat([found, alike.select(found.columns)])
+            .sort(["depth", "joint", "a", "b"], descending=[False, True, False, False])
+            .group_by("depth", maintain_order=True)
+            .head(EACH)
+        )
+    return found
+
+
+def _frequent_pairs(run: Record) -> Rows:
+    """The most frequent pairs of each depth, beside what length lets expect of them."""
+    rows = most_frequent(run.pair_table, run.nodes, run.rounding.width)
+    named = titled(rows, run, title_a="a", title_b="b")
+    return [
+        {**{name: row[name] for name in ("depth", *_PAIR)}, "instances": row["joint"],
+         **_times(row, run)}
+        for row in named.iter_rows(named=True)
+    ]  # fmt: skip
+
+
+_OF_LENGTH = ("expected_length", "shrunk_ratio", "ratio_low", "ratio_high")
+
+
+def _times(row: Row, run: Record) -> dict[str, float | None]:
+    """What length lets expect, in instances, and how many times as many there are, with bounds.
+
+    Nothing where the pair was not judged. Each group counts once for the bounds of exact numbers,
+    which are rather wide than narrow.
+    """
+    if not row["ratio"] or row["ratio"] <= 0:
+        return dict.fromkeys(_OF_LENGTH)
+    if run.rounding.width:
+        return {name: row[name] for name in _OF_LENGTH} | {"shrunk_ratio": row["ratio"]}
+    apart = row["joint"] - row["joint_entailed"]
+    worth = apart if row["group_sum"] is None else row["group_sum"]
+    ratio = row["ratio"]
+    times = (float(one[0]) for one in shrunk_ratio(np.array([worth]), np.array([worth / ratio])))
+    return dict(zip(_OF_LENGTH, (apart / ratio, *times), strict=True))

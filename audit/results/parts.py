@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import polars as pl
@@ -13,6 +13,7 @@ import polars as pl
 from audit.base.declared import Columns, Table, schema
 from audit.base.errors import InputError, first_cases
 from audit.results.shared_tables import FACTS, Sentence, shared_facts, shared_rows
+from audit.results.tables import MODEL
 from audit.sharing.told import Rounding
 
 if TYPE_CHECKING:
@@ -56,43 +57,6 @@ _METRICS = schema(
     ("n", pl.Int64),
     ("parameters", pl.String),
 )
-_BEHAVIOURS = schema(
-    ("name title", pl.String),
-    ("instances of", pl.Int64),
-    ("low high", pl.Float64),
-    ("examples", pl.List(pl.String)),
-)
-_EXCHANGES = schema(
-    ("kind a b", pl.String), ("observed margin", pl.Int64), ("expected", pl.Float64)
-)
-_EXCHANGED = schema(
-    ("a b relation", pl.String),
-    ("observed forth back counted margin labelled labelled_a labelled_b", pl.Int64),
-    ("expected excess q_value", pl.Float64),
-    ("passes", pl.Boolean),
-)
-_ANSWERS = schema(
-    ("node", pl.String),
-    ("falsely missed hits answers labelled", pl.Int64),
-    ("share q_value", pl.Float64),
-    ("most", pl.String),
-)
-_SUSPECTS = schema(("instance node other kind", pl.String), ("margin", pl.Float64))
-_ANSWERED = schema(
-    ("answers labels right wrong related beside within elsewhere missed", pl.Int64),
-    ("precision recall", pl.Float64),
-    ("branches", pl.List(pl.String)),
-)
-_OF_MODEL = {
-    "answered": _ANSWERED,
-    "behaviours": _BEHAVIOURS,
-    "exchanges": _EXCHANGES,
-    "exchanged_pairs": _EXCHANGED,
-    "exchanged_in_line": _EXCHANGED,
-    "answers": _ANSWERS,
-    "suspects": _SUSPECTS,
-}
-"""Columns of a model's tables that are kept as they are, by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,36 +67,28 @@ class ModelPart:
         pair_table: The pairs of the predictions, with ``co_predicted``.
         metrics: ``name, scope, value, low, high, n, parameters`` of each metric.
         absent_metrics: ``name, reason`` of each metric that these predictions do not allow.
-        answered: A single row, as `audit.alignment.answers.answered` counts it.
         beside: Rows as in ``metrics``: tied answers (``ties``), and mass under no node of a cut.
-        behaviours: ``name, title, instances, of, low, high, examples`` of each behaviour.
-        exchanges: ``kind, a, b, observed, margin, expected``: exchanges of labels, in total and by
-            pair of branches, with the expectation and a count that it grows with.
-        exchanged_pairs: The labels exchanged most beyond what is expected: ``a, b, relation``;
-            ``observed`` exchanges, ``forth`` with a as label, ``back`` with b, ``counted`` once in
-            a group; instances ``labelled`` with just one of them, and with each; of those counted
-            ``expected``, which grows with a ``margin``, ``excess, q_value`` and ``passes``, whether
-            the two are tested to be exchanged too often.
-        exchanged_in_line: The same of a label and one above it, of which none is tested.
-        answers: Labels given falsely more often than missed: ``node``; instances on which it is
-            given so (``falsely``) and ``missed`` for another, rightly given (``hits``), given in
-            all (``answers``), ``labelled``; ``falsely`` as a ``share`` of answers, ``q_value``;
-            the labels in whose place it is given ``most``.
-        suspects: The labels that scores contradict most: ``instance, node``, the node that scores
-            are for, or the label above one that lacks (``other``), ``kind`` and ``margin``.
+        frames: Further tables by name, of which `audit.results.tables.MODEL` says what is told.
+            ``answered`` has a single row, as `audit.alignment.answers.answered` counts it;
+            ``behaviours`` the ``instances`` that show each. ``exchanged_pairs`` are the labels
+            exchanged most beyond what is expected: ``observed`` exchanges, ``forth`` with a as
+            label, ``back`` with b, ``counted`` once in a group; instances ``labelled`` with just
+            one of them, and with each; of those counted ``expected``, which grows with a
+            ``margin``, ``excess, q_value`` and ``passes``, whether the two are tested to be
+            exchanged too often; ``exchanged_in_line`` are the same of a label and one above it,
+            never tested.
+            ``answers`` are labels given falsely more
+            often than missed: instances on which one is given so (``falsely``) and ``missed`` for
+            another, rightly given (``hits``), given in all (``answers``), ``labelled``; ``falsely``
+            as a ``share`` of answers, ``q_value``, and the labels in whose place it is given
+            ``most``. ``suspects`` are the labels that scores contradict most.
     """
 
     pair_table: PairTable
     metrics: tuple[Mapping[str, Any], ...] = ()
     absent_metrics: tuple[Mapping[str, str], ...] = ()
-    answered: tuple[Mapping[str, Any], ...] = ()
     beside: tuple[Mapping[str, Any], ...] = ()
-    behaviours: tuple[Mapping[str, Any], ...] = ()
-    exchanges: tuple[Mapping[str, Any], ...] = ()
-    exchanged_pairs: tuple[Mapping[str, Any], ...] = ()
-    exchanged_in_line: tuple[Mapping[str, Any], ...] = ()
-    answers: tuple[Mapping[str, Any], ...] = ()
-    suspects: tuple[Mapping[str, Any], ...] = ()
+    frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     @property
     def pairs(self) -> pl.LazyFrame:
@@ -141,25 +97,16 @@ class ModelPart:
 
     def __repr__(self) -> str:
         """Numbers of rows; the rows are many."""
-        return f"ModelPart({len(self.metrics):,} metrics, {len(self.behaviours):,} behaviours)"
+        return f"ModelPart({len(self.metrics):,} metrics, {len(self.frames):,} tables)"
 
     def tables(self) -> Tables:
         """A table of each, ``metrics`` with those beside; ``parameters`` of a metric as JSON."""
-        others = {
-            name: pl.DataFrame([dict(one) for one in getattr(self, name)], schema=columns)
-            for name, columns in _OF_MODEL.items()
-        }
         return {
             "model_pairs": self.pair_table.lean(),
             "model_support": pl.DataFrame({"support": self.pair_table.support}),
             "metrics": metric_table(self.metrics, self.beside),
-            **others,
+            **self.frames,
         }
-
-    @property
-    def scopes(self) -> frozenset[str]:
-        """The nodes that metrics are measured below."""
-        return frozenset(metric["scope"] for metric in self.metrics) - {"all"}
 
     def view(self) -> Mapping[str, Any]:
         """``metrics, metrics_absent, metrics_beside``."""
@@ -192,7 +139,7 @@ class ModelPart:
             metrics=metrics,
             absent_metrics=tuple(record["metrics_absent"]),
             beside=beside,
-            **{name: tuple(table(name).collect().iter_rows(named=True)) for name in _OF_MODEL},
+            frames={name: table(name).collect() for name in MODEL},
         )
 
 
@@ -272,7 +219,6 @@ class AnalysisPart:
         rules: What each of them is, in the order of reports; of others too.
         restricted: Tables that are never shared, by name.
         headlines: What of the tables is told in ``metrics`` too.
-        called: What instances are called where they are those of the analysis.
         listed: Whether ``result.json`` has an entry of the analysis's own, else it is in `OTHERS`.
         title: Heading of its chapter; empty for its name.
         says: What the chapter says first, a sentence for each of some rows.
@@ -285,7 +231,6 @@ class AnalysisPart:
     rules: Mapping[str, Table]
     restricted: Tables
     headlines: tuple[Headline, ...] = ()
-    called: str = "instances"
     listed: bool = False
     title: str = ""
     says: tuple[Sentence, ...] = ()
@@ -318,7 +263,6 @@ class AnalysisPart:
             "rules": {name: rule.stored() for name, rule in self._measured()},
             "restricted": list(self.restricted),
             "headlines": self.headlines,
-            "called": self.called,
             "listed": self.listed,
             "title": self.title,
             "says": self.says,
@@ -384,7 +328,6 @@ def read_analyses(
             rules=rules,
             restricted={one: own(one) for one in layout["restricted"]},
             headlines=tuple(Headline(*one) for one in layout["headlines"]),
-            called=layout["called"],
             listed=layout["listed"],
             title=layout["title"],
             says=tuple(Sentence(*one) for one in layout["says"]),

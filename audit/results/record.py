@@ -297,8 +297,8 @@ class Record:
 
     @property
     def called(self) -> str:
-        """What reports call the instances: ``instances``, or the word of the first analysis."""
-        return next((part.called for part in self.analyses), "instances")
+        """What reports call the instances, such as ``instances`` or ``admissions``."""
+        return str(self.identity["data"]["called"])
 
     @cached_property
     def findings(self) -> pl.DataFrame:

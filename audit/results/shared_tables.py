@@ -1,8 +1,8 @@
-"""Tables and facts of analyses as they are told, and where the nodes of findings lie."""
+"""Tables of a model and of analyses, and facts of analyses, as they are told."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
@@ -11,7 +11,6 @@ import polars as pl
 
 from audit.base.declared import Columns, Table
 from audit.base.plurals import filled
-from audit.results.findings import OF_MODEL, SEVERITIES
 from audit.sharing.told import Rounding, told_frame, told_rows
 from audit.sharing.words import said
 
@@ -93,69 +92,3 @@ def shared_facts(facts: Mapping[str, Any], columns: Columns, rounding: Rounding)
             kinds = {inner: replace(columns[name], name=inner) for inner in one}
             (told[name],) = told_rows([one], kinds, rounding)
     return told
-
-
-def lineage(
-    checks: Sequence[Mapping[str, Any]],
-    tree: Sequence[Mapping[str, Any]],
-    edges: pl.DataFrame,
-    titles: Mapping[str, str | None],
-) -> list[dict[str, Any]]:
-    """What is above each node that a shown finding names.
-
-    Args:
-        tree: The overview's tree: the nodes that are pictured.
-        edges: ``child, parent`` of the nodes in use.
-
-    Returns:
-        ``node, above, below`` in the order of the nodes: the pictured nodes that are it or lie
-        above it, and the nearest title above one that has none of its own. A node that the
-        hierarchy lacks has no line. It says something of the hierarchy alone, and of no count.
-    """
-    parents: dict[str, list[str]] = {}
-    for child, parent in edges.select("child", "parent").sort("child", "parent").iter_rows():
-        parents.setdefault(child, []).append(parent)
-    pictured = {row["node"] for row in tree}
-    named = {node["id"] for check in checks for one in check["findings"] for node in one["nodes"]}
-    return [
-        {
-            "node": node,
-            "above": sorted(pictured.intersection(_all_above(node, parents))),
-            "below": None
-            if titles.get(node)
-            else next(filter(None, map(titles.get, _all_above(node, parents))), None),
-        }
-        for node in sorted(named)
-        if node in parents or node in pictured
-    ]
-
-
-def with_found(
-    tree: Sequence[Mapping[str, Any]],
-    checks: Sequence[Mapping[str, Any]],
-    lines: Sequence[Mapping[str, Any]],
-) -> list[dict[str, Any]]:
-    """The overview's tree, each node with the worst severity of the data's findings it is part of.
-
-    A finding is found at its first node and at all that `lineage` has above it; ``found`` is null
-    where none is. Those of a model, and waived ones, do not count.
-    """
-    above = {line["node"]: line["above"] for line in lines}
-    worst: dict[str, str] = {}
-    for check in checks:
-        for one in check["findings"] if check["name"] not in OF_MODEL else ():
-            for node in above.get(one["nodes"][0]["id"], ()) if one["nodes"] else ():
-                if one["waiver"] is None:
-                    both = (one["severity"], worst.get(node, one["severity"]))
-                    worst[node] = min(both, key=SEVERITIES.index)
-    return [{**row, "found": worst.get(row["node"])} for row in tree]
-
-
-def _all_above(node: str, parents: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """A node and all above it, the nearest first, each once."""
-    seen, level = {node}, [node]
-    while level:
-        yield from level
-        above = dict.fromkeys(parent for one in level for parent in parents.get(one, ()))
-        level = [one for one in above if one not in seen]
-        seen.update(level)

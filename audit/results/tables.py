@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from audit.base.declared import (
     NONE,
     Columns,
@@ -13,18 +15,22 @@ from audit.base.declared import (
     estimate,
     exact,
     factor,
+    flag,
+    mean,
     metric,
     node,
     ratio,
     setting,
     share,
     text,
+    texts,
     total,
     whole,
 )
 from audit.base.figures import Icicle
 
 _PAIR = node("a b", "Node|With", title="title_a title_b")
+_LENGTHS = (*count("support_a support_b"), *factor("expected_length", of="support_a support_b"))
 
 TREE = Table(
     Columns(
@@ -32,6 +38,7 @@ TREE = Table(
         text("parent"),
         whole("depth", "Depth"),
         count("instances", "Instances"),
+        share("residual_share", of="instances instances"),
         text("found", "Worst found"),
     ),
     row="a part of the hierarchy in use",
@@ -68,8 +75,9 @@ PAIRS = Table(
         _PAIR,
         text("relation"),
         count("instances", "Instances"),
-        count("support_a support_b"),
+        _LENGTHS,
         factor("explained", "Expected", of="support_a support_b"),
+        total("observed effective"),
         ratio(
             "shrunk_ratio",
             "Times expected",
@@ -86,8 +94,11 @@ FREQUENT_PAIRS = Table(
     Columns(
         whole("depth", "Depth"),
         _PAIR,
+        text("relation"),
         count("instances", "Instances"),
+        _LENGTHS,
         ratio("shrunk_ratio", "Times expected", of="instances expected_length"),
+        estimate("ratio_low ratio_high", n="instances", reason="ends of a ratio"),
     ),
     title="Most frequent pairs of a depth",
     row="two nodes of one depth",
@@ -120,7 +131,7 @@ DRIFT = Table(
     Columns(
         text("column value", "Column|Value"),
         count("instances", "Instances"),
-        whole("labels_per_instance", "Labels each"),
+        mean("labels_per_instance", "Labels each", n="instances"),
         whole("differing", "Nodes that differ"),
     ),
     title="Drift: use of nodes by values of columns",
@@ -138,12 +149,22 @@ METRICS = Table(
     first=15,
     headline="value",
 )
+ANSWERED = Table(
+    Columns(
+        count("answers labels right wrong related beside within elsewhere missed", of=NONE),
+        share("precision", of="right answers"),
+        share("recall", of="right labels"),
+        texts("branches branch_titles"),
+    ),
+    row="all answers, the wrong ones by the first place that fits",
+)
 BEHAVIOURS = Table(
     Columns(
-        text("title", "Behaviour"),
+        text("name title", "|Behaviour"),
         share("share", "Share", of="instances of", ends="low high", mark=Mark()),
         count("instances", "Instances", among="of"),
         count("of"),
+        texts("examples"),
     ),
     title="Behaviours",
     row="a kind of behaviour",
@@ -153,22 +174,32 @@ ANSWERS = Table(
         node("node", "Label", title="title"),
         count("falsely missed labelled", "Falsely given|Missed|Labelled"),
         text("most", "Mostly in place of"),
+        count("hits answers"),
+        share("share", of="falsely answers"),
     ),
     title="Answers given too often",
     row="an answer",
     first=5,
+    order="falsely",
+    listed="falsely",
 )
 _EXCHANGED = Columns(
     node("a b", "Label|With", title="title_a title_b"),
-    count("observed", "Confused", of=NONE),
+    text("relation"),
+    count("counted", "Confused", of=NONE),
     total("expected", "Expected"),
+    chance("excess"),
+    chance("passes", type="boolean"),
 )
 EXCHANGED_PAIRS = Table(
-    _EXCHANGED, title="Confusions in both directions", row="two labels", first=4
+    _EXCHANGED,
+    title="Confusions in both directions",
+    row="two labels",
+    first=4,
+    order="counted",
+    listed="counted",
 )
-EXCHANGED_IN_LINE = Table(
-    _EXCHANGED, title="Confusions with a label above or below", row="two labels", first=4
-)
+EXCHANGED_IN_LINE = replace(EXCHANGED_PAIRS, title="Confusions with a label above or below")
 SUSPECTS = Table(
     Columns(
         text("instance", "Instance"),
@@ -181,9 +212,19 @@ SUSPECTS = Table(
     row="a label",
     first=10,
 )
+MODEL = {
+    "answered": ANSWERED,
+    "behaviours": BEHAVIOURS,
+    "answers": ANSWERS,
+    "exchanged_pairs": EXCHANGED_PAIRS,
+    "exchanged_in_line": EXCHANGED_IN_LINE,
+    "suspects": SUSPECTS,
+}
+"""What is told of the tables of a model, by name."""
 DATA_BESIDE_MODEL = Table(
     Columns(
         _PAIR,
+        text("relation"),
         count("joint co_predicted"),
         share("rate", "Together in the data", of="joint instances"),
         share("co_predicted_rate", "In the answers", of="co_predicted instances"),
@@ -277,7 +318,7 @@ COMPANIONS = Table(
 WAIVERS = Table(
     Columns(
         text("check covers decision owner reason expires", "Check|Covers|Decision|By|Why|Until"),
-        text("expired", "Expired"),
+        flag("expired", "Expired"),
         whole("used", "Findings"),
     ),
     title="Waivers",
@@ -329,11 +370,7 @@ TABLES = {
     "residuals": RESIDUALS,
     "pairs": PAIRS,
     "frequent_pairs": FREQUENT_PAIRS,
-    "behaviours": BEHAVIOURS,
-    "answers": ANSWERS,
-    "exchanged_pairs": EXCHANGED_PAIRS,
-    "exchanged_in_line": EXCHANGED_IN_LINE,
-    "suspects": SUSPECTS,
+    **MODEL,
     "data_beside_model": DATA_BESIDE_MODEL,
 }
 """Tables of ``overview``, by name."""

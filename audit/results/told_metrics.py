@@ -8,23 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from audit.results.metric_list import BESIDE, METRICS
 from audit.sharing.told import Rounding, ToldMean, told_mean
 
 Metric: TypeAlias = Mapping[str, Any]
 ALL = "all"
 """The scope of all instances."""
-SHARES = ("accuracy", "recovered", "lost", "subgraph_preference")
-"""Metrics that are a number of instances divided by n."""
-NET = "accuracy_alignment"
-"""Equation 1: the share that is recovered less the one that is lost."""
-TIES = "ties"
-"""A number of instances."""
-_UP_TO_ONE = (
-    "f1", "hierarchical_precision", "hierarchical_recall", "hierarchical_f1", "abstraction_match",
-    "residual_from", "residual_to",
-)  # fmt: skip
-_RATIOS = ("f1", "abstraction_match")
-"""Ratios of sums over instances, as are averages that say micro."""
+_KINDS = {metric.name: metric.kind for metric in (*METRICS, *BESIDE)}
 _NOTHING = {"value": None, "low": None, "high": None, "beyond": None}
 
 
@@ -42,11 +32,9 @@ class Bounds:
 
     def of(self, name: str) -> tuple[float, float] | None:
         """The ends of the values of a metric; None of one that is no mean."""
-        if name == "uncertainty_alignment":
-            return -self.bits, self.bits
-        if name == "mistake_severity":
-            return 0.0, self.height
-        return (0.0, 1.0) if name in _UP_TO_ONE else None
+        kind = _KINDS.get(name, "")
+        ends = {"bits": (-self.bits, self.bits), "height": (0.0, self.height)}
+        return (0.0, 1.0) if kind in ("mean", "ratio") else ends.get(kind)
 
 
 def told_metrics(
@@ -58,7 +46,7 @@ def told_metrics(
     """
     told = [_told(metric, bounds, rounding) for metric in metrics]
     found = {_key(metric): metric for metric in told}
-    told = [_net(metric, found) if metric["name"] == NET else metric for metric in told]
+    told = [_net(one, found) if _KINDS.get(one["name"]) == "net" else one for one in told]
     return tuple(one for one in told if one["value"] is not None or one["scope"] == ALL)
 
 
@@ -67,16 +55,17 @@ def _told(metric: Metric, bounds: Bounds, rounding: Rounding) -> dict[str, Any]:
     made = {**metric, **_NOTHING, "n": n}
     if n is None or metric["value"] is None:
         return made
-    if name == TIES:
+    kind = _KINDS.get(name)
+    if kind == "count":
         return {**made, "value": rounding.count(int(metric["value"]))}
     ends = metric["low"], metric["high"]
     low_end, high_end = (math.nan if end is None else float(end) for end in ends)
-    if name in SHARES:
+    if kind == "share":
         return made | _share(metric, n, (low_end, high_end), rounding)
     between = bounds.of(name)
     if between is None:
         return made
-    micro = name in _RATIOS or metric["parameters"].get("average") == "micro"
+    micro = kind == "ratio" or metric["parameters"].get("average") == "micro"
     times = 2 if micro else 1
     mean = told_mean(metric["value"], n, low_end, high_end, *between, rounding, times=times)
     return made | _numbers(mean)

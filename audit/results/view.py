@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from audit.base.plurals import filled
-from audit.results.coverage import coverage
 from audit.results.finding_lines import largest_first, mostly, nodes_by_parts
 from audit.results.findings import CheckResult, Finding, Waived
 from audit.results.mended import mended
@@ -16,7 +15,6 @@ from audit.results.order import between, by_first, merged, worst
 from audit.results.overview import overview
 from audit.results.parts import OTHERS, ModelPart
 from audit.results.record import Record
-from audit.results.shared_tables import lineage, with_found
 from audit.results.since import since_reference
 from audit.sharing.told import Declared, Rounding
 from audit.sharing.words import said
@@ -26,15 +24,13 @@ SCHEMA_VERSION = "5.1"
 
 def view(run: Record) -> dict[str, Any]:
     """The view of a run as plain data, from nothing but the numbers that the run holds."""
-    figures: dict[str, Any] = {**overview(run), **model_overview(run), "coverage": coverage(run)}
     shown = {check.name: _kept(check, run) for check in run.checks}
     found = merged(shown.values(), between)
     first = [one.id for one in worst(found)]
     named = [one.check for one in found]
     order = by_first(run.checks, lambda check: (check.status, check.name), named)
     checks = [_check(check, shown[check.name], run) for check in order]
-    above = lineage(checks, figures["tree"], run.edges, run.titles)
-    figures["tree"] = with_found(figures["tree"], checks, above)
+    tables = {**overview(run, checks), **model_overview(run)}
     return {
         "schema_version": SCHEMA_VERSION,
         "rounding": run.rounding.as_dict(),
@@ -45,10 +41,10 @@ def view(run: Record) -> dict[str, Any]:
         "status": run.status,
         "worst": first,
         "checks": checks,
-        "since_reference": _since(run, checks, figures["coverage"]["depths"]),
+        "since_reference": _since(run, checks, tables["coverage"]["depths"]),
         **_parts(run),
         "waivers": [dict(waiver) for waiver in run.waivers],
-        "overview": {**figures, "lineage": above},
+        "overview": tables,
     }
 
 

@@ -16,7 +16,8 @@ from audit.base.plugins import added
 from audit.base.settings import Stored
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.analysis import Analysis, FileAnalysis
-from audit.checks.check import Check, Outcome, WaiverCheck
+from audit.checks.check import Check, Outcome
+from audit.checks.waivers import WaiverCheck
 from audit.concepts.analysis import Concepts
 from audit.data.records import ATTRIBUTION_COLUMNS
 from audit.entailment.analysis import Entailment

@@ -100,7 +100,7 @@ def run_audit(
     >>> import audit
     >>> labels = audit.load_labels([["cat"], ["dog", "dog"]], {"pet": {"cat": {}, "dog": {}}})
     >>> audit.run_audit(labels).worst().select("check", "nodes", "instances", "share").rows()
-    [('duplicate_label', ['dog'], 1, 0.5)]
+    [('duplicates', ['dog'], 1, 0.5)]
     """
     require_kind(predictions, Predictions, "audit.load_predictions(scores, dataset) makes them")
     analyses = (*analyses, *added_analyses())
@@ -169,6 +169,7 @@ class _Origin:
     """What a result says of its data besides what was measured."""
 
     format: str
+    called: str
     sha256: str
     persons: bool
     inputs: tuple[Mapping[str, str], ...]
@@ -184,16 +185,16 @@ def _origin_of(
         inputs = _inputs(data, predictions)
         tables = () if data.sources or data.digest else (data.instances, data.assertions)
         digest = "" if data.queried else data.digest
-        format, persons = data.format, data.persons
+        format, called, persons = data.format, data.called, data.persons
     else:
         coding = data.hierarchy.coding
         rows = [{"role": "data", **queried}] if queried else []
         inputs = (*rows, *(input_record("data", path) for path in sources))
         tables = () if inputs else (data.labels.counts, data.record_frame)
         digest = ""
-        format = COUNTED
+        format, called = COUNTED, "instances"
         persons = data.labels.persons or (coding is not None and coding.persons)
-    return _Origin(format, digest_of_data(inputs, tables, digest), persons, inputs)
+    return _Origin(format, called, digest_of_data(inputs, tables, digest), persons, inputs)
 
 
 def _policy_of(
@@ -328,7 +329,7 @@ def _applied(check: Check, measured: Measurements, behind: _Behind) -> CheckResu
 
 def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str, Any]:
     return {
-        "data": {"format": origin.format, "title": policy.title},
+        "data": {"format": origin.format, "called": origin.called, "title": policy.title},
         "hierarchy": {
             "name": hierarchy.name,
             "sha256": hierarchy.sha256,

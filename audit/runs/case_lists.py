@@ -168,7 +168,7 @@ def _refuse_unknown(result: AuditResult, finding: str) -> None:
 
 def _behaviours(result: AuditResult) -> dict[str, Mapping[str, Any]]:
     """The kinds of behaviour of a run, by what stands for them in place of a finding's id."""
-    counted = () if result.model is None else result.model.behaviours
+    counted = () if result.model is None else result.model.frames["behaviours"].to_dicts()
     return {BEHAVIOUR + one["name"]: one for one in counted}
 
 

@@ -15,7 +15,7 @@ from audit.checks.judging import rejudged
 from audit.data.class_lists import Shared
 from audit.data.dataset import LabelDataset, load_labels
 from audit.data.predictions import Predictions, load_predictions
-from audit.engine.scores.score_tensors import device_named
+from audit.engine.scores.score_pairs import require_device
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import beside_data, built_in_named, files_of, load_hierarchy
 from audit.measure.labels_alone import FLAT
@@ -65,7 +65,7 @@ def read_data(
 ) -> tuple[LabelDataset, Predictions | None]:
     """Read the labels, and the predictions if any, after checking that the device is available."""
     if settings.device:
-        device_named(settings.device)
+        require_device(settings.device)
     progress("reading the hierarchy")
     hierarchy = read_hierarchy(settings, policy)
     progress("reading labels")

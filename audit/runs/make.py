@@ -21,8 +21,8 @@ from audit.checks.limits import refuse_reference, refuse_unknown_checks
 from audit.counting.counts import PairCount
 from audit.counting.passes import MEMORY
 from audit.data.dataset import LabelDataset
+from audit.data.labels import Nodes
 from audit.data.loading import tables_of
-from audit.data.nodes import Nodes
 from audit.data.predictions import Predictions
 from audit.data.published.wanted import Wanted
 from audit.hierarchies.applied_policy import policy_for

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from audit.alignment.answers import answered
-from audit.alignment.measure import ModelMeasurements, branch_exchanges
+from audit.alignment.measure import ModelMeasurements
 from audit.base.errors import InputError
 from audit.checks.shared.exchanged_pairs import most_exchanged, most_uneven
 from audit.checks.shared.suspects import first_suspects
 from audit.measure.measure import Measurements
 from audit.results.parts import ModelPart
+from audit.results.tables import ANSWERED, BEHAVIOURS
 
 
 def require_kind(given: object, kind: type, hint: str) -> None:
@@ -29,14 +30,17 @@ def model_part(measured: Measurements, model: ModelMeasurements) -> ModelPart:
         pair_table=model.pairs,
         metrics=model.metrics,
         absent_metrics=model.metrics_absent,
-        answered=(answered(measured.hierarchy, model.gold, model.decided, measured.rounding),),
         beside=model.metrics_beside,
-        behaviours=model.behaviours,
-        exchanges=branch_exchanges(model.predictions.hierarchy, model.exchanges),
-        exchanged_pairs=most_exchanged(measured),
-        exchanged_in_line=most_exchanged(measured, above=True),
-        answers=most_uneven(measured),
-        suspects=first_suspects(measured),
+        frames={
+            "answered": ANSWERED.frame(
+                [answered(measured.hierarchy, model.gold, model.decided, measured.rounding)]
+            ),
+            "behaviours": BEHAVIOURS.frame(model.behaviours),
+            "exchanged_pairs": most_exchanged(measured),
+            "exchanged_in_line": most_exchanged(measured, above=True),
+            "answers": most_uneven(measured),
+            "suspects": first_suspects(measured),
+        },
     )
 
 

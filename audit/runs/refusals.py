@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.errors import InputError, PolicyError, first_cases
 from audit.base.plurals import counted
-from audit.checks.rules.sex_age_conflict import refuse_unread_people
+from audit.checks.rules.required import refuse_unread_people
 from audit.counting.counts import PairCount
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -236,11 +235,13 @@ class SealedRun:
         """Violations of the schema in ``result.json``; empty if there are none."""
         from jsonschema import Draft202012Validator
 
+        from audit.runs.schema import result_schema
+
         try:
             shared = json.loads(self.content(RESULT))
         except (ValueError, RecursionError) as error:
             return (f"no JSON: {error}",)
-        errors = Draft202012Validator(schema()).iter_errors(shared)
+        errors = Draft202012Validator(result_schema()).iter_errors(shared)
         return tuple(f"{error.json_path}: {error.message[:120]}" for error in errors)
 
     @property
@@ -296,10 +297,3 @@ def refuse_faults(run: Path, faults: Sequence[str]) -> None:
             where=run,
             hint=SHARED_ALONE if tuple(faults) == (NO_RESTRICTED,) else hint,
         )
-
-
-def schema() -> dict[str, Any]:
-    """The JSON schema of ``result.json``."""
-    text = files("audit.results").joinpath("result.schema.json").read_text("utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded

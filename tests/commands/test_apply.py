@@ -27,7 +27,7 @@ def decided(run: Path, file: Path, decide: Callable[[dict[str, str]], str]) -> P
 
 def by_finding(row: dict[str, str]) -> str:
     """Accept what is proposed of odd and repeated labels, and remove cows beside tools."""
-    if row["finding"] in ("unknown_code:refused", "duplicate_label:labels"):
+    if row["finding"] in ("unknown_code:refused", "duplicates:labels"):
         return "accept"
     return "remove" if row["label"] == "cow" else ""
 
@@ -98,7 +98,7 @@ def test_the_log_says_each_change_and_who_decided(small: Path, tmp_path: Path) -
     assert log["run"] == sha256((small / "first" / "result.json").read_bytes())
     assert log["data"] == "first.csv"
     assert log["findings"] == {
-        "duplicate_label:labels": 2,
+        "duplicates:labels": 2,
         "sibling_exclusive:cow:tool": len(cows),
         "unknown_code:refused": 2,
     }
@@ -123,7 +123,7 @@ def test_what_was_decided_is_no_finding_of_the_copy(small: Path, tmp_path: Path)
     again = audit.read_run(run)
     findings = {f.id: f for check in again.checks for f in check.findings}
 
-    assert "duplicate_label:labels" not in findings
+    assert "duplicates:labels" not in findings
     assert "sibling_exclusive:cow:tool" not in findings
     assert findings["unknown_code:refused"].evidence["rows"] == 2
     assert again.ledger["rows_read"] == len(rows("first")) - 7
@@ -132,7 +132,7 @@ def test_what_was_decided_is_no_finding_of_the_copy(small: Path, tmp_path: Path)
     assert left.is_empty()
     table = pl.read_parquet(run / "restricted" / "mended.parquet")
     assert dict(zip(table["finding"], table["changes"], strict=True)) == {
-        "duplicate_label:labels": 2,
+        "duplicates:labels": 2,
         "sibling_exclusive:cow:tool": 5,
         "unknown_code:refused": 2,
     }
@@ -201,8 +201,8 @@ def test_a_table_of_a_database_gets_a_list_of_corrections(small: Path, tmp_path:
             *((one, "cow", "", "sibling_exclusive:cow:tool", "") for one in cows),
             ("i020", "dgo", "dog", "unknown_code:refused", ""),
             ("i021", "tre", "tree", "unknown_code:refused", ""),
-            ("i000", rows("first")[0][1], "", "duplicate_label:labels", "1"),
-            (rows("first")[-1][0], "fern", "", "duplicate_label:labels", "1"),
+            ("i000", rows("first")[0][1], "", "duplicates:labels", "1"),
+            (rows("first")[-1][0], "fern", "", "duplicates:labels", "1"),
         ]
     )
     assert base.read_bytes() == before

@@ -45,7 +45,7 @@ def test_the_rows_of_a_sheet(small: Path, tmp_path: Path) -> None:
            for one in both for label in ("cow", "tool")},
         ("i020", "dgo", "replace", "dog", ""): "unknown_code:refused",
         ("i021", "tre", "replace", "tree", ""): "unknown_code:refused",
-        **{(one, label, "remove", "", ""): "duplicate_label:labels" for one, label in twice},
+        **{(one, label, "remove", "", ""): "duplicates:labels" for one, label in twice},
     }  # fmt: skip
     named = ("instance", "label", "change", "proposed", "candidates")
 

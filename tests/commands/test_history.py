@@ -60,7 +60,7 @@ def test_what_becomes_of_each_finding(small: Path, tmp_path: Path) -> None:
             ]
             for old, new in pairwise(runs)
         ]
-        assert row["waived"] == (name == "duplicate_label:labels")
+        assert row["waived"] == (name == "duplicates:labels")
     for place, step in enumerate(said["steps"]):
         counted = Counter(row["steps"][place] for row in told.values())  # type: ignore[index]
         assert (step["from"], step["to"], step["differ"]) == (place + 1, place + 2, [])

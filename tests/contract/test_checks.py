@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 
 from audit.base.plurals import counted, filled
 from audit.checks import CHECKS, ON_WAIVERS
-from audit.checks.check import Check, WaiverCheck, WaiverUse
+from audit.checks.check import Check
+from audit.checks.waivers import WaiverCheck, WaiverUse
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.coding import Exclusion, Exclusions
 from audit.hierarchies.hierarchy import Hierarchy
@@ -569,7 +570,7 @@ def test_a_check_on_waivers_keeps_to_the_same(check: WaiverCheck) -> None:
 def test_it_has_a_page_and_a_test_of_its_own(check: Check | WaiverCheck) -> None:
     page = ROOT / "docs" / "checks" / f"{check.name}.md"
 
-    assert page.is_file(), f"write {page}, as docs/checks/duplicate_label.md"
+    assert page.is_file(), f"write {page}, as docs/checks/duplicates.md"
     assert check.name in page.read_text(encoding="utf-8")
     room = next((kind.name for kind in ANALYSES if check in kind.checks), "")
     if room:
@@ -578,7 +579,7 @@ def test_it_has_a_page_and_a_test_of_its_own(check: Check | WaiverCheck) -> None
             assert any(check.name in path.read_text(encoding="utf-8") for path in files)
     else:
         test = ROOT / "tests" / "unit" / "checks" / f"test_{check.name}.py"
-        assert test.is_file(), f"write {test}, as test_duplicate_label.py"
+        assert test.is_file(), f"write {test}, as test_duplicates.py"
         named = sys.modules[check.rule.__module__].__doc__ or ""
         assert isinstance(check, WaiverCheck) or check.name in named, "say in which module it is"
 
@@ -601,7 +602,6 @@ ON_COUNTS = tuple(check for check in CHECKS if check.needs == "counts")
 TOLD_OTHERWISE = {
     "residual_overuse": {"folded_into": ()},
     "cross_branch": {"parts": ()},
-    "lost_zero": {"statement": "", "evidence": {}, "parts": ()},
 }
 """What counts tell in a way of their own: the checks' own tests say how."""
 
@@ -613,9 +613,10 @@ def both_ways(name: str) -> tuple[Measurements, Measurements]:
 
 
 def alike(result: CheckResult) -> CheckResult:
-    """The result without what counts tell otherwise."""
+    """The result without what counts tell otherwise, or do not tell: records beside each other."""
     bare = TOLD_OTHERWISE.get(result.name, {})
-    return replace(result, findings=tuple(replace(f, **bare) for f in result.findings))  # type: ignore[arg-type]
+    told = [f for f in result.findings if f.check != "duplicates" or f.key == ("labels",)]
+    return replace(result, findings=tuple(replace(f, **bare) for f in told))  # type: ignore[arg-type]
 
 
 def same_on_counts(check: Check, measured: Measurements, counted: Measurements) -> bool:
@@ -625,7 +626,7 @@ def same_on_counts(check: Check, measured: Measurements, counted: Measurements) 
 def test_checks_on_counts_are_those_that_look_at_no_instance_beside_another() -> None:
     assert [check.name for check in ON_COUNTS] == [
         "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code",
-        "mixed_versions", "not_specific", "parent_and_child", "duplicate_label", "empty_instance",
+        "mixed_versions", "not_specific", "parent_and_child", "duplicates", "empty_instance",
         "record_cap", "residual_overuse", "cross_branch", "unexpected_pair", "redundant_nodes",
     ], "name a new one here; one that looks at instances says needs='instances'"  # fmt: skip
 
@@ -696,12 +697,12 @@ def test_what_needs_the_instances_says_so_on_counts_and_nothing_else_does(check:
 
 
 BY_A_BOUND = {
-    "residual_overuse", "redundant_nodes", "chronic_gap", "copied_records",
+    "residual_overuse", "redundant_nodes", "chronic_gap", "duplicates",
     "methods_disagree", "evidence_ignored",
 }  # fmt: skip
 """Checks that report where the end of an interval is beyond a limit."""
 WITHOUT_LIMIT = {
-    "empty_instance", "excludes1", "sibling_exclusive", "malformed_code", "duplicate_label",
+    "empty_instance", "excludes1", "sibling_exclusive", "malformed_code",
     "parent_and_child", "cross_branch", "unknown_code", "retired_code", "missing_companion",
 }  # fmt: skip
 
@@ -732,7 +733,7 @@ def test_every_finding_says_how_many_times_its_limit_it_is() -> None:
     of_bounds = [f for f in every if f.check in BY_A_BOUND and "difference" not in f.evidence]
     assert [(f.id, f.beyond) for f in of_bounds if f.beyond < 1] == []
     assert {f.check for f in of_bounds if f.beyond > 1} >= {
-        *("residual_overuse", "redundant_nodes", "chronic_gap", "copied_records"),
+        *("residual_overuse", "redundant_nodes", "chronic_gap", "duplicates"),
         "evidence_ignored",
     }
     assert {f.beyond for f in every if f.check in WITHOUT_LIMIT} == {1.0}

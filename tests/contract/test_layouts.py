@@ -11,9 +11,9 @@ import pytest
 from audit.base.table import Table
 from audit.base.tables import open_tables
 from audit.data.columns import Columns
+from audit.data.labels import Nodes
 from audit.data.layouts import LAYOUTS, Layout, layout_of
 from audit.data.loading import labelled
-from audit.data.nodes import Nodes
 from audit.data.published.events import events_of
 from audit.data.published.wanted import Wanted
 from fixtures.cases import Case, Made

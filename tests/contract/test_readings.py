@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-import networkx as nx
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -76,12 +75,6 @@ def of_hierarchy(name: str, text: str, **always: Any) -> Read:
     return read
 
 
-def of_graph(_: Path, relations: tuple[str, ...] = ()) -> Found:
-    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph([("b", "a", "is_a"), ("c", "a", "part_of")])
-    found = audit.load_hierarchy(graph, relations=relations)
-    return found.edge_frame().rows(), found.readings
-
-
 def of_either(read: Callable[..., Read], one: Any, other: Any) -> Read:
     """What one file is read as; or another one, which says what the option does."""
     return lambda folder, otherwise=False: read(other if otherwise else one)(folder)
@@ -144,13 +137,6 @@ def of_positions(folder: Path, second: str = "next") -> Found:
     return of_labels(folder, "icd9cm")(folder)
 
 
-def of_boxes(folder: Path, again: bool = True) -> Found:
-    scores = [[{"label": one, "score": 0.9}] + again * [{"label": one, "score": 0.8}]
-              for one in CLASSES]  # fmt: skip
-    scores[0].append({"label": CLASSES[1], "score": 0.7 - 0.2 * again})
-    return of_scores(("p.json", json.dumps(scores)), by_order=True)(folder)
-
-
 IN_A_ROW = "id,label,who\na,dog,x\na,cat,x\nb,cat,y\n"
 COMES_BACK = "id,label,who\na,dog,x\nb,cat,y\na,cat,x\n"
 
@@ -168,19 +154,11 @@ def of_many_rows(data: str, **always: Any) -> Read:
     return read
 
 
-def of_policy(folder: Path, base: str | None = None, dot: str = ".") -> Found:
-    edges = f"child,parent\nh,all\n401{dot}0,h\n401{dot}1,h\n401{dot}9,all\n"
+def of_based(folder: Path, base: str | None = "icd9cm") -> Found:
+    edges = "child,parent\nh,all\n401.0,h\n401.1,h\n401.9,all\n"
     hierarchy = audit.load_hierarchy(at(folder, ("h.csv", edges)))
     policy = policy_for(hierarchy, Policy.model_validate({"base": base}))
     return policy.exclusive, tuple(policy_readings(hierarchy, policy))
-
-
-def of_based(folder: Path, base: str | None = "icd9cm") -> Found:
-    return of_policy(folder, base)
-
-
-def of_undotted(folder: Path, base: str | None = "icd9cm") -> Found:
-    return of_policy(folder, base, dot="")
 
 
 def of_files(*files: tuple[str, str], **always: Any) -> Read:
@@ -324,8 +302,6 @@ TOLD = [
          of_scores(SCORES, IMAGES, classes=CLASSES), {"id": "image"}),
     Told("data.joining.joined", "same id", "--by-order",
          of_scores({**OPEN, "id": [*"abcx"]}), {"by_order": True}),
-    Told("data.prediction_tables.PredictionTable", "highest", "write one score for each label",
-         of_boxes, {"again": False}),
     Told("data.prediction_tables.PredictionTable", "not read: 'a'",
          "call the answers prediction and their scores score",
          of_either(of_scores, {"id": ABCD, "prediction": CLASSES, "a": CLASSES[::-1]},
@@ -350,8 +326,6 @@ TOLD = [
          of_scores(9 * SCORES, {"id": [*"aabcd"], "label": [CLASSES[1], *CLASSES]},
                    classes=CLASSES, transform="softmax", by_order=True),
          {"transform": "sigmoid"}),
-    Told("data.raw_predictions.as_scores", "per cent", "--softmax",
-         of_scores(100 * SCORES, CLASSES, classes=CLASSES), {"transform": "softmax"}),
     Told("entailment.answer_columns.by_number", "number 0", "--numbered-from 1",
          of_numbered_tuples, {"numbered_from": 1}),
     Told("entailment.reading._readings", "entails", "--classes FILE",
@@ -360,8 +334,6 @@ TOLD = [
          of_attributions, {"special": "all"}),
     Told("explanations.reading.reading._of_texts", "each label of its text", "a column target",
          of_evidence, {"named": (("2", "x"), ("1", "x"))}),
-    Told("hierarchies.building.graph_tables", "part_of", "relations=('part_of',)",
-         of_graph, {"relations": ("part_of",)}),
     Told("hierarchies.formats.edges.keyed", "'name'", "--hierarchy-child COL",
          of_hierarchy("h.csv", "id,name,parent\n1,a,\n2,b,a\n3,c,a\n"), {"child": "id"}),
     Told("hierarchies.formats.edges.keyed", "without a row", "give each a row",
@@ -385,11 +357,6 @@ TOLD = [
            "child,parent,title\n1,a,x\n2,a,other\n2,b,other\n"))),
     Told("hierarchies.formats.omop.read", "other vocabularies", "another --vocabulary",
          of_first_vocabulary, {"vocabulary": "B"}),
-    Told("hierarchies.formats.rdf._ids", "ends of their IRIs", "--hierarchy-child iri",
-         of_hierarchy("h.ttl", SPOKEN), {"child": "iri"}),
-    Told("hierarchies.formats.rdf._titles", "'en'", "write titles of one language",
-         of_either(lambda text: of_hierarchy("h.ttl", text), SPOKEN,
-                   SPOKEN.replace("'dog'@en, ", "")), {"otherwise": True}),
     Told("hierarchies.formats.rdf._kind", "concepts of SKOS", "--hierarchy-format owl",
          of_hierarchy("h.ttl", SPOKEN), {"format": "owl"}),
     Told("hierarchies.formats.rdf.read", "one node", "remove owl:equivalentClass",
@@ -397,8 +364,6 @@ TOLD = [
                    " :a owl:equivalentClass :b .", ""), {"otherwise": True}),
     Told("hierarchies.applied_policy.policy_readings", "not applied",
          "--policy FILE", of_based, {"base": None}),
-    Told("hierarchies.applied_policy.policy_readings", "without their dots",
-         "--policy FILE", of_undotted, {"base": None}),
     Told("runs.audit._readings", "is used", "leave --plugin out", of_plugin, {"plugins": ()}),
 ]  # fmt: skip
 
@@ -415,8 +380,8 @@ ASKED: list[Asked] = [
     ("hierarchies.formats.edges._of_relations", of_hierarchy("h.csv", RELATED),
      [(f"--relations {one}", {"relations": (one,)}) for one in ("is_a", "part_of")]),
     ("hierarchies.formats.edges._parents", of_joined,
-     [("--hierarchy-sep ';'", {"sep": ";"}), ("give each such id a row", {"row": "a;b,\n"})]),
-    ("hierarchies.formats.offers.offers",
+     [("--hierarchy-sep ';'", {"sep": ";"}), ("give it a row", {"row": "a;b,\n"})]),
+    ("hierarchies.reading._offers",
      of_hierarchy("h.csv", "id,path\n1,a\n2,a > b\n3,a > c\n"),
      [("--hierarchy-child id --hierarchy-levels path", {"child": "id", "levels": ("path",)}),
       ("--hierarchy-levels path", {"levels": ("path",)})]),

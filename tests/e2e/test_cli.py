@@ -27,6 +27,7 @@ from audit.runs import folder as run_folder
 from audit.runs import manifest
 from audit.runs.analyses import ALL_CHECKS
 from audit.runs.read import read_run
+from audit.runs.schema import result_schema
 from fixtures.commands import audit, refused
 from reports import pdf
 from reports.findings import verdict as verdict_of
@@ -129,7 +130,8 @@ def test_a_summary_that_is_piped_is_plain(toy_files: Files, out: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert not {c for c in done.stdout if not (c == "\n" or (c.isascii() and c.isprintable()))}
-    assert all(len(line) <= 80 and line == line.rstrip() for line in table_lines(done.stdout))
+    lines = [one for one in table_lines(done.stdout) if not one.startswith("audit cases ")]
+    assert all(len(line) <= 80 and line == line.rstrip() for line in lines)
 
 
 @pytest.mark.slow
@@ -183,7 +185,7 @@ def test_what_memory_was_taken_beyond_what_was_asked_is_told_alike(
 def test_result_json_is_the_shared_view_and_validates(toy_files: Files, out: Path) -> None:
     audited(toy_files, out)
     shared = json.loads((out / "result.json").read_text("utf-8"))
-    schema = json.loads((ROOT / "docs" / "result.schema.json").read_text("utf-8"))
+    schema = result_schema()
 
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(shared)

@@ -50,7 +50,7 @@ def test_findings_are_listed_with_their_ids_and_cases(run: Path) -> None:
 
 def test_the_cases_of_a_finding_are_ids_and_nothing_else(run: Path) -> None:
     assert ids(audit("cases", run, "unknown_code:refused")) == ["Eve-59", "Fay-61"]
-    assert ids(audit("cases", run, "duplicate_label:labels")) == ["Dot-47"]
+    assert ids(audit("cases", run, "duplicates:labels")) == ["Dot-47"]
 
 
 def test_all_or_one_go_to_a_file(run: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import reports
 from audit.base.errors import RenderError
 from audit.base.files import sha256_of
+from audit.runs.schema import comparison_schema
 from fixtures.commands import audit, refused
 
 ROOT = Path(__file__).parents[2]
@@ -220,7 +221,7 @@ def test_what_intervals_take_the_runs_as_is_said(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_comparison_of_models_validates_against_its_schema(tmp_path: Path) -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads((ROOT / "docs" / "comparison.schema.json").read_text("utf-8"))
+    schema = comparison_schema()
     kept, bare = modelled(tmp_path, "a", 20, "--keep-instances"), modelled(tmp_path, "b", 50)
     for number, runs in enumerate(((kept, kept), (kept, bare))):
         audit("compare", *runs, "--out", tmp_path / f"out{number}")

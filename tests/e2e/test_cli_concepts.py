@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from audit.concepts.representation_files import write_representations
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
+from audit.runs.schema import result_schema
 from fixtures.commands import audit
 from fixtures.represented_releases import (
     places_in_branches,
@@ -93,7 +94,7 @@ def test_predictions_none_of_which_is_a_label_are_refused(files: Files, name: st
 
 
 def test_the_result_is_as_its_schema_says(alone: Any) -> None:
-    schema = json.loads((ROOT / "audit/results/result.schema.json").read_bytes())
+    schema = result_schema()
     Draft202012Validator(schema).validate(alone)
 
 

@@ -14,12 +14,13 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import Result
 
-from audit.alignment.metrics import METRICS
 from audit.counting.pair_table import COLUMNS
 from audit.explorer.run.instance_list import InstanceList, InstanceQuery
 from audit.explorer.run.paged_tables import Span
+from audit.results.metric_list import METRICS
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
+from audit.runs.schema import result_schema
 from fixtures.commands import audit
 from fixtures.sealed_files import listed
 from fixtures.toy import EDGES
@@ -187,7 +188,7 @@ def test_a_run_reads_back_to_the_bytes_of_its_result(
 
 def test_the_shared_view_validates(release: Release) -> None:
     done(release.with_scores())
-    schema = json.loads((ROOT / "docs" / "result.schema.json").read_text("utf-8"))
+    schema = result_schema()
 
     Draft202012Validator(schema).validate(release.shared())
 

@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from audit.cli.app import app
+from audit.runs.schema import result_schema
 from fixtures.explored import entered
 
 EDGES = (
@@ -23,7 +24,7 @@ SCORED = [
     {"cook": 0.2, "worker": 0.2},
     {"person": 0.4, "painter": 0.3},
 ]
-SCHEMA = Draft202012Validator(json.loads(Path("docs/result.schema.json").read_text("utf-8")))
+SCHEMA = Draft202012Validator(result_schema())
 
 
 @pytest.fixture(scope="module")

@@ -32,6 +32,7 @@ from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from audit.runs.read import read_run
+from audit.runs.schema import result_schema
 from fixtures.explored import entered
 from fixtures.labelled import labelled, tree
 
@@ -40,7 +41,7 @@ pytestmark = pytest.mark.slow
 TREE = tree("heart lung < body", "asthma < lung", "body < top")
 LABELS = {f"i{n:02}": ["asthma" if n % 3 else "heart"] for n in range(40)}
 LENGTHS = {name: 5 + 10 * (place % 8 == 0) for place, name in enumerate(LABELS)}
-SCHEMA = Draft202012Validator(json.loads(Path("docs/result.schema.json").read_text("utf-8")))
+SCHEMA = Draft202012Validator(result_schema())
 SECRET = "not to be shared"
 
 

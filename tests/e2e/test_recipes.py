@@ -206,13 +206,6 @@ def test_a_recipe_makes_the_edges_of_a_file(recipe: str, case: str, tmp_path: Pa
     assert edges(tmp_path / "edges.csv") == expected
 
 
-def test_labels_at_a_synonym_count_at_what_is_accepted(tmp_path: Path) -> None:
-    (tmp_path / "taxon.txt").write_text(TAXA, "utf-8")
-    run(RECIPES[[*FILES].index("Darwin Core")], tmp_path)
-
-    assert load_hierarchy(tmp_path / "edges.csv").place("9", None).node == "4"
-
-
 @pytest.mark.parametrize("case", sorted(FILES))
 def test_a_file_without_its_recipe_is_refused_or_asked(case: str, tmp_path: Path) -> None:
     name, text, _ = FILES[case]

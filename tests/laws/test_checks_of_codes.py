@@ -105,6 +105,10 @@ WORLDS = {
     + rows("procedures", _4019=41, _3893=41),
     "of too few to tell; more than half is": rows("diagnoses", _4019=1497, _389=2, _42=1)
     + rows("procedures", _4019=51, _3893=25),
+    "a part has lost its zeros": rows("diagnoses", _4019=468, _0389=30, _389=102),
+    "no zero is left of few": rows("diagnoses", _4019=530, _389=70)
+    + rows("procedures", _40=60, _3893=30),
+    "headings of too few rows": rows("diagnoses", _4019=550, _389=50),
     "ten zeros are left": rows("diagnoses", _4019=1498, _389=2, _42=1, _0389=10),
     "eleven zeros are left; more slips": rows("diagnoses", _4019=1500, _389=2, _42=1, _0389=11)
     + rows("procedures", _25000=1, _9998=3, _3893=9),

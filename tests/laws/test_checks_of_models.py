@@ -85,11 +85,16 @@ def test_what_a_model_confuses_is_what_a_search_finds(given: Answered) -> None:
     found = told(result, "model_confuses")
     assert alike(found, wanted), (found, wanted)
     assert result.model is not None
-    pairs = [(one["excess"], one["a"], one["b"]) for one in result.model.exchanged_pairs]
+    pairs = [
+        (one["excess"], one["a"], one["b"])
+        for one in result.model.frames["exchanged_pairs"].to_dicts()
+    ]
     assert pairs == sorted(pairs, key=lambda one: (-one[0], *one[1:]))
     if searched.denominator:
         names = ("node", "falsely", "missed", "hits", "answers", "labelled")
-        rows = [{name: one[name] for name in names} for one in result.model.answers]
+        rows = [
+            {name: one[name] for name in names} for one in result.model.frames["answers"].to_dicts()
+        ]
         assert rows == answers_told(model)
     classes = unknown_classes(given.answers, given.world)
     wanted = said("unknown_code", Told(len(given.world.rows), [classes] if classes else []))

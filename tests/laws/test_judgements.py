@@ -135,16 +135,16 @@ def test_each_finding_stands_where_its_fields_put_it(number: int) -> None:
 
 
 POLICIES: dict[str, dict[str, Any]] = {
-    "severities": {"severities": {"duplicate_label": "error", "cross_branch": "note",
+    "severities": {"severities": {"duplicates": "error", "cross_branch": "note",
         "split_leak": "warning"}},
     "a greater share of errors": {"error_share": {"value": 0.02, "reason": "R."}},
-    "waivers of checks": {"waivers": [waiver("duplicate_label"), waiver("split_leak", "2025-12-31"),
+    "waivers of checks": {"waivers": [waiver("duplicates"), waiver("split_leak", "2025-12-31"),
         waiver("lost_zero")]},
     "waivers of nodes": {"waivers": [waiver("*", node="A"), waiver("*", subtree="B"),
         waiver("residual_overuse", node="C"), waiver("cross_branch", pair=("B", "A"))]},
     "of a pair that is none": {"waivers": [waiver("cross_branch", pair=("A", "C")), waiver("*",
         "2025-01-01", subtree="A")]},
-    "to be fixed": {"waivers": [waiver("duplicate_instance", decision="to_fix"),
+    "to be fixed": {"waivers": [waiver("split_leak", decision="to_fix"),
         waiver("unknown_code", "2025-06-01", decision="to_fix"), waiver("cross_branch",
         decision="accepted")]},
     "of one finding": {"waivers": [waiver("split_leak"), waiver("split_leak",
@@ -229,11 +229,46 @@ def test_what_the_reference_could_not_have_is_told_apart_and_stands_before_what_
     assert states == {
         "sibling_exclusive:bird:fish": (False, True),
         "sibling_exclusive:cat:dog": (asked, not asked),
-        "duplicate_label:labels": (True, False),
+        "duplicates:labels": (True, False),
     }
     assert new.worst()["id"][0] == "sibling_exclusive:bird:fish"
     told = [one for check in new.shared()["checks"] for one in check["findings"]]
     assert {one["id"]: (one["known"], one["unasked"]) for one in told} == states
+
+
+RULES: dict[str, dict[str, Any]] = {
+    "sibling_exclusive": {"exclusive": [{"nodes": ["cat", "fish"], "reason": "R."}]},
+    "missing_companion": {"companions": [{"if": "fish", "needs": "dog", "source": "S."}]},
+    "cross_branch": {
+        "branch_rules": [{"branches": ["pet", "fish"], "rule": "watch", "reason": "R."}]
+    },
+}
+
+
+@pytest.mark.parametrize("check", RULES)
+def test_a_rule_that_the_policy_of_the_reference_lacked_is_one_it_was_not_asked(check: str) -> None:
+    """The check ran there all the same, by rules on other nodes."""
+    others = {
+        "exclusive": [{"nodes": ["dog", "fish"], "reason": "R."}],
+        "companions": [{"if": "dog", "needs": "fish", "source": "S."}],
+        "branch_rules": [{"branches": ["pet", "*"], "rule": "expected", "reason": "R."}],
+    }
+    tree = {"pet": {"cat": {}, "dog": {}}, "fish": {}}
+    labels = audit.load_labels([["cat", "fish"], ["dog", "fish"], ["cat", "fish"]], tree)
+    ((name, rules),) = RULES[check].items()
+    before, after = (
+        audit.Policy.model_validate({"min_cell": 1, name: own})
+        for own in (others[name], [*rules, *others[name]])
+    )
+    old = audit.run_audit(labels, before)
+    new = audit.run_audit(labels, after, reference=old)
+    found = {one.id: one.judgement for own in new.checks for one in own.findings}
+    known = {one.id for own in old.checks for one in own.findings}
+
+    assert all(one.known for id_, one in found.items() if id_ in known)
+    assert {id_.split(":")[0]: one.unasked for id_, one in found.items() if id_ not in known} == {
+        check: True
+    }
 
 
 @pytest.mark.parametrize("number", [1, 3])

@@ -39,7 +39,7 @@ def assert_equal(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
             assert one == near, name
 
 
-SAME_CHECKS = ("unknown_code", "redundant_nodes", "unexpected_pair", "duplicate_label",
+SAME_CHECKS = ("unknown_code", "redundant_nodes", "unexpected_pair", "duplicates",
                "parent_and_child", "empty_instance", "record_cap")  # fmt: skip
 
 

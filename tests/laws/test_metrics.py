@@ -260,7 +260,7 @@ def test_sets_without_scores_have_no_metric_that_needs_them_and_the_reason_is_to
     }  # fmt: skip
     assert all(absent.values())
     same(rows_of(result), {k: v for k, v in wanted.items() if "depth_from" not in k[2]})
-    assert result.model.behaviours == ()
+    assert result.model.frames["behaviours"].to_dicts() == []
 
 
 def units(times: int, grouped: bool) -> World:

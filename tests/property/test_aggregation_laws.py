@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from audit.alignment.measure import measure_model
 from audit.alignment.metrics.batch import Batch
-from audit.alignment.metrics.confusion import ConfusionStream
 from audit.base.errors import InputError, SchemaError
 from audit.base.settings import Aggregation
 from audit.engine.pairs.propagation import path_counts
@@ -25,6 +25,7 @@ from audit.policy.policy import Policy
 from fixtures import brute_force as plain
 from fixtures.examples import examples
 from fixtures.labelled import labelled
+from fixtures.predicted import predicted
 from fixtures.strategies import hierarchies, trees
 
 DIAMOND = [("leaf", "left"), ("leaf", "right"), ("left", "top"), ("right", "top")]
@@ -184,9 +185,10 @@ def test_the_confusion_of_labels_follows_the_reading(reading: Aggregation) -> No
 def test_the_confusion_of_scores_follows_the_reading(reading: Aggregation) -> None:
     hierarchy = of([*DIAMOND, ("other", "all"), ("top", "all")])
     line = {"leaf": 0.25, "left": 0.25, "other": 0.5}
-    stream = ConfusionStream(hierarchy, aggregation=reading)
-    stream.update(matrix(hierarchy, [line]))
-    table = stream.compute().filter((pl.col("a") == "other") & (pl.col("b") == "top"))
+    dataset = labelled(hierarchy, {"1": ["leaf"]})
+    model = predicted(dataset, {"1": line})
+    pairs = measure_model(dataset, model, Policy(aggregation=reading), seed=0).pairs.frame
+    table = pairs.filter((pl.col("a") == "other") & (pl.col("b") == "top")).collect()
 
     values = ORACLES[reading](parents_of(hierarchy), line)
     assert table["confusion"].item() == pytest.approx(entropy(values["other"], values["top"]))
@@ -201,20 +203,20 @@ def test_entropy_and_answers_at_a_cut_are_of_the_aggregated_values(
     chosen = data.draw(st.sets(st.sampled_from(hierarchy.nodes), min_size=1))
     cut = cut_at(hierarchy.closure, np.array(sorted(map(hierarchy.index, chosen)), np.int64))
     values = matrix(hierarchy, lines)
-    batch = Batch(hierarchy, values, values, aggregation=reading)
+    at_cut = Batch(hierarchy, values, values, aggregation=reading).at(cut)
 
     parents = parents_of(hierarchy)
     below = set().union(*(plain.at_or_below(parents, node) for node in chosen))
     for row, line in enumerate(lines):
         at = {node: ORACLES[reading](parents, line)[node] for node in sorted(chosen)}
         rest = math.fsum(value for node, value in line.items() if node not in below)
-        assert batch.entropy(cut)[row] == pytest.approx(entropy(*at.values(), rest), abs=1e-12)
+        assert at_cut.entropy[row] == pytest.approx(entropy(*at.values(), rest), abs=1e-12)
         best = max(at.values())
         answer = next(node for node in at if at[node] == best) if best else None
-        column = batch.answers_at(cut).column[row]
+        column = at_cut.answers.column[row]
         assert (hierarchy.nodes[cut.nodes[column]] if column >= 0 else None) == answer
         total = math.fsum((*at.values(), rest))
-        assert batch.residual_share(cut)[row] == pytest.approx(rest / total if total else 0.0)
+        assert at_cut.residual_share[row] == pytest.approx(rest / total if total else 0.0)
 
 
 def test_counts_know_descendants_alone() -> None:

@@ -28,7 +28,7 @@ SETS = (
     ("asthma", "wheeze", "vague", "saw", "lung"),
 )  # fmt: skip
 """Labels of records; those of the last are long enough to be copies."""
-OF_LIMITS = ("parent_and_child", "residual_overuse", "copied_records", "redundant_nodes")
+OF_LIMITS = ("parent_and_child", "residual_overuse", "duplicates", "redundant_nodes")
 Times: TypeAlias = dict[tuple[str, ...], int]
 
 

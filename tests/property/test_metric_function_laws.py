@@ -276,6 +276,21 @@ def test_one_answer_is_asked_for_where_it_is_needed_and_batches_are_of_one_kind(
         metric.update(SOFTMAX / 2, TRUE)
 
 
+def test_only_the_same_metrics_are_merged() -> None:
+    metric = metrics.HierarchicalMetrics(toy(), classes=NAMES)
+    metric.update(SOFTMAX, TRUE)
+    sets, strict = (
+        metrics.HierarchicalMetrics(toy(), classes=NAMES, threshold=t) for t in (0.5, 0.9)
+    )
+    sets.update([{label} for label in TRUE], TRUE)
+    strict.update(SOFTMAX, TRUE)
+    for other in (sets, strict):
+        with pytest.raises(SchemaError, match="of one kind"):
+            metric.merge(other)
+    with pytest.raises(SchemaError, match="same hierarchy can be merged"):
+        metric.merge(metrics.HierarchicalMetrics({"dog": "mammal", "cow": "mammal"}))
+
+
 def test_undefined_numbers_are_nan() -> None:
     assert math.isnan(metrics.accuracy_alignment(TRUE, TRUE, hierarchy=toy()))
     assert math.isnan(metrics.hierarchical_f1([], [], hierarchy=toy()))

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.alignment.metrics.measure import model_metrics
+from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.model import Predicted, model_metrics
 from audit.alignment.metrics.queries import Query
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.rules import BehaviourQuery, Subgraph
@@ -24,16 +25,10 @@ PAPER = ("accuracy", "accuracy_alignment", "recovered", "lost", "uncertainty_ali
          "abstraction_match")  # fmt: skip
 
 
-def measured(model: Model, **options: Any) -> list[dict[str, Any]]:
-    found = model_metrics(
-        model.hierarchy,
-        model.gold,
-        model.scores,
-        [str(i) for i in range(len(model))],
-        set_valued=False,
-        scopes=(),
-        **options,
-    )
+def measured(model: Model, *, single_label: bool, **options: Any) -> list[dict[str, Any]]:
+    units = [str(i) for i in range(len(model))]
+    every = Batch(model.hierarchy, model.gold, model.scores, units)
+    found = model_metrics(every, Predicted(single_label, set_valued=False), scopes=(), **options)
     return [*found.measured, *found.beside]
 
 

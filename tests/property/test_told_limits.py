@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from audit.base.dag import IntArray
 from audit.base.declared import NONE
 from audit.checks.rules.drift import LEAST_EXCHANGE
+from audit.checks.rules.duplicates import Copies
 from audit.checks.rules.records import pile_of
 from audit.checks.rules.redundant_nodes import held
-from audit.checks.rules.repeats import Copies
 from audit.engine.pairs.redundancy import Together
 from audit.engine.statistics.two_rates import TwoSides
 from audit.measure.drift import surely_apart

@@ -65,7 +65,7 @@ MODELS: dict[str, tuple[Callable[[], Model], tuple[int, ...]]] = {
 def test_wrong_answers_stand_where_a_plain_count_finds_them(name: str) -> None:
     make, places = MODELS[name]
     dataset, model = make()
-    (found,) = audit.run_audit(dataset, predictions=model).model.answered  # type: ignore[union-attr]
+    (found,) = audit.run_audit(dataset, predictions=model).model.frames["answered"].to_dicts()  # type: ignore[union-attr]
     hierarchy = model.hierarchy
     parents = {node: set[str]() for node in hierarchy.nodes}
     for child, parent in hierarchy.edge_frame().iter_rows():

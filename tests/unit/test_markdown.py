@@ -5,18 +5,13 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from typing import Any, Protocol
 
-import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
 from audit.runs.compare.comparison import compare_runs
 from fixtures.labelled import labelled
 from fixtures.predicted import predicted
-from fixtures.results import HOSTILE_TITLES
 from fixtures.toy import toy
 
 
@@ -61,7 +56,6 @@ def objects() -> dict[str, Any]:
     predictions = predicted(dataset, {"a": {"dog": 0.9}, "b": {"cow": 0.7}})
     result = run_audit(dataset)
     return {
-        "hierarchy": toy(),
         "dataset": dataset,
         "predictions": predictions,
         "result": result,
@@ -69,7 +63,7 @@ def objects() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", ["hierarchy", "dataset", "predictions", "result", "comparison"])
+@pytest.mark.parametrize("name", ["dataset", "predictions", "result", "comparison"])
 def test_an_object_shows_itself_as_one_table(name: str) -> None:
     shown = objects()[name]
     headings, *rows = cells(shown)
@@ -77,23 +71,3 @@ def test_an_object_shows_itself_as_one_table(name: str) -> None:
     assert shown._repr_markdown_().startswith(f"**{shown!r}**")
     assert all(headings)
     assert rows
-
-
-def branches(titles: tuple[str, ...]) -> Hierarchy:
-    ids = [f"n{place}" for place in range(len(titles))]
-    nodes = pl.DataFrame({"node": [*ids, "root"], "title": [*titles, "Root"]})
-    edges = pl.DataFrame({"child": ids, "parent": ["root"] * len(ids)})
-    return Hierarchy.build(edges, nodes, name="titled")
-
-
-@pytest.mark.parametrize("title", [*HOSTILE_TITLES, "a|b", "*a* _b_ `c`", "\\", "$x$", "[a](b)"])
-def test_a_title_is_text_in_its_cell(title: str) -> None:
-    _, *rows = cells(branches((title, "plain")))
-
-    told = title.replace("\x00", "\ufffd")
-    assert " ".join(rows[0][1].split()) == " ".join(told.split())
-
-
-@given(title=st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=30))
-def test_any_title_is_one_cell(title: str) -> None:
-    assert [len(row) for row in cells(branches((title, "plain")))] == [3, 3, 3]

@@ -1,23 +1,17 @@
-"""Infrastructure of metrics: each is defined once, for streaming and for whole arrays.
-
-Every metric is a function of sums over instances, so that batches and machines can be summed,
-and a bootstrap replicate is the same sum with other weights.
-"""
+"""Sums of the statistics of metrics over batches of instances, and the numbers and intervals."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.measures import Measure
 from audit.base.dag import BoolArray, FloatArray, Sparse
-from audit.base.errors import SchemaError
-from audit.engine.scores.cuts import Cut
 from audit.engine.statistics.resampling import (
     REPLICATES,
     percentile_interval,
@@ -29,102 +23,12 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 ALL = "all"
 """The scope that holds every instance; any other scope is a node id."""
-
 ROWS_PER_BLOCK = 8192
 """Number of instances whose bootstrap weights are in memory at a time."""
-
-Computed: TypeAlias = dict[str, tuple[FloatArray, FloatArray]]
-"""Value and n of each number, by name; an undefined value is NaN."""
-
-
-class Measure(ABC):
-    """A metric in two steps: statistics of each instance, and numbers computed from their sums."""
-
-    statistics: ClassVar[tuple[str, ...]]
-    """Names of the statistics that `update` returns, in order."""
-    parameters: Mapping[str, object]
-    """Parameters of the metric, as spelled in ``result.json``."""
-    scoped: ClassVar[bool] = True
-    """Whether it is measured of the instances below a node, too."""
-
-    @abstractmethod
-    def update(self, batch: Batch) -> FloatArray:
-        """Statistics of each instance, shape (n_instances, n_statistics)."""
-
-    @abstractmethod
-    def compute(self, sums: FloatArray) -> Computed:
-        """Compute numbers of shape (...) from summed statistics of shape (..., n_statistics)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """One number of a metric in one scope."""
-
-    name: str
-    scope: str
-    """`ALL`, or a node id: the instances with a direct label at or below that node."""
-    value: float | None
-    """The value; None if undefined."""
-    low: float | None
-    """Lower bound of the 95 % bootstrap interval; None without replicates."""
-    high: float | None
-    n: int
-    """The denominator of the share or mean, in instances."""
-    parameters: Mapping[str, object]
-
-
-class Tally:
-    """Sums of statistics, per scope and per bootstrap replicate.
-
-    Memory is (1 + replicates) * n_scopes * n_statistics numbers, for any number of instances.
-    """
-
-    def __init__(
-        self, scopes: Sequence[str], n_statistics: int, *, seed: int = 0, replicates: int = 0
-    ) -> None:
-        self.scopes, self.seed, self.replicates = tuple(scopes), seed, replicates
-        self.sums = np.zeros((1 + replicates, len(self.scopes), n_statistics))
-        """The plain sums first, then the sums of each replicate."""
-
-    def add(self, statistics: FloatArray, member: BoolArray, units: Sequence[str]) -> None:
-        """Add instances.
-
-        Args:
-            statistics: Shape (n_instances, n_statistics).
-            member: Whether each instance is in each scope, shape (n_instances, n_scopes).
-            units: Resampling unit of each instance; ignored without replicates.
-        """
-        for start in range(0, len(statistics), ROWS_PER_BLOCK):
-            block = slice(start, start + ROWS_PER_BLOCK)
-            weights = self._weights(len(statistics[block]), units[block])
-            for scope in range(len(self.scopes)):
-                rows = np.flatnonzero(member[block, scope])
-                self.sums[:, scope] += weighted_sums(statistics[block][rows], weights[rows])
-
-    def merge(self, other: Tally) -> None:
-        """Add the sums of another tally."""
-        if self._kind != other._kind:
-            raise SchemaError(
-                "only sums of the same numbers can be merged",
-                found=f"{self._described()} and {other._described()}",
-            )
-        self.sums += other.sums
-
-    @property
-    def _kind(self) -> tuple[object, ...]:
-        return self.scopes, self.sums.shape, self.seed
-
-    def _weights(self, n: int, units: Sequence[str]) -> FloatArray:
-        plain = np.ones((n, 1))
-        if not self.replicates:
-            return plain
-        return np.hstack([plain, poisson_weights(unit_keys(units, self.seed), self.replicates)])
-
-    def _described(self) -> str:
-        return (
-            f"{len(self.scopes)} scopes {self.scopes[:3]} of {self.sums.shape[2]} sums, "
-            f"seed {self.seed}, {self.replicates} replicates"
-        )
+Row: TypeAlias = dict[str, Any]
+"""A number of a metric: ``name, scope`` (`ALL`, or a node: of the instances with a direct label at
+or below it), ``value`` (None if undefined), ``low, high`` (of its 95 % bootstrap interval; None
+without), ``n`` (denominator of the share or mean, in instances) and ``parameters``."""
 
 
 class Stream:
@@ -132,10 +36,11 @@ class Stream:
 
     Args:
         hierarchy: The hierarchy; its nodes are the columns of labels and scores.
+        scopes: `ALL` and ids of nodes.
         replicates: Number of bootstrap replicates; 0 for no intervals.
 
-    Batches and streams may come in any order: counts are equal to the last bit, entropies to
-    1e-12.
+    Batches may come in any order: counts are equal to the last bit, entropies to 1e-12. Memory is
+    (1 + replicates) * n_scopes * n_statistics numbers, for any number of instances.
     """
 
     def __init__(
@@ -147,110 +52,79 @@ class Stream:
         seed: int = 0,
         replicates: int = REPLICATES,
     ) -> None:
-        self.hierarchy, self.measures = hierarchy, tuple(measures)
-        widths = [len(measure.statistics) for measure in self.measures]
-        self._ends = np.cumsum([0, *widths]).tolist()
-        self._tally = Tally(scopes, self._ends[-1], seed=seed, replicates=replicates)
+        self.hierarchy, self.measures, self.scopes = hierarchy, tuple(measures), tuple(scopes)
+        self._seed, self._replicates = seed, replicates
+        self._sums, self._ends = np.zeros((0, 0, 0)), np.zeros(0, np.int64)
 
     def update(self, batch: Batch) -> None:
-        """Add the instances of a batch."""
-        if self._tally.replicates and len(batch.units) != len(batch):
-            raise SchemaError("intervals need a unit for each instance: its group or its id")
-        columns = [np.empty((len(batch), 0)), *(m.update(batch) for m in self.measures)]
-        self._tally.add(np.hstack(columns), self._members(batch), batch.units)
+        """Add the instances of a batch; with replicates, each needs a unit."""
+        columns = [measure.of_batch(batch) for measure in self.measures]
+        self._ends = np.cumsum([len(own) for own in columns])
+        every = [column for own in columns for column in own]
+        statistics = np.stack(every, axis=1, dtype=np.float64)
+        if not self._sums.size:
+            shape = (1 + self._replicates, len(self.scopes), statistics.shape[1])
+            self._sums = np.zeros(shape)
+        members = self._members(batch)
+        for start in range(0, len(batch), ROWS_PER_BLOCK):
+            block = slice(start, start + ROWS_PER_BLOCK)
+            weights = self._weights(batch.units[block], len(statistics[block]))
+            for scope, member in enumerate(members[block].T):
+                self._sums[:, scope] += weighted_sums(statistics[block][member], weights[member])
 
     def merge(self, other: Stream) -> None:
-        """Add the sums of another stream of the same metrics."""
-        if self.hierarchy.sha256 != other.hierarchy.sha256:
-            raise SchemaError(
-                "only streams of the same hierarchy can be merged",
-                found=f"{self.hierarchy!r} and {other.hierarchy!r}, which differ",
-            )
-        mine, theirs = ([_identity(m) for m in stream.measures] for stream in (self, other))
-        if mine != theirs:
-            raise SchemaError(
-                "only streams of the same metrics can be merged",
-                found=f"{len(mine)} and {len(theirs)} metrics, not the same ones",
-            )
-        self._tally.merge(other._tally)
+        """Add the sums of another stream, which has batches, of the same metrics and scopes."""
+        self._ends = other._ends
+        self._sums = self._sums + other._sums if self._sums.size else other._sums.copy()
 
-    def compute(self) -> list[Estimate]:
-        """Estimates of every metric in every scope, from all instances added so far."""
+    def compute(self) -> list[Row]:
+        """Every metric in every scope, from all instances added so far."""
+        sums = np.split(self._sums, self._ends[:-1], axis=-1)
         return [
-            _estimate(name, scope, measure.parameters, values[:, i], int(n[0, i]))
-            for measure, start, end in zip(self.measures, self._ends, self._ends[1:], strict=False)
-            for name, (values, n) in measure.compute(self._tally.sums[..., start:end]).items()
-            for i, scope in enumerate(self._tally.scopes)
+            _row(name, scope, values[:, i], int(n[0, i]), measure)
+            for measure, own in zip(self.measures, sums, strict=True)
+            for name, (values, n) in measure.of_sums(*np.moveaxis(own, -1, 0)).items()
+            for i, scope in enumerate(self.scopes)
             if measure.scoped or scope == ALL
         ]
 
     def _members(self, batch: Batch) -> BoolArray:
-        scopes = self._tally.scopes
-        members = np.ones((len(batch), len(scopes)), np.bool_)
-        nodes = [place for place, scope in enumerate(scopes) if scope != ALL]
-        members[:, nodes] = batch.within([scopes[place] for place in nodes])
+        """Whether each instance is in each scope, shape (n_instances, n_scopes)."""
+        members = np.ones((len(batch), len(self.scopes)), np.bool_)
+        nodes = [place for place, scope in enumerate(self.scopes) if scope != ALL]
+        members[:, nodes] = batch.within([self.scopes[place] for place in nodes])
         return members
 
+    def _weights(self, units: Sequence[str], n: int) -> FloatArray:
+        if not self._replicates:
+            return np.ones((n, 1))
+        drawn = poisson_weights(unit_keys(units, self._seed), self._replicates)
+        return np.hstack([np.ones((n, 1)), drawn])
 
-def _estimate(
-    name: str, scope: str, parameters: Mapping[str, object], values: FloatArray, n: int
-) -> Estimate:
+
+def _row(name: str, scope: str, values: FloatArray, n: int, measure: Measure) -> Row:
     """A number from its value and that of each replicate, NaN where undefined."""
-    low, high = percentile_interval(values[1:])
-    defined = not np.isnan(values[0])
-    return Estimate(
-        name=name,
-        scope=scope,
-        value=_defined(values[0]),
-        low=_defined(float(low)) if defined else None,
-        high=_defined(float(high)) if defined else None,
-        n=n,
-        parameters=parameters,
-    )
+    numbers = values[0], *percentile_interval(values[1:])
+    value, low, high = (None if np.isnan(one) else float(one) for one in numbers)
+    ends = {"low": None, "high": None} if value is None else {"low": low, "high": high}
+    row = {"name": name, "scope": scope, "value": value, **ends, "n": n}
+    return {**row, "parameters": dict(measure.parameters)}
 
 
 def whole(
-    measure: Measure,
-    hierarchy: Hierarchy,
-    gold: Sparse | None,
-    scores: Sparse,
-    *,
-    units: Sequence[str] = (),
-    replicates: int = 0,
-) -> dict[str, Estimate]:
-    """Estimates of one metric on whole arrays, by name.
+    measure: Measure, hierarchy: Hierarchy, gold: Sparse | None, scores: Sparse
+) -> dict[str, float]:
+    """The numbers of one metric on whole arrays, by name; NaN where undefined.
 
     Args:
-        hierarchy: The hierarchy; its nodes are the columns.
         gold: Direct labels, shape (n_instances, n_nodes); None for a metric that reads none.
         scores: Same shape.
-        units: Resampling unit of each instance; needed for intervals.
-        replicates: Number of bootstrap replicates; 0 for no intervals.
     """
-    stream = Stream(hierarchy, [measure], replicates=replicates)
-    labels = csr_array(scores.shape) if gold is None else gold
-    stream.update(Batch(hierarchy, labels, scores, units))
-    return {estimate.name: estimate for estimate in stream.compute()}
+    stream = Stream(hierarchy, [measure], replicates=0)
+    stream.update(Batch(hierarchy, csr_array(scores.shape) if gold is None else gold, scores))
+    return {row["name"]: value_of(row) for row in stream.compute()}
 
 
-def columns(sums: FloatArray) -> tuple[FloatArray, ...]:
-    """Split an array of shape (..., n_statistics) into one array of shape (...) per statistic."""
-    return tuple(np.moveaxis(sums, -1, 0))
-
-
-def _defined(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
-def _identity(measure: Measure) -> list[object]:
-    """What distinguishes one metric from another: its kind and the whole of its fields."""
-    return [type(measure), *map(_comparable, vars(measure).values())]
-
-
-def _comparable(value: object) -> object:
-    """A value of a field, with lists in place of arrays, which `==` compares as wholes."""
-    if isinstance(value, Cut):
-        return value.nodes.tolist()
-    if isinstance(value, csr_array):
-        return [value.shape, *(part.tolist() for part in (value.indptr, value.indices, value.data))]
-    return value.tolist() if isinstance(value, np.ndarray) else value
+def value_of(row: Row) -> float:
+    """The value of a row, NaN where it is undefined."""
+    return math.nan if row["value"] is None else float(row["value"])

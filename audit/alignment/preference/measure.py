@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache, lru_cache
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from audit.alignment.preference.questions import Lexicon, Question, plain
-from audit.alignment.preference.scores import TokenScores, Vocabulary
+from audit.alignment.preference.questions import Question, plain
+from audit.alignment.preference.scores import TokenScores
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.base.declared import schema
 from audit.engine.statistics.intervals import wilson
 
 ACCURACY = "Acc@{k}"
-SPECIFIC_OR_GENERAL = "P(s, g)"
-BELOW_OR_ABOVE = "P(s-down, s-up)"
-RELATED_OR_TASK = "P(s-updown, t)"
+COMPARED = ("P(s, g)", "P(s-down, s-up)", "P(s-updown, t)")
+"""Metrics that compare two sides, in the order of the paper's table 1: the specific answer with the
+general one; what is at or below the former with what is above it; both with the task."""
+LEFT_OUT, LOST, WON, TIED = -1, 0, 1, 2
+"""What a question says: it is left out, or the first side is lower, higher, or equal."""
+Words: TypeAlias = Mapping[str, frozenset[str]]
+NO_WORD = frozenset[str]()
+Sides: TypeAlias = tuple[IntArray, IntArray]
+"""The two sides of a comparison, as positions among the words that are compared."""
 
 
 @dataclass(frozen=True)
@@ -78,192 +84,141 @@ class PreferenceResult:
     chosen: int = 0
     by_question: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False, compare=False)
 
-    def to_frame(self) -> pl.DataFrame:
-        """The columns ``metric, value, low, high, n, ties, left_out``, one row per metric."""
-        return pl.DataFrame([asdict(row) for row in self.rows], schema=_SCHEMA)
-
     def to_dict(self) -> dict[str, Any]:
         """The result as plain values that can be written as JSON."""
-        told = asdict(replace(self, by_question=pl.DataFrame()))
-        del told["by_question"]
-        return told | {
-            "unmapped": dict(self.unmapped),
-            "rows": list(map(asdict, self.rows)),
-        }
+        told = {name: value for name, value in vars(self).items() if name != "by_question"}
+        return told | {"unmapped": dict(self.unmapped), "rows": [*map(asdict, self.rows)]}
 
 
-LEFT_OUT, LOST, WON, TIED = -1, 0, 1, 2
-"""What a question says: it is left out, or the first side is lower, higher, or equal."""
-
-
-def share(metric: str, wins: int, ties: int, n: int, questions: int) -> PreferenceRow:
-    """Make a row from counts; value and interval are None if n is 0."""
+def share(metric: str, said: IntArray, tied: BoolArray) -> PreferenceRow:
+    """The row of a metric from what each question says, and whether a tie is behind that."""
+    wins, ties, n = (int(of.sum()) for of in (said == WON, tied, said != LEFT_OUT))
     low, high = wilson(wins, n) if n else (None, None)
-    return PreferenceRow(metric, wins / n if n else None, low, high, n, ties, questions - n)
-
-
-_SCHEMA = schema(
-    ("metric", pl.String),
-    ("value low high", pl.Float64),
-    ("n ties left_out", pl.Int64),
-)
-
-
-COMPARED = (SPECIFIC_OR_GENERAL, BELOW_OR_ABOVE, RELATED_OR_TASK)
-"""Metrics that compare two sides, in the order of the paper's table 1."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """The two sides of a comparison, as positions among the words of the task.
-
-    A word on both sides counts for the first only: the second is *any other* word.
-    """
-
-    first: IntArray
-    second: IntArray
-
-
-class TaskWords:
-    """Every word that is compared in some question, and the sides of each comparison.
-
-    The task's hierarchy consists of all specific answers, their ancestors and descendants.
-
-    Args:
-        nodes: The node of each question's specific answer; None if it is not in the hierarchy.
-
-    ``position`` maps each word to its position in code-point order.
-    """
-
-    def __init__(
-        self, lexicon: Lexicon, questions: Sequence[Question], nodes: Sequence[str | None]
-    ) -> None:
-        self._lexicon = lexicon
-        self._below = {node: self._words(node, up=False) for node in set(nodes) if node}
-        self._above = {node: self._words(node, up=True) for node in self._below}
-        self._task = frozenset[str]().union(*self._below.values(), *self._above.values())
-        answers = {plain(a) for asked in questions for a in (asked.specific, asked.general)}
-        self.position = {word: i for i, word in enumerate(sorted(self._task | answers))}
-        self._of_node: dict[str, tuple[Sides, Sides]] = {}
-
-    def answers(self, question: Question) -> Sides:
-        """The specific answer against the general one, each a single word."""
-        return self._sides({plain(question.specific)}, {plain(question.general)})
-
-    def subgraphs(self, node: str) -> tuple[Sides, Sides]:
-        """At or below a node against above it; related to it against the rest of the task."""
-        if node not in self._of_node:
-            below, above = self._below[node], self._above[node]
-            self._of_node[node] = (
-                self._sides(below, above),
-                self._sides(below | above, self._task),
-            )
-        return self._of_node[node]
-
-    def _words(self, node: str, *, up: bool) -> frozenset[str]:
-        hierarchy = self._lexicon.hierarchy
-        if up:
-            return self._lexicon.words_of(hierarchy.ancestors(node))
-        return self._lexicon.words_of(hierarchy.descendants(node, with_self=True))
-
-    def _sides(self, first: set[str] | frozenset[str], second: set[str] | frozenset[str]) -> Sides:
-        return Sides(places_of(first, self.position), places_of(second - first, self.position))
-
-
-def places_of(words: Collection[str], position: Mapping[str, int]) -> IntArray:
-    """Positions of words among all that are compared, ascending."""
-    return np.array(sorted(position[word] for word in words), np.int64)
-
-
-def among_highest(row: TokenScores, own: BoolArray, k: int) -> tuple[bool, bool]:
-    """Whether a word is among the k highest tokens, and whether only ties decide that.
-
-    Args:
-        row: The scores of all tokens.
-        own: Whether each token is the word, shape (n_tokens,).
-        k: At least 1.
-
-    Returns:
-        Hit and tie. A hit is one for any order of equal scores; a word without a token is none.
-    """
-    if not own.any():
-        return False, False
-    best, others = row.scores[own].max(), row.scores[~own]
-    above, not_below = int((others > best).sum()), int((others >= best).sum())
-    return not_below < k, above < k <= not_below
+    return PreferenceRow(metric, wins / n if n else None, low, high, n, ties, len(said) - n)
 
 
 class Measured:
     """Highest scores of both sides of every comparison, collected question by question.
 
     Args:
-        nodes: The node of each question's specific answer; None if it is not in the hierarchy.
+        nodes: What the specific answer of each question denotes; not in ``below`` if nothing.
+        below: Words of what is at or below each of them.
+        above: Words of what is above it; the task is all words below and above.
         k: Rank for the accuracy among the k highest tokens.
+        released: Whether the rules of the paper's released code are followed: words are compared as
+            written, also those of both sides, which else count for the first; of equal scores the
+            token that is listed first ranks higher; an answer without a token is a miss; a tie of
+            subgraphs is a win.
+
+    ``tokens`` are those with a score in some question; repeated lists are looked up once.
     """
 
     def __init__(
-        self, words: TaskWords, questions: Sequence[Question], nodes: Sequence[str | None], k: int
+        self,
+        asked: Sequence[Question],
+        nodes: Sequence[str | None],
+        below: Words,
+        above: Words,
+        k: int,
+        *,
+        released: bool,
     ) -> None:
-        self._k = k
-        self._vocabulary = Vocabulary(words.position)
-        self._sides = [
-            (words.answers(question), *(words.subgraphs(node) if node else (None, None)))
-            for question, node in zip(questions, nodes, strict=True)
-        ]
-        self._highest = np.full((len(questions), len(COMPARED), 2), -np.inf)
-        self._listed = np.zeros(len(words.position), np.bool_)
-        self._hits = np.full(len(questions), LEFT_OUT)
-        self.scored = np.zeros(len(questions), np.bool_)
+        self._k, self._released, form, n = k, released, str if released else plain, len(asked)
+        task = NO_WORD.union(*below.values(), *above.values())
+        answers = {form(answer) for one in asked for answer in (one.specific, one.general)}
+        position = {word: place for place, word in enumerate(sorted(task | answers))}
 
-    @property
-    def tokens(self) -> int:
-        """Size of the vocabulary: number of tokens with a score in some question."""
-        return len(self._vocabulary.tokens)
+        def sides(first: frozenset[str], second: frozenset[str]) -> Sides:
+            two = first, second if released else second - first
+            at = (sorted(position[word] for word in words) for words in two)
+            left, right = (np.array(places, np.int64) for places in at)
+            return left, right
+
+        @cache
+        def of_node(node: str | None) -> tuple[Sides, Sides]:
+            if node is None or node not in below:
+                return sides(NO_WORD, NO_WORD), sides(NO_WORD, NO_WORD)
+            return sides(below[node], above[node]), sides(below[node] | above[node], task)
+
+        @lru_cache(maxsize=1)
+        def places_of(tokens: tuple[str, ...]) -> IntArray:
+            self.tokens.update(tokens)
+            return np.array([position.get(form(token), -1) for token in tokens], np.int64)
+
+        self.tokens: set[str] = set()
+        words = [(frozenset({form(one.specific)}), frozenset({form(one.general)})) for one in asked]
+        self._sides = [(sides(*two), *of_node(of)) for two, of in zip(words, nodes, strict=True)]
+        self._places = places_of
+        self._highest = np.full((len(COMPARED), 2, n), -np.inf)
+        self._hits, self._first_listed = np.full(n, LEFT_OUT), np.zeros(n, np.bool_)
+        self._listed = np.zeros(len(position), np.bool_)
+        self.scored = np.zeros(n, np.bool_)
 
     def add(self, row: TokenScores) -> None:
         """Add the scores of one question; each question may be added once."""
-        places, values = self._vocabulary.places(row.tokens), self._vocabulary.values(row)
-        sides = self._sides[row.question]
-        hit, by_order = among_highest(row, np.isin(places, sides[0].first), self._k)
-        self._hits[row.question] = TIED if by_order else WON if hit else LOST
-        self._highest[row.question] = [_highest(values, compared) for compared in sides]
-        self._listed[places[places >= 0]] = True
-        self.scored[row.question] = True
+        at, places = row.question, self._places(row.tokens)
+        values, known = np.full(len(self._listed), -np.inf), places >= 0
+        np.maximum.at(values, places[known], row.scores[known])
+        for highest, sides in zip(self._highest, self._sides[at], strict=True):
+            highest[:, at] = [values[side].max(initial=-np.inf) for side in sides]
+        own, other = (np.isin(places, side) for side in self._sides[at][0])
+        self._hits[at] = among_highest(row.scores, own, self._k, in_order=self._released)
+        first, second = (_first_highest(row.scores, answer) for answer in (own, other))
+        self._first_listed[at] = first <= second
+        self._listed[places[known]] = True
+        self.scored[at] = True
+
+    def outcomes(self) -> tuple[IntArray, BoolArray]:
+        """`WON`, `TIED`, `LOST` or `LEFT_OUT` of each metric and question, and whether one is tied.
+
+        Of shape (n_metrics, n_questions) each.
+        """
+        first, second = np.moveaxis(self._highest, 1, 0)
+        tied = (first == second) & np.isfinite(first)
+        if self._released:
+            used = np.isfinite(first) & np.isfinite(second)
+            used[0], won = self.scored, (first > second) | tied
+            won[0] &= (first[0] > second[0]) | self._first_listed
+            told = np.where(won, WON, LOST)
+        else:
+            used = self._spoken() & self.scored & np.isfinite(np.maximum(first, second))
+            told = np.where(tied, TIED, np.where(first > second, WON, LOST))
+        said = np.vstack([self._hits, np.where(used, told, LEFT_OUT)])
+        return said, np.vstack([self._hits == TIED, tied & used])
 
     def rows(self) -> tuple[PreferenceRow, ...]:
         """The four metrics over all questions added."""
-        return tuple(self._row(metric, of) for metric, of in self.outcomes().items())
+        names = (ACCURACY.format(k=self._k), *COMPARED)
+        return tuple(map(share, names, *self.outcomes()))
 
-    def _row(self, metric: str, of: IntArray) -> PreferenceRow:
-        won, tied, n = (int(one.sum()) for one in (of == WON, of == TIED, of >= 0))
-        return share(metric, won, tied, n, len(of))
-
-    def outcomes(self) -> Mapping[str, IntArray]:
-        """`WON`, `TIED`, `LOST` or `LEFT_OUT` of each question, (n_questions,), by metric."""
-        compared = ((metric, self._outcomes(at)) for at, metric in enumerate(COMPARED))
-        return {ACCURACY.format(k=self._k): self._hits, **dict(compared)}
-
-    def _outcomes(self, at: int) -> IntArray:
-        first, second = self._highest[:, at].T
-        told = np.where(first > second, WON, np.where(first == second, TIED, LOST))
-        return np.where(self._used(at), told, LEFT_OUT)
-
-    def _used(self, at: int) -> BoolArray:
-        """Questions with a word of the vocabulary on both sides, one of them scored."""
-        spoken = [sides[at] is not None and self._spoken(sides[at]) for sides in self._sides]
-        used = np.array(spoken, np.bool_) & self.scored
-        return np.asarray(used & np.isfinite(self._highest[:, at].max(axis=1)))
-
-    def _spoken(self, sides: Sides) -> bool:
-        return bool(self._listed[sides.first].any() and self._listed[sides.second].any())
+    def _spoken(self) -> BoolArray:
+        """Whether the vocabulary has a word of both sides of each comparison."""
+        spoken = [
+            [all(self._listed[side].any() for side in sides) for sides in own]
+            for own in self._sides
+        ]
+        return np.array(spoken, np.bool_).reshape(-1, len(COMPARED)).T
 
 
-def _highest(values: FloatArray, sides: Sides | None) -> tuple[float, float]:
-    if sides is None:
-        return -np.inf, -np.inf
-    return top(values, sides.first), top(values, sides.second)
+def among_highest(scores: FloatArray, own: BoolArray, k: int, *, in_order: bool) -> int:
+    """Whether a word is among the k highest tokens: `WON`, `LOST`, or `TIED` if ties decide that.
+
+    Args:
+        scores: The scores of all tokens.
+        own: Whether each token is the word, shape (n_tokens,); a word without a token is lost.
+        k: At least 1.
+        in_order: Whether of equal scores the token that is listed first is the higher one.
+    """
+    if not own.any():
+        return LOST
+    best = scores[own].max()
+    above, equal = int((scores > best).sum()), (scores == best) & ~own
+    if in_order:
+        return WON if above + int(equal[: _first_highest(scores, own)].sum()) < k else LOST
+    others = above + int(equal.sum())
+    return WON if others < k else TIED if above < k else LOST
 
 
-def top(values: FloatArray, at: IntArray) -> float:
-    """The highest of some values, minus infinity of none."""
-    return float(values[at].max(initial=-np.inf))
+def _first_highest(scores: FloatArray, own: BoolArray) -> int:
+    """Place of the first of the highest tokens of a word; their number where it has none."""
+    return int(np.argmax(np.where(own, scores, -np.inf))) if own.any() else len(scores)

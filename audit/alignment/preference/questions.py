@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from audit.base.dag import SYNTHETIC_ROOT
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import first_bytes, once, read_text, refuse_pickle
+from audit.base.files import first_bytes, once, read_json, refuse_pickle
 from audit.base.json_tables import Line, lines_of, objects_on
 from audit.hierarchies.formats import wordnet
 from audit.hierarchies.hierarchy import Hierarchy
@@ -45,16 +45,16 @@ class Task:
         domain: Synsets; an answer's synset is at or below one of them by hypernyms.
     """
 
-    title: str
     relation: str
     domain: tuple[str, ...]
 
 
 TASKS: Mapping[str, Task] = {
-    "P106": Task("occupation", "hypernym", ("person.n.01",)),
-    "P131": Task("location", "holonym", ("location.n.01",)),
-    "P19": Task("birthplace", "holonym", ("location.n.01",)),
+    "P106": Task("hypernym", ("person.n.01",)),
+    "P131": Task("holonym", ("location.n.01",)),
+    "P19": Task("holonym", ("location.n.01",)),
 }
+"""Those of occupations, locations and birthplaces."""
 
 
 def read_questions(path: Path) -> tuple[Question, ...]:
@@ -229,10 +229,7 @@ def read_senses(path: Path) -> Mapping[str, str | None]:
             *Abstraction Alignment* are, or an object ``{answer: node}``. A node may be null. An
             answer may be repeated: its last node that is not null counts.
     """
-    try:
-        stated = json.loads(read_text(path), object_pairs_hook=once)
-    except (ValueError, RecursionError) as error:
-        raise InputError("a JSON file is required", found=str(error), where=path) from None
+    stated = read_json(path)
     pairs = list(stated.items()) if isinstance(stated, dict) else stated
     wrong = [pair for pair in pairs if not _is_pair(pair)] if isinstance(pairs, list) else [stated]
     if wrong or not pairs:
@@ -252,8 +249,8 @@ def refuse_unknown_senses(
     senses: Mapping[str, str | None], hierarchy: Hierarchy, path: Path
 ) -> None:
     """Raise SchemaError if a chosen node is not in the hierarchy."""
-    unknown = [f"{answer}: {node}" for answer, node in senses.items() if node
-               and node not in hierarchy]  # fmt: skip
+    stated = ((answer, node) for answer, node in senses.items() if node)
+    unknown = [f"{answer}: {node}" for answer, node in stated if node not in hierarchy]
     if unknown:
         raise SchemaError(
             f"every chosen node must be in {hierarchy.name}",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.base.dag import IntArray
 from audit.base.declared import Columns, Mark, chance, count, setting, share, total
 from audit.checks.check import Limit, first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows, significant
@@ -25,7 +25,6 @@ from audit.measure.rule_book import at_or_below
 from audit.measure.validity import days_of
 from audit.policy.statements import Lifelong
 from audit.results.findings import share_evidence, times_limit
-from audit.sharing.told import Rounding
 
 LEAST_PERSONS = 20
 """Least number of persons with a later instance for a condition to be judged."""
@@ -37,64 +36,35 @@ PUBLISHED = 0.495
 """Median share that codes missed, by charts, of 20 of 21 comorbidities (J Clin Epidemiol 2000)."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """A condition, and the later instances of the persons who have it.
-
-    Args:
-        later: Their indices, in the order of persons and days, shape (n_later,).
-        person: The person of each, numbered from 0, shape (n_later,).
-        lacking: Whether each lacks the condition, shape (n_later,).
-    """
+class _Judged(NamedTuple):
+    """A condition; ``instance, person, lacking`` of later instances of those who have it."""
 
     condition: Lifelong
-    later: IntArray
-    person: IntArray
-    lacking: BoolArray
-
-    @property
-    def of(self) -> FloatArray:
-        """Later instances of each person, shape (n_persons,)."""
-        return np.bincount(self.person).astype(np.float64)
-
-    @property
-    def missed(self) -> FloatArray:
-        """Those of them that lack the condition, shape (n_persons,)."""
-        return np.bincount(self.person, weights=self.lacking).astype(np.float64)
-
-    def within(self, some: BoolArray) -> _Judged:
-        """The same of some of the later instances, shape of ``some`` (n_later,)."""
-        person = np.unique(self.person[some], return_inverse=True)[1]
-        return _Judged(self.condition, self.later[some], person, self.lacking[some])
+    later: pl.DataFrame
 
     def lacking_with(self, value: Value) -> TwoSides:
         """The share that lacks the condition with a value of a column, against all others."""
-        known = value.known[self.later]
-        every = csr_array(np.ones((int(known.sum()), 1), np.int64))
-        lacking = csr_array(self.lacking[known][:, None].astype(np.int64))
-        here = value.here[self.later[known]]
-        return two_sides(lacking, every, np.zeros(1, np.int64), self.person[known], here)
+        later = self.later.filter(value.known[self.later["instance"]])
+        every = csr_array(np.ones((len(later), 1), np.int64))
+        lacking = csr_array(later.select(pl.col("lacking").cast(pl.Int64)).to_numpy())
+        here = value.here[later["instance"]]
+        return two_sides(lacking, every, np.zeros(1, np.int64), later["person"].to_numpy(), here)
 
     @property
     def share(self) -> Share:
         """The share of those that lack it."""
-        effective = effective_n(self.missed, self.of)
-        return Share(int(self.lacking.sum()), len(self.later), effective, len(self.of))
-
-    def told(self, rounding: Rounding) -> Share:
-        """The same by told numbers, to be held against `LEAST_MISSING`."""
-        return self.share.at_limit(LEAST_MISSING, rounding)
+        by_person = self.later.group_by("person", maintain_order=True)
+        counted = by_person.agg(of=pl.len(), missed=pl.col("lacking").sum()).cast(pl.Float64)
+        missed, of = counted["missed"].to_numpy(), counted["of"].to_numpy()
+        return Share(int(missed.sum()), len(self.later), effective_n(missed, of), len(of))
 
 
 def _gone(measured: Measurements) -> Rows:
-    """Report lifelong conditions that are missing on later instances of persons who have them.
-
-    A person has a condition from the second instance on that carries it, in the order of days;
-    instances of a later day are judged. One that carries neither the condition nor what may stand
-    for it lacks it. The shares that lack it are compared by strata and by who codes.
-    """
-    told = [(one, one.told(measured.rounding)) for one in judged_conditions(measured)]
-    judged = [(one, share) for one, share in told if share.groups >= LEAST_PERSONS]
+    """Lifelong conditions that later instances of persons lack who had them twice."""
+    every = judged_conditions(measured)
+    told = [one.share.at_limit(LEAST_MISSING, measured.rounding) for one in every]
+    both = zip(every, told, strict=True)
+    judged = [(one, share) for one, share in both if share.groups >= LEAST_PERSONS]
     return Rows(
         len(judged),
         f"lifelong conditions that {LEAST_PERSONS} persons or more have on two "
@@ -119,29 +89,21 @@ def judged_conditions(measured: Measurements) -> list[_Judged]:
     groups, column = measured.loaded.group_of, measured.policy.ordered_by
     if groups is None or not column:
         return []
-    read = days_of(measured.loaded.dataset, column)
-    days = read.to_physical().fill_null(0).to_numpy().astype(np.int64)
-    labelled = np.diff(measured.loaded.dataset.direct.indptr) > 0
-    order = np.lexsort((days, groups))
-    order = order[(read.is_not_null().to_numpy() & labelled)[order]]
-    ordered = order, groups[order], days[order]
-    return [_judged_of(measured, condition, *ordered) for condition in measured.policy.lifelong]
-
-
-def _judged_of(
-    measured: Measurements, condition: Lifelong, order: IntArray, person: IntArray, day: IntArray
-) -> _Judged:
-    has, there = np.zeros((2, measured.n_instances), np.bool_)
-    has[carrying_any(measured, condition.carrying)] = True
-    there[carrying_any(measured, condition.nodes_named)] = True
-    carried = np.flatnonzero(has[order])
-    second = carried[1:][person[carried[1:]] == person[carried[:-1]]]
-    persons, first = np.unique(person[second], return_index=True)
-    since = np.full(int(person.max(initial=-1)) + 1, np.iinfo(np.int64).max)
-    since[persons] = day[second[first]]
-    later = np.flatnonzero(day > since[person])
-    number = np.unique(person[later], return_inverse=True)[1]
-    return _Judged(condition, order[later], number, ~there[order[later]])
+    dataset, found = measured.loaded.dataset, list[_Judged]()
+    stays = pl.DataFrame({"instance": np.arange(len(groups)), "person": groups})
+    stays = stays.with_columns(day=days_of(dataset, column)).filter(
+        np.diff(dataset.direct.indptr) > 0
+    )
+    stays = stays.drop_nulls("day").sort("person", "day", maintain_order=True)
+    for condition in measured.policy.lifelong:
+        carried, there = (
+            pl.col("instance").is_in(pl.Series(carrying_any(measured, nodes)).implode())
+            for nodes in (condition.carrying, condition.nodes_named)
+        )
+        second = pl.col("day").filter(carried).get(1, null_on_oob=True).over("person")
+        later = stays.filter(pl.col("day") > second).with_columns(lacking=~there)
+        found.append(_Judged(condition, later))
+    return found
 
 
 def _gaps(measured: Measurements, judged: list[tuple[_Judged, Share]]) -> Iterator[Row]:
@@ -163,8 +125,7 @@ def _gaps(measured: Measurements, judged: list[tuple[_Judged, Share]]) -> Iterat
 
 
 def _differences(measured: Measurements, judged: list[_Judged]) -> Iterator[Row]:
-    """Conditions that a value of a stratum, or of who codes, lacks more or less than others: of
-    each the value that differs most."""
+    """Conditions that a value of a column lacks more than others; of each the surest value."""
     policy = measured.policy
     names = dict.fromkeys((*policy.strata, *policy.coding_columns))
     values = [value for name in names for value in values_compared(measured, name)]
@@ -189,7 +150,7 @@ def _difference(
     family: int,
 ) -> Row:
     (_, elsewhere), (_, of_elsewhere) = found.k[:, 0].tolist(), found.n[:, 0].tolist()
-    here = one.within(value.here[one.later])
+    here = one._replace(later=one.later.filter(value.here[one.later["instance"]]))
     sentence, evidence, row = _row(measured, here, q_value, family)
     return row(
         sentence=f"With the {value.column} {value.name!r}, {sentence}"
@@ -209,8 +170,7 @@ def _difference(
 def _row(
     measured: Measurements, one: _Judged, q_value: float, family: int
 ) -> tuple[str, dict[str, float], partial[Row]]:
-    """How many instances lack a condition, of all later ones or of some of them: in words, in
-    numbers, and what every row says."""
+    """That instances lack a condition: in words, in numbers, and what every row says."""
     condition, share = one.condition, one.share
     low, high = share.interval()
     sentence = (
@@ -227,7 +187,7 @@ def _row(
         "q_value": q_value,
         "family": family,
     }
-    cases = np.sort(one.later[one.lacking])
+    cases = np.sort(one.later.filter("lacking")["instance"].to_numpy())
     row = partial(
         Row,
         nodes=condition.carrying,
@@ -243,20 +203,19 @@ def _row(
 
 def _looked_up(measured: Measurements, condition: Lifelong, lacking: IntArray) -> pl.DataFrame:
     """The label by which other instances of the person carry the condition, to be looked up."""
-    hierarchy, groups = measured.hierarchy, measured.loaded.group_of
+    groups = measured.loaded.group_of
     assert groups is not None, "without persons nothing was judged"
-    nodes = np.flatnonzero(at_or_below(hierarchy, condition.carrying))
-    persons, place = np.unique(groups[lacking], return_inverse=True)
+    nodes = np.flatnonzero(at_or_below(measured.hierarchy, condition.carrying))
     theirs = measured.loaded.dataset.direct[:, nodes].tocoo()
-    own = np.isin(groups[theirs.row], persons)
-    owner = np.searchsorted(persons, groups[theirs.row[own]])
-    times = np.zeros((len(persons), len(nodes)), np.int64)
-    np.add.at(times, (owner, theirs.col[own]), 1)
-    written = as_in_data(measured)
-    usual = [[written(hierarchy.nodes[nodes[best]])] for best in times.argmax(axis=1).tolist()]
-    candidates = pl.Series("candidates", usual, pl.List(pl.String)).gather(place)
+    labels = pl.DataFrame({"person": groups[theirs.row], "node": nodes[theirs.col]})
+    times = labels.group_by("person", "node").len().sort("len", "node", descending=[True, False])
+    usual = times.unique("person", keep="first", maintain_order=True)
+    found = with_instances(lacking).with_columns(person=groups[lacking])
+    found = found.join(usual, on="person", how="left", maintain_order="left")
+    written, names = as_in_data(measured), measured.hierarchy.nodes
+    candidates = [[written(names[node])] for node in found["node"]]
     said = f"the person had {condition.condition} on two earlier ones, and does not lose it"
-    found = with_instances(lacking).with_columns(candidates)
+    found = found.select("instance", candidates=pl.Series(candidates, dtype=pl.List(pl.String)))
     return proposals(found, "add", "review", said)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,28 +13,37 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.base.declared import NONE, Columns, count, whole
 from audit.checks.check import TOP_PARTS, first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows
-from audit.checks.shared.evidence import LABEL_PARTS, OF_ROWS_READ, OF_SOME_ROWS
-from audit.checks.shared.label_findings import of_labels
-from audit.checks.shared.labels_as_written import (
-    FITS_ELSEWHERE_ALONE,
-    LOOKED_UP,
-    WRONG_TABLE,
-    lines,
-    looked_at,
-    mapped,
-    read_again,
-    refused_for,
-    unexplained,
-    written,
-)
+from audit.checks.rows import Row, Rows
+from audit.checks.shared.evidence import OF_ROWS_READ, OF_SOME_ROWS
+from audit.checks.shared.label_findings import check_of_labels, of_labels, with_meanings
 from audit.checks.shared.proposals import near_codes, of_lines, proposals
-from audit.hierarchies.coding import VERSIONS, Integrity
+from audit.checks.shared.written_labels import (
+    READ,
+    UNEXPLAINED,
+    WRONG,
+    integrity_of,
+    rows_of,
+    written_labels,
+)
+from audit.hierarchies.coding import VERSIONS
 from audit.hierarchies.icd import icd9
 from audit.hierarchies.icd.built_in import complete_codes
 from audit.hierarchies.icd.icd10 import DIAGNOSES, WHO, dotted
 from audit.measure.measure import Measurements
-from audit.results.findings import Evidence, Part
+from audit.results.findings import Part
+
+LOOKED_UP = "rows whose codes can be looked up"
+
+
+def _looked_at(measured: Measurements) -> int:
+    """Number of rows whose codes can be looked up: neither version nor hierarchy is another one."""
+    read, refused = measured.ledger.rows_read, measured.ledger.refused
+    return read - sum(refused.get(reason, 0) for reason in ("other_version", "no_hierarchy"))
+
+
+def _refused(measured: Measurements, reason: str) -> pl.DataFrame:
+    """The labels that are refused for a reason of the ledger, with their tables as stated."""
+    return written_labels(measured).filter(reason=reason).with_columns(table="stated")
 
 
 def _unknown(measured: Measurements) -> Rows:
@@ -40,89 +51,101 @@ def _unknown(measured: Measurements) -> Rows:
 
     If the edition is known, `retired_code` reports the codes missing from it.
     """
-    return Rows(looked_at(measured), LOOKED_UP, _unknown_rows(measured))
-
-
-def _unknown_rows(measured: Measurements) -> Iterator[Row]:
-    refused = refused_for(measured, "unknown_code")
-    yield from of_labels(
-        measured,
-        refused,
-        key="refused",
-        severity="error",
-        sentence="{rows} of {of} rows ({share}) {rows|has|have} {labels} labels that the "
-        "hierarchy lacks[, {mostly}]; {rows|it was|they were} refused.",
-        curator="Correct these labels, or name the hierarchy and version they come from; a word "
-        "that says that none applies is named by --missing.",
-        data_user="Leave these rows out, and say so: not even their ancestors are known.",
-        of=looked_at(measured),
-        proposes=partial(near_codes, measured, refused),
+    looked, editions = _looked_at(measured), integrity_of(measured).editions
+    refused, unread = (_refused(measured, reason) for reason in ("unknown_code", "bad_row"))
+    dated = pl.col("code_set").is_in([*editions]).fill_null(value=False)
+    hung = written_labels(measured).filter(UNEXPLAINED & ~dated).with_columns(label="node")
+    found = (
+        of_labels(
+            measured,
+            refused,
+            key="refused",
+            severity="error",
+            sentence="{rows} of {of} rows ({share}) {rows|has|have} {labels} labels that the "
+            "hierarchy lacks[, {mostly}]; {rows|it was|they were} refused.",
+            curator="Correct these labels, or name the hierarchy and version they come from; a "
+            "word that says that none applies is named by --missing.",
+            data_user="Leave these rows out, and say so: not even their ancestors are known.",
+            of=looked,
+            proposes=partial(near_codes, measured, refused),
+        ),
+        of_labels(
+            measured,
+            unread.with_columns(pl.col("label").fill_null("no label")),
+            key="bad_row",
+            severity="error",
+            sentence="{rows} of {of} rows ({share}) {rows|has|have} no id of an instance, or "
+            "{rows|says|say} no version of {rows|its|their} code; {rows|it was|they were} refused.",
+            curator="Give every row the id of its instance, and its version where there is a "
+            "column.",
+            data_user="Leave these rows out, and say so.",
+        ),
+        of_labels(
+            measured,
+            hung,
+            key="hung",
+            severity="warning",
+            sentence="{rows} of {of} rows ({share}) {rows|has|have} {labels} labels that the "
+            "hierarchy lacks; {nodes_added} nodes {nodes_added|was|were} added for "
+            "{labels|it|them}, {nodes_added|below|each below} the node that its digits name.",
+            curator="Look the codes up in the edition that was valid when they were assigned, and "
+            "name the hierarchy that has them.",
+            data_user="Trust the nodes above these codes more than the codes. Counts of branches "
+            "without these codes are not comparable.",
+            of=looked,
+            more={"nodes_added": hung["label"].n_unique()},
+        ),
+        () if measured.model is None else _of_classes(measured),
     )
-    yield from of_labels(
-        measured,
-        refused_for(measured, "bad_row").with_columns(pl.col("label").fill_null("no label")),
-        key="bad_row",
-        severity="error",
-        sentence="{rows} of {of} rows ({share}) {rows|has|have} no id of an instance, or "
-        "{rows|says|say} no version of {rows|its|their} code; {rows|it was|they were} refused.",
-        curator="Give every row the id of its instance, and its version where there is a column.",
-        data_user="Leave these rows out, and say so.",
-    )
-    labels = unexplained(measured).filter(pl.col("edition").is_null())
-    yield from of_labels(
-        measured,
-        labels,
-        key="hung",
-        severity="warning",
-        sentence="{rows} of {of} rows ({share}) {rows|has|have} {labels} labels that the "
-        "hierarchy lacks; {nodes_added} nodes {nodes_added|was|were} added for {labels|it|them}, "
-        "{nodes_added|below|each below} the node that its digits name.",
-        curator="Look the codes up in the edition that was valid when they were assigned, and name "
-        "the hierarchy that has them.",
-        data_user="Trust the nodes above these codes more than the codes. Counts of branches "
-        "without these codes are not comparable.",
-        of=looked_at(measured),
-        more={"nodes_added": labels["label"].n_unique()},
-    )
-    if measured.model is not None:
-        yield from _of_classes(measured)
+    return Rows(looked, LOOKED_UP, chain(*found))
 
 
 def _of_classes(measured: Measurements) -> Iterator[Row]:
     """Classes of the predictions that were left out, and those that were added."""
     predictions = measured.predicted.predictions
     told, hung = predictions.ledger, sorted(predictions.ledger.hung_classes.values())
-    nodes = [measured.hierarchy.index(node) for node in hung]
-    as_hung = np.asarray(predictions.scores[:, nodes].sum(axis=1)).ravel() > 0
-    lacking = "{labels} of {classes} classes of the predictions {labels|is|are} not in the "
+    places = [measured.hierarchy.index(node) for node in hung]
+    as_hung = np.asarray(predictions.scores[:, places].sum(axis=1)).ravel() > 0
+    left_out, answered = np.sort(predictions.left_out), np.asarray(predictions.rows[as_hung])
 
-    def about(key: str, names: tuple[str, ...], cases: IntArray, more: Evidence) -> partial[Row]:
-        read = {"labels": len(names), "classes": told.classes_read, **more}
-        return partial(
-            Row,
+    def row(key: str, names: Sequence[str], cases: IntArray, what: str, **said: Any) -> Row:
+        added = {"nodes_added": len(hung)} if names is hung else {}
+        return Row(
             severity="warning",
-            nodes=names[:TOP_PARTS],
-            evidence={**read, "instances": len(cases), "predicted": len(predictions)},
+            nodes=tuple(names[:TOP_PARTS]),
+            sentence="{labels} of {classes} classes of the predictions {labels|is|are} not in the "
+            f"hierarchy; {what} {{instances}} of {{predicted}} instances.",
+            evidence={
+                "labels": len(names),
+                "classes": told.classes_read,
+                **added,
+                "instances": len(cases),
+                "predicted": len(predictions),
+            },
             parts=tuple(Part((name,), {}) for name in names[:TOP_PARTS]),
             key=(key,),
             cases=lambda: cases,
+            **said,
         )
 
     if told.unknown_classes:
-        yield about("classes", told.unknown_classes, np.sort(predictions.left_out), {})(
-            sentence=lacking + "hierarchy; {labels|it was|they were} left out, scored above 0 on "
-            "{instances} of {predicted} instances.",
+        yield row(
+            "classes",
+            told.unknown_classes,
+            left_out,
+            "{labels|it was|they were} left out, scored above 0 on",
             curator="Use the hierarchy's names for these classes, or give the hierarchy that the "
             "model was trained on.",
             data_user="Do not blame the model for all mistakes on these instances: part of its "
             "answer there was left out.",
         )
     if hung:
-        added = {"nodes_added": len(hung)}
-        yield about("classes hung", tuple(hung), np.asarray(predictions.rows[as_hung]), added)(
-            sentence=lacking + "hierarchy; {nodes_added} nodes {nodes_added|was|were} added for "
-            "{labels|it|them}, {nodes_added|below|each below} the node that its digits "
-            "name, with scores above 0 on {instances} of {predicted} instances.",
+        yield row(
+            "classes hung",
+            hung,
+            answered,
+            "{nodes_added} nodes {nodes_added|was|were} added for {labels|it|them}, "
+            "{nodes_added|below|each below} the node that its digits name, with scores above 0 on",
             curator="Give the hierarchy that the model was trained on: this one lacks these "
             "classes.",
             data_user="Trust the nodes above these classes more than the classes: an answer can "
@@ -135,12 +158,25 @@ def _malformed(measured: Measurements) -> Rows:
 
     Not applicable without a code format.
     """
-    looked, labels = looked_at(measured), refused_for(measured, "malformed_code")
-    never, what = _of_no_edition(measured, labels)
-    more = (
-        ", for digits that are too many or exchanged, and for codes of another classification. A "
-        "code of your own is kept if a dictionary given with --titles has it."
-    )
+    looked, labels = _looked_at(measured), _refused(measured, "malformed_code")
+    integrity, rows = integrity_of(measured), labels.select("label", "table").rows()
+    codes = [own for row in rows if (own := integrity.readings(*row))]
+    more, what, further = dict[str, int](), "{labels|is|are} not shaped like a code", "."
+    if integrity.years and codes:
+        first, last = min(integrity.years.values())[:6], " or ".join({*integrity.editions.values()})
+        what = (
+            "{labels|is no code|are no codes}; {never_valid} of them {never_valid|looks like one|"
+            f"look like codes}}, but in no edition from {first} to {last}"
+        )
+        further = (
+            ", for digits that are too many or exchanged, and for codes of another classification. "
+            "A code of your own is kept if a dictionary given with --titles has it."
+        )
+        more["never_valid"] = len(codes)
+        known = complete_codes(WHO) if DIAGNOSES in integrity.tables else frozenset()
+        if of_who := sum(not known.isdisjoint(some) for some in codes):
+            what += ", and {of_who} {of_who|is a code|are codes} of ICD-10 of the WHO"
+            more["of_who"] = of_who
     found = of_labels(
         measured,
         labels,
@@ -148,40 +184,15 @@ def _malformed(measured: Measurements) -> Rows:
         severity="error",
         sentence="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
         f"{what}; {{rows|the row was|the rows were}} refused.",
-        curator="Correct these labels: look for cut digits, joined codes and free text"
-        + (more if never else "."),
+        curator=f"Correct these labels: look for cut digits, joined codes and free text{further}",
         data_user="Leave these rows out, and say so.",
         of=looked,
-        more=never,
+        more=more,
         proposes=partial(near_codes, measured, labels),
     )
     has_shape = (measured.hierarchy.coding, "this hierarchy has no rules for the shape of a label")
     return Rows(looked, LOOKED_UP, found, first_unmet(has_shape))
 
-
-def _of_no_edition(measured: Measurements, labels: pl.DataFrame) -> tuple[dict[str, int], str]:
-    """How many of the refused labels are shaped like a code, which no edition has, and how many
-    of these are codes of the WHO; what the labels are, in words."""
-    integrity = measured.hierarchy.integrity
-    if integrity is None or not integrity.years:
-        return {}, _SHAPELESS
-    codes = [integrity.readings(*row) for row in labels.select("label", "table").rows()]
-    never = sum(map(bool, codes))
-    if not never:
-        return {}, _SHAPELESS
-    found = 0
-    if DIAGNOSES in integrity.tables:
-        found = sum(not complete_codes(WHO).isdisjoint(some) for some in codes)
-    editions = " or ".join({*integrity.editions.values()})
-    who = ", and {of_who} {of_who|is a code|are codes} of ICD-10 of the WHO"
-    return {"never_valid": never} | ({"of_who": found} if found else {}), (
-        "{labels|is no code|are no codes}; {never_valid} of them {never_valid|looks like one|look "
-        f"like codes}}, but in no edition from {min(integrity.years.values())[:6]} to {editions}"
-        f"{who if found else ''}"
-    )
-
-
-_SHAPELESS = "{labels|is|are} not shaped like a code"
 
 _MOST = 0.5
 """Share of a table's misplaced rows above which the table is reported instead of its rows, and of
@@ -190,10 +201,9 @@ those shaped like codes that no edition has from which misplaced rows are no sli
 
 def _misplaced(measured: Measurements) -> Rows:
     """Report labels that are a code of another table and not of theirs, or a whole table."""
-    integrity = measured.hierarchy.integrity
-    tables = () if integrity is None else integrity.tables
-    by_table = {one: read_again(measured).filter(table=one) for one in tables}
-    read = sum(int(own["rows"].sum()) for own in by_table.values())
+    tables = integrity_of(measured).tables
+    by_table = {one: written_labels(measured).filter(READ, table=one) for one in tables}
+    read = sum(map(rows_of, by_table.values()))
     return Rows(
         read,
         "rows of a known table",
@@ -212,13 +222,18 @@ def _of_table(measured: Measurements, table: str, labels: pl.DataFrame) -> Itera
     None where they are the fewer of those that it reports as shaped like a code of the table, and
     that no edition has: then they may be slips.
     """
-    foreign, misplaced = labels.filter(FITS_ELSEWHERE_ALONE), labels.filter(WRONG_TABLE)
-    read, bins = int(labels["rows"].sum()), measured.rounding.bins("rows")
-    told, of = bins.at_worst(int(foreign["rows"].sum()), read)
-    row = partial(of_labels, measured, of=read)
-    if told > _MOST * of:
+    integrity, bins = integrity_of(measured), measured.rounding.bins("rows")
+    foreign = labels.filter(~pl.col("may_be_valid"), pl.col("elsewhere").list.len() > 0)
+    misplaced, refused = labels.filter(fault=WRONG), labels.filter(reason="malformed_code")
+    shaped = [bool(integrity.readings(label, table)) for label in refused["label"]]
+    slips = rows_of(refused.filter(pl.Series(shaped, dtype=pl.Boolean)))
+    known = misplaced.join(refused, on="line", how="anti").is_empty()
+    whole, of = bins.at_worst(rows_of(foreign), rows_of(labels))
+    rows, others = bins.at_worst(rows_of(misplaced), slips)
+    row = partial(of_labels, measured, of=rows_of(labels))
+    if whole > _MOST * of:
         yield from row(
-            lines(measured, foreign, "elsewhere"),
+            with_meanings(measured, foreign, "elsewhere"),
             key=f"all {table}",
             severity="error",
             sentence=f"{{rows}} of {{of}} rows of {table} ({{share}}), with {{labels}} labels, "
@@ -226,35 +241,25 @@ def _of_table(measured: Measurements, table: str, labels: pl.DataFrame) -> Itera
             "the table seems to hold the other code set.",
             curator="Check whether two tables were exchanged on export, and publish them again.",
             data_user="Leave the whole table out until it is exchanged.",
-            proposes=partial(_looked_at, measured, foreign),
+            proposes=partial(_to_look_at, measured, foreign),
         )
-        return
-    integrity, malformed = measured.hierarchy.integrity, refused_for(measured, "malformed_code")
-    known = bool(misplaced["line"].is_in(malformed["line"].implode()).all())
-    slips = sum(
-        number
-        for label, number in malformed.filter(table=table).select("label", "rows").iter_rows()
-        if integrity and integrity.readings(label, table)
-    )
-    rows, others = bins.at_worst(int(misplaced["rows"].sum()), slips)
-    if known and rows < _MOST * others:
-        return
-    yield from row(
-        lines(measured, misplaced, "elsewhere"),
-        key=table,
-        severity="warning",
-        sentence=f"{{rows}} of {{of}} rows of {table} ({{share}}) {{rows|carries|carry}} "
-        f"{{labels}} labels that {{labels|is no code|are no codes}} of {table} but "
-        "{labels|a valid one|valid ones} of another table.",
-        curator="Check how the tables were joined and exported, and put these rows where they "
-        "belong.",
-        data_user="Leave these rows out, and say so.",
-        aside=known,
-        proposes=partial(_looked_at, measured, misplaced),
-    )
+    elif not known or rows >= _MOST * others:
+        yield from row(
+            with_meanings(measured, misplaced, "elsewhere"),
+            key=table,
+            severity="warning",
+            sentence=f"{{rows}} of {{of}} rows of {table} ({{share}}) {{rows|carries|carry}} "
+            f"{{labels}} labels that {{labels|is no code|are no codes}} of {table} but "
+            "{labels|a valid one|valid ones} of another table.",
+            curator="Check how the tables were joined and exported, and put these rows where they "
+            "belong.",
+            data_user="Leave these rows out, and say so.",
+            aside=known,
+            proposes=partial(_to_look_at, measured, misplaced),
+        )
 
 
-def _looked_at(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
+def _to_look_at(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
     """A look at each label: which table it belongs to is no change of the label."""
     said = "it is a code of another table, and none of its own"
     found = of_lines(measured, labels.select("line", "label", "table"))
@@ -263,46 +268,39 @@ def _looked_at(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
 
 def _versions(measured: Measurements) -> Rows:
     """Report rows marked as another version, and refused labels in its format."""
-    integrity = measured.hierarchy.integrity
-    asked = integrity is not None and integrity.other_version is not None
-    return Rows(
-        measured.ledger.rows_read,
-        "rows",
-        () if integrity is None else _of_versions(measured, integrity),
-        first_unmet((asked, "no other version of this hierarchy is known")),
-    )
+    shape = integrity_of(measured).other_version
+    why_not = first_unmet((shape, "no other version of this hierarchy is known"))
+    found = () if shape is None else _of_versions(measured, shape)
+    return Rows(measured.ledger.rows_read, "rows", found, why_not)
 
 
-def _of_versions(measured: Measurements, integrity: Integrity) -> Iterator[Row]:
-    yield from of_labels(
-        measured,
+def _of_versions(measured: Measurements, shape: Callable[[str], bool]) -> Iterator[Row]:
+    row = partial(of_labels, measured, severity="warning")
+    yield from row(
         _of_the_other(measured),
         key="contradicted",
-        severity="warning",
         sentence="{rows} of {of} rows ({share}) {rows|is|are} marked with a version that "
         "lacks {rows|its|their} code, while the other version has it ({labels} labels).",
         curator="Correct the column of versions, or these codes.",
         data_user="Do not trust the version of these rows.",
     )
-    refused, shape = written(measured).filter(pl.col("node").is_null()), integrity.other_version
-    shaped = [shape is not None and shape(label) for label in refused["label"]]
     row = partial(
-        of_labels,
-        measured,
-        severity="warning",
+        row,
         curator="Publish the versions apart, or with a column that says which version a row is of.",
         data_user="Audit the rows of the other version with its own hierarchy; here they count "
         "nowhere.",
     )
     yield from row(
-        refused_for(measured, "other_version"),
+        _refused(measured, "other_version"),
         key="marked",
         sentence="{rows} of {of} rows ({share}) {rows|is|are} of another version of the "
         "classification, as marked, with {labels} different "
         "labels; {rows|it was|they were} refused.",
     )
+    refused = written_labels(measured).filter(READ, pl.col("node").is_null())
+    shaped = pl.Series([shape(label) for label in refused["label"]], dtype=pl.Boolean)
     yield from row(
-        refused.filter(pl.Series(shaped, dtype=pl.Boolean)),
+        refused.filter(shaped),
         key="shaped",
         sentence="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
         "{labels|is no code|are no codes} of this version but {labels|has|have} the "
@@ -317,10 +315,9 @@ _SAID |= dict.fromkeys(icd9.TABLES, "9") | {DIAGNOSES: "10"}
 
 def _of_the_other(measured: Measurements) -> pl.DataFrame:
     """Labels of rows whose version has no such code, while the other version has it."""
-    columns = ("line", "label", "table", "rows", "instances")
-    every = pl.concat([mapped(measured).select(columns), refused_for(measured).select(columns)])
-    said = every["table"].replace_strict(_SAID, default=None, return_dtype=pl.String)
-    if "10" not in said and not set(every["table"]) & {*VERSIONS.values()}:
+    every = written_labels(measured)
+    said = every["stated"].replace_strict(_SAID, default=None, return_dtype=pl.String)
+    if "10" not in said and not set(every["stated"]) & {*VERSIONS.values()}:
         return every.clear()
     ninth = complete_codes("diagnoses") | complete_codes("procedures")
     tenth = complete_codes(DIAGNOSES)
@@ -332,7 +329,7 @@ def _of_the_other(measured: Measurements) -> pl.DataFrame:
     return every.filter(pl.Series(contradicted, dtype=pl.Boolean))
 
 
-UNKNOWN_CODE = check_of_rows(
+UNKNOWN_CODE = check_of_labels(
     "unknown_code",
     "Is every label a node of the hierarchy?",
     _unknown,
@@ -342,33 +339,22 @@ UNKNOWN_CODE = check_of_rows(
         whole("classes"),
         count("instances predicted"),
     ),
-    of_parts=LABEL_PARTS,
-    denominator="rows",
-    proposes=True,
 )
-MALFORMED_CODE = check_of_rows(
+MALFORMED_CODE = check_of_labels(
     "malformed_code",
     "Are there labels that are no code of any edition?",
     _malformed,
     evidence=Columns(OF_SOME_ROWS, count("never_valid of_who", of=NONE)),
-    of_parts=LABEL_PARTS,
-    denominator="rows",
-    proposes=True,
 )
-IN_WRONG_TABLE = check_of_rows(
+IN_WRONG_TABLE = check_of_labels(
     "wrong_table",
     "Are codes in the wrong table, such as diagnoses among procedures?",
     _misplaced,
     evidence=Columns(OF_SOME_ROWS),
-    of_parts=LABEL_PARTS,
-    denominator="rows",
-    proposes=True,
 )
-MIXED_VERSIONS = check_of_rows(
+MIXED_VERSIONS = check_of_labels(
     "mixed_versions",
     "Are rows coded in another version of the classification?",
     _versions,
     evidence=Columns(OF_ROWS_READ),
-    of_parts=LABEL_PARTS,
-    denominator="rows",
 )

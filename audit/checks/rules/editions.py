@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 import polars as pl
 
-from audit.base.dag import FloatArray, IntArray
+from audit.base.dag import IntArray
 from audit.base.declared import NONE, Columns, chance, count, estimate, schema, setting, share
 from audit.checks.check import TOP_PARTS, Limit, first_unmet
-from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.rows import Row, Rows
 from audit.checks.shared.carriers import named
 from audit.checks.shared.evidence import LABEL_PARTS, OF_SOME_ROWS, ON_DAY
-from audit.checks.shared.label_findings import among_not_dated, of_dated, of_labels
-from audit.checks.shared.labels_as_written import (
-    explained,
-    mapped,
-    unexplained,
-    written,
-)
+from audit.checks.shared.label_findings import among_not_dated, check_of_labels, of_dated, of_labels
 from audit.checks.shared.proposals import by_candidates, most_carried_first
+from audit.checks.shared.written_labels import READ, UNEXPLAINED, integrity_of, written_labels
 from audit.engine.pairs.record_counts import only_among
 from audit.engine.statistics.two_rates import mean_loss
-from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING, INVALID
 from audit.results.findings import Part, times_limit
 from audit.results.since import SHALLOWER
-
-_MOST_NAMED = 3
-"""Largest number of codes that a sentence names."""
 
 
 def _retired(measured: Measurements) -> Rows:
@@ -40,24 +31,9 @@ def _retired(measured: Measurements) -> Rows:
     For rows without a date, report codes that the edition does not have and others had, with their
     years. Report labels that the hierarchy itself has retired, with their successors.
     """
-    integrity, coding = measured.hierarchy.integrity, measured.hierarchy.coding
-    can_tell = (integrity is not None and integrity.editions) or measured.policy.code_dates
-    return Rows(
-        measured.ledger.rows_read,
-        "rows",
-        _retired_rows(measured),
-        first_unmet(
-            (
-                can_tell or (coding is not None and coding.retired),
-                "this hierarchy names neither an edition of its lists of codes nor a code that it "
-                "retired",
-            ),
-        ),
-    )
-
-
-def _retired_rows(measured: Measurements) -> Iterator[Row]:
-    yield from of_dated(
+    coding, can_tell = measured.hierarchy.coding, integrity_of(measured).editions
+    explained = written_labels(measured).filter(pl.col("fault") != "")["node"].drop_nulls()
+    dated = of_dated(
         measured,
         INVALID,
         sentence="{rows} of {of} dated rows ({share}) {rows|has|have} a code that was not "
@@ -67,58 +43,59 @@ def _retired_rows(measured: Measurements) -> Iterator[Row]:
         "of coding.",
         data_user="Trust their category more than their last digits; their meaning may differ "
         "from that in records coded by the edition of their day.",
-        without=explained(measured),
+        without=explained.to_list(),
     )
-    integrity = measured.hierarchy.integrity
-    years = {} if integrity is None else integrity.years or {}
-    lacked = unexplained(measured).drop_nulls("edition")
-    lacked = lacked.with_columns(
-        valid=pl.col("label").replace_strict(years, default=None, return_dtype=pl.String)
+    lacking = "this hierarchy names neither an edition of its lists of codes nor a code that it "
+    known = can_tell or measured.policy.code_dates or (coding is not None and coding.retired)
+    return Rows(
+        measured.ledger.rows_read,
+        "rows",
+        (*dated, *_unlisted(measured), *_replaced(measured)),
+        first_unmet((known, f"{lacking}retired")),
     )
-    lacked, not_dated, more = among_not_dated(measured, lacked)
-    codes = lacked["label"].unique().sort().to_list()
-    few = len(codes) <= _MOST_NAMED
-    these = f"{' or '.join(codes)}, which" if few else "{labels} codes that"
-    editions = " and ".join(lacked["edition"].unique().sort())
+
+
+def _unlisted(measured: Measurements) -> Iterator[Row]:
+    """A row on codes that the edition lacks and others have."""
+    integrity = integrity_of(measured)
+    edition, valid = (
+        pl.col(column).replace_strict(table, default=None, return_dtype=pl.String)
+        for column, table in (("code_set", integrity.editions), ("node", integrity.years or {}))
+    )
+    lacked = written_labels(measured).filter(UNEXPLAINED).with_columns(edition=edition, valid=valid)
+    own = lacked.select("line", "rows", "instances", "edition", "valid", label="node")
+    labels, not_dated, more = among_not_dated(measured, own.drop_nulls("edition"))
+    editions = " and ".join(labels["edition"].unique().sort())
     yield from of_labels(
         measured,
-        lacked,
+        labels,
         key="unlisted",
         severity="note",
-        sentence=f"{{rows}} of {{of}} rows ({{share}}) {{rows|has|have}} {these} "
-        f"{editions} does not list, though other editions do. {{labels|It was|They were}} kept "
-        f"below the category that {{labels|its|their}} digits name.{not_dated}",
+        sentence="{rows} of {of} rows ({share}) {rows|has|have} {labels} codes that "
+        f"{editions} does not list, though other editions do[, {{mostly}}]. {{labels|It was|They "
+        f"were}} kept below the category that {{labels|its|their}} digits name.{not_dated}",
         curator="Look the codes up in the edition that was valid when they were assigned.",
         data_user="Trust their category more than their last digits.",
         more=more,
     )
-    yield from _replaced(measured)
 
 
 def _replaced(measured: Measurements) -> Iterator[Row]:
     """A row on labels that the hierarchy has retired, with its successors."""
     hierarchy = measured.hierarchy
     successors = {} if hierarchy.coding is None else hierarchy.coding.retired
-    labels = written(measured).filter(pl.col("label").is_in([*successors]))
+    labels = written_labels(measured).filter(READ, pl.col("label").is_in([*successors]))
     given = [successors[label] for label in labels["label"]]
+    known = [[node for node in nodes if node in hierarchy] for nodes in given]
     named = [
-        " or ".join(
-            hierarchy.describe(hierarchy.index(node))
-            if node in hierarchy
-            else f"{node}, retired too"
-            for node in nodes
-        )
-        for nodes in given
+        [hierarchy.describe(hierarchy.index(node)) for node in own]
+        + [f"{node}, retired too" for node in nodes if node not in hierarchy]
+        for own, nodes in zip(known, given, strict=True)
     ]
+    told = [" or ".join(one) or "nothing that the hierarchy names" for one in named]
     labels = labels.with_columns(
-        pl.Series(
-            "may_stand_for", [one or "nothing that the hierarchy names" for one in named], pl.String
-        ),
-        pl.Series(
-            "candidates",
-            [[node for node in nodes if node in hierarchy] for nodes in given],
-            pl.List(pl.String),
-        ),
+        may_stand_for=pl.Series(told, dtype=pl.String),
+        candidates=pl.Series(known, dtype=pl.List(pl.String)),
     )
     kept = len(labels.drop_nulls("node"))
     yield from of_labels(
@@ -153,28 +130,8 @@ def _too_general(measured: Measurements) -> Rows:
     Without such a list, report instances whose labels are all roots or similarly uninformative.
     Beside these, report that labels are less deep than in the reference.
     """
-    can_tell = bool(_listed(measured)) or measured.policy.code_dates is not None
-    return Rows(
-        measured.ledger.rows_read,
-        "rows",
-        _general_rows(measured),
-        first_unmet(
-            (
-                can_tell or measured.hierarchy.uninformative.any(),
-                "the hierarchy has one node, and no complete list says which codes are assignable",
-            ),
-        ),
-    )
-
-
-def _listed(measured: Measurements) -> list[str]:
-    """The code sets that are listed completely."""
-    listed = measured.hierarchy.complete_tables
-    return [] if measured.hierarchy.integrity is None else sorted(listed)
-
-
-def _general_rows(measured: Measurements) -> Iterator[Row]:
-    yield from of_dated(
+    listed = sorted(measured.hierarchy.complete_tables if measured.hierarchy.integrity else ())
+    dated = of_dated(
         measured,
         HEADING,
         sentence="{rows} of {of} dated rows ({share}) {rows|has|have} a heading as code "
@@ -184,80 +141,76 @@ def _general_rows(measured: Measurements) -> Iterator[Row]:
         "and code these records again where the source allows it.",
         data_user=_DATA_USER,
     )
-    integrity, tables = measured.hierarchy.integrity, _listed(measured)
-    if integrity is not None and tables:
-        headings = _headings(measured, integrity)
-        for table in tables:
-            own = headings.filter(code_set=table)
-            yield from _of_list(measured, integrity, table, own)
-    else:
-        yield from _uninformative(measured)
-    yield from _shallower(measured)
+    headings = _of_lists(measured, listed) if listed else _uninformative(measured)
+    known = listed or measured.policy.code_dates or measured.hierarchy.uninformative.any()
+    lacking = "the hierarchy has one node, and no complete list says which codes are assignable"
+    return Rows(
+        measured.ledger.rows_read,
+        "rows",
+        (*dated, *headings, *_shallower(measured)),
+        first_unmet((known, lacking)),
+    )
 
 
-def _of_list(
-    measured: Measurements, integrity: Integrity, table: str, headings: pl.DataFrame
-) -> Iterator[Row]:
-    """A note on the labels at headings of a complete code set."""
-    own = headings.select("line", "rows", "instances", label="node")
-    labels, not_dated, more = among_not_dated(measured, own)
-    years = integrity.years
-    once = None if years is None else sum(label in years for label in labels["label"])
-    yield from of_labels(
-        measured,
-        labels,
-        key=table,
-        severity="note",
-        sentence="{rows} of {of} rows ({share}) {rows|has|have} a heading as code: {labels} "
-        f"codes[, {{mostly}},] that {integrity.editions.get(table, f'the list of {table}')} "
-        f"divides into more specific ones; {_once_complete(once, len(labels))}.{not_dated}",
-        curator="Look up what these records say, and complete the codes: they were cut."
-        if once == 0
-        else "Say in the release notes which editions the codes are of. Where the more "
-        "specific codes existed already when a record was coded, the label was cut or left "
-        "open.",
-        data_user=_DATA_USER,
-        more={**more, **({} if once is None else {"once_valid": once})},
-        proposes=partial(
-            by_candidates,
+def _of_lists(measured: Measurements, listed: Sequence[str]) -> Iterator[Row]:
+    """A note on the labels at headings of each complete code set."""
+    integrity, headings = integrity_of(measured), _headings(measured)
+    for table in listed:
+        of_table = headings.filter(code_set=table)
+        own = of_table.select("line", "rows", "instances", label="node")
+        labels, not_dated, more = among_not_dated(measured, own)
+        years, told = integrity.years, "{labels|it|they} may have been valid when coded"
+        once = 0 if years is None else sum(label in years for label in labels["label"])
+        if years is not None:
+            more = {**more, "once_valid": once}
+            told = (
+                "{once_valid} of them {once_valid|was a complete code|were complete codes} in an "
+                "earlier edition"
+            )
+        yield from of_labels(
             measured,
-            headings,
-            "it is a heading; this is a code below it",
-            of_one="it is a heading, and this is the only code below it",
-        ),
-    )
+            labels,
+            key=table,
+            severity="note",
+            sentence="{rows} of {of} rows ({share}) {rows|has|have} a heading as code: {labels} "
+            f"codes[, {{mostly}},] that {integrity.editions.get(table, f'the list of {table}')} "
+            f"divides into more specific ones; {told}.{not_dated}",
+            curator="Look up what these records say, and complete the codes: they were cut."
+            if years is not None and not once
+            else "Say in the release notes which editions the codes are of. Where the more "
+            "specific codes existed already when a record was coded, the label was cut or left "
+            "open.",
+            data_user=_DATA_USER,
+            more=more,
+            proposes=partial(
+                by_candidates,
+                measured,
+                of_table,
+                "it is a heading; this is a code below it",
+                of_one="it is a heading, and this is the only code below it",
+            ),
+        )
 
 
-def _once_complete(once: int | None, labels: int) -> str:
-    """How many of some headings were complete codes in an earlier edition, where one tells."""
-    if once is None:
-        return "{labels|it|they} may have been valid when coded"
-    if once == labels:
-        return "{labels|it was a complete code|all were complete codes} in an earlier edition"
-    if not once:
-        return "{labels|it was a complete code|they were complete codes} in no known edition"
-    return (
-        "{once_valid} of them {once_valid|was a complete code|were complete codes} in an earlier "
-        "edition"
-    )
-
-
-def _headings(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
+def _headings(measured: Measurements) -> pl.DataFrame:
     """Labels that are not assignable, with ``code_set`` and ``candidates``, the codes below."""
-    hierarchy, labels = measured.hierarchy, mapped(measured)
-    assignable = dict(zip(hierarchy.nodes, hierarchy.assignable.tolist(), strict=True))
-    headings = [node for node in labels["node"].unique() if not assignable[node]]
-    below = {
-        node: [one for one in hierarchy.descendants(node) if assignable[one]] for node in headings
+    hierarchy = measured.hierarchy
+    labels = written_labels(measured).drop_nulls("node").drop("code_set")
+    headings = {
+        node: [
+            one for one in hierarchy.descendants(node) if hierarchy.assignable[hierarchy.index(one)]
+        ]
+        for node in labels["node"].unique()
+        if not hierarchy.assignable[hierarchy.index(node)]
     }
     found = [
-        (node, integrity.table_of(codes[0]), most_carried_first(measured, codes))
-        for node, codes in below.items()
+        (node, integrity_of(measured).table_of(codes[0]), most_carried_first(measured, codes))
+        for node, codes in headings.items()
         if codes
     ]
     kinds = schema(("node code_set", pl.String), ("candidates", pl.List(pl.String)))
     own = pl.DataFrame(found, kinds, orient="row").drop_nulls("code_set")
-    return labels.join(own, on="node", maintain_order="left")
+    return labels.with_columns(table="stated").join(own, on="node", maintain_order="left")
 
 
 def _uninformative(measured: Measurements) -> Iterator[Row]:
@@ -300,20 +253,21 @@ def _shallower(measured: Measurements) -> Iterator[Row]:
     before = None if measured.reference is None else measured.reference.depths
     if measured.instances is None or before is None:
         return
-    sums, sizes = depths = _by_instance(measured)
+    depth, direct = measured.hierarchy.depth, measured.loaded.dataset.direct.astype(np.float64)
+    own = direct @ depth, direct @ np.ones(len(depth))
     group_of = measured.instances.group_of
-    if group_of is not None:
-        sums, sizes = (np.bincount(group_of, one).astype(np.float64) for one in depths)
-    here = np.bincount(measured.hierarchy.depth, weights=measured.direct_support)
+    sums, sizes = (
+        one if group_of is None else np.bincount(group_of, one).astype(np.float64) for one in own
+    )
+    here = np.bincount(depth, weights=measured.direct_support).astype(np.int64)
     there, policy = sizes > 0, measured.policy
-    found = mean_loss(sums[there], sizes[there], here.astype(np.int64), before.labels, before.units)
+    found = mean_loss(sums[there], sizes[there], here, before.labels, before.units)
     limit = policy.depth_loss.value
     if found is None or found.lost <= limit or found.p_value > policy.false_discovery_rate.value:
         return
 
     def cases() -> IntArray:
-        sums, sizes = depths
-        return np.flatnonzero((sizes > 0) & (sums < found.before * sizes))
+        return np.flatnonzero((own[1] > 0) & (own[0] < found.before * own[1]))
 
     yield Row(
         sentence="Labels are more general than in the reference[: mean depth {depth}, there "
@@ -340,22 +294,13 @@ def _shallower(measured: Measurements) -> Iterator[Row]:
     )
 
 
-def _by_instance(measured: Measurements) -> tuple[FloatArray, FloatArray]:
-    """Sum of the depths of the labels of each instance, and their number."""
-    direct = measured.loaded.dataset.direct.astype(np.float64)
-    return direct @ measured.hierarchy.depth, direct @ np.ones(len(measured.hierarchy))
-
-
-RETIRED_CODE = check_of_rows(
+RETIRED_CODE = check_of_labels(
     "retired_code",
     "Are codes used that were not valid at the time, or that no list has?",
     _retired,
     evidence=Columns(OF_SOME_ROWS, ON_DAY, count("kept refused", of=NONE)),
-    of_parts=LABEL_PARTS,
-    denominator="rows",
-    proposes=True,
 )
-NOT_SPECIFIC = check_of_rows(
+NOT_SPECIFIC = check_of_labels(
     "not_specific",
     "Are labels too general, where more specific ones exist?",
     _too_general,
@@ -378,6 +323,4 @@ NOT_SPECIFIC = check_of_rows(
         setting("limit"),
     ),
     of_parts=Columns(LABEL_PARTS.values(), count("labelled")),
-    denominator="rows",
-    proposes=True,
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.base.dag import BoolArray, IntArray, Sparse, row
 from audit.base.declared import Columns, chance, count, share
 from audit.checks.check import Limit, first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows, significant
@@ -25,53 +24,41 @@ tested.
 """
 
 
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """One column of the instances, counted over units: each group, or instance, of each value."""
-
-    name: str
-    values: Sequence[str]
-    carried: Sparse
-    """Units of each value that carry each node, shape (n_nodes, n_values), int64 CSR."""
-
-    @property
-    def total(self) -> IntArray:
-        """Units that carry each node, shape (n_nodes,)."""
-        return np.asarray(self.carried.sum(axis=1), np.int64)
-
-    @property
-    def most(self) -> IntArray:
-        """The same of the value with the most, shape (n_nodes,)."""
-        return np.asarray(self.carried.max(axis=1).toarray(), np.int64).ravel()
-
-    def of(self, node: int) -> IntArray:
-        """Units of each value that carry a node, shape (n_values,)."""
-        return np.asarray(self.carried[[node]].toarray(), np.int64).ravel()
-
-
 def _confined(measured: Measurements) -> Rows:
-    """Report nodes confined to one value of a column; of nested ones, the most general.
-
-    A node is tested if enough units carry it, and each of its parents occurs with several values,
-    one of which is frequent enough to hold all units of the node. Totals alone decide which nodes
-    are tested. Beside a node stands the parent that speaks most for chance.
-    """
-    person = measured.policy.person
+    """Nodes confined to one value of a column, each beside the parent likeliest by chance."""
+    person, edges = measured.policy.person, measured.hierarchy.edges
     asked = [name for name in measured.loaded.columns if not person or name not in person.columns]
-    columns = [column for name in asked if (column := _counted(measured, name))]
-    judged = [(column, _judged(measured, column)) for column in columns]
-    family = sum(int(some.sum()) for _, some in judged)
-    found = [
-        (column, node, *max(_chances(measured, column, node)))
-        for column, some in judged
-        for node in np.flatnonzero(some & (column.most == column.total)).tolist()
-    ]
-    p_values = [p_value for _, _, p_value, _ in found]
+    family, found = 0, list[dict[str, Any]]()
+    for column in asked:
+        values, value_of = measured.loaded.dataset.values_of(column)
+        if len(values) < 2:
+            continue
+        carried = _units(measured, value_of, len(values))
+        total, most = carried.sum(axis=1), carried.max(axis=1).toarray().ravel()
+        judged = _judged(measured, column, total, most)
+        family += int(judged.sum())
+        for node in np.flatnonzero(judged & (most == total)).tolist():
+            there, units = carried[[node]].toarray().argmax(), int(total[node])
+            above = {i: carried[[i]].toarray()[0] for i in row(edges, node).tolist()}
+            p_value, parent = max((_chance(own, units), i) for i, own in above.items())
+            of_parent, parent_units = int(total[parent]), int(above[parent][there])
+            evidence = {
+                "units": units,
+                "low": float(wilson(units, units)[0]),
+                "of_parent": of_parent,
+                "parent_units": parent_units,
+                "parent_share": parent_units / of_parent,
+                "instances": int(measured.support[node]),
+                "p_value": p_value,
+            }
+            place = {"column": column, "value": values[there], "node": node, "parent": parent}
+            found.append({**place, "evidence": evidence})
+    p_values = [one["evidence"]["p_value"] for one in found]
     return Rows(
         family,
         "nodes judged, in each column that divides the instances",
         (
-            _row(measured, *one, q_value, family)
+            _row(measured, **one, tested={"q_value": q_value, "family": family})
             for one, q_value in significant(measured, found, p_values, family)
         ),
         first_unmet(
@@ -83,49 +70,29 @@ def _confined(measured: Measurements) -> Rows:
     )
 
 
-def _counted(measured: Measurements, name: str) -> _Column | None:
-    """The column, with each group counted once in each of its values; None without two values."""
-    values, value = measured.loaded.dataset.values_of(name)
-    if len(values) < 2:
-        return None
-    known = np.flatnonzero(value >= 0)
+def _units(measured: Measurements, value_of: IntArray, n_values: int) -> Sparse:
+    """Groups, or instances, of each value that carry each node, shape (n_nodes, n_values)."""
+    known = np.flatnonzero(value_of >= 0)
     group = known if measured.loaded.group_of is None else measured.loaded.group_of[known]
-    unit, of = np.unique(group * len(values) + value[known], return_inverse=True)
-    carriers = _indicator(of, known, (len(unit), measured.n_instances)) @ measured.loaded.aggregated
-    carriers.data[:] = 1
-    shape = (len(unit), len(values))
-    by_value = carriers.T @ _indicator(np.arange(len(unit)), unit % len(values), shape)
-    return _Column(name, values, csr_array(by_value))
+    unit, place = np.unique(group * n_values + value_of[known], return_inverse=True)
+    ones = np.ones(measured.n_instances, np.int64)
+    members = csr_array((ones[known], (place, known)), shape=(len(unit), len(ones)))
+    carried = csr_array(members @ measured.loaded.aggregated)
+    carried.data[:] = 1
+    of_value = csr_array((ones[: len(unit)], (np.arange(len(unit)), unit % n_values)))
+    return csr_array(carried.T @ of_value)
 
 
-def _indicator(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Sparse:
-    return csr_array((np.ones(len(rows), np.int64), (rows, columns)), shape=shape)
-
-
-def _judged(measured: Measurements, column: _Column) -> BoolArray:
-    """Nodes of the family, shape (n_nodes,): totals of node and parents alone decide.
-
-    Of what is told of persons, nodes that a rule on persons covers are left out: the rule says why
-    they are confined.
-    """
-    total, most, policy = column.total, column.most, measured.policy
-    judged: BoolArray = total >= LEAST_UNITS
-    if column.name not in ("split", *policy.coding_columns):
+def _judged(measured: Measurements, column: str, total: IntArray, most: IntArray) -> BoolArray:
+    """Nodes of the family, by totals of node and parents alone, shape (n_nodes,)."""
+    policy, (node, parent) = measured.policy, measured.hierarchy.edges.tocoo().coords
+    fits = (most[parent] < total[parent]) & (most[parent] >= total[node])
+    below, fitting = (np.bincount(node[some], minlength=len(total)) for some in (fits >= 0, fits))
+    judged: BoolArray = (total >= LEAST_UNITS) & (below > 0) & (below == fitting)
+    if column not in ("split", *policy.coding_columns):
         named = [node for rule in policy.person_rules for node in rule.nodes_named]
         judged &= ~at_or_below(measured.hierarchy, named)
-    for node in np.flatnonzero(judged).tolist():
-        parents = row(measured.hierarchy.edges, node)
-        judged[node] = len(parents) > 0 and bool(
-            np.all((most[parents] < total[parents]) & (most[parents] >= total[node]))
-        )
     return judged
-
-
-def _chances(measured: Measurements, column: _Column, node: int) -> Iterator[tuple[float, int]]:
-    """Beside each parent, the chance that all units with a node have one value."""
-    units = int(column.of(node).sum())
-    for parent in row(measured.hierarchy.edges, node).tolist():
-        yield _chance(column.of(parent), units), parent
 
 
 def _chance(by_value: IntArray, units: int) -> float:
@@ -134,29 +101,23 @@ def _chance(by_value: IntArray, units: int) -> float:
     >>> round(_chance(np.array([2, 2]), 2), 4)
     0.3333
     """
-    ways: FloatArray = _log_choose(by_value[by_value >= units].astype(np.float64), units)
-    all_ways = _log_choose(np.array([by_value.sum()], np.float64), units)
-    return min(float(np.exp(ways - all_ways).sum()), 1.0)
-
-
-def _log_choose(n: FloatArray, k: int) -> FloatArray:
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1), np.float64)
+    n = np.append(by_value[by_value >= units], by_value.sum()).astype(np.float64)
+    ways = gammaln(n + 1) - gammaln(units + 1) - gammaln(n - units + 1)
+    return min(float(np.exp(ways[:-1] - ways[-1]).sum()), 1.0)
 
 
 def _row(
     measured: Measurements,
-    column: _Column,
+    *,
+    column: str,
+    value: str,
     node: int,
-    p_value: float,
     parent: int,
-    q_value: float,
-    family: int,
+    evidence: dict[str, float],
+    tested: dict[str, float],
 ) -> Row:
-    hierarchy, own, in_parent = measured.hierarchy, column.of(node), column.of(parent)
-    place, units, of_parent = int(own.argmax()), int(own.sum()), int(in_parent.sum())
-    there, value = int(in_parent[place]), column.values[place]
+    hierarchy = measured.hierarchy
     unit = "instances" if measured.loaded.group_of is None else "groups"
-    low = float(wilson(units, units)[0])
     # The node after those below it that the same instances carry, the most specific first.
     below = row(hierarchy.below, node)
     same = below[measured.support[below] == measured.support[node]]
@@ -164,25 +125,15 @@ def _row(
     return Row(
         nodes=tuple(hierarchy.nodes[i] for i in chain),
         sentence=f"All[ {{units}}] {unit} with {hierarchy.describe(chain[0])} have the "
-        f"{column.name} {value!r}[, which {{parent_share}} of all {{of_parent}} "
+        f"{column} {value!r}[, which {{parent_share}} of all {{of_parent}} "
         f"with {hierarchy.describe(parent)} have].",
-        evidence={
-            "units": units,
-            "low": low,
-            "of_parent": of_parent,
-            "parent_units": there,
-            "parent_share": there / of_parent,
-            "instances": int(measured.support[node]),
-            "p_value": p_value,
-            "q_value": q_value,
-            "family": family,
-        },
-        curator=f"Find out how the annotators of this {column.name} use the node, and what the "
+        evidence={**evidence, **tested},
+        curator=f"Find out how the annotators of this {column} use the node, and what the "
         "others use in its place; write one rule for all.",
-        data_user=f"Do not use the node across values of {column.name}: a model may learn the "
-        f"{column.name} from it.",
-        beyond=times_limit(low, there / of_parent),
-        key=(column.name, hierarchy.nodes[node]),
+        data_user=f"Do not use the node across values of {column}: a model may learn the "
+        f"{column} from it.",
+        beyond=times_limit(evidence["low"], evidence["parent_share"]),
+        key=(column, hierarchy.nodes[node]),
         cases=lambda: carrying(measured, hierarchy.nodes[node]),
     )
 

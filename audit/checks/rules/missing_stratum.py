@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from shlex import quote
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,7 +18,7 @@ from audit.data.loading import MOST_VALUES, may_be_groups
 from audit.engine.statistics.association import poisson_p_value
 from audit.engine.statistics.grouped import Scales
 from audit.engine.statistics.resampling import unit_keys
-from audit.measure.measure import Measurements, once
+from audit.measure.measure import Measurements
 from audit.measure.pair_excess import judge_pairs
 from audit.results.findings import times_limit
 
@@ -45,14 +44,9 @@ on instances repeat each other, so that the groups are no strata."""
 
 
 def _explaining(measured: Measurements) -> Rows:
-    """Report columns, and all of them together, within which reported pairs vanish.
-
-    Every column of the instances that is not a stratum is tried: the instances are stratified by it
-    in addition to the policy's strata, and the pairs are tested again. Where no group is named,
-    columns that may be groups are tried as such; large groups that are named, as strata.
-    """
-    pairs, columns = len(measured.excess.found), _columns(measured)
-    unnamed = measured.loaded.dataset.unnamed.columns
+    """Columns, and all of them together, within which reported pairs vanish."""
+    pairs, unnamed = len(measured.excess.found), measured.loaded.dataset.unnamed.columns
+    columns = [one for one in _columns(measured)[1:] if one.name not in measured.policy.strata]
     shared = [
         one.name
         for one in columns
@@ -61,13 +55,13 @@ def _explaining(measured: Measurements) -> Rows:
     ]
     tried = [(name,) for name in shared] + ([tuple(shared)] if len(shared) > 1 else [])
     groups = group_columns(measured) if pairs >= LEAST_FOR_GROUPS else {}
-    hint, within = group_hint(measured) if groups else None, found_within_groups(measured)
+    within = found_within_groups(measured)
     return Rows(
         (len(tried) if pairs else 0) + len(groups) + (within is not None),
         "columns of the instances, and all of them together",
         (
-            *([] if hint is None else [_as_groups(measured, hint)]),
-            *([] if within is None else _as_strata(measured, within)),
+            *(_as_groups(measured) if groups else ()),
+            *(() if within is None else _as_strata(measured, within)),
             *(_vanishing(measured, tried) if pairs else ()),
         ),
         first_unmet(
@@ -77,11 +71,10 @@ def _explaining(measured: Measurements) -> Rows:
 
 
 def _columns(measured: Measurements) -> list[pl.Series]:
-    """Columns of the instances that are no strata."""
+    """The split, then the other columns that divide the instances, named or not."""
     dataset = measured.loaded.dataset
-    frames = dataset.instances.select(measured.loaded.columns[1:]), dataset.unnamed
-    read = pl.concat(frames, how="horizontal")
-    return [one for one in read.iter_columns() if one.name not in measured.policy.strata]
+    named = dataset.instances.select(measured.loaded.columns)
+    return [*named.iter_columns(), *dataset.unnamed.iter_columns()]
 
 
 def _told(measured: Measurements, some: pl.DataFrame, **numbers: float) -> dict[str, Any]:
@@ -121,10 +114,13 @@ def _vanishing(measured: Measurements, tried: list[tuple[str, ...]]) -> Iterator
         most = max(most, len(vanished))
 
 
-def _as_groups(measured: Measurements, hint: GroupHint) -> Row:
-    """A row on a column of groups that nobody named."""
-    column, vanished, pairs = hint.column, len(hint.vanished), len(measured.excess.found)
-    return Row(
+def _as_groups(measured: Measurements) -> Iterator[Row]:
+    """A row on a column of groups that nobody named, if there is one."""
+    hint, pairs = group_hint(measured), len(measured.excess.found)
+    if hint is None:
+        return
+    column, vanished = hint.column, len(hint.vanished)
+    yield Row(
         sentence="Of {pairs} pairs that are reported, {vanished} vanish where instances with the "
         f"same {column} count as one case that repeats ({{by_chance}} if its values are "
         "shuffled): a few of these cases bring them about. One is "
@@ -164,14 +160,9 @@ def _as_strata(measured: Measurements, within: pl.DataFrame) -> Iterator[Row]:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class GroupHint:
-    """A column as groups.
-
-    Args:
-        vanished: Reported pairs (``a, b``) that vanish with it.
-        by_chance: Number of pairs that vanish with its values shuffled.
-    """
+class GroupHint(NamedTuple):
+    """A column as groups: its number of values, the reported pairs (``a, b``) that vanish with it,
+    and how many vanish with its values shuffled."""
 
     column: str
     values: int
@@ -179,22 +170,15 @@ class GroupHint:
     by_chance: int
 
 
-@once
 def group_columns(measured: Measurements) -> dict[str, pl.Series]:
     """Columns that may be groups, each with its values; none where a group column is named."""
-    dataset = measured.loaded.dataset
-    if dataset.instances["group"].is_not_null().any():
+    if measured.loaded.dataset.instances["group"].is_not_null().any():
         return {}
-    strata = dataset.instances.select(measured.loaded.columns)
-    columns = (*strata.iter_columns(), *dataset.unnamed.iter_columns())
-    return {column.name: column for column in columns if may_be_groups(column)}
+    return {one.name: one for one in _columns(measured) if may_be_groups(one)}
 
 
-@once
 def group_hint(measured: Measurements) -> GroupHint | None:
     """The column by which most pairs vanish, of those that take as many the finest; or none."""
-    if len(measured.excess.found) < LEAST_FOR_GROUPS:
-        return None
     pairs, hints = len(measured.excess.found), list(_hints(measured))
     most = max((len(hint.vanished) for hint in hints), default=0)
     near = [hint for hint in hints if len(hint.vanished) >= most - AS_MANY * pairs]
@@ -220,16 +204,15 @@ def _vanished(measured: Measurements, groups: IntArray) -> pl.DataFrame:
     records = measured.loaded.parted_by(measured.policy.strata, groups)
     assert records.grouped is not None
     found = measured.excess.found
-    a, b = (found[end].to_numpy() for end in ("a", "b"))
-    joint = found["expected_length"].to_numpy()
+    a, b, joint, observed = (
+        found[name].to_numpy() for name in ("a", "b", "expected_length", "observed")
+    )
     scale, *_ = Scales(records.grouped).of(a, b, joint)
-    effective = found["observed"].to_numpy() / scale
-    gone = poisson_p_value(effective, joint / scale) > measured.excess.threshold
-    gone |= effective < measured.policy.least_joint.value
-    return found.select("a", "b").filter(pl.Series(gone))
+    gone = poisson_p_value(observed / scale, joint / scale) > measured.excess.threshold
+    gone |= observed / scale < measured.policy.least_joint.value
+    return found.select("a", "b").filter(gone)
 
 
-@once
 def found_within_groups(measured: Measurements) -> pl.DataFrame | None:
     """Pairs (``a, b``) that are reported with the groups as strata; None where these are not tried.
 

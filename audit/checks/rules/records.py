@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -163,19 +164,9 @@ class Pile:
     p_value: float
 
 
-@dataclass(frozen=True, eq=False)
-class _Scope:
-    """Instances that may share a cap: all, or those of one value of a column.
-
-    Args:
-        lengths: ``instance`` and ``length``; None where only counts are there.
-        counts: Instances of each length from 0, shape (n_lengths,).
-    """
-
-    column: str
-    value: str
-    lengths: pl.DataFrame | None
-    counts: IntArray
+_Scope: TypeAlias = tuple[str, str, pl.DataFrame | None, IntArray]
+"""Instances that may share a cap, those of a value of a column or, without these, all: the column,
+the value, ``instance, length`` (None on counts), and the instances of each length from 0."""
 
 
 def _caps(measured: Measurements) -> Rows:
@@ -187,25 +178,25 @@ def _caps(measured: Measurements) -> Rows:
     number of rows.
     """
     scopes, bins = list(_scopes(measured)), measured.rounding.bins("instances")
-    judged = [(scope, pile) for scope in scopes if (pile := pile_of(scope.counts, bins))]
-    total = int(scopes[0].counts.sum())
-    return Rows(total, "instances with labels", _of_caps(measured, judged))
+    judged = [(scope, pile) for scope in scopes if (pile := pile_of(scope[-1], bins))]
+    every = int(scopes[0][-1].sum())
+    return Rows(every, "instances with labels", _of_caps(measured, judged))
 
 
 def _scopes(measured: Measurements) -> Iterator[_Scope]:
     """All instances with labels, then those of each value of each column."""
     if measured.instances is None:
-        yield _Scope("", "", None, measured.counts.records.at("rows", 0))
+        yield "", "", None, measured.counts.records.at("rows", 0)
         return
     by_instance = measured.loaded.dataset.assertions.group_by("instance")
     last = pl.col("position").max().fill_null(0)
     lengths = by_instance.agg(length=pl.max_horizontal(last, pl.len().cast(pl.Int64)))
-    yield _Scope("", "", lengths, np.bincount(lengths["length"]))
+    yield "", "", lengths, np.bincount(lengths["length"])
     for column in measured.loaded.columns:
         values = measured.loaded.dataset.instances[column].gather(lengths["instance"])
         named = lengths.with_columns(value=values).drop_nulls("value")
         for (value,), part in sorted(named.group_by("value")):
-            yield _Scope(column, str(value), part, np.bincount(part["length"]))
+            yield column, str(value), part, np.bincount(part["length"])
 
 
 def pile_of(counts: IntArray, bins: Bins) -> Pile | None:
@@ -243,12 +234,13 @@ def _of_caps(measured: Measurements, judged: list[tuple[_Scope, Pile]]) -> Itera
     reported = set[int]()  # the cap of the release, which comes first
     for (scope, pile), q in significant(measured, judged, p_values, len(judged)):
         if pile.at >= LEAST_RATIO * pile.expected and pile.length not in reported:
-            if not scope.column:
-                reported.add(pile.length)
             yield _cap(scope, pile, q, len(judged))
+            if not scope[0]:
+                reported.add(pile.length)
 
 
 def _cap(scope: _Scope, pile: Pile, q_value: float, family: int) -> Row:
+    column, value, lengths, counts = scope
     # The interval of observed over expected is that of the share among the two last lengths.
     low, high = (
         end / (1 - end) / pile.rise if end < 1 else None
@@ -256,12 +248,11 @@ def _cap(scope: _Scope, pile: Pile, q_value: float, family: int) -> Row:
     )
     verb = "has" if pile.longer < 2 else "have"
     others = f"{pile.longer or 'none'} {verb} more"  # tells none from few: for exact counts alone
-    those = f"with the {scope.column} {scope.value!r} and labels" if scope.column else "with labels"
-    within = (scope.column, scope.value) if scope.column else ()
+    those = f"with the {column} {value!r} and labels" if column else "with labels"
 
     def cases() -> IntArray:
-        assert scope.lengths is not None, "counts have no cases"
-        return distinct(scope.lengths.filter(length=pile.length))
+        assert lengths is not None, "counts have no cases"
+        return distinct(lengths.filter(length=pile.length))
 
     return Row(
         severity="warning",
@@ -269,7 +260,7 @@ def _cap(scope: _Scope, pile: Pile, q_value: float, family: int) -> Row:
         "exactly {length} labels[ (at most {expected} expected)][, {others}]: records were "
         "probably cut at {length}.",
         evidence={
-            **share_evidence(pile.at, int(scope.counts.sum())),
+            **share_evidence(pile.at, int(counts.sum())),
             "length": pile.length,
             "longer": pile.longer,
             "others": others,
@@ -287,7 +278,7 @@ def _cap(scope: _Scope, pile: Pile, q_value: float, family: int) -> Row:
         data_user="Do not read a missing label on these records as absent, above all one that "
         "would be written last.",
         beyond=times_limit(low or 0.0, LEAST_RATIO),
-        key=(*within, str(pile.length)),
+        key=(*((column, value) if column else ()), str(pile.length)),
         cases=cases,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import compress
 from typing import Any
@@ -11,17 +11,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray, row
-from audit.base.declared import (
-    NONE,
-    Columns,
-    Mark,
-    chance,
-    count,
-    setting,
-    share,
-    text,
-    total,
-)
+from audit.base.declared import NONE, Columns, Mark, chance, count, setting, share, text, total
 from audit.checks.check import TOP_PARTS, Limit, first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.evidence import BESIDE_ELSEWHERE
@@ -36,26 +26,12 @@ from audit.measure.residual_differences import (
 )
 from audit.measure.residual_use import Share, alone, residual_share
 from audit.policy.policy import Policy
-from audit.results.findings import (
-    CheckResult,
-    Finding,
-    Part,
-    share_evidence,
-    times_limit,
-)
+from audit.results.findings import CheckResult, Part, share_evidence, times_limit
 from audit.sharing.told import Rounding
 
 
 def _overused(measured: Measurements) -> Rows:
-    """Report parents with a high or differing residual share, deepest first.
-
-    A parent is reported if the lower bound of its share is above the limit and its test is
-    significant after Benjamini-Hochberg over all tested parents. A parent that fails once the
-    instances of its reported descendants are removed is folded into these. A share that differs
-    between the values of a column, or from the reference, is a note.
-
-    With counts only, parents are folded by counts, and no differences are reported.
-    """
+    """Parents with a high residual share, or one that differs; of counts the first alone."""
     tested = _tested(measured.residuals, measured.policy, measured.rounding)
     return Rows(
         len(tested),
@@ -66,25 +42,19 @@ def _overused(measured: Measurements) -> Rows:
 
 
 def _tested(residuals: pl.DataFrame, policy: Policy, rounding: Rounding) -> pl.DataFrame:
-    """The parents of a residual table with enough instances, each tested against the limit.
-
-    All is decided by told numbers: where ``low`` as it is would decide otherwise, the told one
-    stands in its place.
-    """
+    """The parents with enough instances, tested against the limit by told numbers."""
     limit, table = policy.residual_share.value, residuals.filter(pl.col("residual") == "all")
-    counts = table.select("k", "n", "n_effective", "groups").iter_rows()
-    every = [Share(*one) for one in counts]
+    every = [Share(*one) for one in table.select("k", "n", "n_effective", "groups").iter_rows()]
     enough = [_enough(share, policy, rounding) for share in every]
-    table = table.filter(enough)
     shares = [share.at_limit(limit, rounding) for share in compress(every, enough)]
     p_values = np.array([share.p_above(limit) for share in shares], float)
-    low, own = np.array([share.interval()[0] for share in shares], float), table["low"].to_numpy()
-    values = {
-        "low": np.where((low > limit) == (own > limit), own, low),
-        "p_value": p_values,
-        "q_value": benjamini_hochberg(p_values, len(p_values)),
-    }
-    return table.with_columns(pl.Series(name, column) for name, column in values.items())
+    table, told = (
+        table.filter(enough),
+        pl.Series([share.interval()[0] for share in shares], dtype=pl.Float64),
+    )
+    low = pl.when((pl.col("low") > limit) == (told > limit)).then("low").otherwise(told)
+    q_values = benjamini_hochberg(p_values, len(p_values))
+    return table.with_columns(low=low, p_value=p_values, q_value=q_values)
 
 
 def _enough(share: Share, policy: Policy, rounding: Rounding) -> bool:
@@ -97,30 +67,21 @@ def retested(
 ) -> CheckResult:
     """Recompute the tests of the findings on high shares for the policy's limit."""
     rows = _tested(residuals, policy, rounding).select("parent", "q_value", "low")
-    tested = {row.pop("parent"): row for row in rows.iter_rows(named=True)}
-
-    def again(finding: Finding) -> Finding:
-        return replace(finding, evidence={**finding.evidence, **tested[finding.nodes[0]]})
-
-    findings = (one if one.key else again(one) for one in check.findings)
+    tested = rows.rows_by_key("parent", named=True, unique=True)
+    findings = (
+        one if one.key else replace(one, evidence={**one.evidence, **tested[one.nodes[0]]})
+        for one in check.findings
+    )
     return replace(check, findings=tuple(findings))
 
 
 def _high(measured: Measurements, tested: pl.DataFrame) -> Iterator[Row]:
-    rate = measured.policy.false_discovery_rate.value
-    above = pl.col("low") > measured.policy.residual_share.value
-    high = tested.filter(above & (pl.col("q_value") <= rate))
+    """Parents with a high share, each with the descendants that explain it."""
+    hierarchy, policy, explained = measured.hierarchy, measured.policy, dict[int, list[int]]()
+    rate, limit = policy.false_discovery_rate.value, policy.residual_share.value
+    high = tested.filter((pl.col("low") > limit) & (pl.col("q_value") <= rate))
     cut = threshold(tested["p_value"].to_numpy(), len(tested), rate)
-    explained = _explained(measured, high, cut)
-    for counted in high.iter_rows(named=True):
-        yield _finding(measured, counted, explained[measured.hierarchy.index(counted["parent"])])
-
-
-def _explained(measured: Measurements, high: pl.DataFrame, cut: float) -> dict[int, list[int]]:
-    """The standing descendants that explain each high parent, deepest first; none: it stands."""
-    hierarchy, explained = measured.hierarchy, dict[int, list[int]]()
-    policy, limit = measured.policy, measured.policy.residual_share.value
-    parents = [hierarchy.index(parent) for parent in high["parent"]]
+    parents = map(hierarchy.index, high["parent"])
     for parent in sorted(parents, key=lambda i: (hierarchy.height[i], i)):
         below = set(row(hierarchy.below, parent).tolist())
         flagged = [i for i, by in explained.items() if not by and i in below]
@@ -128,31 +89,27 @@ def _explained(measured: Measurements, high: pl.DataFrame, cut: float) -> dict[i
         left = without.at_limit(limit, measured.rounding)
         enough = _enough(without, policy, measured.rounding)
         stands = enough and left.interval()[0] > limit and left.p_above(limit) <= cut
-        explained[parent] = [] if stands or not flagged else flagged
-    return explained
+        explained[parent] = [] if stands else flagged
+    for counted in high.iter_rows(named=True):
+        yield _finding(measured, counted, explained[hierarchy.index(counted["parent"])])
 
 
 def _without(measured: Measurements, parent: int, flagged: list[int]) -> Share:
     """The share of a parent without the instances labelled below some descendants of it."""
+    hierarchy = measured.hierarchy
     if measured.instances is None:
-        return _without_counts(measured, parent, flagged)
+        top = [i for i in flagged if set(flagged).isdisjoint(row(hierarchy.strict_closure, i))]
+        table = measured.residuals.filter(pl.col("residual") == "all")
+        of = table.select("parent", "k", "n").rows_by_key("parent", unique=True)
+        own, *others = np.array([of[hierarchy.nodes[i]] for i in (parent, *top)])
+        k, n = np.maximum(own - np.sum(others, axis=0), 0).tolist()
+        return alone(min(k, n), n)
     below, left_out = measured.instances.below, np.zeros(measured.n_instances, np.bool_)
     for i in flagged:
         left_out[below.labelled(i)] = True
     labelled, only = below.labelled(parent), below.only_residual(parent)
     groups = measured.instances.group_of
     return residual_share(labelled[~left_out[labelled]], only[~left_out[only]], groups)
-
-
-def _without_counts(measured: Measurements, parent: int, flagged: list[int]) -> Share:
-    """As if no instance labelled below a (topmost) descendant had a label elsewhere below."""
-    hierarchy, table = measured.hierarchy, measured.residuals.filter(pl.col("residual") == "all")
-    above, among = hierarchy.strict_closure, set(flagged)
-    top = [i for i in flagged if among.isdisjoint(row(above, i).tolist())]
-    k, n = (dict(table.select("parent", column).iter_rows()) for column in ("k", "n"))
-    own, others = hierarchy.nodes[parent], [hierarchy.nodes[i] for i in top]
-    left_k, left_n = (max(m[own] - sum(m[node] for node in others), 0) for m in (k, n))
-    return alone(min(left_k, left_n), left_n)
 
 
 _UNREVIEWED = (
@@ -163,27 +120,23 @@ _NEVER = 'no instance has a more specific label below it, so "other" may be the 
 
 
 def _finding(measured: Measurements, counted: Mapping[str, Any], explained_by: list[int]) -> Row:
-    node, nodes, rounding = counted["parent"], measured.hierarchy.nodes, measured.rounding
-    k, n, low = int(counted["k"]), int(counted["n"]), float(counted["low"])
-    parent = measured.hierarchy.index(node)
-    used = [
-        (int(measured.direct_support[i]), nodes[i], measured.residual[i])
-        for i in row(measured.hierarchy.below, parent).tolist()
-        if i in measured.residual and measured.direct_support[i] and i != parent
-    ]
-    told = [found for times, _, found in used if times > rounding.width]
-    words = sorted({found.word for found in told} - {""})
+    node, hierarchy, rounding = counted["parent"], measured.hierarchy, measured.rounding
+    k, n, low, limit = counted["k"], counted["n"], counted["low"], measured.policy.residual_share
+    parent = hierarchy.index(node)
+    times = measured.direct_support
+    below = [i for i in row(hierarchy.below, parent).tolist() if times[i] and i != parent]
+    used = sorted((i for i in below if i in measured.residual), key=lambda i: (-times[i], i))
+    told = [measured.residual[i] for i in used if times[i] > rounding.width]
+    words = ", ".join(sorted({found.word for found in told} - {""}))
     all_told = rounding.count(k) == rounding.count(n)
     never = all_told and not any(found.leaves_open for found in told)
     reasons = sorted({found.why_usual for found in told})
     by_rule = "" if "" in reasons else " ".join(reasons)
-    usual = never or bool(by_rule)
     judged = f"; this is usual. {by_rule}" if by_rule else "; the limit is {limit}."
-    most = sorted(used, key=lambda found: (-found[0], found[1]))[:TOP_PARTS]
     return Row(
-        severity="note" if words or usual else "warning",
+        severity="note" if words or never or by_rule else "warning",
         nodes=(node,),
-        sentence=f"{measured.hierarchy.describe(parent)}: {{instances}} of {{of}} instances "
+        sentence=f"{hierarchy.describe(parent)}: {{instances}} of {{of}} instances "
         '({share}) {instances|has|have} nothing more specific than "other" or "unspecified"[, '
         f"{{mostly}}]{'[; {never}].' if never else judged}" + _UNREVIEWED * bool(words),
         evidence={
@@ -191,78 +144,65 @@ def _finding(measured: Measurements, counted: Mapping[str, Any], explained_by: l
             "low": low,
             "high": counted["high"],
             "q_value": counted["q_value"],
-            "limit": measured.policy.residual_share.value,
-            "labelled_at_parent": int(counted["at_parent"]),
+            "limit": limit.value,
+            "labelled_at_parent": counted["at_parent"],
             **_effective(measured, counted["n_effective"]),
             **({"never": _NEVER} if never and k == n else {}),
-            **({"words": ", ".join(words)} if words else {}),
+            **({"words": words} if words else {}),
         },
         curator="Review a sample of these records: was a specific node known and not used? Say in "
         "the release notes that this part of the hierarchy is coded coarsely.",
         data_user="Do not read the absence of the specific nodes as their absence in the "
         "instance; consider using the parent as the label.",
-        beyond=times_limit(low, measured.policy.residual_share.value),
+        beyond=times_limit(low, limit.value),
         parts=tuple(
-            Part((one,), {"labelled": times, "kind": found.kind}) for times, one, found in most
+            Part(
+                (hierarchy.nodes[i],),
+                {"labelled": int(times[i]), "kind": measured.residual[i].kind},
+            )
+            for i in used[:TOP_PARTS]
         ),
-        folded_into=tuple((nodes[i],) for i in explained_by),
-        asks=usual,
+        folded_into=tuple((hierarchy.nodes[i],) for i in explained_by),
+        asks=bool(never or by_rule),
         cases=lambda: _only_residual(measured, node),
         proposes=lambda: siblings_of_residual(measured, _only_residual(measured, node), node),
     )
 
 
 _Key = tuple[str, str, str]
-
-
-def _key(row: Mapping[str, Any]) -> _Key:
-    return row["parent"], row["column"], row["value"]
+"""Parent, column and value of a difference."""
 
 
 def _differing(measured: Measurements) -> Iterator[Row]:
-    """A note for each share that differs between column values or from the reference."""
-    policy, found = measured.policy, residual_differences(measured)
-    rows = [
-        row
-        for row in found.iter_rows(named=True)
-        if row["q_value"] <= policy.false_discovery_rate.value
-        if apart((row["k"], row["n"]), (row["k_elsewhere"], row["n_elsewhere"]), measured.rounding)
-        > policy.residual_difference.value
-    ]
-    into = _differences_explained(measured, rows)
-    return (_difference(measured, row, into[_key(row)]) for row in rows)
+    """Shares that differ between values or from the reference, less what explains them."""
+    hierarchy, policy = measured.hierarchy, measured.policy
+    rate, floor = policy.false_discovery_rate.value, policy.residual_difference.value
+    rows = {
+        (one["parent"], one["column"], one["value"]): one
+        for one in residual_differences(measured).iter_rows(named=True)
+        if one["q_value"] <= rate
+        if apart((one["k"], one["n"]), (one["k_elsewhere"], one["n_elsewhere"]), measured.rounding)
+        > floor
+    }
+
+    def order(key: _Key) -> tuple[int, int, float, str]:
+        parent = hierarchy.index(key[0])
+        return int(hierarchy.height[parent]), parent, rows[key]["p_value"], key[2]
+
+    explained = dict[_Key, list[_Key]]()
+    for key in sorted(rows, key=order):
+        standing = [one for one, by in explained.items() if not by and one[1] == key[1]]
+        by = [one for one in standing if one[0] == key[0]]
+        below = [one for one in standing if key[0] in hierarchy.ancestors(one[0])]
+        if not by and below:
+            left = remaining_difference(measured, rows[key], [rows[one] for one in below])
+            by = below if left <= floor else []
+        explained[key] = by
+    return (_difference(measured, one, key, explained[key]) for key, one in rows.items())
 
 
-def _differences_explained(
-    measured: Measurements, rows: Sequence[Mapping[str, Any]]
-) -> dict[_Key, tuple[_Key, ...]]:
-    """What explains each difference, the deepest parents first; nothing: it stands.
-
-    Of the values of a column that differ below one parent the surest stands. A parent that no
-    longer differs without the instances below standing parents of the column is folded into them;
-    of a reference, less their counts, since there are no instances to leave out.
-    """
-    hierarchy, explained = measured.hierarchy, dict[_Key, tuple[_Key, ...]]()
-    floor, by_key = measured.policy.residual_difference.value, {_key(row): row for row in rows}
-
-    def order(row: Mapping[str, Any]) -> tuple[int, int, float, str]:
-        parent = hierarchy.index(row["parent"])
-        return int(hierarchy.height[parent]), parent, row["p_value"], row["value"]
-
-    for line in sorted(rows, key=order):
-        parent, column, _ = _key(line)
-        standing = [key for key, by in explained.items() if not by and key[1] == column]
-        same = [key for key in standing if key[0] == parent]
-        below = [key for key in standing if parent in hierarchy.ancestors(key[0])]
-        if not same and below:
-            remaining = remaining_difference(measured, line, [by_key[key] for key in below])
-            same = below if remaining <= floor else []
-        explained[_key(line)] = tuple(same)
-    return explained
-
-
-def _difference(measured: Measurements, row: Mapping[str, Any], into: tuple[_Key, ...]) -> Row:
-    parent, column, value = _key(row)
+def _difference(measured: Measurements, row: Mapping[str, Any], key: _Key, into: list[_Key]) -> Row:
+    parent, column, value = key
     to_reference = column == REFERENCE
     here = "" if to_reference else f" where {column} is {value}"
     there = "in the reference" if to_reference else "elsewhere"
@@ -296,8 +236,8 @@ def _difference(measured: Measurements, row: Mapping[str, Any], into: tuple[_Key
         data_user="Do not compare the specific nodes below this parent between the two.",
         touched=row["n"],
         beyond=times_limit(nearest, measured.policy.residual_difference.value),
-        key=_key(row),
-        folded_into=into,
+        key=key,
+        folded_into=tuple(into),
         cases=cases,
         proposes=lambda: siblings_of_residual(measured, cases(), parent),
     )

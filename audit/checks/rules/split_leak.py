@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -63,14 +63,9 @@ def chance_of_unseen(unseen: int, mean: float, variance: float) -> float:
 
 def _all_outside(k: IntArray, n: int, outside: int) -> FloatArray:
     """Chance that k of n units are all among so many drawn."""
-    within = np.minimum(k, outside)
-    chance = np.exp(_log_choose(outside, within) - _log_choose(n, within))
-    return np.where(k <= outside, chance, 0.0)
-
-
-def _log_choose(n: int, k: IntArray) -> FloatArray:
-    found: FloatArray = math.lgamma(n + 1) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-    return found
+    left = np.maximum(outside - k, 0) + 1.0
+    log = gammaln(outside + 1.0) - gammaln(left) - gammaln(n + 1.0) + gammaln(n - k + 1.0)
+    return np.where(k <= outside, np.exp(log), 0.0)
 
 
 _TRAINING = ("train", "training")
@@ -100,24 +95,22 @@ def _rows(measured: Measurements, splits: pl.DataFrame) -> Iterator[Row]:
     every = splits["instance"].n_unique()
     torn = splits.filter(pl.col("instance").is_duplicated())
     if len(torn):
-        cases = distinct(torn)
         yield Row(
             severity="error",
             sentence="{instances} of {of} instances with a split ({share}) {instances|is|are} in "
             "more than one.",
-            evidence=share_evidence(len(cases), every),
+            evidence=share_evidence(torn["instance"].n_unique(), every),
             curator="Put each instance into one split.",
             data_user="Remove these instances from all splits but one before you compare models: "
             "otherwise they are tested on their training data.",
             parts=_by_splits(torn, "instance"),
             key=("instance",),
-            cases=lambda: cases,
+            cases=partial(distinct, torn),
         )
     groups = measured.loaded.dataset.instances["group"].gather(splits["instance"])
     several = (pl.col(name).n_unique().over("group") > 1 for name in ("split", "instance"))
     shared = splits.with_columns(group=groups).drop_nulls("group").filter(*several)
     if len(shared):
-        of_groups = distinct(shared)
         yield Row(
             severity="error",
             sentence="{groups} of {of_groups} groups, with {instances} of {of} instances with a "
@@ -125,13 +118,13 @@ def _rows(measured: Measurements, splits: pl.DataFrame) -> Iterator[Row]:
             evidence={
                 "groups": shared["group"].n_unique(),
                 "of_groups": int(measured.ledger.groups or 0),
-                **share_evidence(len(of_groups), every),
+                **share_evidence(shared["instance"].n_unique(), every),
             },
             curator="Split by group, so that all instances of a group are in one split.",
             data_user="Split again by group: a model can recognise the group instead of the label.",
             parts=_by_splits(shared, "group"),
             key=("group",),
-            cases=lambda: of_groups,
+            cases=partial(distinct, shared),
         )
     yield from _unseen(measured, splits, whole_groups=not len(shared))
 

@@ -1,23 +1,40 @@
-"""Select instances by what they carry: a node, two nodes, a raw label, the nodes of a rule."""
+"""Select instances by what they carry, alone or together, and break them down by nodes.
+
+`Beside` is the kernel of all checks of labels together: labels of an instance, and what a relation
+names beside them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, IntArray, row
+from audit.base.dag import BoolArray, IntArray, Sparse, edge_matrix, row, rows
 from audit.checks.check import TOP_PARTS
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
-from audit.results.findings import Part
+from audit.results.findings import Part, share_evidence
+
+MOST_NAMED = 3
+"""Largest number of nodes of a side of a rule that a sentence names in full."""
 
 
 def carrying(measured: Measurements, node: str) -> IntArray:
     """Instances that carry a node, ascending."""
     return row(measured.loaded.carriers, measured.hierarchy.index(node))
+
+
+def carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
+    """Instances that carry at least one of the nodes, ascending."""
+    places = np.array([*map(measured.hierarchy.index, nodes)], np.int64)
+    return np.unique(rows(measured.loaded.carriers, places))
 
 
 def carrying_both(measured: Measurements, a: str, b: str) -> IntArray:
@@ -35,15 +52,14 @@ def carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
 
 def labels_apart(hierarchy: Hierarchy, a: int, b: int) -> str:
     """What a sentence adds to "both A and B" where a node is at or below both."""
-    apart = set(row(hierarchy.below, a).tolist()).isdisjoint(row(hierarchy.below, b).tolist())
-    return "" if apart else " without a label below both"
+    shared = np.intersect1d(row(hierarchy.below, a), row(hierarchy.below, b), assume_unique=True)
+    return " without a label below both" if len(shared) else ""
 
 
 def labelled_with(measured: Measurements, nodes: IntArray) -> BoolArray:
     """Whether each instance has one of the nodes as a direct label, shape (n_instances,)."""
     found = np.zeros(measured.n_instances, np.bool_)
-    for node in nodes.tolist():
-        found[row(measured.loaded.labelled_at, node)] = True
+    found[rows(measured.loaded.labelled_at, nodes)] = True
     return found
 
 
@@ -56,16 +72,6 @@ def written_with(measured: Measurements, lines: pl.DataFrame) -> IntArray:
 def distinct(rows: pl.DataFrame) -> IntArray:
     """The distinct values of the column ``instance``, ascending."""
     return np.unique(rows["instance"].to_numpy()).astype(np.int64)
-
-
-MOST_NAMED = 3
-"""Largest number of nodes of a side of a rule that a sentence names in full."""
-
-
-def carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
-    """Instances that carry at least one of the nodes, ascending."""
-    each = (carrying(measured, node) for node in nodes)
-    return np.unique(np.concatenate([np.empty(0, np.int64), *each]))
 
 
 def named(hierarchy: Hierarchy, nodes: Sequence[str], title: str = "") -> str:
@@ -87,15 +93,83 @@ def label_part(hierarchy: Hierarchy, nodes: tuple[int, ...], instances: int) -> 
     return Part(tuple(hierarchy.nodes[node] for node in nodes), {"instances": instances})
 
 
+def most_frequent(hierarchy: Hierarchy, instances: IntArray, *nodes: IntArray) -> tuple[Part, ...]:
+    """Breakdown of instances by nodes, or by pairs of them; those that none has are left out.
+
+    Args:
+        instances: Number of instances of each line, shape (n_lines,).
+        nodes: One node of each line, or two arrays of these, shape (n_lines,).
+    """
+    order = np.lexsort((*nodes[::-1], -instances))[:TOP_PARTS]
+    lines = np.stack([instances, *nodes])[:, order].T.tolist()
+    return tuple(label_part(hierarchy, tuple(own), n) for n, *own in lines if n)
+
+
 def parts_of(measured: Measurements, nodes: Sequence[str], instances: IntArray) -> tuple[Part, ...]:
-    """Breakdown of instances by their labels at or below the nodes, the most frequent first."""
+    """Breakdown of instances by their labels at or below the nodes."""
     labels = np.flatnonzero(at_or_below(measured.hierarchy, nodes))
-    labelled = np.asarray(
-        measured.loaded.dataset.direct[instances][:, labels].sum(axis=0), np.int64
-    )
-    order = np.lexsort((labels, -labelled))[:TOP_PARTS]
-    return tuple(
-        label_part(measured.hierarchy, (int(labels[place]),), int(labelled[place]))
-        for place in order.tolist()
-        if labelled[place]
-    )
+    times = np.asarray(measured.loaded.dataset.direct[instances].sum(axis=0), np.int64)
+    return most_frequent(measured.hierarchy, times[labels], labels)
+
+
+def under_rule(
+    measured: Measurements, nodes: Sequence[str], instances: IntArray, of: int
+) -> dict[str, Any]:
+    """What a `Row` says of instances, among so many, whose labels below nodes a rule is about."""
+    parts = parts_of(measured, nodes, instances)
+    return {
+        "nodes": tuple(nodes) if len(nodes) == 1 else parts[0].nodes,
+        "evidence": share_evidence(len(instances), of),
+        "parts": parts,
+        "cases": lambda: instances,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Labels of instances, and the nodes that a relation names beside them.
+
+    Args:
+        labels: 1 where an instance has a label, shape (n_instances, n_nodes).
+        relation: 1 where the column is named beside the label of the row, shape (n_nodes, n_nodes).
+        other: 1 where an instance has, or carries, a node, shape (n_instances, n_nodes).
+    """
+
+    labels: Sparse
+    relation: Sparse
+    other: Sparse
+
+    @cached_property
+    def pairs(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Labels, the node beside each, and the instances with both, shape (n_pairs,) each."""
+        some = np.flatnonzero(np.diff(self.relation.indptr))
+        joint = csr_array(csr_array(self.labels[:, some]).T @ self.other)
+        found = joint.multiply(self.relation[some]).tocoo()
+        return some[found.row], found.col.astype(np.int64), found.data.astype(np.int64)
+
+    @cached_property
+    def hit(self) -> Sparse:
+        """1 where an instance has a node beside a label that the relation names it beside.
+
+        Only pairs that some instance has are looked for, so that a wide relation costs no more.
+        """
+        met = edge_matrix(*self.pairs[:2], self.relation.shape[0])
+        found = csr_array(csr_array(self.labels @ met).multiply(self.other))
+        found.data[:] = 1
+        return found
+
+    @cached_property
+    def instances(self) -> IntArray:
+        """The instances with such a node, ascending."""
+        return np.flatnonzero(np.diff(self.hit.indptr))
+
+    def told(self, measured: Measurements, of: int, **texts: str) -> dict[str, Any]:
+        """What a `Row` says of these instances, among so many, with some texts of its own."""
+        *ends, joint = self.pairs
+        parts = most_frequent(measured.hierarchy, joint, *ends)
+        return {
+            "nodes": parts[0].nodes,
+            "evidence": {**texts, **share_evidence(len(self.instances), of), "pairs": len(joint)},
+            "parts": parts,
+            "cases": lambda: self.instances,
+        }

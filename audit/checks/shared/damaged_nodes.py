@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from audit.base.errors import first_cases
-from audit.checks.shared.labels_as_written import (
+from audit.checks.shared.written_labels import (
+    LEAST_HEADINGS,
+    LOST,
     LOST_ZERO,
-    read_again,
-    read_otherwise,
+    READ,
+    ZEROS_BEFORE,
+    integrity_of,
+    reader,
+    rows_of,
+    written_labels,
 )
-from audit.hierarchies.coding import Integrity
 from audit.measure.measure import Measurements, once
 from audit.results.finding_lines import line_count
 from audit.results.findings import Finding, Part
 
-LOST = "lost_zero"
-"""Name of the check that finds the damage."""
 MOSTLY = 0.5
 """Share of damaged rows at or below a node above which the node counts as damaged."""
 PLAIN = 0.01
@@ -32,43 +35,35 @@ lost, if no row begins with 0."""
 def damaged_nodes(measured: Measurements) -> frozenset[str]:
     """Nodes of which more than half of the rows at or below may be other codes, as zeros were lost.
 
-    These are rows that `lost_zero` reports, unless they were read with their zeros; and where a
-    code set has lost its zeros, all rows of each label that may be another code of the set, whether
-    or not it is a code or a heading as it stands.
+    These are rows that `lost_zero` reports; and where a code set has lost its zeros, all rows of
+    each label that may be another code of the set, whether or not it is a code or a heading as it
+    stands.
     """
-    integrity, hierarchy = measured.hierarchy.integrity, measured.hierarchy
-    if integrity is None or not integrity.zero_tables:
+    integrity, hierarchy = integrity_of(measured), measured.hierarchy
+    if not integrity.zero_tables:
         return frozenset()
-    labels = read_again(measured)
-    sets = set(_without_zeros(measured, labels, integrity))
-    readings = read_otherwise(measured) if sets else [()] * len(labels)
-    others = [any(map(sets.__contains__, map(integrity.table_of, codes))) for codes in readings]
-    known = labels.with_columns(
-        damaged=pl.Series(others, dtype=pl.Boolean)
-        | (LOST_ZERO & ~pl.col("with_zeros").list.contains(pl.col("node")))
-    ).drop_nulls("node")
-    if not known["damaged"].any():
-        return frozenset()
-    damaged, rows = (np.zeros(len(hierarchy)) for _ in range(2))
-    for found, counts in ((known.filter("damaged"), damaged), (known, rows)):
-        places = [hierarchy.index(node) for node in found["node"]]
-        np.add.at(counts, places, found["rows"].to_numpy())
-    mostly = hierarchy.below @ damaged > MOSTLY * (hierarchy.below @ rows)
+    labels = written_labels(measured).filter(READ)
+    sets = {one for one in integrity.zero_tables if _without_zeros(measured, labels, one)}
+    readings = reader(measured).other_codes() if sets else [()] * len(labels)
+    others = [not sets.isdisjoint(map(integrity.table_of, codes)) for codes in readings]
+    damaged = pl.Series(others, dtype=pl.Boolean) | LOST_ZERO
+    known = labels.with_columns(damaged=damaged).drop_nulls("node")
+    places = [hierarchy.index(node) for node in known["node"]]
+    rows, n = known["rows"].to_numpy(), len(hierarchy)
+    lost = hierarchy.below @ np.bincount(places, rows * known["damaged"].to_numpy(), n)
+    mostly = lost > MOSTLY * (hierarchy.below @ np.bincount(places, rows, n))
     return frozenset(hierarchy.nodes[node] for node in np.flatnonzero(mostly).tolist())
 
 
-def _without_zeros(
-    measured: Measurements, labels: pl.DataFrame, integrity: Integrity
-) -> Iterator[str]:
-    """The code sets that have lost their zeros."""
+def _without_zeros(measured: Measurements, labels: pl.DataFrame, table: str) -> bool:
+    """Whether a code set has lost its zeros."""
     policy = measured.policy
-    for table in integrity.zero_tables:
-        own = labels.filter((pl.col("code_set") == table) & ~pl.col("several_sets"))
-        rows, lost = int(own["rows"].sum()), int(own.filter(LOST_ZERO)["rows"].sum())
-        expected = policy.leading_zero_share.value * rows
-        many = expected >= policy.leading_zero_rows.value or lost >= PLAIN * rows
-        if rows and many and not own["label"].str.contains(r"^\s*0[0-9]").any():
-            yield table
+    own = labels.filter((pl.col("code_set") == table) & ~pl.col("several_sets"))
+    rows, lost = rows_of(own), rows_of(own.filter(LOST_ZERO))
+    expected, least = policy.leading_zero_share.value * rows, policy.leading_zero_rows.value
+    headings = rows_of(own.filter(ZEROS_BEFORE)) >= max(least, LEAST_HEADINGS * rows)
+    many = expected >= least or lost >= PLAIN * rows or headings
+    return bool(rows and many and not own["label"].str.contains(r"^\s*0[0-9]").any())
 
 
 def with_damage_named(measured: Measurements, findings: Iterable[Finding]) -> tuple[Finding, ...]:

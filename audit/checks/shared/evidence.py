@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audit.base.declared import NONE, Columns, Mark, chance, count, difference, exact, share, text
+from audit.base.declared import NONE, Columns, Mark, count, difference, exact, share, text
 
 _SHARE = share("share", "Share", of="instances of", mark=Mark())
 ALL = exact("of", reason="all instances audited")
@@ -42,7 +42,5 @@ ON_DAY = (*count("not_dated", of="rows"), *text("column"))
 LABEL_PARTS = Columns(
     count("instances"),
     text("may_stand_for valid"),
-    chance("fits_best"),
-    count("fitting", under="instances"),
 )
 """Parts made by `label_parts`."""

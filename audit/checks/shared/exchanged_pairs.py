@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
-
 import numpy as np
 import polars as pl
 from scipy.special import gammainc
@@ -24,7 +21,6 @@ from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements, once
 
-Rows: TypeAlias = tuple[Mapping[str, Any], ...]
 LEAST_LABELS = 4
 """Least number of labels among the mistakes: with fewer, margins determine every exchange."""
 TIMES_MISSED = 3
@@ -130,33 +126,30 @@ def with_labelled(pairs: pl.DataFrame, model: ModelMeasurements) -> pl.DataFrame
     return pairs.with_columns(labelled=alone, labelled_a=with_a, labelled_b=with_b)
 
 
-def most_exchanged(measured: Measurements, *, above: bool = False) -> Rows:
-    """The pairs with the largest excess, passing or not: see `ModelPart.exchanged_pairs`.
+def most_exchanged(measured: Measurements, *, above: bool = False) -> pl.DataFrame:
+    """The pairs with the largest excess, passing or not: see `ModelPart.frames`.
 
     Args:
         above: Those of which one label is above the other, instead of all others.
     """
-    if measured.model is None:
-        return ()
     order, own = ["excess", "a", "b"], (pl.col("relation") == _ABOVE) == above
     every = compared_pairs(measured).filter(own)
     first = every.sort(order, descending=[True, False, False]).head(MOST_PAIRS)
     relations = dict(enumerate(RELATIONS))
-    named = with_labelled(first, measured.model).with_columns(
+    return with_labelled(first, measured.predicted).with_columns(
         pl.col("relation").replace_strict(relations, return_dtype=pl.String),
-        *(_names(measured, end) for end in ("a", "b")),
+        *_named(measured, "a", "title_a"),
+        *_named(measured, "b", "title_b"),
     )
-    return tuple(named.iter_rows(named=True))
 
 
-def most_uneven(measured: Measurements) -> Rows:
-    """The lines of `answers_by_excess`: see `ModelPart.answers`."""
+def most_uneven(measured: Measurements) -> pl.DataFrame:
+    """The lines of `answers_by_excess`: see `ModelPart.frames`."""
     share, answers = pl.col("falsely") / pl.col("answers"), answers_by_excess(measured)
     most = [", ".join(_most_in_place(measured, node)) for node in answers["node"]]
-    named = answers.with_columns(
-        _names(measured, "node"), share=share, most=pl.Series(most, dtype=pl.String)
+    return answers.with_columns(
+        *_named(measured, "node", "title"), share=share, most=pl.Series(most, dtype=pl.String)
     )
-    return tuple(named.iter_rows(named=True))
 
 
 def _most_in_place(measured: Measurements, answer: int) -> list[str]:
@@ -171,9 +164,14 @@ def _most_in_place(measured: Measurements, answer: int) -> list[str]:
     return [measured.hierarchy.describe(label) for label in first["label"]]
 
 
-def _names(measured: Measurements, column: str) -> pl.Expr:
-    names = dict(enumerate(measured.hierarchy.nodes))
-    return pl.col(column).replace_strict(names, return_dtype=pl.String)
+def _named(measured: Measurements, column: str, title: str) -> tuple[pl.Expr, pl.Expr]:
+    """Ids in place of indices of nodes, and their titles."""
+    both = (measured.hierarchy.nodes, column), (measured.hierarchy.titles, title)
+    ids, titles = (
+        pl.col(column).replace_strict(dict(enumerate(one)), return_dtype=pl.String).alias(name)
+        for one, name in both
+    )
+    return ids, titles
 
 
 @once

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
+from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS
-from audit.checks.rows import Row
+from audit.checks.rows import Row, check_of_rows
 from audit.checks.shared.carriers import distinct, written_with
+from audit.checks.shared.evidence import LABEL_PARTS
 from audit.measure.measure import Measurements
 from audit.measure.validity import rows_on_their_day
-from audit.results.findings import Evidence, Part, Severity
+from audit.results.findings import Evidence, Part
 
 _NOTHING: Evidence = MappingProxyType({})
+check_of_labels = partial(check_of_rows, of_parts=LABEL_PARTS, denominator="rows", proposes=True)
+"""A check whose findings are rows of `of_labels`."""
 ON_THEIR_DAY = "on their day"
 """Key of a finding on dated rows."""
 
@@ -25,27 +30,22 @@ def of_labels(
     labels: pl.DataFrame,
     *,
     key: str,
-    severity: Severity,
-    sentence: str,
-    curator: str,
-    data_user: str,
     of: int | None = None,
     more: Evidence = _NOTHING,
     on_day: str | None = None,
-    aside: bool = False,
-    proposes: Callable[[], pl.DataFrame] | None = None,
+    **said: Any,
 ) -> Iterator[Row]:
     """One row about written labels; none if there are no such labels.
 
     Args:
         labels: One row per label, with columns ``label, rows, instances``. Optional columns
-            ``may_stand_for``, ``valid``, ``fits_best`` and ``fitting`` (a number of instances) are
-            added to the breakdown if not null. Without ``line``, labels are nodes, and the finding
-            is on their rows of the validity ``on_day``.
+            ``may_stand_for`` and ``valid`` are added to the breakdown. Without ``line``, labels are
+            nodes, and the finding is on their rows of the validity ``on_day``.
         key: Distinguishes the finding from others of the check.
-        sentence: May use ``{rows}``, ``{of}``, ``{share}`` and ``{labels}``.
         of: Number of rows examined; None for all rows read.
         more: Further evidence.
+        said: Further fields of the `Row`. The sentence may use ``{rows}``, ``{of}``, ``{share}``
+            and ``{labels}``.
     """
     if labels.is_empty():
         return
@@ -55,20 +55,22 @@ def of_labels(
     def cases() -> IntArray:
         if "line" in labels.columns:
             return written_with(measured, labels.drop_nulls("line"))
-        return _with_nodes(measured, labels["label"], on_day)
+        dated = rows_on_their_day(measured.loaded.dataset, measured.policy.code_dates)
+        places = pl.Series([*map(measured.hierarchy.index, labels["label"])], dtype=pl.UInt32)
+        return distinct(
+            dated.filter(
+                pl.col("node").is_in(places.implode()),
+                pl.col("on_day").eq_missing(pl.lit(on_day)),
+            )
+        )
 
     yield Row(
-        severity=severity,
         nodes=tuple(part.nodes[0] for part in parts),
-        sentence=sentence,
         evidence={"rows": rows, "of": read, "share": rows / read, "labels": len(labels), **more},
-        curator=curator,
-        data_user=data_user,
         parts=parts,
         key=(key,),
-        aside=aside,
         cases=cases,
-        proposes=proposes,
+        **said,
     )
 
 
@@ -78,56 +80,48 @@ def label_parts(labels: pl.DataFrame) -> tuple[Part, ...]:
     return tuple(
         Part(
             (line["label"],),
-            {"instances": line["instances"]}
-            | {name: line[name] for name in ("may_stand_for", "valid") if name in line}
-            | {name: line[name] for name in ("fits_best", "fitting") if line.get("fits_best")},
+            {name: line[name] for name in ("instances", "may_stand_for", "valid") if name in line},
         )
         for line in ordered.head(TOP_PARTS).iter_rows(named=True)
     )
 
 
-def _with_nodes(measured: Measurements, nodes: pl.Series, on_day: str | None) -> IntArray:
-    """Instances with a row of one of the nodes that has a validity on its day, ascending."""
-    rows = rows_on_their_day(measured.loaded.dataset, measured.policy.code_dates)
-    places = pl.Series([measured.hierarchy.index(node) for node in nodes], dtype=pl.UInt32)
-    chosen = pl.col("node").is_in(places.implode()) & pl.col("on_day").eq_missing(pl.lit(on_day))
-    return distinct(rows.filter(chosen))
+def with_meanings(measured: Measurements, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
+    """Labels with ``may_stand_for``, the codes of a column with their titles."""
+    hierarchy = measured.hierarchy
+    meanings = [
+        " or ".join(hierarchy.describe(hierarchy.index(code)) for code in found)
+        for found in labels[codes]
+    ]
+    return labels.with_columns(may_stand_for=pl.Series(meanings, dtype=pl.String))
 
 
 def of_dated(
-    measured: Measurements,
-    on_day: str,
-    *,
-    sentence: str,
-    curator: str,
-    data_user: str,
-    without: Collection[str] = (),
+    measured: Measurements, on_day: str, *, without: Collection[str] = (), **said: Any
 ) -> Iterator[Row]:
     """One warning about the dated rows whose code had a validity on its day; else none.
 
     Args:
-        sentence: May use ``{rows}``, ``{of}`` (dated rows), ``{share}``, ``{labels}`` and
-            ``{column}``, the column of the day.
         without: Nodes left to another check.
+        said: As in `of_labels`; ``{of}`` is dated rows, ``{column}`` the column of the day.
     """
     if measured.policy.code_dates is None:
         return
-    found = measured.validity.filter(on_day=on_day)
     dated = int(measured.validity.drop_nulls("on_day")["rows"].sum())
+    found = measured.validity.filter(~pl.col("node").is_in(list(without)), on_day=on_day)
+    more = {
+        "column": measured.policy.code_dates.column,
+        "not_dated": measured.ledger.rows_mapped - dated,
+    }
     yield from of_labels(
         measured,
-        found.filter(~pl.col("node").is_in(list(without))).rename({"node": "label"}),
+        found.rename({"node": "label"}),
         key=ON_THEIR_DAY,
         severity="warning",
-        sentence=sentence,
-        curator=curator,
-        data_user=data_user,
         of=dated,
-        more={
-            "column": measured.policy.code_dates.column,
-            "not_dated": measured.ledger.rows_mapped - dated,
-        },
+        more=more,
         on_day=on_day,
+        **said,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -11,11 +11,10 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.declared import schema
-from audit.checks.shared.labels_as_written import (
+from audit.checks.shared.written_labels import (
     LOST_ZERO,
     MAYBE_LOST_ZERO,
-    mapped,
-    read_again,
+    written_labels,
     zeros_are_lost,
 )
 from audit.measure.measure import Measurements, once
@@ -53,18 +52,11 @@ def proposals(
     keep: int = 0,
 ) -> pl.DataFrame:
     """Rows of `PROPOSED` of a frame with at least ``instance``; columns that it lacks are null."""
-    said = reason if isinstance(reason, pl.Expr) else pl.lit(reason)
-    alike = {
-        "change": pl.lit(change),
-        "certainty": pl.lit(certainty),
-        "reason": said,
-        "keep": pl.lit(keep),
-    }
-    known = {**alike, **{name: pl.col(name) for name in found.columns if name in PROPOSED}}
-    columns = [
-        known.get(name, pl.lit(None)).cast(kind).alias(name) for name, kind in PROPOSED.items()
-    ]
-    return found.select(columns)
+    said = {"change": change, "certainty": certainty, "reason": reason, "keep": keep}
+    alike = {name: pl.lit(one) if isinstance(one, str | int) else one for name, one in said.items()}
+    own = {name: pl.col(name) for name in found.columns if name in PROPOSED}
+    known = dict.fromkeys(PROPOSED, pl.lit(None)) | alike | own
+    return found.select(known[name].cast(kind).alias(name) for name, kind in PROPOSED.items())
 
 
 def of_lines(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
@@ -81,11 +73,15 @@ def as_in_data(measured: Measurements) -> Callable[[str], str]:
 
 @once
 def _spellings(measured: Measurements) -> tuple[dict[str, str], bool]:
-    """The most frequent spelling of each node that is carried, with all of its zeros; whether codes
-    are without dots."""
+    """The usual spelling of each carried node, and whether codes are without dots."""
     signs, own = (pl.col(name).str.replace_all(r"[.\s]", "") for name in ("label", "node"))
     lost = (signs != own) & (signs.str.strip_chars("0") == own.str.strip_chars("0"))
-    labels = mapped(measured).sort(["rows", "label"], descending=[True, False]).filter(~lost)
+    labels = (
+        written_labels(measured)
+        .drop_nulls("node")
+        .sort(["rows", "label"], descending=[True, False])
+        .filter(~lost)
+    )
     first = labels.unique("node", keep="first", maintain_order=True)
     dotted = labels.filter(pl.col("node").str.contains(r"\."))
     bare = dotted.filter(
@@ -119,13 +115,9 @@ def by_candidates(
 
 def _named(measured: Measurements, candidates: pl.Series) -> pl.Series:
     """The first candidates of each row as the data write them."""
-    written = as_in_data(measured)
-    return pl.Series(
-        "candidates",
-        [None if own is None else [written(one) for one in own] for own in
-         candidates.list.head(MOST_CANDIDATES)],
-        pl.List(pl.String),
-    )  # fmt: skip
+    written, kind = as_in_data(measured), pl.List(pl.String)
+    first = candidates.cast(kind).list.head(MOST_CANDIDATES)
+    return first.map_elements(lambda own: [*map(written, own)], kind)
 
 
 def most_carried_first(measured: Measurements, nodes: Iterable[str]) -> list[str]:
@@ -141,13 +133,15 @@ def near_codes(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
         As `PROPOSED`; no row for a label that is near no node that may be one.
     """
     known, signs = _nodes_as_text(measured)
-    texts = [*known]
-    near = [_near(label, known, texts, signs) for label in labels["label"].to_list()]
-    found = labels.with_columns(pl.Series("candidates", near, pl.List(pl.String)))
+    texts, near = [*known], list[list[str]]()
+    for label in labels["label"]:
+        found = slips(label.strip().replace(".", ""), texts, known, signs)
+        near.append([known[text] for text in sorted(found, key=lambda text: -found[text])])
+    candidates = pl.Series("candidates", near, pl.List(pl.String))
     said = (
         "it is one slip from this code: a sign other, doubled, lost or exchanged, or its end lost"
     )
-    return by_candidates(measured, found, said)
+    return by_candidates(measured, labels.with_columns(candidates), said)
 
 
 @once
@@ -158,11 +152,6 @@ def _nodes_as_text(measured: Measurements) -> tuple[dict[str, str], str]:
     nodes = [hierarchy.nodes[place] for place in np.flatnonzero(may_be).tolist()]
     known = dict(sorted((node.replace(".", ""), node) for node in nodes))
     return known, "".join(sorted({sign for text in known for sign in text}))
-
-
-def _near(label: str, known: Mapping[str, str], texts: Sequence[str], signs: str) -> list[str]:
-    found = slips(label.strip().replace(".", ""), texts, known, signs)
-    return [known[text] for text in sorted(found, key=lambda text: -found[text])]
 
 
 def slips(label: str, texts: Sequence[str], known: Container[str], signs: str) -> dict[str, float]:
@@ -183,25 +172,20 @@ def slips(label: str, texts: Sequence[str], known: Container[str], signs: str) -
     >>> [*slips("410", known, known, "019")]
     ['41', '41009', '41093']
     """
-    rare, found = 1 / len(signs), dict[str, float]()
-
-    def add(text: str, chance: float) -> None:
-        if text in known and text != label:
-            found[text] = found.get(text, 0.0) + chance / len(text)
-
+    rare, each, found = 1 / len(signs), list[tuple[str, float]](), dict[str, float]()
     for n in range(len(label) + 1):
         a, b = label[:n], label[n:]
-        for sign in signs:
-            add(a + sign + b, 1)
+        each.extend((a + sign + b, 1) for sign in signs)
         if b:
-            add(a + b[1:], 1 if a.endswith(b[0]) else rare)
-            for sign in signs:
-                add(a + sign + b[1:], rare)
+            each.append((a + b[1:], 1 if a.endswith(b[0]) else rare))
+            each.extend((a + sign + b[1:], rare) for sign in signs)
         if len(b) > 1:
-            add(a + b[1] + b[0] + b[2:], 1)
-    for text in texts[bisect_left(texts, label) : bisect_right(texts, label + chr(0x10FFFF))]:
-        if len(label) + 1 < len(text) <= 2 * len(label):
-            add(text, 1)
+            each.append((a + b[1] + b[0] + b[2:], 1))
+    longer = texts[bisect_left(texts, label) : bisect_right(texts, label + chr(0x10FFFF))]
+    each.extend((text, 1) for text in longer if len(label) + 1 < len(text) <= 2 * len(label))
+    for text, chance in each:
+        if text in known and text != label:
+            found[text] = found.get(text, 0.0) + chance / len(text)
     return {text: found[text] for text in sorted(found)}
 
 
@@ -218,7 +202,7 @@ def unsure_of_zeros(measured: Measurements, proposed: pl.DataFrame) -> pl.DataFr
     """
     if measured.hierarchy.integrity is None or not zeros_are_lost(measured):
         return proposed
-    maybe = read_again(measured).filter(LOST_ZERO | MAYBE_LOST_ZERO)
+    maybe = written_labels(measured).filter(LOST_ZERO | MAYBE_LOST_ZERO)
     written, names = as_in_data(measured), ["label", "table"]
     texts = maybe["label"].str.replace_all(r"\.", "")
     said = [
@@ -256,9 +240,9 @@ def carried_as(
 ) -> pl.DataFrame:
     """``instance, label, table, node``: how instances write nodes that are their labels."""
     names = [measured.hierarchy.nodes[node] for node in nodes]
-    labels = mapped(measured).filter(pl.col("node").is_in(names))
+    labels = written_labels(measured).filter(pl.col("node").is_in(names))
     chosen = pl.Series(instances.astype(np.uint32)).implode()
-    found = of_lines(measured, labels.select("line", "label", "table", "node"))
+    found = of_lines(measured, labels.select("line", "label", "node", table="stated"))
     return found.filter(pl.col("instance").is_in(chosen)).drop("line")
 
 
@@ -269,18 +253,17 @@ def siblings_of_residual(measured: Measurements, instances: IntArray, parent: st
     of most records first.
     """
     hierarchy = measured.hierarchy
-    below = np.array([hierarchy.index(one) for one in hierarchy.descendants(parent)])
+    below = np.array([*map(hierarchy.index, hierarchy.descendants(parent))], np.int64)
     residual = np.isin(below, [*measured.residual])
     specific = below[~residual & (measured.direct_support[below] > 0)]
     names = most_carried_first(measured, (hierarchy.nodes[node] for node in specific))
     found = carried_as(measured, instances, below[residual])
+    nodes = found["node"].unique()
     offered = [
-        (node, [one for one in names if one not in hierarchy.ancestors(node)] or None)
-        for node in found["node"].unique()
+        [one for one in names if one not in hierarchy.ancestors(node)] or None for node in nodes
     ]
-    kinds = schema(("node", pl.String), ("candidates", pl.List(pl.String)))
-    beside = pl.DataFrame(offered, kinds, orient="row")
-    found = found.join(beside, on="node", how="left", maintain_order="left")
+    candidates = _named(measured, pl.Series(offered, dtype=pl.List(pl.String)))
+    beside = pl.DataFrame([nodes, candidates.alias("candidates")])
+    told = found.join(beside, on="node", how="left", maintain_order="left")
     said = "it is a catch-all; these are specific labels beside it, those of most records first"
-    told = found.with_columns(_named(measured, found["candidates"]))
     return proposals(told, "review", "review", said)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,17 +26,21 @@ KINDS = (TOO_GENERAL, "sibling", "overlap", "same branch", "other branch", "too 
 """What a label is beside the node that scores are for: `RELATIONS`, and above or below it."""
 
 
-def first_suspects(measured: Measurements) -> tuple[Mapping[str, Any], ...]:
-    """The labels of least margin: see `ModelPart.suspects`."""
-    if measured.model is None:
-        return ()
-    names = dict(enumerate(measured.hierarchy.nodes))
-    first = suspects(measured).head(MOST_SUSPECTS)
-    ids = measured.loaded.dataset.instances["instance"].gather(first["instance"])
-    named = first.with_columns(
-        pl.col("node", "other").replace_strict(names, return_dtype=pl.String), instance=ids
+def first_suspects(measured: Measurements) -> pl.DataFrame:
+    """The labels of least margin: see `ModelPart.frames`."""
+    hierarchy, first = measured.hierarchy, suspects(measured).head(MOST_SUSPECTS)
+    names = [*zip(hierarchy.nodes, hierarchy.titles, strict=True)]
+    node, other = (
+        [(None, None) if at is None else names[at] for at in first[end]]
+        for end in ("node", "other")
     )
-    return tuple(named.iter_rows(named=True))
+    return first.with_columns(
+        instance=measured.loaded.dataset.instances["instance"].gather(first["instance"]),
+        node=pl.Series([id for id, _ in node], dtype=pl.String),
+        title=pl.Series([title for _, title in node], dtype=pl.String),
+        other=pl.Series([id for id, _ in other], dtype=pl.String),
+        title_other=pl.Series([title for _, title in other], dtype=pl.String),
+    )
 
 
 @once

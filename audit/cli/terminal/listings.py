@@ -21,6 +21,7 @@ from audit.cli.terminal.tables import (
     one_line,
     status_word,
     table,
+    whole,
 )
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint import LintFinding, LintResult
@@ -54,29 +55,19 @@ def lint_summary(result: LintResult) -> Group:
             *readings, heading, Text("Nothing is wrong with its structure.", STYLE["pass"])
         )
     rules = table("severity", "rule", "examined", "cases", right=2)
-    cycles = [one for one in result.findings if one.rule == "cycle"]
-    shown = [one for one in result.findings if one.rule != "cycle"]
-    shown = [*cycles[:_CYCLES], *shown]
-    for finding in shown:
+    for finding in result.findings:
         examined = counted(finding.of, finding.unit)
         cells = map(Text, (finding.rule, examined, f"{len(finding.cases):,}"))
         rules.add_row(status_word(finding.severity), *cells)
-    each = [_lint(finding, result.hierarchy) for finding in shown]
-    if (more := len(cycles) - _CYCLES) > 0:
-        each.insert(_CYCLES, Group("", Text(f"{more:,} more cycles, which --json lists")))
+    each = [_lint(finding, result.hierarchy) for finding in result.findings]
     return Group(*readings, heading, "", rules, *each)
-
-
-_CYCLES = 20
-"""Cycles that are told, the largest ones."""
 
 
 def _lint(finding: LintFinding, hierarchy: Hierarchy) -> Group:
     severity = (finding.severity, STYLE[finding.severity])
     named = Text.assemble(severity, (f"  {finding.rule}", "dim"))
-    lines = [finding.statement]
-    if finding.rule != "cycle":
-        lines += [f"- {_lint_case(case, hierarchy)}" for case in finding.cases[:TOP]]
+    cases = [f"- {_lint_case(case, hierarchy)}" for case in finding.cases[:TOP]]
+    lines = [finding.statement, *cases]
     if (more := len(finding.cases) - TOP) > 0:
         lines.append(f"- and {more:,} more, which --json lists")
     lines.append(f"To do: {finding.advice}")
@@ -110,7 +101,7 @@ def case_summary(findings: Iterable[Listed]) -> Group:
     for one in findings:
         many = f"  {counted(one.cases, 'cases')}"
         parts.append(Text.assemble((one.severity, STYLE[one.severity]), f"  {one.check}{many}"))
-        parts.append(Text(f"  {one_line(one.id)}", no_wrap=True, overflow="ignore"))
+        parts.append(whole(one.id))
         parts.append(Padding(Text(one_line(one.statement)), (0, 0, 0, 2)))
         if one.labels:
             most = ", ".join(f"{label} {n:,}" for label, n in one.labels)
@@ -122,7 +113,7 @@ def proposal_summary(proposals: pl.DataFrame) -> Group:
     """What is proposed for each finding: how many changes of which kind, on how many instances."""
     parts: list[RenderableType] = []
     for one in proposals.partition_by("finding", maintain_order=True):
-        parts.append(Text(one_line(one["finding"][0]), no_wrap=True, overflow="ignore"))
+        parts.append(whole(one["finding"][0]))
         for row in one.iter_rows(named=True):
             sure, on = row["certainty"], counted(row["instances"], "instances")
             said = f"  {row['change']} {counted(row['proposals'], 'labels')} on {on}"
@@ -135,7 +126,7 @@ def confirmed_lines(found: Sequence[Confirmed]) -> Group:
     """What coders confirmed: shares with their intervals, and the records that are concerned."""
     lines = []
     for one in found:
-        lines.append(Text(one_line(one.finding) or "controls, records without a finding"))
+        lines.append(whole(one.finding or "controls, records without a finding"))
         said = "none judged"
         if one.share is not None:
             low, high = (f"{end:.0%}".rstrip("%") for end in one.share[1:])

@@ -14,7 +14,15 @@ from rich.text import Text
 
 from audit.base.plurals import counted
 from audit.base.readings import read_as
-from audit.cli.terminal.tables import LONGEST, STYLE, chapter, one_line, status_word, table
+from audit.cli.terminal.tables import (
+    LONGEST,
+    STYLE,
+    Ending,
+    chapter,
+    one_line,
+    status_word,
+    table,
+)
 from audit.results.findings import NEEDS_INSTANCES, promise
 from audit.results.printed import (
     NOT_TOLD,
@@ -134,18 +142,18 @@ def _findings(findings: Sequence[Found], shared: Mapping[str, Any], run: Path) -
     for place, one in enumerate(findings, 1):
         state = f", {one.state}" if one.state else ""
         severity = (f"{one.severity.capitalize()}{state}", STYLE[one.severity])
-        lines.append(Text.assemble(f"{place:>2}  ", severity, (f"  {one_line(one.id)}", "dim")))
+        lines.append(Ending(Text.assemble(f"{place:>2}  ", severity), one.id))
         lines.append(Padding(Text(_shortened(one_line(one.sentence))), (0, 0, 0, 4)))
         if one.to_do:
             lines.append(Padding(Text(f"To do: {one_line(one.to_do)}", "dim"), (0, 0, 0, 4)))
-    lines.append(Text(one_line(f"Their records: audit cases {run} {findings[0].id}"), "dim"))
+    lines.append(Ending(Text("Their records:", "dim"), f"audit cases {run} {findings[0].id}"))
     return Group(*lines)
 
 
 def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
     """Who is to fix which findings, until when and why."""
     promised = [
-        f"{finding['id']}: {one_line(sentence)}"
+        Ending(Text(one_line(sentence)), finding["id"])
         for check in checks
         for finding in check["findings"]
         for sentence in promise(finding)
@@ -153,7 +161,7 @@ def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
     if promised:
         yield ""
         yield Text(f"{counted(len(promised), 'findings')} to be fixed", "dim")
-        yield from (Padding(Text(line), (0, 0, 0, 2)) for line in promised[:TOP])
+        yield from promised[:TOP]
     if len(promised) > TOP:
         yield Text(f"and {len(promised) - TOP:,} more, which the report lists", "dim")
 
@@ -189,7 +197,7 @@ def _reading(shared: Mapping[str, Any]) -> Text:
     counts = {reason: n for reason, n in ledger["refused"].items() if n is not None}
     refused = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     hierarchy = one_line(shared["identity"]["hierarchy"]["name"])
-    instances = counted(ledger["instances"], "instances")
+    instances = counted(ledger["instances"], shared["identity"]["data"]["called"])
     mapped = f"{instances}; {mapped_of(ledger, rounding)} mapped to {hierarchy}"
     checks = (check for check in shared["checks"] if check["name"] in counts)
     named = {check["name"]: _written(check["findings"], rounding) for check in checks}

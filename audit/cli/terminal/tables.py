@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -34,6 +35,25 @@ STYLE = {
 def one_line(text: object) -> str:
     """A text on one line, without control characters."""
     return printable(" ".join(str(text).split()))
+
+
+def whole(text: object, style: str = "") -> Text:
+    """What a reader copies, on a line that is never broken."""
+    return Text(one_line(text), style, no_wrap=True, overflow="ignore")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A line that ends with what a reader copies; this has its own where both are too wide."""
+
+    said: Text
+    copied: str
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """Called by Rich."""
+        end = whole(self.copied, "dim")
+        both = Text.assemble(self.said, "  ", end)
+        yield from [both] if both.cell_len <= options.max_width else [self.said, end]
 
 
 def status_word(status: str) -> Text:

@@ -12,7 +12,7 @@ import polars as pl
 from audit.data.asking.repairs import Way, best_way, ids_of
 from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, read
 from audit.data.columns import family
-from audit.data.nodes import Nodes, Share
+from audit.data.labels import Nodes, Share
 from audit.data.rows import left_out
 
 MOST_KINDS, LEAST_ROWS, FEW = 12, 0.1, 5

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from typing import Any
 
 import polars as pl
@@ -17,7 +16,7 @@ from audit.base.plurals import percentage
 from audit.base.readings import AskedError
 from audit.data.asking.seen import HALF, NEARLY_ALL, Seen, labels_of, read
 from audit.data.columns import AS_WRITTEN, ROW, Columns, family
-from audit.data.nodes import Nodes, Share
+from audit.data.labels import Nodes, Share
 from audit.hierarchies.hierarchy import Hierarchy
 
 TRIED = 1_000
@@ -61,7 +60,7 @@ def best_way(cells: pl.DataFrame, nodes: Nodes, stated: Columns = AS_WRITTEN) ->
     best = _tried({}, some, nodes, stated)
     if best.share.of_complete >= NEARLY_ALL or some.is_empty():
         return best
-    taking = None
+    way = best
     for options in _ways(some, nodes, stated):
         way = _tried(options, some, nodes, stated)
         own, held = way.share, best.share
@@ -69,11 +68,9 @@ def best_way(cells: pl.DataFrame, nodes: Nodes, stated: Columns = AS_WRITTEN) ->
         rest = own.complete >= held.complete and own.of_complete > held.of_complete + 0.05
         if own.of_complete >= HALF and (more or (rest and "take" not in options)):
             best = way
-        if "take" in options and (own.complete >= held.complete or own.of_complete >= NEARLY_ALL):
-            taking = way
     found = _without_words(best, some, nodes, stated)
-    besides = {*found.options} & {"missing", "by_title"}
-    return taking if taking and besides and "sep" in found.options else found
+    finds = "take" in way.options and way.share.of_complete >= NEARLY_ALL
+    return way if finds and {"sep", "missing"} <= found.options.keys() else found
 
 
 def _tried(options: Mapping[str, Any], cells: pl.DataFrame, nodes: Nodes, stated: Columns) -> Way:
@@ -89,7 +86,7 @@ def _ways(cells: pl.DataFrame, nodes: Nodes, stated: Columns) -> Iterator[Mappin
     if not stated.by_title:
         yield {"by_title": True}
     for off in _around(cells, nodes):
-        yield {"strip": (*stated.strip, *off)}
+        yield {"strip": (*stated.strip, off)}
     if stated.sep or stated.take:
         return
     for sign in _SIGNS:
@@ -113,18 +110,15 @@ def _taking(nodes: Nodes) -> str:
     return (r"\b" if shape[0].isalnum() else "") + ids + r"\b"
 
 
-def _around(cells: pl.DataFrame, nodes: Nodes) -> list[tuple[str, ...]]:
-    """Common beginnings and ends of labels that are no nodes, the most frequent first; then two
-    ends of one length."""
+def _around(cells: pl.DataFrame, nodes: Nodes) -> list[str]:
+    """Common ends and beginnings of labels that are no nodes, the most frequent first."""
     ends, begins = Counter[str](), Counter[str]()
     for text, rows in cells.iter_rows():
         if not nodes.is_node(text):
             ends.update({text[-n:]: rows for n in _ENDS if len(text) > n})
             bounds = [at.end() for at in re.finditer(r"[^A-Za-z0-9.]+", text[:_LONGEST])]
             begins.update({text[:at]: rows for at in (1, *bounds) if at < len(text)})
-    first = [one for one, _ in ends.most_common(8)]
-    pairs = [(a, b) for a, b in combinations(first, 2) if len(a) == len(b) > 1]
-    return [*((one,) for one in first[:4]), *((o,) for o, _ in begins.most_common(4)), *pairs]
+    return [one for one, _ in (*ends.most_common(4), *begins.most_common(4))]
 
 
 def _without_words(best: Way, cells: pl.DataFrame, nodes: Nodes, stated: Columns) -> Way:

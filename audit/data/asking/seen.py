@@ -10,9 +10,8 @@ from functools import cached_property
 import polars as pl
 
 from audit.base.table import Table
-from audit.data.cells import labels_in
 from audit.data.columns import AS_WRITTEN, Columns, read_as
-from audit.data.nodes import Nodes, Share
+from audit.data.labels import Nodes, Share, labels_in
 from audit.data.records import tidy
 from audit.data.rows import FLAGS
 

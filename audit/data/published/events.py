@@ -14,9 +14,8 @@ import polars as pl
 
 from audit.base.errors import SchemaError
 from audit.base.files import bare_suffix, first_bytes, read_json, refuse_pickle, text_stream
-from audit.base.frames import table_of
-from audit.base.table import Table, TextLines
-from audit.data.nodes import Nodes
+from audit.base.table import Table, TextLines, table_of
+from audit.data.labels import Nodes
 from audit.data.published.fhir import fhir_of
 from audit.data.published.meds import meds_of
 from audit.data.published.omop import omop_of

@@ -14,9 +14,8 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import files_in, first_bytes, parsed_json, read_json, read_lines
-from audit.base.frames import table_of
 from audit.base.readings import Reading
-from audit.base.table import Table
+from audit.base.table import Table, table_of
 from audit.data.published.wanted import Wanted, code_set, meant
 
 _CODING = pl.Struct(dict.fromkeys(("system", "code", "display"), pl.String))

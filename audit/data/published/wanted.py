@@ -12,7 +12,7 @@ from audit.base.errors import InputError, first_cases
 from audit.base.readings import AskedError, Reading, as_typed, asked
 from audit.base.table import Table
 from audit.data.columns import Columns
-from audit.data.nodes import Nodes
+from audit.data.labels import Nodes
 from audit.hierarchies.coding import VERSIONS
 
 _OFFERED = 4

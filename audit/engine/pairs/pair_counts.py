@@ -235,18 +235,6 @@ class PairCounts:
         return cls(empty, empty, empty, np.empty(0))
 
 
-def merged(first: PairCounts, second: PairCounts, n_nodes: int) -> PairCounts:
-    """Sum of the counts of two sets of instances: joint counts exactly, entropies to rounding."""
-    keys = np.concatenate([counts.keys(n_nodes) for counts in (first, second)])
-    pairs, pair = np.unique(keys, return_inverse=True)
-    joint = np.zeros(len(pairs), np.int64)
-    np.add.at(joint, pair, np.concatenate([first.joint, second.joint]))
-    confusion_sum = np.zeros(len(pairs))
-    np.add.at(confusion_sum, pair, np.concatenate([first.confusion_sum, second.confusion_sum]))
-    a, b = np.divmod(pairs, n_nodes)
-    return PairCounts(a, b, joint, confusion_sum)
-
-
 def support(aggregated: Sparse) -> IntArray:
     """Number of instances carrying each node, int64, shape (n_nodes,)."""
     return np.bincount(aggregated.indices, minlength=aggregated.shape[1]).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -93,40 +94,23 @@ def cut_at(closure: Sparse, nodes: IntArray) -> Cut:
         raise SchemaError("a cut needs a node: a depth or level of the hierarchy is required")
     above = csr_array(closure[:, nodes])
     above.sort_indices()
-    atom_of, first = _number_rows(above)
-    sets = csr_array(above[first])
+    numbers: dict[bytes, int] = {}
+    sets = (above.indices[i:j].tobytes() for i, j in pairwise(above.indptr.tolist()))
+    atom_of = np.array([numbers.setdefault(own, len(numbers)) for own in sets], np.int64)
+    _, first = np.unique(atom_of, return_index=True)
+    of_atom = csr_array(above[first])
     atoms = csr_array(
-        (np.ones(sets.nnz, np.int64), nodes[sets.indices], sets.indptr),
+        (np.ones(of_atom.nnz, np.int64), nodes[of_atom.indices], of_atom.indptr),
         shape=(len(first), closure.shape[0]),
     )
-    empty = np.flatnonzero(np.diff(sets.indptr) == 0)
-    return Cut(nodes, atom_of, atoms, int(empty[0]) if len(empty) else -1)
-
-
-def _number_rows(matrix: Sparse) -> tuple[IntArray, IntArray]:
-    """Number of each row, equal for equal rows, and the first row with each number."""
-    numbers: dict[bytes, int] = {}
-    first: list[int] = []
-    number_of = np.empty(matrix.shape[0], np.int64)
-    bounds = zip(matrix.indptr[:-1].tolist(), matrix.indptr[1:].tolist(), strict=True)
-    for i, (start, end) in enumerate(bounds):
-        number_of[i] = numbers.setdefault(matrix.indices[start:end].tobytes(), len(first))
-        if number_of[i] == len(first):
-            first.append(i)
-    return number_of, np.array(first, np.int64)
+    return Cut(nodes, atom_of, atoms, numbers.get(b"", -1))
 
 
 def atom_values(values: Sparse, cut: Cut) -> Sparse:
     """Sum of the values of each atom's nodes, shape (n_instances, n_atoms)."""
-    n_nodes = len(cut.atom_of)
-    shape = (n_nodes, cut.atoms.shape[0])
-    parts = csr_array((np.ones(n_nodes), cut.atom_of, np.arange(n_nodes + 1)), shape=shape)
-    return csr_array(values @ parts)
-
-
-def cut_values(by_atom: Sparse, cut: Cut) -> Sparse:
-    """Aggregated value of each cut node, from `atom_values`; shape (n_instances, n_cut)."""
-    return csr_array(by_atom @ cut.atoms[:, cut.nodes])
+    n = len(cut.atom_of)
+    parts = (np.ones(n), cut.atom_of, np.arange(n + 1))
+    return csr_array(values @ csr_array(parts, shape=(n, cut.atoms.shape[0])))
 
 
 def normalised(values: Sparse) -> Sparse:

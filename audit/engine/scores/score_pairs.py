@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
-from typing import TypeAlias
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib import import_module
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csc_array, csr_array, vstack
 
 from audit.base.dag import FloatArray, IntArray, Sparse
-from audit.base.machine import cores
+from audit.base.errors import InputError
+from audit.base.machine import cores, require_package
 from audit.base.progress import Progress, blocks, silent
 from audit.engine.pairs.pair_counts import PairCounts
-from audit.engine.scores.score_loops import (
-    COUNTING,
-    SPARSE_COST,
-    Met,
-    add_entropies,
-    count_later,
-    met_of,
-    safe_factors,
-)
+from audit.engine.pairs.rows import row_numbers
 
-Kernel: TypeAlias = Callable[[Sparse, float, IntArray, Executor, Progress], list[Met]]
-"""A function that counts the pairs of scores at a threshold, for some of the nodes."""
-
-SCORES_PER_BLOCK = 400_000
-"""Number of scores, zeros included, that the dense kernel holds in the cache at a time."""
+Sums: TypeAlias = tuple[IntArray, IntArray, FloatArray, FloatArray]
+"""Two nodes of each pair, joint counts and entropies in nats, each of shape (n_pairs,)."""
+COUNTING = "counting pairs of scores"
+"""Name of the step that is reported as progress."""
+DEVICES = ("cpu", "cuda")
+"""Names of the devices on which PyTorch may count."""
+SCORES_PER_BLOCK = {"cpu": 400_000, "cuda": 24_000_000}
+"""Number of scores, zeros included, that are held at a time: on a CPU as many as its cache holds,
+on a GPU so many that the computation takes longer than launching it."""
 DENSE_NODES = 7_000
-"""Largest number of nodes for which the dense kernel is used; it holds n_nodes^2 sums."""
+"""Largest number of nodes for which NumPy's blocks are dense; these hold n_nodes^2 sums."""
+SPARSE_COST = 3.0
+"""Measured cost of a pair that is gathered, relative to one in a dense block."""
+PAIRS_PER_BLOCK = 2_000_000
+"""Number of pairs that are gathered at a time."""
 TASKS = 16
 """Parts of a block's nodes that cores share; a node is in one part, so summation has one order."""
+DECADES = 300
+"""Largest power of ten, positive or negative, that a product may have in double precision."""
 
 
 def count_score_pairs(
@@ -49,28 +54,30 @@ def count_score_pairs(
     Args:
         aggregated: Aggregated scores, shape (n_instances, n_nodes), canonical CSR.
         threshold: Scores below it are ignored; above 0.
-        device: Name of the PyTorch device to count on, for
-            `audit.engine.scores.score_tensors.device_named`; None: count with NumPy.
+        device: One of `DEVICES`, on which PyTorch counts; None: count with NumPy.
 
     Returns:
-        Every pair with a joint instance; confusion in bits. All kernels give the same joint counts,
-        and confusion over all instances within 1e-12.
+        Every pair with a joint instance; confusion in bits. Joint counts are the same on every
+        device, confusion over all instances within 1e-12.
 
     Raises:
-        InputError: If the device does not exist, or PyTorch is not installed.
+        InputError: If the device does not exist or is too small, or PyTorch is not installed.
 
-    The dense kernel takes (scores at the threshold) * n_nodes / 2 steps, the sparse one the sum
-    over instances of (nodes at the threshold)^2 / 2; the cheaper is chosen. Both use all cores, and
-    the order of instances changes no result, except by rounding.
+    Dense blocks take (scores at the threshold) * n_nodes / 2 steps; gathering takes the sum over
+    instances of (nodes at the threshold)^2 / 2, at `SPARSE_COST`. NumPy does what is cheaper, on
+    all cores. The order of instances changes no result, except by rounding.
     """
-    used = _used(aggregated, threshold)
-    if device is not None:
-        from audit.engine.scores.score_tensors import met_on
-
-        return _collect(met_on(device, aggregated, threshold, used, progress), used)
-    kernel = _cheaper_kernel(_widths(aggregated, threshold), len(used))
-    with ThreadPoolExecutor(cores()) as pool:
-        return _collect(kernel(aggregated, threshold, used, pool, progress), used)
+    reached = aggregated.data >= threshold
+    used = np.flatnonzero(np.bincount(aggregated.indices[reached], minlength=aggregated.shape[1]))
+    ends = pairwise(aggregated.indptr.tolist())
+    widths = np.array([np.count_nonzero(reached[i:j]) for i, j in ends], np.float64)
+    cheaper = SPARSE_COST * float(widths @ widths) < float(widths.sum()) * len(used)
+    if device is None and (cheaper or len(used) > DENSE_NODES):
+        a, b, joint, entropy = _gathered(aggregated, threshold, used, progress)
+    else:
+        a, b, joint, entropy = _dense(aggregated, threshold, used, progress, device)
+    bits = np.clip(entropy / np.log(2), 0, joint)
+    return PairCounts(used[a], used[b], joint.astype(np.int64), bits)
 
 
 def support_at(aggregated: Sparse, threshold: float) -> IntArray:
@@ -79,101 +86,136 @@ def support_at(aggregated: Sparse, threshold: float) -> IntArray:
     return np.bincount(reached, minlength=aggregated.shape[1]).astype(np.int64)
 
 
-def _used(scores: Sparse, threshold: float) -> IntArray:
-    """Nodes that reach the threshold in any instance, ascending."""
-    some = np.zeros(scores.shape[1], np.bool_)
-    some[scores.indices[scores.data >= threshold]] = True
-    return np.flatnonzero(some)
+def require_device(name: str) -> None:
+    """Raise InputError unless it is one of `DEVICES`, and PyTorch can count on it."""
+    if name not in DEVICES:
+        raise InputError(f"a device is one of {', '.join(DEVICES)}", found=name)
+    require_package("torch", f"to count on the device {name}")
+    torch = import_module("torch")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise InputError(
+            "a CUDA device that PyTorch can use is required",
+            found=f"none; PyTorch {torch.__version__}",
+            hint="--device cpu, or count without --device",
+        )
 
 
-def _widths(scores: Sparse, threshold: float) -> IntArray:
-    """Nodes at the threshold of each instance, shape (n_instances,)."""
-    reached = scores.data >= threshold
-    bounds = zip(scores.indptr, scores.indptr[1:], strict=False)
-    return np.array([np.count_nonzero(reached[i:j]) for i, j in bounds], np.int64)
+def _dense(
+    scores: Sparse, threshold: float, used: IntArray, progress: Progress, device: str | None
+) -> Sums:
+    """Instances block by block, with the functions of NumPy or, on a device, of PyTorch."""
+    if device is None:
+        return _by_blocks(np, {}, scores, threshold, used, progress)
+    require_device(device)
+    torch = import_module("torch")
+    try:
+        return _by_blocks(torch, {"device": device}, scores, threshold, used, progress)
+    except torch.OutOfMemoryError:
+        raise InputError(
+            f"memory for the sums of all pairs is required on the device {device}",
+            found=f"too little for {len(used):,} nodes",
+            hint="count without --device",
+        ) from None
 
 
-def _at_least(scores: Sparse, threshold: float) -> Sparse:
-    """The scores from the threshold up; the given matrix is left as it is."""
+def _by_blocks(
+    xp: Any,
+    device: dict[str, str],
+    scores: Sparse,
+    threshold: float,
+    used: IntArray,
+    progress: Progress,
+) -> Sums:
+    n_nodes, factors = len(used), _safe_factors(scores.data, threshold)
+    joint, entropy = (xp.zeros((n_nodes, n_nodes), dtype=xp.float64, **device) for _ in range(2))
+    rows = max(SCORES_PER_BLOCK[device.get("device", "cpu")] // max(n_nodes, 1), 1)
+    with ThreadPoolExecutor(1 if device else cores()) as pool:
+        for start in blocks(progress, COUNTING, range(0, scores.shape[0], rows), "instances"):
+            block = scores[start : start + rows].toarray().take(used, axis=1)
+            block[block < threshold] = 0
+            values = xp.asarray(block, **device)
+            weighted = values * xp.log(xp.where(values > 0, values, 1.0))
+            carried = xp.asarray(values > 0, dtype=xp.float32)
+            joint += carried.T @ carried
+            add = partial(_add_entropies, xp, values, weighted, factors, entropy)
+            list(pool.map(add, range(min(TASKS, n_nodes))))
+    joints, sums = (np.asarray(total.cpu() if device else total) for total in (joint, entropy))
+    a, b = np.nonzero(np.triu(joints, k=1))
+    return a, b, joints[a, b], sums[a, b]
+
+
+def _safe_factors(values: FloatArray, threshold: float) -> int:
+    """How many sums of two values can be multiplied, so that the product is within `DECADES`."""
+    if not len(values):
+        return 1
+    least, largest = max(float(values.min()), threshold), 2 * float(values.max())
+    furthest = max(abs(np.log10(least)), abs(np.log10(largest)), 1.0)
+    return max(int(DECADES / furthest), 1)
+
+
+def _add_entropies(
+    xp: Any, values: Any, weighted: Any, factors: int, entropy: Any, first: int
+) -> None:
+    """Add up, over instances, the entropies in nats of some nodes with every node after them.
+
+    One logarithm of a product of several sums replaces their logarithms.
+
+    Args:
+        values: Scores, 0 below the threshold, shape (n_instances, n_nodes).
+        weighted: ``values * log(values)``, 0 where a score is 0.
+        factors: How many sums of two scores can be multiplied without leaving the range of floats.
+        entropy: Output that is added to, shape (n_nodes, n_nodes); only its upper triangle.
+        first: First of the nodes, which are `TASKS` apart.
+    """
+    for node in range(first, values.shape[1], TASKS):
+        (carrying,) = xp.where(values[:, node] > 0)
+        total, numerator = values[carrying, node + 1 :], weighted[carrying, node + 1 :]
+        total += values[carrying, node, None]
+        numerator += weighted[carrying, node, None]
+        numerator /= total
+        groups = len(carrying) // factors
+        grouped = total[: groups * factors].reshape(groups, factors, total.shape[1])
+        logs = xp.log(xp.prod(grouped, axis=1)).sum(axis=0)
+        logs += xp.log(xp.prod(total[groups * factors :], axis=0))
+        entropy[node, node + 1 :] += logs - numerator.sum(axis=0)
+
+
+def _gathered(scores: Sparse, threshold: float, used: IntArray, progress: Progress) -> Sums:
+    """Each score beside the later ones of its instance, some nodes at a time.
+
+    A product of matrices adds up the pairs, in its real part, and their entropies, in the other.
+    """
     kept = csr_array(scores, copy=True)
     kept.data[kept.data < threshold] = 0
     kept.eliminate_zeros()
-    return kept
+    kept = csr_array(kept[:, used])
+    n_nodes, weighted = len(used), kept.data * np.log(kept.data)
+    by_node = csc_array(csr_array((np.arange(kept.nnz) + 1, kept.indices, kept.indptr), kept.shape))
+    place, starts = by_node.data - 1, by_node.indptr.astype(np.int64)
+    width = kept.indptr[1:].astype(np.int64)[by_node.indices] - place - 1
+    before = np.append(0, np.cumsum(width))
 
-
-def _cheaper_kernel(widths: IntArray, n_nodes: int) -> Kernel:
-    dense_steps = float(widths.sum()) * n_nodes / 2
-    sparse_steps = float((widths.astype(np.float64) ** 2).sum()) / 2
-    cheap = dense_steps <= SPARSE_COST * sparse_steps
-    return _dense_kernel if cheap and n_nodes <= DENSE_NODES else _sparse_kernel
-
-
-def _dense_kernel(
-    scores: Sparse,
-    threshold: float,
-    used: IntArray,
-    pool: Executor,
-    progress: Progress,
-) -> list[Met]:
-    """Instances block by block; each node beside all after it, on the instances that carry it.
-
-    A score of 0 beside another has no entropy, so none need be left out.
-    """
-    n, n_nodes = scores.shape[0], len(used)
-    joint, entropy = np.zeros((n_nodes, n_nodes)), np.zeros((n_nodes, n_nodes))
-    rows = max(SCORES_PER_BLOCK // max(n_nodes, 1), 1)
-    factors = safe_factors(scores.data, threshold)
-    for start in blocks(progress, COUNTING, range(0, n, rows), "instances"):
-        values = scores[start : start + rows].toarray().take(used, axis=1)
-        values[values < threshold] = 0
-        weighted, carried = times_log(values), (values > 0).astype(np.float32)
-        joint += carried.T @ carried
-
-        def add(first: int, values: FloatArray = values, weighted: FloatArray = weighted) -> None:
-            add_entropies(first, TASKS, values, weighted, factors, entropy)
-
-        list(pool.map(add, range(min(TASKS, n_nodes))))
-    return [
-        met_of(node, joint[node, node + 1 :].astype(np.int64), entropy[node, node + 1 :])
-        for node in range(n_nodes)
-    ]
-
-
-def times_log(values: FloatArray) -> FloatArray:
-    """Values times their natural logarithms; 0 where a value is 0."""
-    return values * np.log(np.where(values > 0, values, 1.0))
-
-
-def _sparse_kernel(
-    scores: Sparse,
-    threshold: float,
-    used: IntArray,
-    pool: Executor,
-    progress: Progress,
-) -> list[Met]:
-    """Node by node; each of its scores beside the later scores of the same instance."""
-    scores = csr_array(_at_least(scores, threshold)[:, used])
-    weighted = times_log(scores.data)
-    stored = csr_array((np.arange(scores.nnz) + 1, scores.indices, scores.indptr), scores.shape)
-    by_node = csc_array(stored)
-    places = by_node.data - 1
-    ends = scores.indptr[1:].astype(np.int64)[by_node.indices]
-    nodes, n_nodes = scores.indices.astype(np.int32), scores.shape[1]
-
-    def met(node: int) -> Met:
-        of_node = slice(by_node.indptr[node], by_node.indptr[node + 1])
-        joint, entropy = count_later(
-            places[of_node], ends[of_node], scores.data, weighted, nodes, node + 1, n_nodes
+    def counted(nodes: IntArray) -> Sparse:
+        start, end = starts[nodes[[0, -1]]].tolist()
+        own, ends = place[start:end], before[start : end + 1] - before[start]
+        after = np.arange(ends[-1]) + np.repeat(own + 1 - ends[:-1], width[start:end])
+        total, numerator = (
+            np.repeat(of[own], width[start:end]) + of[after] for of in (kept.data, weighted)
         )
-        return met_of(node, joint, entropy)
+        each = 1 + 1j * (np.log(total) - numerator / total)
+        beside = csr_array((each, kept.indices[after], ends), shape=(end - start, n_nodes))
+        holds = (np.ones(end - start), np.arange(end - start), starts[nodes] - start)
+        sums = csr_array(csr_array(holds, shape=(len(nodes) - 1, end - start)) @ beside)
+        sums.sort_indices()
+        return sums
 
-    each = blocks(progress, COUNTING, range(n_nodes), "nodes")
-    return [line for _, line in zip(each, pool.map(met, range(n_nodes)), strict=True)]
-
-
-def _collect(lines: list[Met], used: IntArray) -> PairCounts:
-    if not lines:
-        return PairCounts.none()
-    met, joints, sums = (np.concatenate(column) for column in zip(*lines, strict=True))
-    a = np.repeat(used, [len(after) for after, _, _ in lines])
-    return PairCounts(a, used[met], joints, sums)
+    block = before[starts[:-1]] // PAIRS_PER_BLOCK
+    ends = np.append(np.flatnonzero(np.diff(block, prepend=-1)), n_nodes).tolist()
+    parts = [np.arange(first, last + 1) for first, last in pairwise(ends)]
+    with ThreadPoolExecutor(cores()) as pool:
+        found = []
+        for part, of_part in zip(parts, pool.map(counted, parts), strict=True):
+            found.append(of_part)
+            progress(COUNTING, int(part[-1]), n_nodes, "nodes")
+    sums = csr_array(vstack(found, format="csr"))
+    return row_numbers(sums), sums.indices.astype(np.int64), sums.data.real, sums.data.imag

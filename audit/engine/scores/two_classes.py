@@ -8,9 +8,8 @@ bootstrap replicates, are kept. Where a measure has no meaning, it is NaN.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from audit.base.dag import FloatArray
+from audit.base.dag import BoolArray, FloatArray
 from audit.engine.statistics.association import ratio
 
 
@@ -26,14 +25,9 @@ def macro_f1(
     >>> round(float(macro_f1(2 * one, one, one, one)), 4)
     0.5833
     """
-    of_positive, of_negative = (
-        _f1(right, false_positive + false_negative) for right in (true_positive, true_negative)
-    )
-    both = np.stack([of_positive, of_negative])
-    known = ~np.isnan(both)
-    total = np.where(known, both, 0.0).sum(axis=0)
-    count = known.sum(axis=0)
-    return ratio(total, count)
+    wrong = false_positive + false_negative
+    f1 = np.stack([ratio(2 * hits, 2 * hits + wrong) for hits in (true_positive, true_negative)])
+    return ratio(np.nansum(f1, axis=0), np.count_nonzero(~np.isnan(f1), axis=0))
 
 
 def random_macro_f1(q: float) -> float:
@@ -58,11 +52,6 @@ def majority_macro_f1(q: float) -> float:
     return 1.0 if q == 1 else q / (1 + q)
 
 
-def _f1(right: FloatArray, wrong: FloatArray) -> FloatArray:
-    both = 2 * right + wrong
-    return ratio(2 * right, both)
-
-
 PRECISE = 0.5
 """Precision from which, or above which, the restricted average precisions count."""
 
@@ -73,15 +62,14 @@ def roc_auc(positive: FloatArray, negative: FloatArray) -> FloatArray:
     >>> float(roc_auc(np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0])))
     0.625
     """
-    above = np.cumsum(positive, axis=0)
-    above -= positive / 2
+    above = np.cumsum(positive, axis=0) - positive / 2
     return ratio((above * negative).sum(axis=0), positive.sum(axis=0) * negative.sum(axis=0))
 
 
 def average_precision(positive: FloatArray, negative: FloatArray) -> FloatArray:
     """Mean over positives of the precision at their score, shape (...); NaN without positives."""
-    precision, recall = precision_recall(positive, negative)
-    return _where_positive(_stepwise(precision, recall), positive)
+    recall, precision = _curve(positive, negative)
+    return _stepwise(recall, precision, precision >= 0)
 
 
 def aps(positive: FloatArray, negative: FloatArray) -> FloatArray:
@@ -92,8 +80,8 @@ def aps(positive: FloatArray, negative: FloatArray) -> FloatArray:
     not divided by the recall that is reached, so that it is 1 for a perfect ranking alone.
     NaN without positives.
     """
-    precision, recall = precision_recall(positive, negative)
-    return _where_positive(_stepwise(precision, recall, precision > PRECISE), positive)
+    recall, precision = _curve(positive, negative)
+    return _stepwise(recall, precision, precision > PRECISE)
 
 
 def aps_trapezoid(positive: FloatArray, negative: FloatArray) -> FloatArray:
@@ -104,46 +92,30 @@ def aps_trapezoid(positive: FloatArray, negative: FloatArray) -> FloatArray:
     or more, from the highest score on, so that the point of no recall is not among them. NaN
     without positives.
     """
-    precision, recall = precision_recall(positive, negative)
-    kept = (precision >= PRECISE) & (np.cumsum(positive + negative, axis=0) > 0)
-    before = _kept_before(kept)
-    some = kept & (before >= 0)
+    recall, precision = _curve(positive, negative)
+    place = np.arange(len(recall)).reshape(-1, *[1] * (recall.ndim - 1))
+    kept = np.where(precision >= PRECISE, place, -1)
+    before = np.roll(np.maximum.accumulate(kept, axis=0), 1, axis=0)
+    before[:1] = -1
     at = np.maximum(before, 0)
     width = recall - np.take_along_axis(recall, at, axis=0)
     height = (precision + np.take_along_axis(precision, at, axis=0)) / 2
-    return _where_positive(np.where(some, width * height, 0.0).sum(axis=0), positive)
+    area = np.where((kept >= 0) & (before >= 0), width * height, 0.0).sum(axis=0)
+    return np.where(positive.sum(axis=0) > 0, area, np.nan)
 
 
-def precision_recall(positive: FloatArray, negative: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Precision and recall of predicting every score from each one up, shape (n_scores, ...).
+def _curve(positive: FloatArray, negative: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Recall and precision of predicting every score from each one up, shape (n_scores, ...).
 
-    Precision is 0 where nothing is predicted, recall 0 where there are no positives.
+    Recall is NaN where there are no positives, precision where nothing is predicted.
     """
     right = np.cumsum(positive, axis=0)
-    predicted = np.cumsum(negative, axis=0)
-    predicted += right
-    total = positive.sum(axis=0)
-    precision = np.divide(right, predicted, out=np.zeros_like(right), where=predicted > 0)
-    recall = np.divide(right, total, out=np.zeros_like(right), where=total > 0)
-    return precision, recall
+    recall = ratio(right, np.broadcast_to(positive.sum(axis=0), right.shape))
+    return recall, ratio(right, right + np.cumsum(negative, axis=0))
 
 
-def _stepwise(
-    precision: FloatArray, recall: FloatArray, kept: NDArray[np.bool_] | None = None
-) -> FloatArray:
+def _stepwise(recall: FloatArray, precision: FloatArray, kept: BoolArray) -> FloatArray:
     """Sum over kept points of precision times the recall gained since the kept point before."""
-    reached = recall if kept is None else np.maximum.accumulate(recall * kept, axis=0)
+    reached = np.maximum.accumulate(np.where(kept, recall, 0 * recall), axis=0)
     gained = np.diff(reached, axis=0, prepend=0.0)
-    found: FloatArray = (gained * precision).sum(axis=0)
-    return found
-
-
-def _kept_before(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Place of the last kept point before each one, -1 where there is none."""
-    places = np.arange(len(kept)).reshape(-1, *[1] * (kept.ndim - 1))
-    last = np.maximum.accumulate(np.where(kept, places, -1), axis=0)
-    return np.concatenate([np.full((1, *kept.shape[1:]), -1), last[:-1]]) if len(kept) else last
-
-
-def _where_positive(value: FloatArray, positive: FloatArray) -> FloatArray:
-    return np.where(positive.sum(axis=0) > 0, value, np.nan)
+    return np.asarray((gained * np.nan_to_num(precision)).sum(axis=0))

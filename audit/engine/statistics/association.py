@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from scipy.special import gammainc, gammaincinv
 
-from audit.base.dag import FloatArray, Sparse
+from audit.base.dag import FloatArray
 
 
 def ratio(part: NDArray[Any], whole: NDArray[Any]) -> FloatArray:
@@ -55,52 +54,3 @@ def shrunk_ratio(
     shape, rate = observed + SHRINKAGE, expected + SHRINKAGE
     low, high = (gammaincinv(shape, tail) / rate for tail in (TAIL, 1 - TAIL))
     return shape / rate, low, high
-
-
-def _surely_above(observed: FloatArray, expected: FloatArray) -> FloatArray:
-    """The lower bound of `shrunk_ratio` where it may be above 1, else 1: it is below the ratio.
-
-    It can be above 1 only where less than `TAIL` lies below 1.
-    """
-    bound, more = np.ones(len(observed)), np.flatnonzero(observed > expected)
-    below = gammainc(observed[more] + SHRINKAGE, expected[more] + SHRINKAGE)
-    more = more[below < 1.001 * TAIL]
-    shape, rate = observed[more] + SHRINKAGE, expected[more] + SHRINKAGE
-    bound[more] = np.maximum(gammaincinv(shape, TAIL) / rate, 1.0)
-    return bound
-
-
-_ALONE = 1 << 32
-"""What a record counts beside 1 where a single label of it is a code; one product counts both."""
-
-
-def log_lift(labels: Sparse, code_of: Sparse) -> Sparse:
-    """Logarithm of the ratio of observed to chance co-occurrence of each label with each code.
-
-    A label occurs beside a code on a record if another label of the record is that code. By chance,
-    the occurrences beside a code are distributed over labels in proportion to the frequencies of
-    the labels, so that records with many labels favour no code. The ratio is the lower bound of
-    `shrunk_ratio`; where it is below 1, the logarithm is 0, because the co-occurrence may be
-    chance.
-
-    Args:
-        labels: Labels of records, 0 or 1, int64, shape (n_records, n_labels), canonical CSR.
-        code_of: 1 where a label is a code, int64, shape (n_labels, n_codes).
-
-    Returns:
-        Shape (n_labels, n_codes), 0 or more, zeros not stored. Time grows with the
-        sum over records of labels times codes.
-    """
-    of_codes = csr_array(labels @ code_of)
-    of_codes.data = 1 + _ALONE * (of_codes.data == 1)
-    met = csr_array(labels.T @ of_codes)
-    alone = csr_array(met.multiply(code_of))
-    met.data, alone.data = met.data % _ALONE, alone.data // _ALONE
-    joint = csr_array(met - alone)
-    joint.eliminate_zeros()
-    share = np.asarray(labels.sum(axis=0), np.float64) / max(labels.nnz, 1)
-    beside = np.asarray(joint.sum(axis=0), np.float64)
-    label, code = joint.tocoo().coords
-    found = np.log(_surely_above(joint.data.astype(np.float64), beside[code] * share[label]))
-    kept = found > 0
-    return csr_array((found[kept], (label[kept], code[kept])), shape=joint.shape)

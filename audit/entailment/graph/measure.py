@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.base.dag import CycleSearch, IntArray, Sparse, edge_ends, one_way
+from audit.base.dag import IntArray, Sparse, edge_ends, one_way, shortest_cycle
 from audit.base.declared import schema
 from audit.base.progress import Progress, silent
 from audit.entailment.dataset import RELATIONS, EntailmentDataset
@@ -229,10 +229,9 @@ def _rows(graph: TextGraph) -> Iterator[tuple[Any, ...]]:
     """A row of `_OWN` for each component of several texts, in the order of their first ones."""
     alone = one_way(graph.valid)
     edges, edges_alone = (_edges_within(one, graph.component) for one in (graph.valid, alone))
-    of_synonyms, of_others = CycleSearch(graph.valid), CycleSearch(graph.valid, alone)
     for number, members in _members(graph.component):
         synonyms = edges_alone[number] == 0
-        cycle = (of_synonyms if synonyms else of_others).shortest(members.tolist())
+        cycle = shortest_cycle(graph.valid, members, None if synonyms else alone)
         relation, context, first = graph.texts.row(int(members[0]))
         texts = graph.texts["text"].gather(cycle).to_list()
         yield context, relation, first, len(members), int(edges[number]), synonyms, texts

@@ -13,8 +13,9 @@ import polars as pl
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import bare_suffix, files_in, first_bytes, once, refuse_pickle
 from audit.base.json_tables import Line, frames
+from audit.base.table import column_among
 from audit.base.tables import open_table
-from audit.data.records import present, tidy
+from audit.data.records import tidy
 from audit.explanations.lists import list_column, starts_of
 from audit.explanations.reading.text_rows import objects_in
 
@@ -232,7 +233,7 @@ def _parquet_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
     table = open_table(path).frame()
     _refuse_missing(table.columns, required, path)
     height = table.height
-    named = {name: present(table.columns, name) for name in COLUMNS}
+    named = {name: column_among(table.columns, name) for name in COLUMNS}
     columns = {}
     for name, written in named.items():
         if written is None:

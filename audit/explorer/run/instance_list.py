@@ -11,7 +11,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.alignment.metrics.batch import Batch
-from audit.alignment.metrics.preference import SubgraphPreference
+from audit.alignment.metrics.measures import subgraph_preference
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.engine.scores.cuts import decide
 from audit.engine.statistics.association import ratio
@@ -165,7 +165,7 @@ class InstanceList:
         """Number in `SIDES` of what each instance prefers; -1 without scores on either side."""
         one, other = (np.flatnonzero(sum(map(self._below, nodes))) for nodes in (first, second))
         batch = Batch(self.hierarchy, self._labels, self._scores)
-        compared, won, tied = SubgraphPreference(one, other).update(batch).T > 0
+        compared, won, tied = subgraph_preference(one, other).of_batch(batch)
         return np.where(~compared, -1, np.where(won, 0, np.where(tied, 2, 1)))
 
     def _below(self, node: str) -> IntArray:

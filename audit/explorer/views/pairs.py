@@ -121,7 +121,7 @@ def drawing(view: PairView) -> Drawing | None:
         for row in view.drawn
         for parent in row["parents"]
     ]
-    graph = Graph(source="parent", target="child", value="edges", directed=True, most=len(edges))
+    graph = Graph(source="parent", target="child", value="edges", most=len(edges))
     return draw(graph, _EDGES, edges, None)
 
 

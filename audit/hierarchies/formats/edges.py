@@ -15,14 +15,13 @@ from audit.base.readings import Reading, as_typed, asked
 from audit.base.table import Table
 from audit.base.tables import TextShape, open_table
 from audit.hierarchies.building import refuse_unused
-from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY, Entry
+from audit.hierarchies.coding import Entry
 from audit.hierarchies.formats.format import (
     WITH_IDS,
     EdgeRow,
     HierarchyFormat,
     Shape,
     hierarchy_of,
-    retirement,
 )
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -33,6 +32,7 @@ _RELATIONS = ("relation", "relationship", "relationship_id", "predicate", "typei
 NOTHING = ("", "-1", "0", "none", "null", "nan")
 """What stands for a parent where there is none, if no node is called so."""
 _SIGNS = "|;,"
+_WHOLE = re.compile(r"-?\d+(\.0)?")
 
 
 def is_parent(name: str) -> bool:
@@ -63,6 +63,11 @@ def keyed(
     found = {key: _found(values, above, named) for key, values in keys.items()}
     usual = first_of(keys, IDS) or next(iter(keys))
     best = max(keys, key=lambda key: (found[key], key == usual))
+    for values in [keys[best]] if found[best] else keys.values():
+        own = {*values, *named} - {""}
+        if all(map(_WHOLE.fullmatch, own)) and len({one[-2:] == ".0" for one in own}) > 1:
+            required, hint = "ids and parents must be written alike", "write both as text"
+            raise SchemaError(required, found="whole numbers and such as 7.0", hint=hint)
     if named and not found[best] and not stated and usual.lower() not in IDS and len(keys) > 1:
         ways = [Reading(f"nodes go by {k!r}", "", len(above), as_typed({"hierarchy_child": k}))
                 for k in keys if "" not in keys[k]][:4]  # fmt: skip
@@ -144,7 +149,7 @@ def pairs_in(path: Path) -> list[EdgeRow] | None:
     """
     try:
         frame = open_table(path, text=TextShape(header=False)).frame().cast(pl.String)
-    except AuditError:
+    except (AuditError, pl.exceptions.PolarsError):
         return None
     rows = [[*filter(None, map(str.strip, filter(None, row)))] for row in frame.rows()]
     if blanks := frame.width == 1:
@@ -169,9 +174,6 @@ def of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
     Parents stand in the column that is stated, else in the only one that is called so, and nodes go
     by the column of which most of them are values. A row without a parent only declares its child.
     The title is the child's, in one of its rows or in all. A node is assignable if it is a leaf.
-
-    A column of `OBSOLETE` says which children are obsolete: those are no nodes, and their parents
-    and titles are passed over. ``replaced_by`` and ``consider`` name a successor in each row.
     """
     frame = _of_relations(table.frame(), shape)
     texts = texts_of(frame)
@@ -182,21 +184,16 @@ def of_table(path: Path, table: Table, shape: Shape) -> Hierarchy:
     }
     if not keys:
         raise SchemaError("a column of ids beside the parents is required", found=f"{parent!r}")
-    keys, above = _whole(keys, _parents(frame[parent], texts.get(parent), keys, shape.sep))
+    above = _parents(frame[parent], texts.get(parent), keys, shape.sep)
     key, parents, told = keyed(keys, above, child)
     others = [name for name in texts if name not in (key, parent)]
     title = named(texts, shape.title) if shape.title else first_of(others, TITLES)
     titles = frame[title].cast(pl.String).fill_null("") if title else [""] * len(frame)
-    stated = {one.strip().lower(): texts.get(one) or frame[one].to_list() for one in frame.columns}
-    said = {name: stated[name] for name in (*OBSOLETE, REPLACED_BY, CONSIDER) if name in stated}
-    cells = [dict(zip(said, row, strict=True)) for row in zip(*said.values(), strict=True)]
-    rows = [*zip(keys[key], parents, titles, cells or [{}] * len(frame), strict=True)]
-    if blank := [up for id, up, label, _ in rows if not id and (up or label)]:
+    rows = [*zip(keys[key], parents, titles, strict=True)]
+    if blank := [up for id, up, label in rows if not id and (up or label)]:
         found = f"{len(blank):,} without, the first with parent {' '.join(blank[0])!r}"
         raise SchemaError("every row must name a child", found=found)
-    entries = [
-        Entry(id, label, up, **retirement(id, stated)) for id, up, label, stated in rows if id
-    ]
+    entries = [Entry(id, label, up) for id, up, label in rows if id]
     edges = [(one.node, up) for one in entries for up in one.parents]
     several = several_told(edges, {*keys[key]} if key.lower() in TITLES else ())
     return hierarchy_of(path, entries, readings=[*told, several])
@@ -250,40 +247,20 @@ def _parents(
     column: pl.Series, cells: Sequence[str] | None, keys: Mapping[str, Sequence[str]],
     sep: str | None,
 ) -> list[list[str]]:  # fmt: skip
-    """The parents in each row: those of a list, or those that a sign parts in a cell."""
+    """The parents in each row: those of a list, or those that the stated sign parts in a cell."""
     if cells is None and not isinstance(column.dtype, pl.List):
         raise SchemaError(f"the column {column.name!r} must hold text", found=str(column.dtype))
     if cells is None or sep:
         rows = column.to_list() if cells is None else [cell.split(sep) for cell in cells]
         return [[one for part in row or () if (one := str(part or "").strip())] for row in rows]
-    for sign, ids in product(_SIGNS, map(set, keys.values())):
-        joined = [one.split(sign) for one in {*cells} if sign in one and one not in ids]
-        if n := sum(ids.issuperset(map(str.strip, parts)) for parts in joined):
-            ways = [
-                Reading(f"{sign!r} {meant}", "", n, option, "cells")
-                for meant, option in (("parts several parents", as_typed({"hierarchy_sep": sign})),
-                                      ("is a sign in an id", "give each such id a row"))
-            ]  # fmt: skip
+    for one, ids in product(dict.fromkeys(cells), map(set, keys.values())):
+        joins = [sign for sign in _SIGNS if sign in one and one not in ids]
+        if joined := [sign for sign in joins if ids.issuperset(map(str.strip, one.split(sign)))]:
+            option = as_typed({"hierarchy_sep": joined[0]})
+            meant = (("several ids", option), ("one id", "give it a row of its own"))
+            ways = [Reading(f"{one!r} is {what}", "", 1, how, "cells") for what, how in meant]
             raise asked(f"it must be stated what parents in {column.name!r} are", ways)
     return [[cell] if cell else [] for cell in cells]
-
-
-def _whole(
-    keys: dict[str, list[str]], above: list[list[str]]
-) -> tuple[dict[str, list[str]], list[list[str]]]:
-    """Ids and parents of which some became decimals, as pandas makes of numbers with gaps."""
-    said = [one for row in above for one in row]
-    own = {name: values for name, values in keys.items() if _plain(values)}
-    decimals = {one[-2:] == ".0" for values in (said, *own.values()) for one in values if one}
-    if decimals != {True, False} or not _plain(said):
-        return keys, above
-    return keys | {name: _plain(own[name]) for name in own}, [_plain(row) for row in above]
-
-
-def _plain(values: Sequence[str]) -> list[str]:
-    """Whole numbers without the decimals; nothing of other values."""
-    plain = [one.removesuffix(".0") for one in values]
-    return plain if all(one.isdecimal() for one in plain if one) else []
 
 
 FORMAT = HierarchyFormat(

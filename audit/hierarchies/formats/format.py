@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,11 +12,11 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
-from audit.base.errors import AuditError, SchemaError, first_cases
+from audit.base.errors import AuditError, SchemaError
 from audit.base.readings import Reading
 from audit.base.settings import WITH_POLICY
 from audit.hierarchies.building import EDGE_SCHEMA, NODE_SCHEMA
-from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY, Entry, retired_ids
+from audit.hierarchies.coding import Entry, retired_ids
 from audit.hierarchies.hierarchy import Hierarchy
 
 EdgeRow: TypeAlias = tuple[str, str]
@@ -85,6 +86,12 @@ def head_text(head: bytes) -> str:
     """
     wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
     return head.decode("utf-16" if wide else "utf-8-sig", errors="replace").lstrip()
+
+
+def begins(pattern: str) -> Callable[[Path, bytes], bool]:
+    """Whether a file's text begins so, as a `HierarchyFormat` asks."""
+    begin = re.compile(pattern, re.DOTALL)
+    return lambda _, head: begin.match(head_text(head)) is not None
 
 
 def shaped(held: Any, read: Callable[[Any], _T], required: str) -> _T:
@@ -163,13 +170,10 @@ def hierarchy_of(
         readings: What the file was taken to mean, where it touches any rows.
         related: Pairs of ids that it relates otherwise; those of nodes are kept.
 
-    Raises what `Hierarchy.build` raises, and SchemaError on a node with two titles, one that is
-    obsolete in some of its entries and in others not, or one that is declared twice.
+    Raises what `Hierarchy.build` raises, and SchemaError on a node with two titles, or one that is
+    declared twice.
     """
-    gone, used = ({one.node for one in entries if one.obsolete is flag} for flag in (True, False))
-    if torn := sorted(gone & used):
-        required = "a node is obsolete in all of its records or in none"
-        raise SchemaError(required, found=f"both for {first_cases(torn)}")
+    gone = {one.node for one in entries if one.obsolete}
     kept = [one for one in entries if one.node not in gone]
     titles = titles_of((one.node, one.title) for one in kept)
     every = [(one.node, parent) for one in kept for parent in one.parents]
@@ -196,32 +200,3 @@ def hierarchy_of(
     )
     pairs = {pair for pair in related if pair[0] in built and pair[1] in built}
     return replace(built, related=tuple(sorted(pairs)))
-
-
-_FLAGS = {"true": True, "1": True, "false": False, "0": False, "none": None, "": None}
-
-
-def retirement(node: str, stated: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record, by names in lower case, says of an obsolete node, as fields of an `Entry`."""
-    said = [name for name in OBSOLETE if name in stated]
-    if not said:
-        return {}
-    if len(said) > 1:
-        raise SchemaError("one name may say what is obsolete", found=first_cases(said))
-    word = stated[said[0]]
-    if (plain := str(word).strip().lower()) not in _FLAGS:
-        required = f"{said[0]!r} must be true or false, or 1 or 0"
-        raise SchemaError(required, found=f"{word!r} at {node!r}")
-    later = () if _FLAGS[plain] is False else (REPLACED_BY, CONSIDER)
-    return {"obsolete": _FLAGS[plain]} | {
-        name: _ids_at(node, name, stated.get(name)) for name in later
-    }
-
-
-def _ids_at(node: str, name: str, stated: Any) -> list[str]:
-    """The ids under a name: one, a list of them, or none."""
-    ids = stated if isinstance(stated, list) else [] if stated in (None, "") else [stated]
-    if not all(isinstance(one, str | int) and not isinstance(one, bool) for one in ids):
-        found = f"{stated!r} at {node!r}"
-        raise SchemaError(f"{name!r} must be an id or a list of ids", found=found)
-    return [str(one).strip() for one in ids]

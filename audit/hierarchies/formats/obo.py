@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 
 from audit.base.errors import SchemaError
 from audit.base.files import bare_suffix, read_json, read_lines
-from audit.hierarchies.building import IS_A, DanglingError, refuse_unused
+from audit.hierarchies.building import DanglingError, refuse_unused
 from audit.hierarchies.coding import CONSIDER, REPLACED_BY, Entry
 from audit.hierarchies.formats.format import (
     HierarchyFormat,
     Shape,
+    begins,
     head_text,
     hierarchy_of,
     items,
@@ -25,6 +26,7 @@ from audit.hierarchies.formats.format import (
 )
 from audit.hierarchies.hierarchy import Hierarchy
 
+IS_A = "is_a"
 Link: TypeAlias = tuple[str, str, str]
 """Child, relation and parent."""
 _TAGS = {REPLACED_BY: REPLACED_BY, CONSIDER: CONSIDER, "alt_id": "merged"}
@@ -58,7 +60,7 @@ def read(path: Path, shape: Shape) -> Hierarchy:
                 links.append((id, kind[0] if kind else IS_A, parent))
                 places.setdefault((id, parent), where)
         titles = titles_of((id, _text(name)) for _, name in clauses["name"])
-        gone = any(_text(value) == "true" for _, value in clauses["is_obsolete"]) or None
+        gone = any(_text(value) == "true" for _, value in clauses["is_obsolete"])
         other = {field: named[tag] for tag, field in _TAGS.items()}
         entries.append(Entry(id, titles.get(id), assignable=True, obsolete=gone, **other))
     found = {relation for _, relation, _ in links} - {IS_A}
@@ -141,12 +143,6 @@ def short(iri: str) -> str:
     return f"{known[1]}:{known[2]}" if known else iri
 
 
-def _is_graphs(path: Path, head: bytes) -> bool:
-    """Whether the file starts as an object whose ``graphs`` are objects, one with ``nodes``."""
-    begins = re.match(r'\{\s*"graphs"\s*:\s*\[\s*\{.*"nodes"', head_text(head), re.DOTALL)
-    return begins is not None
-
-
 def read_graphs(path: Path, shape: Shape) -> Hierarchy:
     """Read the classes of all graphs.
 
@@ -200,7 +196,7 @@ def _entry(stated: Mapping[str, Any]) -> Entry:
             links[_FIELDS[name]].append(value)
     node = short(text(stated["id"]))
     own = text(title) if title else None
-    return Entry(node, own, assignable=True, obsolete=gone or None, **links)
+    return Entry(node, own, assignable=True, obsolete=bool(gone), **links)
 
 
 def _link(stated: Any) -> Link:
@@ -211,7 +207,7 @@ def _link(stated: Any) -> Link:
 GRAPHS = HierarchyFormat(
     "obographs",
     "an ontology as OBO Graphs JSON: graphs of nodes and edges",
-    _is_graphs,
+    begins(r'\{\s*"graphs"\s*:\s*\[\s*\{.*"nodes"'),
     read_graphs,
     frozenset({"relations"}),
 )

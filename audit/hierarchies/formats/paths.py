@@ -92,11 +92,7 @@ def of_levels(path: Path, table: Table, shape: Shape) -> Hierarchy:
 
 
 def _to_ids(ways: list[Names], ids: Sequence[str], *, whole: bool) -> list[Names]:
-    """The way to each id: where one way is that of several ids, each of them lies below it.
-
-    Raises SchemaError where some of these ids may be those of the names on longer ways, unless the
-    ways are ``whole``: with the name of their row.
-    """
+    """The way to each id, below a way of several, unless that may be one to a longer name."""
     of_way = defaultdict[Names, set[str]](set)
     for way, id in zip(ways, ids, strict=True):
         of_way[way].add(id)

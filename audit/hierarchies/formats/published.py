@@ -4,7 +4,7 @@ codes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from audit.hierarchies.formats.format import (
     EdgeRow,
     HierarchyFormat,
     Shape,
+    begins,
     head_text,
     hierarchy_of,
     items,
@@ -30,18 +31,8 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding, nearest_prefix
 
 
-def _begins(pattern: str) -> Callable[[Path, bytes], bool]:
-    """Whether a file begins as JSON with such keys."""
-    begins = re.compile(pattern, re.DOTALL)
-    return lambda _, head: begins.match(head_text(head)) is not None
-
-
 def _read_audioset(path: Path, _: Shape) -> Hierarchy:
-    """Read ``id, name, child_ids, restrictions`` of each node; other keys are ignored.
-
-    A node is assignable unless ``restrictions`` holds ``abstract``. A child that is not declared is
-    dangling.
-    """
+    """Read ``id, name, child_ids`` of each node, and ``restrictions``: may it be a label?"""
     held = shaped(read_json(path), items, "a list of nodes is required")
     nodes = [shaped(one, _audioset_node, _AUDIOSET) for one in held]
     edges = [(child, one.node) for one, below in nodes for child in below]
@@ -64,7 +55,7 @@ def _audioset_node(one: Any) -> tuple[Entry, list[str]]:
 
 AUDIOSET = HierarchyFormat(
     "audioset", "a JSON list of nodes with id, name, child_ids",
-    _begins(r'\[.*"child_ids"'), _read_audioset,
+    begins(r'\[.*"child_ids"'), _read_audioset,
 )  # fmt: skip
 
 
@@ -88,13 +79,12 @@ def _read_open_images(path: Path, shape: Shape) -> Hierarchy:
 
 OPEN_IMAGES = HierarchyFormat(
     "openimages", "the JSON of classes of Open Images: LabelName and Subcategory",
-    _begins(r'\{\s*"LabelName"'), _read_open_images, frozenset({"relations"}),
+    begins(r'\{\s*"LabelName"'), _read_open_images, frozenset({"relations"}),
 )  # fmt: skip
 
 
 def _read_coco(path: Path, _: Shape) -> Hierarchy:
-    """Read the categories by name, each below its ``supercategory``; ``none``, as Roboflow writes
-    it, is no category."""
+    """Read the categories by name, each below its ``supercategory``, unless that is ``none``."""
     required = "'categories', a list of objects with a text 'name', is required"
     pairs = shaped(read_json(path), lambda held: [*map(_category, held["categories"])], required)
     if not any(above for _, above in pairs):
@@ -118,7 +108,7 @@ def _category(one: Any) -> tuple[str, str]:
 
 COCO = HierarchyFormat(
     "coco", "the categories of a file of COCO, below their supercategories",
-    _begins(r'\{.*?"(images|categories|annotations)"\s*:\s*\['), _read_coco,
+    begins(r'\{.*?"(images|categories|annotations)"\s*:\s*\['), _read_coco,
 )  # fmt: skip
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError
 from audit.base.files import SNIFFED_BYTES, bare_suffix, read_text
 from audit.base.limits import unpacking
 from audit.base.machine import require_package
@@ -24,7 +24,6 @@ from audit.hierarchies.formats.format import (
     Shape,
     head_text,
     hierarchy_of,
-    titles_of,
 )
 from audit.hierarchies.formats.obo import OIO, short
 from audit.hierarchies.hierarchy import Hierarchy
@@ -67,10 +66,10 @@ _LABELS = ("skos:prefLabel", "xl:prefLabel/xl:literalForm", "rdfs:label")
 
 
 class _Graph:
-    """The statements of a file, and its prefixes."""
+    """The statements of a file."""
 
-    def __init__(self, store: Any, prefixes: Mapping[str, str]) -> None:
-        self.store, self.prefixes = store, prefixes
+    def __init__(self, store: Any) -> None:
+        self.store = store
 
     def rows(self, where: str) -> Iterator[tuple[Any, ...]]:
         """What ``?a``, ``?b`` and ``?p`` are where something holds."""
@@ -103,13 +102,12 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
     """Read concepts by ``skos:broader`` and ``narrower``, or classes by ``rdfs:subClassOf``.
 
     The named classes in an intersection that a class is, are parents; named classes that are
-    equivalent are one node. Nodes go by their notations if each has another one, else by the ends
-    of their IRIs likewise, else by their IRIs; those of OBO as OBO writes them. A label may be any
-    of these. Deprecated ids are no nodes; `retired_ids` says what took their place.
+    equivalent are one node. Nodes go by the ends of their IRIs if no two are the same, else by
+    their IRIs; those of OBO as OBO writes them. A label may be an IRI too. Deprecated ids are no
+    nodes; `retired_ids` says what took their place.
 
-    Of the shape, ``child`` is what nodes go by: iri, name or notation; ``relations`` are
-    properties, by name or label, that are edges too. ``kind`` is ``skos`` or ``owl``, where a file
-    has both.
+    Of the shape, ``relations`` are properties, by name or label, that are edges too. ``kind`` is
+    ``skos`` or ``owl``, where a file has both.
     """
     graph = _graph(path)
     kind, told = (kind, []) if kind else _kind(graph)
@@ -118,14 +116,12 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
     edges += _related(graph, shape.relations, every)
     gone = {a for a, b in graph.said("owl:deprecated") if b.value in ("true", "1")}
     same = _equivalent(graph, {*every} - gone) if kind == "owl" else {}
-    ids, said = _ids(every, graph.said("skos:notation"), shape.child)
+    ids, titles = _ids(every), _titles(graph)
     if gone.issuperset(own := [iri for iri in every if iri not in same]):
         raise SchemaError(f"{_CALLED[kind]} are required", found="none that are in use")
-    titles, spoken = _titles(graph, {*own} - gone)
     node = {iri: ids[same.get(iri, iri)] for iri in every}
     entries = {
-        iri: Entry(ids[iri], titles.get(iri), assignable=True, obsolete=iri in gone or None)
-        for iri in own
+        iri: Entry(ids[iri], titles.get(iri), assignable=True, obsolete=iri in gone) for iri in own
     }
     for field, way in _FIELDS.items():
         for a, b in graph.said(way):
@@ -135,16 +131,14 @@ def read(path: Path, shape: Shape, kind: str | None = None) -> Hierarchy:
     decision, why = "equivalent classes are one node", "the file says so of classes by name"
     one_node = Reading(decision, why, len(same), "remove owl:equivalentClass", "classes")
     apart = ((node[a], node[b]) for a, b in edges if a == b or node[a] != node[b])
-    built = hierarchy_of(
+    return hierarchy_of(
         path,
         [*entries.values()],
         dict.fromkeys(apart),
         declared="once",
-        same=_aliases(graph, node),
-        readings=[*told, *said, *spoken, one_node],
+        same={iri: id for iri, id in node.items() if iri != id},
+        readings=[*told, one_node],
     )
-    faults = _faults(graph, node) if kind == "skos" else {}
-    return replace(built, faults={**built.faults, **faults})
 
 
 def _kind(graph: _Graph) -> tuple[str, list[Reading]]:
@@ -203,82 +197,23 @@ def _end(iri: str) -> str:
     return re.split(r"[#/:]", iri.rstrip("#/:"))[-1]
 
 
-def _ids(
-    every: Sequence[str], notes: Iterable[tuple[str, Any]], stated: str | None
-) -> tuple[dict[str, str], list[Reading]]:
-    """What each node goes by, and what is told of it."""
-    noted = defaultdict[str, set[str]](set)
-    for iri, note in notes:
-        noted[iri].add(str(note.value))
-    ways = {
-        "notation": {iri: min(noted[iri]) for iri in every if len(noted[iri]) == 1},
-        "name": {iri: _end(iri) for iri in every},
-        "iri": {iri: short(iri) for iri in every},
-    }
-    whole = {way: len({*ids.values()} - {""}) == len(every) for way, ids in ways.items()}
-    if stated is not None and not whole.get(stated):
-        raise SchemaError(
-            "nodes can go by iri, name or notation, if no two have the same one",
-            found=repr(stated),
-            hint=f"no two have the same {' or '.join(w for w in ways if whole[w])}",
-        )
-    is_obo = any(id != iri for iri, id in ways["iri"].items())
-    way = stated or ("iri" if is_obo else next(way for way in ways if whole[way]))
-    told = Reading(
-        f"nodes go by {'their notations' if way == 'notation' else 'the ends of their IRIs'}",
-        "no two have the same one", len(every), "--hierarchy-child iri", "nodes",
-    )  # fmt: skip
-    return ways[way], [told] if way != "iri" and not stated else []
+def _ids(every: Sequence[str]) -> dict[str, str]:
+    """What each node goes by."""
+    whole, ends = {iri: short(iri) for iri in every}, {iri: _end(iri) for iri in every}
+    plain = len({*ends.values()} - {""}) == len(every) and all(a == b for a, b in whole.items())
+    return ends if plain else whole
 
 
-def _aliases(graph: _Graph, node: Mapping[str, str]) -> dict[str, str]:
-    """What else a label may say for each node, as far as it is that of no other."""
-    found = defaultdict[str, set[str]](set)
-    for iri, note in graph.said("skos:notation"):
-        if iri in node:
-            found[str(note.value)].add(node[iri])
-    for iri, id in node.items():
-        starts = (one for one in graph.prefixes.items() if iri.startswith(one[1]))
-        short_forms = (f"{prefix}:{iri[len(start) :]}" for prefix, start in starts)
-        for name in (iri, short(iri), _end(iri), *short_forms):
-            found[name].add(id)
-    return {name: min(own) for name, own in found.items() if len(own) == 1 and own != {name}}
-
-
-def _titles(graph: _Graph, nodes: Collection[str]) -> tuple[dict[str, str | None], list[Reading]]:
-    """The title of each node in one language, else in none, and what is told of languages."""
-    said = [
-        (iri, (one.language or "").lower(), rank, str(one.value))
-        for rank, path in enumerate(_LABELS)
-        for iri, one in graph.said(path)
-        if iri in nodes and hasattr(one, "language")
-    ]
-    counts = Counter(language for _, language, *_ in said if language)
-    frequent = max(sorted(counts), key=counts.__getitem__, default="")
-    language = "en" if any(one.split("-")[0] == "en" for one in counts) else frequent
-    kept = [
-        (iri, (not own, own, rank), text)
-        for iri, own, rank, text in said
-        if own in ("", language) or own.startswith(f"{language}-")
-    ]
-    best = {iri: place for iri, place, _ in sorted(kept, reverse=True)}
-    titles = titles_of((iri, text) for iri, place, text in kept if place == best[iri])
-    decision, why = f"titles are those in {language!r}, or in no language", first_cases(counts)
-    option = "write titles of one language"
-    told = Reading(decision, f"there are {why}", len(nodes), option, "nodes")
-    return titles, [told] if len(counts) > 1 else []
-
-
-def _faults(graph: _Graph, ids: Mapping[str, str]) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """What lint tells of concepts: relations said from one end, tops below others."""
-    up, down = {*graph.pairs(_BROADER)}, {(b, a) for a, b in graph.pairs(_NARROWER)}
-    tops = {a for a, _ in graph.pairs("skos:topConceptOf|^skos:hasTopConcept")}
-    alone = (up ^ down) if up & down else set()
-    cases = {"one_way": alone, "top_below": {pair for pair in up | down if pair[0] in tops}}
-    return {
-        rule: tuple(sorted((ids[a], ids[b]) for a, b in own if a in ids and b in ids))
-        for rule, own in cases.items()
-    }
+def _titles(graph: _Graph) -> dict[str, str]:
+    """The title of each node: its preferred label, in English or no language before others."""
+    said = list[tuple[str, int, bool, str, str]]()
+    for rank, path in enumerate(_LABELS):
+        for iri, one in graph.said(path):
+            if hasattr(one, "language"):
+                language = (one.language or "").lower()
+                other = language.split("-")[0] != "en"
+                said.append((iri, rank, other, language, str(one.value)))
+    return {iri: text for iri, *_, text in sorted(said, reverse=True)}
 
 
 _SUFFIXES = (".ttl", ".n3", ".nt", ".nq", ".trig", ".rdf", ".owl", ".skos", ".jsonld")
@@ -316,8 +251,8 @@ def _graph(path: Path) -> _Graph:
         form = RdfFormat.JSON_LD
     store = Store()
     try:
-        parser = parse(text.encode(), format=form, base_iri=f"file:///{quote(path.name)}")
-        store.bulk_extend(parser)
+        base = f"file:///{quote(path.name)}"
+        store.bulk_extend(parse(text.encode(), format=form, base_iri=base))
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         found, hint = re.sub(r" \(line \d+\)$|^Parser error at line \d+ ", "", str(error)), ""
@@ -327,10 +262,10 @@ def _graph(path: Path) -> _Graph:
             f"a text of {form.name} is required", found=found[:160],
             where=f"{path}:{line}" if line else path, hint=hint,
         ) from None  # fmt: skip
-    return _Graph(store, dict(parser.prefixes))
+    return _Graph(store)
 
 
-_TAKES = frozenset({"relations", "child"})
+_TAKES = frozenset({"relations"})
 FORMAT = HierarchyFormat(
     "rdf", "SKOS or OWL as Turtle, N-Triples, RDF/XML or JSON-LD", matches, read, _TAKES
 )

@@ -13,7 +13,7 @@ import polars as pl
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import bare_suffix, first_bytes, once, read_json, read_lines, read_text
 from audit.base.tables import open_table
-from audit.hierarchies.coding import CONSIDER, OBSOLETE, REPLACED_BY, Entry
+from audit.hierarchies.coding import Entry
 from audit.hierarchies.formats.edges import (
     IDS,
     NOTHING,
@@ -29,9 +29,8 @@ from audit.hierarchies.formats.format import (
     EdgeRow,
     HierarchyFormat,
     Shape,
-    head_text,
+    begins,
     hierarchy_of,
-    retirement,
 )
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -39,9 +38,8 @@ _Mention: TypeAlias = tuple[str, str | None, Mapping[str, Any]]
 """A node, the one that it lies within, and its record, which is empty of a name alone."""
 
 
-def is_json(path: Path, head: bytes) -> bool:
-    """Whether the file starts as JSON."""
-    return head_text(head).startswith(("{", "["))
+is_json = begins(r"[{\[]")
+"""Whether a file starts as JSON."""
 
 
 def read(path: Path, shape: Shape, role: str | None = None) -> Hierarchy:
@@ -65,8 +63,7 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
     - ``{"dog": "animal"}``, the parent of a name; where each name has a list it is asked whether of
       ``parents`` or of ``children``, the ``role``.
 
-    A node is assignable if it is a leaf; its title is the first one given. One of `OBSOLETE`, if
-    true, makes an id obsolete: no node, whose ``replaced_by`` and ``consider`` are its successors.
+    A node is assignable if it is a leaf; its title is the first one given.
     """
     if (pairs := _pairs_of(tree, shape)) is not None:
         return _of_mapping(path, tree, pairs, shape, role)
@@ -83,8 +80,7 @@ def of_object(path: Path, tree: Any, shape: Shape, role: str | None = None) -> H
         stated = [up for up in _parents(record, shape) if up in ids or up.lower() not in NOTHING]
         within = [] if above is None else [above]
         edges |= dict.fromkeys((node, up) for up in (*stated, *within))
-        said = retirement(node, {name.lower(): value for name, value in record.items()})
-        entries.append(Entry(node, _title(node, record, shape), **said))
+        entries.append(Entry(node, _title(node, record, shape)))
         if not (stated or (record and str(_own_key(record, shape)).lower() not in TITLES)):
             by_name.add(node)
     if not edges:
@@ -194,7 +190,7 @@ def _title(node: str, record: Mapping[str, Any], shape: Shape) -> str | None:
 def _refuse_unread(records: Sequence[Mapping[str, Any]], shape: Shape) -> None:
     """Refuse records none of which says what is above or below it, though they say more."""
     held = {name: value for one in records for name, value in one.items()}
-    known = {shape.child, shape.title, *IDS, *TITLES, *OBSOLETE, REPLACED_BY, CONSIDER}
+    known = {shape.child, shape.title, *IDS, *TITLES}
     read = (_is_parent(one, shape) or _is_children(one, held[one], shape) for one in held)
     if not any(read) and any({name, name.lower()}.isdisjoint(known) for name in held):
         key = next((one for one in held if isinstance(held[one], list | Mapping)), "KEY")

@@ -177,6 +177,7 @@ class ICD9Coding:
 
     name: str = "icd9cm/1"
     persons: bool = True
+    """Whether instances with such labels are records of persons, whose small counts are hidden."""
     reason_without_place: str = "unknown_code"
     """Reason to refuse a label that has the shape of a code but no place in the hierarchy."""
     integrity: Integrity = INTEGRITY

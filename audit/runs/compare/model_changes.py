@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from audit.alignment.metrics import METRICS
 from audit.base.declared import schema
 from audit.engine.statistics.intervals import difference_interval
+from audit.results.metric_list import METRICS
 from audit.results.result import AuditResult
 from audit.results.told_metrics import ALL
 from audit.runs.compare.causes import same_data
@@ -243,5 +243,5 @@ def _counted(run: AuditResult) -> list[Any]:
     columns = ["a", "b", "joint", "co_predicted", "confusion"]
     pairs = run.model.pairs.select(columns).sort("a", "b").collect()
     metrics = sorted((*_key(metric), metric["value"], metric["n"]) for metric in run.metric_rows)
-    behaviours = [(one["name"], one["instances"]) for one in run.model.behaviours]
+    behaviours = run.model.frames["behaviours"].select("name", "instances").rows()
     return [run.ledger["predictions"], pairs.rows(), metrics, behaviours]

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 import audit
 from audit.data.asking.repairs import best_way
-from audit.data.cells import labels_in
 from audit.data.columns import Columns
-from audit.data.nodes import Nodes, Share
+from audit.data.labels import Nodes, Share, labels_in
 
 ICD10, ICD9 = (Nodes(audit.load_hierarchy(name)) for name in ("icd10cm", "icd9cm"))
 TERMS = Nodes(audit.load_hierarchy({"GO:1": {"GO:2": {}, "GO:3": {}, "GO:44": {}}}))

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.base.frames import table_of
 from audit.base.readings import AskedError
+from audit.base.table import table_of
 from audit.data.asking.seen import NEARLY_ALL, Seen
 from audit.data.columns import Columns
 from audit.data.resolving import IDS, LABELS, Request, resolved

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.frames import table_of
+from audit.base.table import table_of
 from audit.data.columns import ROW, Columns
 from audit.data.rows import ROWS, rows_of
 

@@ -74,7 +74,7 @@ WRITTEN = (
     Written("obo", "h.txt", files.write_obo, sayable=files.all_assignable),
     Written("obographs", "h.json", files.write_obographs, sayable=files.all_assignable),
     *(
-        Written("rdf", f"h.{end}", files.write_skos, sayable=files.all_assignable)
+        Written("rdf", f"h.{end}", files.write_skos, sayable=files.of_iris)
         for end in ("ttl", "rdf", "nt", "json")
     ),
     Written("audioset", "h.json", files.write_audioset),

@@ -91,17 +91,9 @@ ONE_ANSWER: dict[str, bytes] = {
     "pipeline numbers.json": json.dumps(pairs(LABEL_N)).encode(),
     "pipeline beside ids.jsonl": lines([{"id": n, "scores": s} for n, s in enumerate(pairs())]),
     "best alone.json": json.dumps([max(p, key=lambda one: one["score"]) for p in pairs()]).encode(),
-    "per cent.npy": npy(100 * SCORES),
     "halves.npy": npy(SCORES.astype(np.float16)),
     "sure.csv": table(id=ROWS, prediction=GIVEN, confidence=SURE),
-    "sure in per cent.csv": table(**{"": ROWS, "Filename": FILES, "Predictions": GIVEN,
-                                     "Confidence": [f"{100 * sure:.1f} %" for sure in SURE]}),
-    "results.csv": RESULTS.to_csv(sep=";", decimal=",", index=False).encode(),
-    "results.jsonl": RESULTS.to_json(orient="records", lines=True).encode(),
     "results of names.csv": table(id=ROWS, target=GIVEN[::-1], **FRAME),
-    "results of numbers.csv": FRAME.set_axis(["prob_0", "prob_1", "prob_2", "prob_3"], axis=1)
-    .assign(y_true=NUMBERS, y_pred=NUMBERS).to_csv(index=False).encode(),
-    "sure of numbers.csv": table(id=ROWS, pred=NUMBERS, y_true=NUMBERS, prob=SURE),
     "vectors.csv": table(doc=FILES, probability=[str(row) for row in SCORES.tolist()]),
     "vectors.jsonl": lines([{"id": one, "probs": row, "embedding": [7.5, -2]}
                             for one, row in zip(FILES, SCORES.tolist(), strict=True)]),
@@ -115,16 +107,24 @@ SETS: dict[str, bytes] = {
     "one hot.npy": npy(HOT),
     "numbers.csv": table(id=ROWS, prediction=NUMBERS),
     "numbers beside truth.csv": table(id=ROWS, label=GIVEN[::-1], prediction=NUMBERS),
-    "names beside truth.csv": table(id=ROWS, y_true=GIVEN[::-1], y_pred=GIVEN),
     "names alone.csv": table(y_pred=GIVEN),
     "beside an index.csv": table(**{"Unnamed: 0": ROWS}, Filename=FILES, Predicted=GIVEN),
     "numbers.jsonl": lines([{"id": n, "prediction": int(of)} for n, of in enumerate(NUMBERS)]),
     "names.jsonl": lines([{"id": n, "prediction": [of]} for n, of in enumerate(GIVEN)]),
-    "by id.json": json.dumps({one: [of] for one, of in zip(FILES, GIVEN, strict=True)}).encode(),
     "flags.csv": table(file=FILES, hot=[str(row) for row in HOT.tolist()]),
     "flags.jsonl": lines([{"id": n, "labels": row} for n, row in enumerate((HOT == 1).tolist())]),
 }  # fmt: skip
 ASKED: dict[str, bytes] = {
+    "sure in per cent.csv": table(**{"": ROWS, "Filename": FILES, "Predictions": GIVEN,
+                                     "Confidence": [f"{100 * sure:.1f} %" for sure in SURE]}),
+    "per cent.npy": npy(100 * SCORES),
+    "results.csv": RESULTS.to_csv(sep=";", decimal=",", index=False).encode(),
+    "results.jsonl": RESULTS.to_json(orient="records", lines=True).encode(),
+    "results of numbers.csv": FRAME.set_axis(["prob_0", "prob_1", "prob_2", "prob_3"], axis=1)
+    .assign(y_true=NUMBERS, y_pred=NUMBERS).to_csv(index=False).encode(),
+    "sure of numbers.csv": table(id=ROWS, pred=NUMBERS, y_true=NUMBERS, prob=SURE),
+    "names beside truth.csv": table(id=ROWS, y_true=GIVEN[::-1], y_pred=GIVEN),
+    "by id.json": json.dumps({one: [of] for one, of in zip(FILES, GIVEN, strict=True)}).encode(),
     "numbers that may be answers.csv": table(file=FILES, label=GIVEN[::-1], output=NUMBERS),
     "truth as in the labels.csv": table(file=FILES, label=GIVEN, output=GIVEN),
     "truth beside no nodes.csv": table(file=FILES, label=GIVEN, output=["x"] * 6),
@@ -209,11 +209,3 @@ def test_answers_that_are_no_numbers_of_classes_are_told_as_such(odd: str) -> No
         )
     assert odd in caught.value.found
     assert "tensor(3)" in caught.value.hint
-
-
-def test_two_families_of_numbers_are_asked() -> None:
-    dataset = audit.load_labels({"id": ["a", "b"], "label": ["dog", "cat"]}, TREE)
-    best = {"id": ["a", "b"], "pred_1": [0, 1], "prob_1": SURE[:2], "pred_2": [1, 0],
-            "prob_2": SURE[:2] / 9}  # fmt: skip
-    with pytest.raises(audit.AuditError, match="which columns hold the scores"):
-        audit.load_predictions(best, dataset, classes=CLASSES)

@@ -47,7 +47,7 @@ def beside(draw: st.DrawFn, rows: int, taken: list[str]) -> dict[str, list[Any]]
         st.text("xyz", max_size=3), st.integers(0, 9), st.integers(0, 1), st.floats(-3, 3),
         st.sampled_from(NODES),
     )  # fmt: skip
-    free = NAMES.filter(lambda one: one not in (*taken, "score"))
+    free = NAMES.filter(lambda one: one not in (*taken, "score", "id", "instance"))
     names = draw(st.lists(free, max_size=2, unique=True))
     cells = [draw(st.sampled_from(kinds)) for _ in names]
     return {
@@ -101,6 +101,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("shapes")
 
 
+def ids_first(names: list[str]) -> list[str]:
+    """Names of which one that says that it is the id is that of the ids."""
+    return sorted(names, key=lambda one: one.strip().casefold() not in ("id", "instance"))
+
+
 @given(drawn=scored(), data=st.data())
 @examples(150)
 def test_a_column_a_class(drawn: Any, data: st.DataObject, folder: Path) -> None:
@@ -118,7 +123,7 @@ def test_a_column_a_class(drawn: Any, data: st.DataObject, folder: Path) -> None
 @examples(150)
 def test_a_row_a_score(drawn: Any, data: st.DataObject, folder: Path) -> None:
     ids, classes, scores = drawn
-    names = data.draw(st.lists(NAMES, min_size=3, max_size=3, unique=True))
+    names = data.draw(st.lists(NAMES, min_size=3, max_size=3, unique=True).map(ids_first))
     pairs = data.draw(st.permutations([(i, j) for i, j in np.ndindex(scores.shape)]))
     further = data.draw(beside(len(pairs), names))
     columns = {
@@ -135,7 +140,9 @@ def test_a_row_a_score(drawn: Any, data: st.DataObject, folder: Path) -> None:
 @examples(100)
 def test_an_object_an_instance(drawn: Any, data: st.DataObject, folder: Path) -> None:
     ids, classes, scores = drawn
-    id_, key, node, number = data.draw(st.lists(NAMES, min_size=4, max_size=4, unique=True))
+    id_, key, node, number = data.draw(
+        st.lists(NAMES, min_size=4, max_size=4, unique=True).map(ids_first)
+    )
     pairs = data.draw(st.booleans())
     entries = []
     for own, row in zip(ids, scores.tolist(), strict=True):
@@ -157,7 +164,7 @@ def test_a_matrix(drawn: Any, data: st.DataObject, folder: Path) -> None:
     named = data.draw(st.booleans())
     if named:
         path = folder / "scores.npz"
-        np.savez(path, scores=rounded, ids=np.array(ids), classes=np.array(classes))
+        np.savez(path, scores=rounded, instances=np.array(ids), classes=np.array(classes))
         found = cells_of(path, labelled(ids))
     else:
         path = folder / "scores.npy"
@@ -171,7 +178,7 @@ def test_a_matrix(drawn: Any, data: st.DataObject, folder: Path) -> None:
 def test_sets_of_labels(drawn: Any, data: st.DataObject, folder: Path) -> None:
     ids, classes, scores = drawn
     flags = (scores > 0.5).astype(float)
-    names = data.draw(st.lists(NAMES, min_size=2, max_size=2, unique=True))
+    names = data.draw(st.lists(NAMES, min_size=2, max_size=2, unique=True).map(ids_first))
     sets = [[classes[j] for j in np.flatnonzero(row)] for row in flags]
     kind = data.draw(st.sampled_from(["json", "repr", "long", "flags", "vector"]))
     options: dict[str, Any] = {}

@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from audit.alignment.preference import PreferenceResult, run_preference
-from audit.alignment.preference.measure import among_highest
+from audit.alignment.preference.measure import LOST, TIED, WON, among_highest
 from audit.alignment.preference.questions import TASKS, Lexicon, of_wordnet, plain
-from audit.alignment.preference.scores import TokenScores
 from audit.base.errors import AuditError
 from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.formats import wordnet
@@ -131,12 +130,11 @@ def test_nothing_to_compare_is_null(folder: Folder) -> None:
     assert result.rows[1].low is None
 
 
-def test_result_as_table_and_as_json(folder: Folder) -> None:
+def test_result_as_json(folder: Folder) -> None:
     result = folder.run()
-    frame, plain_result = result.to_frame(), json.loads(json.dumps(result.to_dict()))
+    plain_result = json.loads(json.dumps(result.to_dict()))
 
-    assert frame.columns == ["metric", "value", "low", "high", "n", "ties", "left_out"]
-    assert frame.to_dicts() == plain_result["rows"]
+    assert plain_result["rows"] == [vars(row) for row in result.rows]
     assert plain_result["unmapped"] == {"unicorn": 1}
 
 
@@ -289,12 +287,14 @@ def test_words_are_compared_without_case_and_underscores(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("k", "expected"), [(1, (False, False)), (2, (False, True)), (3, (True, False))]
+    ("word", "k", "expected"),
+    [(1, 1, (LOST, LOST)), (1, 2, (TIED, WON)), (2, 2, (TIED, LOST)), (2, 3, (WON, WON))],
 )
-def test_among_highest(k: int, expected: tuple[bool, bool]) -> None:
-    row = TokenScores(0, ("a", "b", "c", "d"), np.array([0.4, 0.3, 0.3, 0.0]))
+def test_among_highest(word: int, k: int, expected: tuple[int, int]) -> None:
+    scores, own = np.array([0.4, 0.3, 0.3, 0.0]), np.arange(4) == word
+    told = [among_highest(scores, own, k, in_order=in_order) for in_order in (False, True)]
 
-    assert among_highest(row, np.array([False, True, False, False]), k) == expected
+    assert tuple(told) == expected
 
 
 # --- what is refused --------------------------------------------------------------------------

@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.dag import (
-    CycleSearch,
     Sparse,
     condensed,
     edge_matrix,
-    on_cycle,
     one_way,
     shortest_cycle,
     strong_components,
@@ -66,15 +64,6 @@ def test_no_nodes_have_no_components_and_no_cycle() -> None:
     assert shortest_cycle(empty) == []
 
 
-@given(EDGES)
-def test_a_node_is_on_a_cycle_where_networkx_lists_one(edges: Edges) -> None:
-    cycles = nx.simple_cycles(oracle(edges))
-    expected = {node for cycle in cycles for node in cycle}
-    matrix = graph(*edges)
-
-    assert set(np.flatnonzero(on_cycle(matrix, strong_components(matrix))).tolist()) == expected
-
-
 @pytest.mark.parametrize(
     ("edges", "cycle"),
     [
@@ -115,8 +104,7 @@ def test_a_shortest_cycle_with_an_edge_in_one_direction_only(edges: Edges) -> No
         len(cycle) for cycle in nx.simple_cycles(oracle(edges)) if not reversible(cycle, set(edges))
     ]
     matrix = graph(*edges)
-    suspects = np.flatnonzero(on_cycle(matrix, strong_components(matrix)))
-    cycle = CycleSearch(matrix, one_way(matrix)).shortest(suspects.tolist())
+    cycle = shortest_cycle(matrix, np.arange(N), one_way(matrix))
 
     assert max(len(cycle) - 1, 0) == min(lengths, default=0)
     if cycle:

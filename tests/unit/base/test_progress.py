@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -67,14 +68,14 @@ def test_counting_pairs_tells_each_block(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(
-    ("kernel", "total", "unit"),
-    [(score_pairs._dense_kernel, 60, "instances"), (score_pairs._sparse_kernel, 40, "nodes")],
+    ("cost", "total", "unit"), [(math.inf, 60, "instances"), (0.0, 40, "nodes")]
 )
 def test_counting_pairs_of_scores_tells_how_far_it_is(
-    monkeypatch: pytest.MonkeyPatch, kernel: score_pairs.Kernel, total: int, unit: str
+    monkeypatch: pytest.MonkeyPatch, cost: float, total: int, unit: str
 ) -> None:
-    monkeypatch.setattr(score_pairs, "_cheaper_kernel", lambda *_: kernel)
-    monkeypatch.setattr(score_pairs, "SCORES_PER_BLOCK", 400)
+    monkeypatch.setattr(score_pairs, "SPARSE_COST", cost)
+    monkeypatch.setattr(score_pairs, "PAIRS_PER_BLOCK", 400)
+    monkeypatch.setitem(score_pairs.SCORES_PER_BLOCK, "cpu", 400)
     heard = Heard()
     score_pairs.count_score_pairs(scores(), 1e-5, heard)
     done = [told[1] for told in heard.told]

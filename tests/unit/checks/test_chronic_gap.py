@@ -93,10 +93,10 @@ def test_later_instances_are_those_of_plain_python(drawn: list[Stay]) -> None:
     (judged,) = judged_conditions(measured_of(stays))
 
     later, gone = lacking(stays)
-    assert set(judged.later.tolist()) == later
-    assert set(judged.later[judged.lacking].tolist()) == gone
-    assert judged.of.sum() == len(later)
-    assert len(judged.of) == len({stays[n][0] for n in later})
+    assert set(judged.later["instance"]) == later
+    assert set(judged.later.filter("lacking")["instance"]) == gone
+    assert len(judged.later) == len(later)
+    assert judged.share.groups == len({stays[n][0] for n in later})
 
 
 def test_a_condition_that_vanishes_is_one_note() -> None:

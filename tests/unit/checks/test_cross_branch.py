@@ -73,6 +73,7 @@ def test_watched_branches_are_told_once_with_their_label_pairs(toy_hierarchy: Hi
     assert found.denominator_unit == "pairs of branches in use that a rule of the policy covers"
     assert finding.nodes == ("animal", "tool")
     values = dict(finding.evidence)
+    assert (values.pop("label"), values.pop("beside")) == ("animal", "tool")
     assert values == {"instances": 2, "of": 5, "share": 2 / 5, "support_a": 3, "support_b": 3}
     assert [(part.nodes, part.evidence["instances"]) for part in finding.parts] == [
         (("cow", "tool"), 2),

@@ -46,10 +46,10 @@ def test_a_label_at_a_heading_is_a_note() -> None:
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        (["0414"], "it was a complete code in an earlier edition."),
-        (["0414", "2765"], "all were complete codes in an earlier edition."),
+        (["0414"], "1 of them was a complete code in an earlier edition."),
+        (["0414", "2765"], "2 of them were complete codes in an earlier edition."),
         (["0414", "427"], "1 of them was a complete code in an earlier edition."),
-        (["276", "427"], "they were complete codes in no known edition."),
+        (["276", "427"], "0 of them were complete codes in an earlier edition."),
     ],
 )
 def test_it_says_whether_a_heading_was_a_code_of_an_earlier_edition(

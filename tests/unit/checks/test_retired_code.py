@@ -30,7 +30,7 @@ def test_a_code_that_stands_in_no_list_of_the_edition_is_a_note() -> None:
     assert finding.evidence["rows"] == 2
     assert [part.nodes for part in finding.parts] == [("718.60",)]
     assert finding.parts[0].evidence["valid"] == "FY1997 to FY2011"
-    assert "718.60, which version 32 (FY2015) does not list, though other" in finding.statement
+    assert "that version 32 (FY2015) does not list, though other" in finding.statement
 
 
 def test_assignable_codes_and_headings_are_none() -> None:

@@ -41,7 +41,7 @@ def test_a_group_is_one_finding_with_its_pairs() -> None:
     values = dict(finding.evidence)
 
     assert (found.status, found.denominator) == ("warn", 10)
-    assert values == {"instances": 8, "of": 10, "share": 0.8, "pairs": 2}
+    assert values == {"group": "one or two", "instances": 8, "of": 10, "share": 0.8, "pairs": 2}
     assert finding.id == "sibling_exclusive:one:two"
     assert [(part.nodes, part.evidence["instances"]) for part in finding.parts] == [
         (("one_a", "two_a"), 5),

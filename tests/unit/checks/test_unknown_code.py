@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from audit.checks.shared.labels_as_written import LOOKED_UP
+from audit.checks.rules.codes import LOOKED_UP
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from audit.checks.check import WaiverUse
 from audit.checks.waivers import EXPIRED as CHECK
+from audit.checks.waivers import WaiverUse
 from audit.policy.statements import Waiver
 
 DAY = date(2030, 6, 1)

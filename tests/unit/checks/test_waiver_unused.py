@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import date
 
-from audit.checks.check import WaiverUse
 from audit.checks.waivers import UNUSED as CHECK
+from audit.checks.waivers import WaiverUse
 from audit.policy.statements import Waiver
 
 

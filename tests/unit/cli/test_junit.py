@@ -109,7 +109,7 @@ def test_a_comparison_fails_by_what_is_new() -> None:
     worse = of_comparison(compare_runs(old, new).shared())
     same = of_comparison(compare_runs(new, new).shared())
 
-    (case,) = (case for case in worse.cases if case.name == "duplicate_label")
+    (case,) = (case for case in worse.cases if case.name == "duplicates")
     assert case.statements[0].sentence.startswith("New: 200 of 800")
     assert not any(case.statements for case in same.cases if case.state != "skipped")
     assert broken_rules(junit_bytes(worse)) == broken_rules(junit_bytes(same)) == []

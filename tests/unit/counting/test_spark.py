@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import audit.counting.spark
-from audit.base.frames import table_of
+from audit.base.table import table_of
 from audit.counting.counts import PairCount
 from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset

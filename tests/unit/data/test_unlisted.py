@@ -13,7 +13,7 @@ import pytest
 import audit
 from audit.base.errors import InputError, PolicyError
 from audit.base.settings import Unlisted
-from audit.checks.shared.labels_as_written import read_again
+from audit.checks.shared.written_labels import written_labels
 from audit.counting.file import count_pairs
 from audit.data.columns import Columns
 from audit.data.dataset import LabelDataset
@@ -216,5 +216,5 @@ def test_a_node_that_a_class_added_is_no_valid_code_of_labels(tmp_path: Path) ->
     assert integrity is not None
 
     assert model.ledger.hung_classes == {"002.59": "002.59"}
-    both = [read_again(measured).drop("line") for measured in (by_model, alone)]
+    both = [written_labels(measured).drop("line") for measured in (by_model, alone)]
     assert both[0].equals(both[1])

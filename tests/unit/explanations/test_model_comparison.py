@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from audit.base.errors import InputError
-from audit.explanations.mixed_model import COMPARISON, compare_models
+from audit.explanations.declared import TABLES
+from audit.explanations.mixed_model import compare_models
 from fixtures.compared_models import KINDS
 from fixtures.compared_models import rows as rows_of_models
 
@@ -25,7 +26,7 @@ def test_each_other_model_has_the_estimate_of_the_fit() -> None:
     fit = formulas.mixedlm(formula, data, groups=data["example"]).fit()
     own = table.filter(pl.col("method") == "ig")
 
-    assert table.schema == pl.Schema(COMPARISON)
+    assert table.schema == TABLES["models"].columns.types
     assert own["model"].to_list() == ["bert-l", "roberta-b", "roberta-l"]
     assert own["estimate"].to_list() == pytest.approx(fit.fe_params.tolist()[1:])
     assert own["cov_re"].unique().to_list() == pytest.approx([fit.cov_re.iloc[0, 0]])

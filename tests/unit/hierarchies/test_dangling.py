@@ -69,27 +69,6 @@ def obographs(drawn: Drawn, whole: bool) -> str:
     return json.dumps({"graphs": [{"nodes": nodes + gone, "edges": edges}]})
 
 
-def edge_table(drawn: Drawn, whole: bool) -> str:
-    rows = [(node, "", "") for node in drawn.there]
-    rows += [(*edge, "") for edge in drawn.edges_of(whole)]
-    rows += [(node, "", "true") for node in drawn.missing]
-    return "\n".join(["child,parent,obsolete", *map(",".join, rows)])
-
-
-def tree(drawn: Drawn, whole: bool) -> str:
-    own = drawn.edges_of(whole)
-    return json.dumps(
-        [
-            {
-                "id": node,
-                "deprecated": node in drawn.missing,
-                "children": [{"id": child} for child, parent in own if parent == node],
-            }
-            for node in drawn.ids
-        ]
-    )
-
-
 def audioset(drawn: Drawn, whole: bool) -> str:
     there = set(drawn.there)
     return json.dumps(
@@ -110,8 +89,6 @@ def audioset(drawn: Drawn, whole: bool) -> str:
 CHILD_STATES_PARENT: dict[str, Callable[[Drawn, bool], str]] = {
     "obo": obo,
     "obographs": obographs,
-    "edges": edge_table,
-    "tree": tree,
 }
 
 

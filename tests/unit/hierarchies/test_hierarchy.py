@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 from audit.base.dag import SYNTHETIC_ROOT
-from audit.base.errors import HierarchyError, SchemaError
+from audit.base.errors import HierarchyError, InputError, SchemaError
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.relations import RELATIONS, relate_two
 from fixtures import toy as by_hand
 from fixtures.toy import toy
@@ -189,10 +190,17 @@ def test_node_frame_lists_every_branch_of_a_node() -> None:
     assert frame.row(by_predicate=pl.col("node") == "object", named=True)["branch"] is None
 
 
+def test_a_graph_of_several_relations_is_refused() -> None:
+    graph = nx.MultiDiGraph([("b", "a", "is_a"), ("c", "a", "part_of")])
+    with pytest.raises(SchemaError, match="multigraph"):
+        load_hierarchy(graph)
+    with pytest.raises(InputError, match="of a graph"):
+        load_hierarchy(nx.DiGraph([("b", "a")]), relations=("part_of",))
+
+
 def test_edge_frame_gives_the_edges_back() -> None:
     assert toy().edge_frame().rows() == list(by_hand.EDGES)
 
 
 def test_repr_says_name_and_size() -> None:
     assert repr(toy()) == "Hierarchy('toy': 8 nodes, 4 leaves, 3 branches, depth 3)"
-    assert "| animal |  | 5 |" in toy()._repr_markdown_()

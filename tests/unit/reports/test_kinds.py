@@ -58,7 +58,7 @@ FIGURES: tuple[Figure, ...] = (
     Curve(x="depth", value="kappa", series="name"),
     Curve(x="name", value="share"),
     Matrix(row="name", column="above", value="share"),
-    Graph(source="name", target="above", value="k", directed=True),
+    Graph(source="name", target="above", value="k"),
     Icicle(node="node", parent="parent", value="k", tone="tone"),
 )
 ROUNDED = {"bin": 10, "totals": {"instances": 5000}}

@@ -147,7 +147,8 @@ def test_a_release_without_title_has_the_name_of_what_was_read() -> None:
         (Imprint(title="Spring", name="release_2"), "Spring"),
         (Imprint(title="<script>\u202e"), "<script>\ufffd"),
     ):
-        named = {**view, "identity": {**view["identity"], "data": {"title": "", "format": "csv"}}}
+        data = {"title": "", "format": "csv", "called": "instances"}
+        named = {**view, "identity": {**view["identity"], "data": data}}
         html = html_text(named, imprint)
         found = re.search("<h1>(.*?)</h1>", html)
         assert found

@@ -10,6 +10,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.model_overview import MOST_CONFUSED, model_overview
 from audit.results.result import AuditResult
+from audit.results.tables import MODEL
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
@@ -83,31 +84,7 @@ def test_ties_stand_in_node_order_and_the_list_ends() -> None:
 
 
 def test_without_predictions_every_list_is_empty(toy_hierarchy: Hierarchy) -> None:
-    found = run_audit(labelled(toy_hierarchy, {"a": ["dog"]}))
-    empty = model_overview(found)
+    empty = model_overview(run_audit(labelled(toy_hierarchy, {"a": ["dog"]})))
 
-    assert set(empty) == {
-        "answered", "scopes", "behaviours", "exchanges", "branch_exchanges", "exchanged_pairs",
-        "answers", "data_beside_model",
-    }  # fmt: skip
+    assert set(empty) == {*MODEL, "data_beside_model"}
     assert not any(empty.values())
-
-
-def test_scopes_are_told_once_with_their_titles() -> None:
-    titled = tree("a b < left", "c < right", "left right < top", titles={"left": "Left"})
-    labels = repeated([(40, ["a"]), (40, ["c"])])
-    dataset = labelled(titled, labels)
-    scores = {name: {given[0]: 1.0} for name, given in labels.items()}
-    found = run_audit(dataset, Policy(), predictions=predicted(dataset, scores))
-
-    scopes = found.shared()["overview"]["scopes"]
-    assert [(s["node"], s["title"]) for s in scopes] == [("left", "Left"), ("right", None)]
-
-
-def test_examples_are_named_only_where_nothing_is_rounded(toy_hierarchy: Hierarchy) -> None:
-    open_, closed = (
-        result(toy_hierarchy, min_cell=cell).shared()["overview"]["behaviours"] for cell in (1, 11)
-    )
-
-    assert any(behaviour["examples"] for behaviour in open_)
-    assert not any(behaviour["examples"] for behaviour in closed)

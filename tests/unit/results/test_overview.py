@@ -9,7 +9,6 @@ import pytest
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results import overview as module
-from audit.results import pictured_pairs
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
@@ -69,9 +68,9 @@ def test_the_most_frequent_pairs_of_each_depth_stand_beside_what_length_lets_exp
     for row in result.pairs.collect().iter_rows(named=True):
         if depth[row["a"]] == depth[row["b"]]:
             counted.setdefault(depth[row["a"]], []).append((-row["joint"], row["a"], row["b"]))
-    want = {of: sorted(some)[: pictured_pairs.EACH] for of, some in counted.items() if of}
+    want = {of: sorted(some)[: module.EACH] for of, some in counted.items() if of}
     for first in (1, 2, 40):
-        monkeypatch.setattr(pictured_pairs, "CANDIDATES", first)
+        monkeypatch.setattr(module, "CANDIDATES", first)
         told: dict[int, list[tuple[int, str, str]]] = {}
         for row in shown(1, FOUND, SICK)["frequent_pairs"]:
             told.setdefault(row["depth"], []).append((-row["instances"], row["a"], row["b"]))
@@ -141,6 +140,6 @@ def test_of_parents_with_the_same_catch_alls_the_lowest_is_listed() -> None:
     """All labels of the body are of the lungs, and all of these of one part."""
     nested = tree("lung < body", "part < lung", "asthma other < part", titles={"other": "Other"})
     labels = repeated([(40, ["other"]), (20, ["asthma"])])
-    found = module.overview(run_audit(labelled(nested, labels)))["residuals"]
+    found = run_audit(labelled(nested, labels)).shared()["overview"]["residuals"]
 
     assert [(row["node"], row["instances"], row["of"]) for row in found] == [("part", 40, 60)]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from audit.results.result import AuditResult, to_json_bytes
+from audit.runs.schema import result_schema
 from fixtures import results
 
-SCHEMA = json.loads(Path("docs/result.schema.json").read_text("utf-8"))
+SCHEMA = result_schema()
 
 
 def test_schema_is_a_schema() -> None:

@@ -12,7 +12,7 @@ from audit.results.findings import Finding, Part
 from audit.results.view import finding_view
 
 FOUND = Finding(
-    check="duplicate_label",
+    check="duplicates",
     severity="note",
     nodes=("a",),
     statement="{instances} instances.",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,25 +23,11 @@ from audit.runs import preference as of_answers
 from audit.sharing.told import Rounding
 from fixtures.examples import examples
 
-SCHEMA: Any = json.loads(Path("docs/result.schema.json").read_text("utf-8"))
 TABLES = {
     "explanations": of_explanations.TABLES,
     "concepts": of_concepts.TABLES,
     "entailment": of_tuples.TABLES,
 }
-
-
-@pytest.mark.parametrize("part", TABLES)
-def test_the_schema_names_every_column_of_every_table(part: str) -> None:
-    stated: Mapping[str, Any] = SCHEMA["$defs"][part]["properties"]
-    columns = {
-        name: set(table["items"]["properties"])
-        for name, table in stated.items()
-        if name not in ("facts", "examples")
-    }
-    assert columns == {
-        name: {*rule.columns} for name, rule in TABLES[part].items() if name != "examples"
-    }
 
 
 RULES = [t for part in (*TABLES.values(), of_answers.TABLES) for t in part.values()]

@@ -60,7 +60,7 @@ def test_labels_that_were_refused_damaged_or_not_specific_have_the_instances_tha
     assert found(measured, "not_specific") == {"not_specific:diagnoses": ["d"]}
     assert found(measured, "mixed_versions")["mixed_versions:shaped"] == ["c"]
     assert found(measured, "wrong_table") == {"wrong_table:procedures": ["h"]}
-    assert found(measured, "duplicate_label") == {"duplicate_label:labels": ["h"]}
+    assert found(measured, "duplicates") == {"duplicates:labels": ["h"]}
     assert found(measured, "lost_zero") == {"lost_zero:diagnoses": ["a", "g"]}
     assert found(measured, "retired_code") == {"retired_code:unlisted": ["f"]}
     assert found(measured, "principal_position") == {"principal_position:first": ["e"]}
@@ -129,7 +129,7 @@ def test_labels_of_one_instance_that_do_not_go_together() -> None:
     measured = measure(labelled(hierarchy, labels), policy)
 
     assert found(measured, "parent_and_child") == {"parent_and_child:labels": ["a"]}
-    assert found(measured, "duplicate_label") == {"duplicate_label:labels": ["c", "g"]}
+    assert found(measured, "duplicates") == {"duplicates:labels": ["c", "g"]}
     assert found(measured, "empty_instance") == {
         "empty_instance:refused": ["e"],
         "empty_instance:unlabelled": ["d"],
@@ -149,7 +149,10 @@ def test_splits_groups_and_lengths_have_the_instances_that_show_them() -> None:
     measured = measure(labelled(hierarchy, labels, groups=groups, splits=splits), Policy())
 
     assert found(measured, "record_cap") == {"record_cap:5": [f"i{n:04}" for n in range(40)]}
-    assert found(measured, "duplicate_instance") == {"duplicate_instance:group": ["i0000", "i0001"]}
+    assert found(measured, "duplicates") == {
+        "duplicates:group": ["i0000", "i0001"],
+        "duplicates:sets": [f"i{n:04}" for n in range(40)],
+    }
     assert found(measured, "split_leak") == {
         "split_leak:group": ["i0000", "i0001"],
         "split_leak:unseen": ["i0050", "i0051"],

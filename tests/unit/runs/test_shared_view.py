@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +11,11 @@ from jsonschema import Draft202012Validator
 from audit.results.result import to_json_bytes
 from audit.runs.audit import run_audit
 from audit.runs.compare.comparison import compare_runs
+from audit.runs.schema import comparison_schema
 from fixtures.coded import icd9cm
 from fixtures.labelled import labelled, repeated, tree
 
-SCHEMA = json.loads(Path("docs/comparison.schema.json").read_text("utf-8"))
+SCHEMA = comparison_schema()
 MIN_CELL = 11
 BODY = tree("lung heart < body", "asthma cough < lung", "attack angina < heart")
 SETS: tuple[list[str], ...] = (

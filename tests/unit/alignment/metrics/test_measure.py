@@ -10,14 +10,15 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
-from audit.alignment.metrics import METRICS
-from audit.alignment.metrics import measure as module
-from audit.alignment.metrics.batch import depth_pairs
-from audit.alignment.metrics.measure import default_scopes, model_metrics
+from audit.alignment.metrics import model as module
+from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.model import Predicted, default_scopes, model_metrics, moves_of
 from audit.base.dag import Sparse
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.results.metric_list import METRICS
 
 UNITS = ["a", "b", "c", "d"]
+ONE_ANSWER, ANSWERS = Predicted(True, False), Predicted(False, False)
 KEYS = {"aggregation", "threshold", "up", "depth_from", "depth_to", "average"}
 NEED_ANSWER = {"accuracy", "accuracy_alignment", "recovered", "lost", "mistake_severity"}
 NEED_SCORES = {"uncertainty_alignment", "abstraction_match"}
@@ -43,9 +44,7 @@ def test_metrics_are_those_of_the_design_in_its_order() -> None:
 def test_numbers_are_those_worked_by_hand(
     toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
 ) -> None:
-    found = model_metrics(
-        toy_hierarchy, gold, scores, UNITS, single_label=True, set_valued=False, scopes=["mammal"]
-    )
+    found = model_metrics(Batch(toy_hierarchy, gold, scores, UNITS), ONE_ANSWER, scopes=["mammal"])
     by_key = {
         (row["name"], row["scope"], *sorted(row["parameters"].items())): (row["value"], row["n"])
         for row in found.measured
@@ -65,9 +64,7 @@ def test_numbers_are_those_worked_by_hand(
 def test_rows_are_plain_and_in_report_order(
     toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
 ) -> None:
-    found = model_metrics(
-        toy_hierarchy, gold, scores, UNITS, single_label=False, set_valued=False, seed=3
-    )
+    found = model_metrics(Batch(toy_hierarchy, gold, scores, UNITS), ANSWERS, seed=3)
     order = [metric.name for metric in METRICS]
     places = [order.index(row["name"]) for row in found.measured]
 
@@ -98,9 +95,9 @@ def test_what_a_prediction_cannot_tell_is_absent_with_a_reason(
     absent: set[str],
 ) -> None:
     found = model_metrics(
-        toy_hierarchy, gold, scores, UNITS, single_label=single_label, set_valued=set_valued
+        Batch(toy_hierarchy, gold, scores, UNITS), Predicted(single_label, set_valued)
     )
-    reasons = dict(found.absent)
+    reasons = {one["name"]: one["reason"] for one in found.absent}
 
     assert set(reasons) == absent | {"subgraph_preference"}
     assert {row["name"] for row in found.measured} == {m.name for m in METRICS} - set(reasons)
@@ -111,7 +108,7 @@ def test_what_a_prediction_cannot_tell_is_absent_with_a_reason(
 def test_ties_and_residual_shares_stand_beside(
     toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
 ) -> None:
-    found = model_metrics(toy_hierarchy, gold, scores, UNITS, single_label=True, set_valued=False)
+    found = model_metrics(Batch(toy_hierarchy, gold, scores, UNITS), ONE_ANSWER)
 
     assert {row["name"] for row in found.beside} == {"ties", "residual_from", "residual_to"}
     assert [row["value"] for row in found.beside if row["name"] == "ties"] == [1, 1, 0]
@@ -120,16 +117,15 @@ def test_ties_and_residual_shares_stand_beside(
 def test_a_flat_hierarchy_has_nothing_to_align() -> None:
     edges = pl.DataFrame({"child": ["a", "b"], "parent": ["r", "r"]})
     flat, one = Hierarchy.build(edges, name="flat"), csr_array([[1.0, 0.0, 0.0]])
-    found = model_metrics(flat, one, one, ["u"], single_label=True, set_valued=False)
+    found = model_metrics(Batch(flat, one, one, ["u"]), ONE_ANSWER)
 
-    assert dict(found.absent)["recovered"].startswith("the hierarchy has no depth")
+    reasons = {one["name"]: one["reason"] for one in found.absent}
+    assert reasons["recovered"].startswith("the hierarchy has no depth")
     assert {row["name"] for row in found.measured} >= {"accuracy", "hierarchical_f1"}
 
 
 def test_no_instances_give_nulls(toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse) -> None:
-    found = model_metrics(
-        toy_hierarchy, gold[:0], scores[:0], [], single_label=True, set_valued=False
-    )
+    found = model_metrics(Batch(toy_hierarchy, gold[:0], scores[:0]), ONE_ANSWER)
 
     assert {(row["value"], row["low"], row["n"]) for row in found.measured} == {(None, None, 0)}
 
@@ -137,10 +133,10 @@ def test_no_instances_give_nulls(toy_hierarchy: Hierarchy, gold: Sparse, scores:
 def test_batches_change_nothing(
     toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = {"single_label": True, "set_valued": False, "scopes": ["animal"]}
-    whole = model_metrics(toy_hierarchy, gold, scores, UNITS, **options)
+    given = (Batch(toy_hierarchy, gold, scores, UNITS), ONE_ANSWER)
+    whole = model_metrics(*given, scopes=["animal"])
     monkeypatch.setattr(module, "ENTRIES_PER_BATCH", 1)
-    apart = model_metrics(toy_hierarchy, gold, scores, UNITS, **options)
+    apart = model_metrics(*given, scopes=["animal"])
 
     for left, right in zip(whole.measured, apart.measured, strict=True):
         assert left["value"] == (right["value"] and pytest.approx(right["value"], abs=1e-12))
@@ -167,6 +163,15 @@ def test_scopes_are_the_best_supported_inner_nodes(
     assert default_scopes(toy_hierarchy, gold) == ("animal", "mammal")
 
 
-def test_depth_pairs_never_reach_the_root() -> None:
-    assert depth_pairs(4) == [(2, 1), (3, 2), (4, 1), (4, 2), (4, 3)]
-    assert depth_pairs(1) == depth_pairs(0) == []
+def test_moves_never_reach_the_root() -> None:
+    chain = pl.DataFrame({"child": list("abcd"), "parent": list("bcde")})
+    moves = [
+        moves_of(Hierarchy.build(chain[place:], name="chain"), "depth")[2] for place in range(4)
+    ]
+
+    assert moves == [
+        [(2, 1), (3, 2), (4, 1), (4, 2), (4, 3)],
+        [(2, 1), (3, 1), (3, 2)],
+        [(2, 1)],
+        [],
+    ]

@@ -91,7 +91,7 @@ RIGHT: Scored = [(30, [one], sure(one)) for one in LEAVES]
 def test_the_hierarchy_says_what_kind_of_error_a_label_is(
     label: str, other: str, kind: str
 ) -> None:
-    lines = first_suspects(scored([*RIGHT, (6, [label], sure(other))]))
+    lines = first_suspects(scored([*RIGHT, (6, [label], sure(other))])).to_dicts()
 
     assert [line["instance"] for line in lines] == [f"i{n}" for n in range(150, 156)]
     assert {(line["node"], line["other"], line["kind"]) for line in lines} == {(label, other, kind)}
@@ -127,7 +127,7 @@ def test_the_first_stand_in_the_order_of_margins() -> None:
                 ),
             ]
         )
-    )
+    ).to_dicts()
 
     assert len(lines) == MOST_SUSPECTS
     assert [line["margin"] for line in lines] == sorted(line["margin"] for line in lines)
@@ -144,7 +144,7 @@ def test_the_first_stand_in_the_order_of_margins() -> None:
     ids=["certain", "one node", "two labels", "without scores"],
 )
 def test_what_cannot_be_judged_is_left_out(said: Scored) -> None:
-    assert first_suspects(scored(said)) == ()
+    assert first_suspects(scored(said)).is_empty()
 
 
 def test_a_model_trained_with_balanced_classes_does_not_accuse_the_frequent_label() -> None:

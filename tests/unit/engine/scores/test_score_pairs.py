@@ -1,4 +1,4 @@
-"""Pair counts and confusion of scores, worked by hand, kernel beside kernel."""
+"""Pair counts and confusion of scores, worked by hand, one way of counting beside the other."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.scores import score_pairs
 from audit.engine.scores.score_pairs import count_score_pairs
 
-KERNELS = {"dense": score_pairs._dense_kernel, "sparse": score_pairs._sparse_kernel}
+COSTS = {"dense blocks": math.inf, "gathering": 0.0}
+"""Costs of a gathered pair at which every count is made in one of the two ways."""
 
 
-@pytest.fixture(params=KERNELS)
+@pytest.fixture(params=COSTS)
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have every count made by one of the two kernels."""
-    monkeypatch.setattr(score_pairs, "_cheaper_kernel", lambda *_: KERNELS[request.param])
+    """Have every count made in one of the two ways."""
+    monkeypatch.setattr(score_pairs, "SPARSE_COST", COSTS[request.param])
 
 
 def counted(*rows: list[float], threshold: float = 1e-5) -> PairCounts:
@@ -76,7 +77,7 @@ def test_confusion_of_nearly_equal_scores_never_exceeds_the_joint_count(exponent
 
 @pytest.mark.usefixtures("kernel")
 def test_more_instances_than_a_block_are_all_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(score_pairs, "SCORES_PER_BLOCK", 8)
+    monkeypatch.setitem(score_pairs.SCORES_PER_BLOCK, "cpu", 8)
     found = counted(*[[0.2, 0.6]] * 11)
 
     assert found.joint.tolist() == [11]
@@ -91,23 +92,18 @@ def test_many_instances_of_one_size_neither_vanish_nor_overflow(size: float) -> 
     assert found.confusion_sum.tolist() == pytest.approx([900 * bits(0.25)], rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("share", "expected"), [(1.0, score_pairs._dense_kernel), (0.05, score_pairs._sparse_kernel)]
-)
-def test_the_kernel_is_chosen_by_how_full_the_scores_are(
-    share: float, expected: object, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("pairs_at_once", [1, 3, 1_000])
+def test_gathering_some_nodes_at_a_time_changes_nothing(
+    pairs_at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    used: list[str] = []
-    for name, make in KERNELS.items():
-        monkeypatch.setattr(
-            score_pairs,
-            f"_{name}_kernel",
-            lambda *given, n=name, m=make: used.append(n) or m(*given),
-        )
-    draw = np.random.default_rng(1)
-    count_score_pairs(csr_array(draw.random((50, 40)) * (draw.random((50, 40)) < share)), 1e-5)
+    monkeypatch.setattr(score_pairs, "SPARSE_COST", 0.0)
+    scores = csr_array(np.random.default_rng(8).dirichlet(np.full(40, 0.3), 300))
+    whole = count_score_pairs(scores, 1e-3)
+    monkeypatch.setattr(score_pairs, "PAIRS_PER_BLOCK", pairs_at_once)
+    parts = count_score_pairs(scores, 1e-3)
 
-    assert [KERNELS[name] for name in used] == [expected]
+    assert pairs(parts) == pairs(whole)
+    assert parts.confusion_sum.tobytes() == whole.confusion_sum.tobytes()
 
 
 @pytest.mark.usefixtures("kernel")

@@ -10,9 +10,8 @@ from scipy.sparse import csr_array
 
 from audit.base.errors import InputError
 from audit.engine.pairs.pair_counts import PairCounts
-from audit.engine.scores import score_tensors
-from audit.engine.scores.score_pairs import count_score_pairs
-from audit.engine.scores.score_tensors import device_named
+from audit.engine.scores import score_pairs
+from audit.engine.scores.score_pairs import count_score_pairs, require_device
 
 WITH_TORCH = find_spec("torch") is not None
 needs_torch = pytest.mark.skipif(not WITH_TORCH, reason="torch is not installed")
@@ -61,7 +60,7 @@ def same(found: PairCounts, expected: PairCounts, n: int) -> bool:
 def test_the_size_of_a_block_does_not_matter(
     device: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(score_tensors.SCORES_PER_BLOCK, device, most)
+    monkeypatch.setitem(score_pairs.SCORES_PER_BLOCK, device, most)
     scores = some_scores()
     scores.data[::7], scores.data[1::7] = 1e-5, np.nextafter(1e-5, 0)
 
@@ -99,7 +98,7 @@ def test_scores_that_may_not_be_written_are_counted(device: str) -> None:
 
 
 def test_it_tells_how_far_it_is(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(score_tensors.SCORES_PER_BLOCK, device, 400)
+    monkeypatch.setitem(score_pairs.SCORES_PER_BLOCK, device, 400)
     told: list[tuple[int, int | None]] = []
 
     def hear(step: str, done: int = 0, total: int | None = None, unit: str = "") -> None:
@@ -114,7 +113,7 @@ def test_it_tells_how_far_it_is(device: str, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_device_of_another_name_is_none() -> None:
     with pytest.raises(InputError, match="one of cpu, cuda") as caught:
-        device_named("gpu")
+        require_device("gpu")
 
     assert caught.value.found == "gpu"
 
@@ -122,7 +121,7 @@ def test_a_device_of_another_name_is_none() -> None:
 @pytest.mark.skipif(WITH_TORCH, reason="torch is installed")
 def test_without_pytorch_the_extra_is_named() -> None:
     with pytest.raises(InputError, match=r"hierarchy-audit\[model\]"):
-        device_named("cpu")
+        require_device("cpu")
 
 
 @needs_torch
@@ -141,6 +140,6 @@ def test_sums_that_do_not_fit_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(score_tensors, "_at_threshold", full)
+    monkeypatch.setattr(score_pairs, "_add_entropies", full)
     with pytest.raises(InputError, match="22 nodes"):
         count_score_pairs(some_scores(), 1e-5, device="cpu")

@@ -1,0 +1,345 @@
+"""duplicates: labels, records and persons that are there twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.declared import NONE, Columns, chance, count, exact
+from audit.checks.check import TOP_PARTS
+from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.shared.carriers import distinct, label_part
+from audit.checks.shared.evidence import OF_SOME, PARTS
+from audit.checks.shared.proposals import carried_as, proposals
+from audit.engine.pairs.joint import NODES_PER_BLOCK
+from audit.engine.pairs.pair_counts import support
+from audit.engine.pairs.rows import counts_at, row_numbers
+from audit.engine.statistics.intervals import wilson, wilson_at_limit
+from audit.measure.measure import Measurements
+from audit.results.findings import share_evidence, times_limit
+from audit.sharing.told import Rounding
+
+LEAST_LABELS = 5
+"""Least number of labels for two equal sets not to be a coincidence."""
+LEAST_SHARED = 2
+"""Least number of sets that two persons share for one to be a copy of the other."""
+LEAST_COPIES = 5
+"""Least number of copies to be reported."""
+LEAST_SHARE = 0.5
+"""Share of copies, among them and the pairs that differ a little, above which they are reported."""
+
+
+def _duplicates(measured: Measurements) -> Rows:
+    """Report labels, records and persons that are there twice, each kind in one finding.
+
+    On counts alone repeated labels are reported, those of records in two places among them.
+    """
+    return Rows(measured.labelled, "instances with labels", _rows(measured))
+
+
+def _rows(measured: Measurements) -> Iterator[Row]:
+    if measured.instances is None:
+        records, n_nodes = measured.counts.records, len(measured.hierarchy)
+        extra, instances = records.total("repeated_rows"), records.total("repeated_instances")
+        yield from _of_labels(measured, records.at("repeated", n_nodes), extra, instances)
+        return
+    again = _repeated(measured)
+    instances = int(np.count_nonzero(np.diff(again.indptr)))
+    extra = int(again.data.sum()) - again.nnz
+    yield from _of_labels(measured, support(again), extra, instances)
+    yield from _of_places(measured)
+    sets = _sets(measured)
+    if measured.loaded.group_of is not None:
+        yield from _within_groups(measured, sets)
+        yield from _of_persons(measured, sets)
+    yield from _across(measured, len(sets))
+
+
+def _of_labels(
+    measured: Measurements, by_node: IntArray, extra: int, instances: int
+) -> Iterator[Row]:
+    nodes = np.flatnonzero(by_node)
+    if not len(nodes):
+        return
+    most = nodes[np.argsort(-by_node[nodes], kind="stable")][:TOP_PARTS]
+    parts = tuple(label_part(measured.hierarchy, (n,), int(by_node[n])) for n in most.tolist())
+    yield Row(
+        nodes=parts[0].nodes,
+        sentence="{instances} of {of} instances with labels ({share}) "
+        "{instances|has|have} a label more than once, which counts once[: {extra} repeated "
+        "rows of {labels} different labels][, {mostly}].",
+        evidence={
+            **share_evidence(instances, measured.labelled),
+            "extra": extra,
+            "labels": len(nodes),
+        },
+        curator="Say in the release notes whether a repeated label means that something was "
+        "done twice, or that a row was entered twice.",
+        data_user="Count a label once per instance, unless the release says what repeats mean.",
+        parts=parts,
+        key=("labels",),
+        cases=lambda: np.flatnonzero(np.diff(_repeated(measured).indptr)),
+        proposes=partial(_without_repeats, measured),
+    )
+
+
+def _repeated(measured: Measurements) -> Sparse:
+    """Rows of each label that an instance repeats, shape (n_instances, n_nodes); those that are in
+    two places with equal labels are left out."""
+    rows = measured.loaded.dataset.assertions
+    once = ~np.isin(rows["instance"].to_numpy(), _met_twice(measured))
+    at = rows["instance"].to_numpy()[once], rows["node"].to_numpy()[once]
+    shape = (measured.n_instances, len(measured.hierarchy))
+    times = csr_array((np.ones(len(at[0]), np.int32), at), shape=shape)
+    times.data[times.data == 1] = 0
+    times.eliminate_zeros()
+    return times
+
+
+def _without_repeats(measured: Measurements) -> pl.DataFrame:
+    """All but one of equal labels are taken out, once somebody says that they mean nothing."""
+    again = _repeated(measured)
+    ids = pl.Series(measured.hierarchy.nodes)
+    pairs = pl.DataFrame({"instance": row_numbers(again), "node": ids.gather(again.indices)})
+    used = np.unique(again.indices).tolist()
+    found = carried_as(measured, pairs["instance"].unique().to_numpy(), used)
+    own = found.join(pairs.cast({"instance": pl.UInt32}), on=["instance", "node"], how="semi")
+    said = "the record has it more than once; it counts once, unless repeats have a meaning"
+    return proposals(own, "remove", "review", said, keep=1)
+
+
+def _met_twice(measured: Measurements) -> IntArray:
+    """Instances that occur in two places with equal labels, at least one label kept; ascending."""
+    dataset = measured.loaded.dataset
+    places = dataset.places.filter(pl.col("labels").list.len() > 0)
+    equal = places.filter(places.select("instance", "labels").is_duplicated())
+    return np.intersect1d(distinct(equal), dataset.assertions["instance"].to_numpy())
+
+
+def _of_places(measured: Measurements) -> Iterator[Row]:
+    twice = _met_twice(measured)
+    if len(twice):
+        yield Row(
+            severity="warning",
+            sentence="{instances} of {of} instances with labels ({share}) {instances|is|are} in "
+            "two places (records or splits) with equal labels; {instances|it|each} counts once.",
+            evidence=share_evidence(len(twice), measured.labelled),
+            curator="Keep one record of each id; where the places are splits, choose one split.",
+            data_user="Remove repeated ids before counting or training.",
+            key=("places",),
+            cases=lambda: twice,
+        )
+
+
+def _sets(measured: Measurements) -> pl.DataFrame:
+    """``instance, set, group`` of the instances with so many labels that equal sets are copies."""
+    direct, groups = measured.loaded.dataset.direct, measured.loaded.dataset.instances["group"]
+    long = np.flatnonzero(np.diff(direct.indptr) >= LEAST_LABELS)
+    key, _ = _keys(direct)
+    return pl.DataFrame({"instance": long, "set": key[long], "group": groups.gather(long)})
+
+
+def _keys(direct: Sparse) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """A number of each record's set of labels, and of each label: the first is the sum of these."""
+    number = np.random.default_rng(0).integers(1 << 64, size=direct.shape[1], dtype=np.uint64)
+    key = np.zeros(direct.shape[0], np.uint64)
+    np.add.at(key, row_numbers(direct), number[direct.indices])
+    return key, number
+
+
+def _within_groups(measured: Measurements, sets: pl.DataFrame) -> Iterator[Row]:
+    """Equal sets of one group; those of two may be two patients with the same conditions."""
+    equal = sets.drop_nulls("group").filter(pl.len().over("group", "set") > 1)
+    if len(equal):
+        yield Row(
+            severity="warning",
+            sentence="{instances} of {of} instances with labels ({share}) {instances|has|have} the "
+            f"labels ({LEAST_LABELS} or more) of another instance of {{instances|its|their}} "
+            "group, in {groups} of {of_groups} groups[; without the repeats {distinct} would be "
+            "left].",
+            evidence={
+                **share_evidence(len(equal), measured.labelled),
+                "groups": equal["group"].n_unique(),
+                "of_groups": int(measured.ledger.groups or 0),
+                "distinct": len(equal.unique(["group", "set"])),
+            },
+            curator="Compare these records: a stay may have been entered twice, or labels copied "
+            "from the stay before.",
+            data_user="Keep the instances of a group in one split, and weight groups, not "
+            "instances.",
+            key=("group",),
+            cases=lambda: distinct(equal),
+        )
+
+
+def _of_persons(measured: Measurements, sets: pl.DataFrame) -> Iterator[Row]:
+    """Groups that share two or more different sets: one may be the other under a second id."""
+    named = sets.drop_nulls("group")
+    own, group = (named[name].rank("dense").to_numpy() - 1 for name in ("set", "group"))
+    shared, pairs = shared_by_two(own, group)
+    equal = named.filter(pl.Series(shared, dtype=pl.Boolean))
+    if pairs:
+        yield Row(
+            sentence="{groups} of {of_groups} groups, with {instances} of {of} instances with "
+            f"labels ({{share}}), {{groups|shares|share}} {LEAST_SHARED} or more different records "
+            f"of {LEAST_LABELS} or more labels with another group[, in {{pairs}} pairs]: one may "
+            "be the other under a second id.",
+            evidence={
+                **share_evidence(len(equal), measured.labelled),
+                "groups": equal["group"].n_unique(),
+                "of_groups": int(measured.ledger.groups or 0),
+                "pairs": pairs,
+            },
+            curator="Compare these groups: give one person one id, and say in the release notes "
+            "what a template ticks.",
+            data_user="Keep such groups in one split, and count one of two.",
+            key=("persons",),
+            asks=True,
+            cases=lambda: distinct(equal),
+        )
+
+
+def shared_by_two(sets: IntArray, group: IntArray) -> tuple[BoolArray, int]:
+    """Records that a pair of groups shares which shares two or more different sets of labels.
+
+    Args:
+        sets: Number of the set of labels of each record, shape (n_records,).
+        group: Number of its group, same shape.
+
+    Returns:
+        Whether each record is one, shape (n_records,), and the number of such pairs.
+
+    Time grows with the pairs of groups that have a set, summed over sets; memory with the groups.
+    """
+    shape = (int(group.max(initial=0)) + 1, int(sets.max(initial=0)) + 1)
+    holds = csr_array((np.ones(len(sets), np.int32), (group, sets)), shape=shape)
+    holds.data[:] = 1
+    pairs, found = 0, list[Sparse]()
+    for start in range(0, shape[0], NODES_PER_BLOCK):
+        own = holds[start : start + NODES_PER_BLOCK]
+        joint = (own @ holds.T).tocoo()
+        copied = (joint.data >= LEAST_SHARED) & (joint.row + start != joint.col)
+        ends = joint.row[copied], joint.col[copied]
+        beside = csr_array((np.ones(len(ends[0]), np.int32), ends), shape=joint.shape)
+        found.append(csr_array(own.multiply(beside @ holds)))
+        pairs += len(ends[0])
+    shared = csr_array(vstack(found, "csr"))
+    return counts_at(shared, group, sets) > 0, pairs // 2
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """How many records repeat each other exactly, and how many nearly.
+
+    Args:
+        equal: Whether a record of another group has the same labels, shape (n_records,).
+        copied: Whether more others have them than differ from them by one label, same shape.
+        copies: Records beyond the first of such sets, less those of sets that are near.
+        near: Pairs of sets that are near each other, each on one record and near no other.
+    """
+
+    equal: BoolArray
+    copied: BoolArray
+    copies: int
+    near: int
+
+    def stand(self, rounding: Rounding) -> bool:
+        """Whether there are many copies, and more than nearly equal records let expect."""
+        copies, near = rounding.bins(NONE).at_limit(rounding.count(self.copies) or 0, self.near)
+        low, _ = wilson_at_limit(copies, copies + near, rounding.width, LEAST_SHARE)
+        return bool(copies >= LEAST_COPIES and low > LEAST_SHARE)
+
+
+def copies_of(direct: Sparse, group: IntArray) -> Copies:
+    """Copies among records of different groups; a group has each set of labels once.
+
+    Two sets are near if one is the other less a label, or both become equal by taking a label from
+    each. Sets are compared by the sum of random numbers of their labels, so that time grows with
+    the number of labels.
+
+    Args:
+        direct: Labels of each record, shape (n_records, n_nodes), one stored value a label.
+        group: Group of each record, shape (n_records,).
+    """
+    key, number = _keys(direct)
+    sets, first, place = np.unique(key, return_index=True, return_inverse=True)
+    once = np.unique(np.stack([place, group]), axis=1)[0]
+    records, length = np.bincount(once), np.diff(direct.indptr)[first]
+
+    of_set = np.repeat(np.arange(len(sets)), length)
+    less_one = sets[of_set] - number[direct[first].indices]
+    whole, part = length >= LEAST_LABELS - 1, length[of_set] >= LEAST_LABELS
+    member = np.concatenate([np.flatnonzero(whole), of_set[part]])
+    shared = np.unique(np.concatenate([sets[whole], less_one[part]]), return_inverse=True)[1]
+    sizes, weights = np.bincount(shared), np.bincount(shared, weights=records[member])
+    near = np.bincount(member, sizes[shared] - 1, len(sets)).astype(np.int64)
+    near_records = np.bincount(member, weights[shared] - records[member], len(sets))
+
+    long = length >= LEAST_LABELS
+    copies = np.where(long, np.maximum(records - 1 - near_records, 0), 0).astype(np.int64)
+    alone = (records == 1) & (near == 1)
+    pairs = (sizes == 2) & (np.bincount(shared, weights=alone[member]) == 2)
+    equal = long & (records > 1)
+    return Copies(equal[place], copies[place] > 0, int(copies.sum()), int(pairs.sum()))
+
+
+def _across(measured: Measurements, long: int) -> Iterator[Row]:
+    """Records that repeat those of other groups, where near misses are rarer than repeats.
+
+    What makes records alike by nature, such as usual sets of labels or short records, makes nearly
+    equal sets first.
+    """
+    direct, groups = measured.loaded.dataset.direct, measured.loaded.group_of
+    found = copies_of(direct, np.arange(direct.shape[0]) if groups is None else groups)
+    if not found.stand(measured.rounding):
+        return
+    every = found.copies + found.near
+    low = wilson(found.copies, every)[0]
+    whose = "" if groups is None else " of another group"
+    yield Row(
+        sentence=f"{{instances}} of {{of}} instances with {LEAST_LABELS} or more different labels "
+        f"({{share}}) {{instances|has|have}} exactly the labels of others{whose}, as copies and "
+        "templates do. Records alike by nature would more often differ by one label[: {near} pairs "
+        "{near|does|do}, where {copies} {copies|repeats|repeat} another exactly].",
+        evidence={
+            **share_evidence(int(found.copied.sum()), long),
+            "equal": int(found.equal.sum()),
+            "copies": found.copies,
+            "near": found.near,
+            "copied_share": found.copies / every,
+            "low_share": low,
+            "family": 1,
+        },
+        curator="Find out whether records were copied to other ids on the way, or filled from a "
+        "template; remove copies, and say in the release notes what a template ticks.",
+        data_user="Keep equal records in one split, and count them once.",
+        beyond=times_limit(low, LEAST_SHARE),
+        key=("sets",),
+        asks=True,
+        cases=lambda: np.flatnonzero(found.copied),
+    )
+
+
+CHECK = check_of_rows(
+    "duplicates",
+    "Are labels, records or persons in the data twice?",
+    _duplicates,
+    evidence=Columns(
+        OF_SOME,
+        count("extra labels pairs near", of=NONE),
+        count("groups", of="groups", under="instances"),
+        exact("of_groups", of="groups", reason="all groups audited"),
+        count("distinct", under="instances"),
+        count("equal copies"),
+        chance("copied_share low_share family"),
+    ),
+    of_parts=PARTS,
+    proposes=True,
+)

@@ -1,0 +1,36 @@
+"""Metrics are declared once: functions, words and pages are made of the list."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from audit import metrics
+from audit.results.metric_list import BESIDE, METRICS
+from reports import words
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+def test_every_metric_is_a_function_but_the_one_of_batches_alone() -> None:
+    functions = {one.name for one in METRICS} - {"f1"}
+
+    assert set(metrics.__all__) == functions | {"HierarchicalMetrics", "concept_confusion"}
+    for name in functions:
+        function = getattr(metrics, name)
+        assert function.__name__ == name
+        assert "hierarchy" in function.__doc__
+
+
+def test_reports_have_a_word_for_every_metric() -> None:
+    assert list(words.METRICS) == [one.name for one in (*METRICS, *BESIDE)]
+
+
+def test_the_page_lists_every_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(SCRIPTS), *sys.path])
+    from make_metric_docs import PAGE, page_with_table
+
+    page = PAGE.read_text("utf-8")
+    assert page_with_table(page) == page, "write it again with scripts/make_metric_docs.py"
