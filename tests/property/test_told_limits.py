@@ -43,7 +43,7 @@ def shifted(rounding: Rounding, *cells: int) -> bool:
 
 
 def as_one(rounding: Rounding, both: int, a: int, b: int) -> bool:
-    numbers = (np.array([float(one)]) for one in (both, both + a, both + b, TOTAL, 1))
+    numbers = (np.array([float(one)]) for one in (both, both + a, both + b, TOTAL, 1, 1))
     pair = Together(np.array([0]), np.array([1]), *numbers)
     return bool(held(pair, rounding.bins("instances")).as_one(0.5)[0])
 

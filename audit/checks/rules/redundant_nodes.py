@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from audit.base.dag import IntArray, row
+from audit.base.dag import FloatArray, IntArray, row
 from audit.base.declared import Columns, chance, count, share
 from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.carriers import carrying_both
@@ -24,6 +24,7 @@ from audit.engine.pairs.redundancy import (
     redundant_pairs,
 )
 from audit.engine.pairs.rows import stored
+from audit.engine.statistics.intervals import at_freedom, effective_n
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
 from audit.results.findings import Evidence, times_limit
@@ -44,6 +45,8 @@ def _redundant(measured: Measurements) -> Rows:
     kept = ~stored(common, pairs.a, pairs.b)
     ends = chain_ends(hierarchy.edges, support)
     pairs = pairs[kept & ends[pairs.a] & ends[pairs.b]]
+    if measured.instances is not None and measured.instances.group_of is not None:
+        pairs = replace(pairs, worth=_worth(measured, pairs, measured.instances.group_of))
     known = associations(hierarchy, measured.policy)
     in_use = measured.direct_support > 0
     required = first_association(hierarchy, known, in_use, pairs.a, pairs.b) >= 0
@@ -98,10 +101,26 @@ def _pairs(measured: Measurements) -> Together:
         "relation",
         instances=pl.lit(float(measured.labelled)),
         by_length=(length * measured.labelled / (a * b)).fill_null(1.0),
+        worth=pl.lit(1.0),
     )
     table = met.collect(engine="streaming").filter(pl.col("relation") != "ancestor")
     table = table.drop("relation").sort("a", "b")
     return Together(*(column.to_numpy() for column in table.iter_columns()))
+
+
+def _worth(measured: Measurements, pairs: Together, group_of: IntArray) -> FloatArray:
+    """What one instance with either node is worth, of each pair; 0 where few groups have both."""
+    worth = np.zeros(len(pairs))
+    for place, (a, b) in enumerate(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True)):
+        one, other = (row(measured.loaded.carriers, node) for node in (a, b))
+        either = np.union1d(one, other)
+        both = np.isin(either, np.intersect1d(one, other, assume_unique=True))
+        groups, number = np.unique(group_of[either], return_inverse=True)
+        n, k = np.bincount(number).astype(np.float64), np.bincount(number, both)
+        if np.count_nonzero(k) >= measured.policy.least_joint.value:
+            effective = at_freedom(effective_n(k, n), len(either), len(groups))
+            worth[place] = effective / len(either)
+    return worth
 
 
 def _as_one(measured: Measurements, pairs: Together) -> Iterator[Row]:
@@ -193,7 +212,7 @@ CHECK = check_of_rows(
     "redundant_nodes",
     "Are two labels used as one?",
     _redundant,
-    counts_with=("redundant_jaccard",),
+    counts_with=("redundant_jaccard", "least_joint"),
     nodes="Node|With",
     evidence=Columns(
         ALL,

@@ -64,6 +64,7 @@ class Together:
         joint: Number of instances carrying both; not necessarily whole.
         by_length: How many times as often as independent nodes the two are expected to meet, from
             the length of the records.
+        worth: Independent instances that one is worth, by groups; 0 where too few have the pair.
         width: Members of the bins that numbers of instances are told in; 0 where they are exact.
     """
 
@@ -74,6 +75,7 @@ class Together:
     support_b: FloatArray
     instances: FloatArray
     by_length: FloatArray
+    worth: FloatArray
     width: int = field(default=0, kw_only=True)
 
     def __len__(self) -> int:
@@ -102,7 +104,7 @@ class Together:
     @cached_property
     def jaccard_low(self) -> FloatArray:
         """Lower confidence bound of the Jaccard share, joint over either, shape (n_pairs,)."""
-        return wilson(self.joint, np.maximum(self.either, 1))[0]
+        return wilson(self.joint * self.worth, np.maximum(self.either, 1) * self.worth)[0]
 
     @cached_property
     def expected(self) -> FloatArray:
@@ -124,7 +126,8 @@ class Together:
         """
         chance = self.jaccard_by_chance
         limit = np.maximum(least, BEYOND_CHANCE * chance / (1 + (BEYOND_CHANCE - 1) * chance))
-        low, _ = wilson_at_limit(self.joint, np.maximum(self.either, 1), self.width, limit)
+        either = np.maximum(self.either, 1)
+        low, _ = wilson_at_limit(self.joint, either, self.width, limit, self.worth)
         sure = (self.rarer >= LEAST_SUPPORT) & (low >= least)
         return np.asarray(sure & (low * (1 - chance) >= BEYOND_CHANCE * chance * (1 - low)))
 

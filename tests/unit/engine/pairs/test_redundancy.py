@@ -22,7 +22,7 @@ def supports(draw: st.DrawFn) -> tuple[int, int, int, int]:
 @given(supports())
 def test_the_bound_is_the_lower_one_of_the_share(case: tuple[int, int, int, int]) -> None:
     joint, a, b, _ = case
-    pair = Together(np.array([0]), np.array([1]), *(np.array([float(n)]) for n in (*case, 1)))
+    pair = Together(np.array([0]), np.array([1]), *(np.array([float(n)]) for n in (*case, 1, 1)))
 
     oracle = binomtest(joint, a + b - joint).proportion_ci(0.95, method="wilson").low
     assert pair.jaccard_low[0] == pytest.approx(oracle, abs=1e-9)
