@@ -116,7 +116,7 @@ def _worth(measured: Measurements, pairs: Together, group_of: IntArray) -> Float
         either = np.union1d(one, other)
         both = np.isin(either, np.intersect1d(one, other, assume_unique=True))
         groups, number = np.unique(group_of[either], return_inverse=True)
-        n, k = np.bincount(number).astype(np.float64), np.bincount(number, both)
+        n, k = (np.bincount(number, one).astype(np.float64) for one in (both | True, both))
         if np.count_nonzero(k) >= measured.policy.least_joint.value:
             effective = at_freedom(effective_n(k, n), len(either), len(groups))
             worth[place] = effective / len(either)

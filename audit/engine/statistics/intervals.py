@@ -57,7 +57,7 @@ def wilson_at_limit(k: Any, n: Any, width: int, limit: Any, worth: Any = 1.0) ->
     """`wilson` of k / n, each worth so many, by what bins of so many members leave at a limit."""
     if not width:
         return wilson(k * worth, n * worth)
-    left = left_by_bins(limit, n, width, np.maximum(n * worth, np.finfo(float).tiny))
+    left = left_by_bins(limit, n, width, np.maximum(n * worth, 1e-9))
     return wilson(k * (left / n), left)
 
 

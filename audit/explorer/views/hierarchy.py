@@ -141,7 +141,7 @@ METRICS = (
 _EXCHANGED = (
     Column("a", "Label", "node", title="title_a"),
     Column("b", "Label", "node", title="title_b"),
-    Column("observed", "Confused", "count", beside="expected"),
+    Column("counted", "Confused", "count", beside="expected"),
     Column("expected", "Expected", "number"),
 )
 _ANSWERS = (
