@@ -58,7 +58,8 @@ def _of_sets(
     graph = hierarchy_from(hierarchy)
     gold, outputs = labels_and_outputs(y_true, y_pred, graph, classes)
     least = None if outputs.single_label else threshold
-    return whole(measures.hierarchical_scores(average, least), graph, gold, outputs.scores)[name]
+    measure = measures.hierarchical_scores(least)[average]
+    return whole(measure, graph, gold, outputs.scores)[name]
 
 
 def _at_depth(

@@ -44,6 +44,11 @@ class HierarchicalMetrics:
         self.classes, self.threshold, self.single_label = classes, threshold, single_label
         self.reset()
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._stream is not None and self._kind is not None:
+            self._stream.measures = tuple(measures_of(self.hierarchy, self._kind))
+
     def reset(self) -> None:
         """Forget all batches."""
         self._stream: Stream | None = None

@@ -110,13 +110,15 @@ def _read(given: Any, hierarchy: Hierarchy, classes: Classes) -> Outputs:
         return _of_matrix(csr_array(given), hierarchy, classes)
     lines = list(given)
     if lines and all(isinstance(one, Mapping) for one in lines):
-        return _scored(_of_names(lines, hierarchy))
+        values = [value for line in lines for value in line.values()]
+        return _scored(_of_names(lines, values, hierarchy))
     if lines and all(isinstance(one, int | np.integer) for one in lines):
         return _of_numbers(np.array(lines, np.int64), hierarchy, classes)
     if all(one is None or isinstance(one, str) for one in lines):
         return _of_labels([() if one is None else (one,) for one in lines], hierarchy, single=True)
-    if all(_is_set(one) for one in lines):
-        return _of_labels(lines, hierarchy, single=False)
+    sets = [one for one in lines if isinstance(one, Collection) and not isinstance(one, str)]
+    if len(sets) == len(lines) and all(isinstance(label, str) for own in sets for label in own):
+        return _of_labels(sets, hierarchy, single=False)
     try:
         matrix = np.array(lines)
     except ValueError:
@@ -133,28 +135,20 @@ def _is_table(given: Any) -> bool:
     return isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "biuf"
 
 
-def _is_set(given: Any) -> bool:
-    return (
-        isinstance(given, Collection)
-        and not isinstance(given, str)
-        and all(isinstance(label, str) for label in given)
-    )
-
-
 def _of_labels(sets: Sequence[Collection[str]], hierarchy: Hierarchy, *, single: bool) -> Outputs:
-    found = _of_names([dict.fromkeys(own, 1.0) for own in sets], hierarchy)
+    found = _of_names(sets, np.ones(sum(map(len, sets))), hierarchy)
     found.data = np.minimum(found.data, 1.0)
     return Outputs(found, not single, single)
 
 
-def _of_names(lines: Sequence[Mapping[str, float]], hierarchy: Hierarchy) -> Sparse:
+def _of_names(lines: Sequence[Collection[str]], values: Any, hierarchy: Hierarchy) -> Sparse:
     """Numbers by the names of nodes, an instance a line."""
     names = [name for line in lines for name in line]
     node_of = _nodes(names, hierarchy)
     columns = np.array([node_of[name] for name in names], np.int64)
     rows = np.repeat(np.arange(len(lines)), [len(line) for line in lines])
-    values = np.array([value for line in lines for value in line.values()], np.float64)
-    return _canonical(rows, columns, values, (len(lines), len(hierarchy)))
+    numbers = np.array(values, np.float64)
+    return _canonical(rows, columns, numbers, (len(lines), len(hierarchy)))
 
 
 def _of_numbers(numbers: IntArray, hierarchy: Hierarchy, classes: Classes) -> Outputs:

@@ -8,7 +8,6 @@ import os
 import shutil
 import sys
 import tempfile
-import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, date, datetime
@@ -37,14 +36,6 @@ def judging_date() -> date:
 
 _EARLIER = "earlier"
 """Name of a folder that is being replaced, between the two renames."""
-
-
-class PassingFolder:
-    """A temporary folder that is deleted together with this object."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="audit-count-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 @contextmanager

@@ -64,22 +64,6 @@ def mended_in(run: AuditResult, before: Remembered | None) -> frozenset[str]:
     return earlier if own is None else earlier | own.wholly
 
 
-def judged(
-    result: AuditResult,
-    policy: Policy,
-    *,
-    today: date,
-    reference: AuditResult | None = None,
-) -> AuditResult:
-    """Judge every finding of a result by the policy that it was counted with.
-
-    Args:
-        reference: An earlier run. A finding that is in it and has not become worse is marked as
-            known, and counts as a note if the policy says ``ratchet``.
-    """
-    return _judged(result, policy, policy, today, reference, ())
-
-
 def rejudged(
     result: AuditResult,
     policy: Policy,
@@ -114,7 +98,7 @@ def rejudged(
             found=first_cases(refused),
             hint="audit the data again with `audit run --policy`",
         )
-    return _judged(result, counted, policy, today, reference, checks)
+    return judged(result, policy, today=today, reference=reference, counted=counted, checks=checks)
 
 
 def policy_as_applied(
@@ -175,33 +159,42 @@ def _rule_as_applied(rule: Companion) -> dict[str, Any]:
     return said | {key: list(nodes) for key, nodes in lists.items()}
 
 
-def _judged(
+def judged(
     result: AuditResult,
-    counted: Policy,
     policy: Policy,
+    *,
     today: date,
-    reference: AuditResult | None,
-    limiting: Sequence[Check],
+    reference: AuditResult | None = None,
+    counted: Policy | None = None,
+    checks: Sequence[Check] = (),
 ) -> AuditResult:
+    """Judge every finding of a result by a policy.
+
+    Args:
+        reference: An earlier run. A finding that is in it and has not become worse is marked as
+            known, and counts as a note if the policy says ``ratchet``.
+        counted: The policy that the result was counted with; None: this one.
+        checks: Those whose limits may be others than when the result was counted.
+    """
+    counted = counted or policy
     min_cell = policy.min_cell or counted.min_cell or result.policy["min_cell"]
     rounding = Rounding.of(min_cell, result.ledger)
     given = None if reference is None else told_with(reference, min_cell)
     before = None if given is None else remembered(given)
     back = mended_in(result, before) if policy.ratchet == "mended" else frozenset[str]()
     judge = _Judge(policy, rounding, given, frozenset(result.nodes["node"]), back)
-    retest = {check.name: check.retest for check in CHECKS if check.retest}
-    by_name = {check.name: check for check in limiting}
+    by_name = {check.name: check for check in (*CHECKS, *checks)}
     waivers = Waivers(policy.waivers, today, result.edges)
-    checks = list[CheckResult]()
+    found = list[CheckResult]()
     for check in result.checks:
         if check.name in OF_WAIVERS:
             continue
-        if again := retest.get(check.name):
-            check = again(check, result.residuals, policy, rounding)
         own = by_name.get(check.name)
+        if own is not None and own.retest is not None:
+            check = own.retest(check, result.residuals, policy, rounding)
         held = tuple(limited(one, own, counted, policy) for one in check.findings)
-        checks.append(judge.judged(replace(check, findings=held), waivers))
-    uses = waivers.uses(checks)
+        found.append(judge.judged(replace(check, findings=held), waivers))
+    uses = waivers.uses(found)
     on_waivers = [check.run(uses) for check in ON_WAIVERS]
     return replace(
         result,
@@ -215,14 +208,18 @@ def _judged(
                 known["pairs"] for key in ("expected", "companions") for known in result.policy[key]
             ],
         ),
-        checks=in_order([*_with_restating(checks, result.root), *map(judge.judged, on_waivers)]),
+        checks=in_order([*_with_restating(found, result.root), *map(judge.judged, on_waivers)]),
         waivers=tuple(use.listed for use in uses),
     )
 
 
 def _with_restating(checks: Sequence[CheckResult], root: str | None) -> Iterator[CheckResult]:
-    """Checks whose findings say whether they only restate another one."""
-    found = restating(checks, root)
+    """Checks whose findings say whether they only restate another one.
+
+    Those of an analysis may name the same nodes, such as relations of texts, and say other things.
+    """
+    of_labels = {check.name for check in CHECKS}
+    found = restating([check for check in checks if check.name in of_labels], root)
     for check in checks:
         marked = (replace(one.judgement, restates=one.id in found) for one in check.findings)
         both = zip(check.findings, marked, strict=True)

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet as pq
 
 from audit.base.dag import IntArray
-from audit.base.disk import PassingFolder, on_disk, written_whole
 from audit.base.progress import Progress
 from audit.base.readings import Reading
-from audit.counting.label_nodes import LabelNodes
+from audit.counting.label_nodes import CountedLabels, LabelNodes
 from audit.counting.pair_table import PairTable
-from audit.counting.storage import ROWS_PER_GROUP
+from audit.counting.residual_nodes import Residual, residual_kinds
+from audit.data.dataset import LabelDataset
 from audit.data.placing import Ledger
+from audit.engine.pairs.entailed import in_line, joint_entailed
 from audit.engine.pairs.margins import (
     LEAST_LABELS,
     MARGINS,
     NO_STRATUM,
     Strata,
+    counted_branches,
     length_cuts,
     strata_from,
     strata_of,
     with_parts,
 )
 from audit.engine.pairs.pair_counts import PairCounts
-from audit.engine.pairs.record_counts import RecordCounts, Records
-from audit.engine.pairs.sums import Sums
-from audit.engine.pairs.tally import PairTally
+from audit.engine.pairs.record_counts import Mapped, RecordCounts, Records
+from audit.engine.pairs.sums import UNIT, Sums
 from audit.engine.statistics.grouped import Grouped, NodeSums
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -60,47 +60,23 @@ class PairRecords:
 
 
 class Counts(Protocol):
-    """The interface of counts, which does not depend on where and how instances were counted.
+    """Counts of instances, wherever and however they were counted.
 
     `audit.counting.dataset.Instances` counts in memory; a `PairCount` was counted in batches, or on
     Spark.
     """
 
     @property
-    def hierarchy(self) -> Hierarchy:
-        """The hierarchy, with a node for every label that was kept."""
-
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        """What columns, cells and labels were taken to mean."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """The ledger of all rows: how many were read, mapped and refused."""
-
-    @property
-    def mappings(self) -> pl.DataFrame:
-        """The mapped labels, one row per label, as in `LabelDataset.mappings`."""
-
-    @property
-    def refusals(self) -> pl.DataFrame:
-        """The refused labels, one row per label, as in `LabelDataset.refusals`."""
-
-    @property
-    def support(self) -> IntArray:
-        """Number of instances carrying each node, shape (n_nodes,)."""
-
-    @property
-    def direct_support(self) -> IntArray:
-        """Number of instances with each node as a label, shape (n_nodes,)."""
-
-    @property
-    def node_sums(self) -> NodeSums:
-        """Nodes by group."""
+    def source(self) -> LabelDataset | CountedLabels:
+        """What is known of rows and labels."""
 
     @property
     def records(self) -> Records:
         """Counts of whole instances by kind and key."""
+
+    @property
+    def node_sums(self) -> NodeSums:
+        """Nodes by group."""
 
     def pair_records(self) -> PairRecords:
         """The counts of records from which pairs are judged."""
@@ -108,38 +84,64 @@ class Counts(Protocol):
     def pairs_of(self, records: PairRecords, progress: Progress) -> PairTable:
         """Every pair with a joint instance; ``records`` are from `pair_records`."""
 
-
-@dataclass(frozen=True, eq=False)
-class PairCount:
-    """The counts of a source, which are all the input of an audit without instances.
-
-    Args:
-        tally: Counts of instances, supports and pairs, by node index.
-        records: Counts of whole instances by kind and key.
-        residual: For each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
-        holder: Object that keeps the temporary files of the counts alive.
-    """
-
-    labels: LabelNodes
-    tally: PairTally
-    records: RecordCounts
-    residual: IntArray
-    holder: object = None
-
     @property
     def hierarchy(self) -> Hierarchy:
         """The hierarchy, with a node for every label that was kept."""
-        return self.labels.hierarchy
+        return self.source.hierarchy
 
     @property
+    def readings(self) -> tuple[Reading, ...]:
+        """What columns, cells and labels were taken to mean."""
+        return self.source.readings
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger of all rows: how many were read, mapped and refused."""
+        return self.source.ledger
+
+    @property
+    def mappings(self) -> pl.DataFrame:
+        """The mapped labels, one row per label, as in `LabelDataset.mappings`."""
+        return self.source.mappings
+
+    @property
+    def refusals(self) -> pl.DataFrame:
+        """The refused labels, one row per label, as in `LabelDataset.refusals`."""
+        return self.source.refusals
+
+    @cached_property
     def support(self) -> IntArray:
         """Number of instances carrying each node, shape (n_nodes,)."""
-        return self.tally.support
+        return self.records.at("support", len(self.hierarchy))
 
-    @property
+    @cached_property
     def direct_support(self) -> IntArray:
         """Number of instances with each node as a label, shape (n_nodes,)."""
-        return self.tally.direct_support
+        return self.records.at("direct", len(self.hierarchy))
+
+
+@dataclass(frozen=True, eq=False)
+class PairCount(Counts):
+    """The counts of a source, which are all the input of an audit without instances.
+
+    Args:
+        counted: Counts of whole instances by kind and key.
+        pairs: Every pair with a joint instance.
+    """
+
+    labels: LabelNodes
+    counted: RecordCounts
+    pairs: PairCounts
+
+    @property
+    def records(self) -> RecordCounts:
+        """Counts of whole instances by kind and key."""
+        return self.counted
+
+    @cached_property
+    def source(self) -> CountedLabels:
+        """What is known of rows and labels."""
+        return self.labels.counted(self.records)
 
     @property
     def node_sums(self) -> NodeSums:
@@ -150,15 +152,11 @@ class PairCount:
     def pair_records(self) -> PairRecords:
         """The counts of records from which pairs are judged, without groups."""
         alone = self.records.at("alone", len(self.hierarchy))
-        return PairRecords(self.strata, self.tally.entailed, alone)
+        return PairRecords(self.strata, self.records.of("entailed"), alone)
 
     def pairs_of(self, records: PairRecords, progress: Progress) -> PairTable:
-        """Every pair with a joint instance, on the disk."""
-        progress("writing pairs")
-        counted, holder = tallied_pairs(self.tally)
-        return PairTable(
-            counted, lambda: self.hierarchy, self.support, self.tally.instances, holder=holder
-        )
+        """Every pair with a joint instance."""
+        return pair_table(self, self.pairs, records)
 
     @property
     def record_frame(self) -> pl.DataFrame:
@@ -172,27 +170,7 @@ class PairCount:
         return pl.concat(frames)
 
     def __len__(self) -> int:
-        return self.tally.instances
-
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        """What columns, cells and labels were taken to mean."""
-        return self.labels.readings
-
-    @cached_property
-    def ledger(self) -> Ledger:
-        """The ledger of all rows: how many were read, mapped and refused."""
-        return self.labels.ledger(self.tally.instances, int(self.tally.lengths[:1].sum()))
-
-    @cached_property
-    def refusals(self) -> pl.DataFrame:
-        """The refused labels, one row per label, as in `LabelDataset.refusals`."""
-        return self.labels.refusals(self._labelled)
-
-    @cached_property
-    def mappings(self) -> pl.DataFrame:
-        """The mapped labels, one row per label, as in `LabelDataset.mappings`."""
-        return self.labels.mappings(self._labelled)
+        return self.ledger.instances
 
     @cached_property
     def strata(self) -> Strata:
@@ -210,39 +188,35 @@ class PairCount:
         sizes = np.bincount(stratum[used], size[used]).astype(np.int64)
         return strata_from(cuts, sizes, margins, n_nodes)
 
-    @property
-    def _labelled(self) -> IntArray:
-        return self.records.at("label", len(self.labels.node_of))
 
-    @property
-    def pairs(self) -> PairCounts:
-        """Every pair with a joint instance."""
-        return self.tally.counts()
+def mapped_of(
+    hierarchy: Hierarchy, residual: Mapping[int, Residual], node_of: IntArray, reason_of: IntArray
+) -> Mapped:
+    """The properties of labels and nodes that counting instances needs."""
+    return Mapped(
+        node_of=node_of,
+        reason_of=reason_of,
+        residual=residual_kinds(residual, len(hierarchy)),
+        closure=hierarchy.closure,
+        branch_of=counted_branches(hierarchy.first_branch, hierarchy.leaf),
+        uninformative=hierarchy.uninformative,
+    )
 
-    def frame(self, pairs: PairCounts) -> pl.DataFrame:
-        """A table of pairs with ids, supports and counts.
 
-        Columns ``a, b, support_a, support_b, joint, joint_entailed, confusion_sum``.
-        """
-        ids, support = pl.Enum(self.hierarchy.nodes), self.tally.support
-        return pl.DataFrame(
-            {
-                "a": pl.Series(pairs.a.astype(np.uint32)).cat.to(ids),
-                "b": pl.Series(pairs.b.astype(np.uint32)).cat.to(ids),
-                "support_a": support[pairs.a],
-                "support_b": support[pairs.b],
-                "joint": pairs.joint,
-                "joint_entailed": self.tally.joint_entailed(pairs),
-                "confusion_sum": pairs.confusion_sum,
-            }
-        ).with_columns(pl.col("a", "b").cast(pl.String))
-
-    def write(self, path: str | Path) -> None:
-        """Write all pairs as Parquet, in blocks; equal counts give equal bytes."""
-        schema = self.frame(PairCounts.none()).to_arrow().schema
-        with written_whole(Path(path)) as begun, pq.ParquetWriter(begun, schema) as writer:
-            for pairs in self.tally.blocks():
-                writer.write_table(self.frame(pairs).to_arrow().cast(schema))
+def pair_table(
+    counts: Counts,
+    pairs: PairCounts,
+    records: PairRecords,
+    sums: Mapping[str, IntArray] | None = None,
+) -> PairTable:
+    """The table of all pairs with a joint instance, and sums of them in units of 1 / `UNIT`."""
+    hierarchy, instances = counts.hierarchy, counts.ledger.instances
+    lines, n_nodes = in_line(hierarchy.closure), len(hierarchy)
+    table = counted_pairs(pairs, instances).with_columns(
+        pl.Series("joint_entailed", joint_entailed(pairs, records.entailed, lines, n_nodes)),
+        *(pl.Series(name, values / UNIT) for name, values in (sums or {}).items()),
+    )
+    return PairTable(table.lazy(), lambda: hierarchy, counts.support, instances)
 
 
 def counted_pairs(counts: PairCounts, instances: int) -> pl.DataFrame:
@@ -255,20 +229,3 @@ def counted_pairs(counts: PairCounts, instances: int) -> pl.DataFrame:
             "confusion": counts.confusion_sum / max(instances, 1),
         }
     )
-
-
-def tallied_pairs(tally: PairTally) -> tuple[pl.LazyFrame, PassingFolder]:
-    """The counted columns of a tally's pairs, written to the disk, where memory holds one block."""
-    folder = PassingFolder()
-    file, none = folder.path / "pairs.parquet", PairCounts.none()
-    schema = _tallied(tally, none).to_arrow().schema
-    with on_disk(folder.path), pq.ParquetWriter(file, schema, compression="lz4") as writer:
-        for pairs in tally.blocks():
-            table = _tallied(tally, pairs).to_arrow().cast(schema)
-            writer.write_table(table, row_group_size=ROWS_PER_GROUP)
-    return pl.scan_parquet(file), folder
-
-
-def _tallied(tally: PairTally, pairs: PairCounts) -> pl.DataFrame:
-    entailed = pl.Series(tally.joint_entailed(pairs))
-    return counted_pairs(pairs, tally.instances).with_columns(joint_entailed=entailed)

@@ -13,6 +13,7 @@ from audit.base.declared import schema
 from audit.base.readings import Reading
 from audit.data.columns import Columns
 from audit.data.placing import REASONS, Ledger, placed, refused_rows
+from audit.engine.pairs.record_counts import Records
 from audit.hierarchies.hierarchy import Hierarchy
 
 KEYS = ("label", "table", "refused", "homeless")
@@ -87,44 +88,52 @@ class LabelNodes:
         )
         return joined.select("instance", pl.when("counted").then("number").alias("label"), "row")
 
-    def ledger(self, instances: int, without_labels: int) -> Ledger:
-        """The ledger of all rows, given the counts of instances; groups are not read."""
-        refused = refused_rows(self.refusals())
-        read = int(self.written["rows"].sum())
-        return Ledger(
-            rows_read=read,
-            rows_mapped=read - sum(refused.values()),
-            refused=refused,
-            instances=instances,
-            instances_without_labels=without_labels,
-            groups=None,
-        )
-
-    def refusals(self, instances: IntArray | None = None) -> pl.DataFrame:
-        """The refused labels, in the form of `LabelDataset.refusals`.
-
-        ``instances`` is their number with each label, by label number, shape (n_labels,); None: not
-        counted yet.
-        """
-        refused = self._with(instances).filter(pl.col("reason").is_not_null())
-        by_label = refused.group_by("reason", "label", "table").agg(
-            pl.col("rows", "instances").sum()
-        )
-        return by_label.sort("reason", "label", "table", nulls_last=True)
-
-    def mappings(self, instances: IntArray) -> pl.DataFrame:
-        """The mapped labels, in the form of `LabelDataset.mappings`; parameters as `refusals`."""
-        mapped = self._with(instances).filter(pl.col("node").is_not_null())
-        columns = ("label", "table", "node", "added", "rows", "instances")
-        return mapped.select(columns).sort("label")
-
-    def _with(self, instances: IntArray | None) -> pl.DataFrame:
-        counts = np.zeros(len(self.node_of), np.int64) if instances is None else instances
-        counted = pl.DataFrame({"number": np.arange(len(counts)), "instances": counts})
-        joined = self.written.join(counted, on="number", how="left")
-        return joined.with_columns(
+    def counted(self, records: Records) -> CountedLabels:
+        """What is known of the labels and their rows, given the counts of instances."""
+        lengths, labelled = records.at("length", 1), records.at("label", len(self.node_of))
+        numbers = pl.DataFrame({"number": np.arange(len(labelled)), "instances": labelled})
+        lines = self.written.join(numbers, on="number", how="left").with_columns(
             pl.col("rows").cast(pl.UInt32), pl.col("instances").fill_null(0).cast(pl.UInt32)
         )
+        by_label = lines.drop_nulls("reason").group_by("reason", "label", "table")
+        refusals = by_label.agg(pl.col("rows", "instances").sum())
+        mapped = lines.drop_nulls("node")
+        refused, read = refused_rows(refusals), int(self.written["rows"].sum())
+        return CountedLabels(
+            hierarchy=self.hierarchy,
+            readings=self.readings,
+            ledger=Ledger(
+                rows_read=read,
+                rows_mapped=read - sum(refused.values()),
+                refused=refused,
+                instances=int(lengths.sum()),
+                instances_without_labels=int(lengths[0]),
+                groups=None,
+            ),
+            mappings=mapped.select("label", "table", "node", "added", "rows", "instances").sort(
+                "label"
+            ),
+            refusals=refusals.sort("reason", "label", "table", nulls_last=True),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CountedLabels:
+    """What is known of labels and rows that were counted, as of a `LabelDataset`.
+
+    Args:
+        hierarchy: The hierarchy, with a node for every label that was kept.
+        readings: What columns, cells and labels were taken to mean.
+        ledger: The ledger of all rows; groups are not read.
+        mappings: The mapped labels, in the form of `LabelDataset.mappings`.
+        refusals: The refused labels, in the form of `LabelDataset.refusals`.
+    """
+
+    hierarchy: Hierarchy
+    readings: tuple[Reading, ...]
+    ledger: Ledger
+    mappings: pl.DataFrame
+    refusals: pl.DataFrame
 
 
 def label_nodes(

@@ -47,7 +47,6 @@ class PairTable:
             groups ``observed`` and ``group_sum``, and further columns of predictions.
         support: Instances that carry each node, shape (n_nodes,).
         verdicts: What was judged of the pairs; None for those of predictions.
-        holder: Keeps the files of ``counted`` alive, if these are to pass.
     """
 
     counted: pl.LazyFrame
@@ -55,7 +54,6 @@ class PairTable:
     support: IntArray
     instances: int
     verdicts: Verdicts | None = None
-    holder: object = None
 
     @cached_property
     def hierarchy(self) -> Hierarchy:

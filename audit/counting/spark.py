@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import groupby, pairwise
-from operator import itemgetter
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from audit.base.dag import IntArray
+from audit.base.dag import FloatArray, IntArray
 from audit.base.limits import limits, stated_limits
 from audit.base.progress import Progress, silent
 from audit.base.table import gathered
 from audit.counting.counts import PairCount
-from audit.counting.label_nodes import KEYS, LabelNodes, label_counts, summed_counts
-from audit.counting.passes import MEMORY, Counting, CountSettings, Plan, carried_about, planned
-from audit.counting.storage import LAST, packed_sums, unpacked_sums
+from audit.counting.file import ROWS, Counting, mapped, whole_instances
+from audit.counting.label_nodes import (
+    KEYS,
+    LABELS,
+    LabelNodes,
+    label_counts,
+    label_nodes,
+    summed_counts,
+)
 from audit.data.columns import Columns
 from audit.data.rows import rows_in
 from audit.data.spark import SparkRows
-from audit.engine.pairs.record_counts import KINDS, RecordCounts
-from audit.engine.pairs.sums import SortedTail, Sums, counts_by_place, summed
-from audit.engine.pairs.tally import Batch, PairTally
+from audit.engine.pairs.pair_counts import PairCounts
+from audit.engine.pairs.record_counts import Mapped, RecordCounts
+from audit.engine.pairs.sums import Sums
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 
@@ -41,15 +41,15 @@ Frames: TypeAlias = Iterator[pl.DataFrame]
 Task: TypeAlias = Callable[[Iterable[pl.DataFrame]], Frames]
 """What Spark has each task run."""
 
-_SPARK = {
-    pa.string(): "string",
-    pa.bool_(): "boolean",
-    pa.int64(): "long",
-    pa.int32(): "int",
-    pa.binary(): "binary",
-    pa.list_(pa.int32()): "array<int>",
-    pa.list_(pa.string()): "array<string>",
-}
+ROWS_AT_ONCE = 250_000
+"""Number of rows that a task maps, or counts, at a time."""
+SENT_AT_ONCE = 100_000
+"""Number of rows that a task gives back at a time."""
+PAIRS = "pair"
+"""Kind of the sums of pairs, in addition to those of whole instances."""
+SUMS = {"kind": pl.String, "key": pl.Int64, "joint": pl.Int64, "bits": pl.Float64}
+"""Columns of sums: the count of each key of a kind, and the confusion of a pair."""
+_SPARK = {pl.String: "string", pl.Boolean: "boolean", pl.Int64: "long", pl.Float64: "double"}
 
 
 def count_pairs(
@@ -61,8 +61,8 @@ def count_pairs(
 ) -> PairCount:
     """Count the pairs of rows in Spark, as `audit.counting.file.count_pairs` does for a file.
 
-    Rows are grouped by instance. Each task counts its instances and returns packed tallies by range
-    of pairs, and further tasks add up the tallies of each range. Spark repeats lost tasks.
+    Rows are grouped by instance. Each task counts its instances as they are counted in memory, and
+    Spark adds up what they counted. It repeats lost tasks.
 
     Args:
         read: The rows, in any order, and where ids and labels stand.
@@ -74,25 +74,17 @@ def count_pairs(
     """
     progress("reading labels")
     rows, columns = read.rows, read.columns
-    task = partial(counted_labels, columns)
-    found = _mapped(rows, task, LABELS).groupBy(*KEYS).sum("rows").coalesce(_cores(rows))
-    labels = summed_counts([_collected(found, LABELS)])
-    settings = CountSettings(hierarchy, policy, MEMORY, columns)
-    plan = planned(settings, labels, Path(), read.table)
-    readings = (*columns.readings, *plan.labels.readings)
-    plan = replace(plan, where=str(read.table), labels=replace(plan.labels, readings=readings))
+    found = _mapped(rows, partial(counted_labels, columns), LABELS).groupBy(*KEYS).sum("rows")
+    counts = summed_counts([_collected(found.coalesce(_cores(rows)), LABELS)])
+    labels = label_nodes(counts, hierarchy, columns, read.table)
+    labels = replace(labels, readings=(*columns.readings, *labels.readings))
+    known = mapped(labels, policy)
     progress("counting pairs")
-    return counted(_collected(_tallies(rows, columns, plan), TALLIES), plan)
-
-
-def _tallies(rows: DataFrame, columns: Columns, plan: Plan) -> DataFrame:
-    """What all tasks counted, each of some instances, added up by kind and part."""
-    known = _mapped(rows, partial(numbered, columns, plan.labels), NUMBERED)
-    together = known.repartition(_cores(rows), "instance").sortWithinPartitions("instance")
-    task = partial(tallied, plan, bounds_of(plan.labels))
-    by = ("kind", "part")
-    tallies = _mapped(together, task, TALLIES).repartition(_cores(rows), *by)
-    return _mapped(tallies.sortWithinPartitions(*by), added, TALLIES)
+    numbered_rows = _mapped(rows, partial(numbered, columns, labels), ROWS)
+    together = numbered_rows.repartition(_cores(rows), "instance").sortWithinPartitions("instance")
+    task = partial(counted, known, str(read.table))
+    sums = _mapped(together, task, SUMS).groupBy("kind", "key").sum("joint", "bits")
+    return count_of(_collected(sums, SUMS), labels)
 
 
 def _cores(df: DataFrame) -> int:
@@ -100,7 +92,7 @@ def _cores(df: DataFrame) -> int:
     return int(df.sparkSession.sparkContext.defaultParallelism)
 
 
-def _mapped(df: DataFrame, task: Task, schema: pa.Schema) -> DataFrame:
+def _mapped(df: DataFrame, task: Task, schema: Mapping[str, Any]) -> DataFrame:
     """The rows that a task makes of those of each partition, within the limits stated here.
 
     Spark looks columns up by names, in which it reads dots otherwise; so they have numbers there.
@@ -110,46 +102,18 @@ def _mapped(df: DataFrame, task: Task, schema: pa.Schema) -> DataFrame:
     def run(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with limits(**stated):
             for frame in task(pl.DataFrame(pl.from_arrow(part), schema=names) for part in parts):
-                yield from frame.to_arrow().select(schema.names).cast(schema).to_batches()
+                table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+                yield from table.to_batches(SENT_AT_ONCE)
 
     plain = df.toDF(*(f"column_{n}" for n in range(len(names))))
     return plain.mapInArrow(
-        run, ", ".join(f"{field.name} {_SPARK[field.type]}" for field in schema)
+        run, ", ".join(f"{name} {_SPARK[kind]}" for name, kind in schema.items())
     )
 
 
-def _collected(df: DataFrame, schema: pa.Schema) -> pl.DataFrame:
+def _collected(df: DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
     """Summed rows on the driver, under the names that they had before."""
-    return pl.DataFrame(pl.from_arrow(df.toArrow().rename_columns(schema.names).cast(schema)))
-
-
-DIRECT, SUPPORT, ENTAILED, PAIRS = "direct", "support", "entailed", "pair"
-"""Kinds of sums in addition to those of whole instances."""
-ROWS_AT_ONCE = 250_000
-"""Number of rows that a task maps, or groups into instances, at a time."""
-PARTS = 64
-"""Number of parts of the sums of pairs; the sums of all tasks are added up part by part."""
-
-_TEXT, _INT, _LONG = pa.string(), pa.int32(), pa.int64()
-_LABELS = dict.fromkeys(("label", "table", "refused"), _TEXT)
-LABELS = pa.schema({**_LABELS, "homeless": pa.bool_(), "rows": _LONG})
-"""Number of assertions as `audit.counting.label_nodes.LABELS`."""
-NUMBERED = pa.schema({"instance": _TEXT, "labels": pa.list_(_INT)})
-"""Label numbers of all or some rows of an instance; -1: the row has no label to count."""
-TALLIES = pa.schema({"kind": _TEXT, "part": _INT, "sums": pa.binary()})
-"""Packed sums of a kind, for a part of the keys."""
-
-
-def bounds_of(labels: LabelNodes) -> IntArray:
-    """First key of each part of the pairs, and the key after the last, shape (n_parts + 1,).
-
-    Parts have about the same number of pairs, as estimated from the rows of each label.
-    """
-    n_nodes, carried = len(labels.hierarchy), carried_about(labels)
-    used = np.flatnonzero(carried)
-    most = np.cumsum(np.minimum(carried[used], np.arange(len(used))[::-1]))
-    ends = np.searchsorted(most, np.arange(1, PARTS) / PARTS * most[-1:].sum())
-    return np.unique([0, *used[ends[ends < len(used)]], n_nodes]) * n_nodes
+    return pl.DataFrame(pl.from_arrow(df.toArrow().rename_columns([*schema])))
 
 
 def counted_labels(columns: Columns, frames: Iterable[pl.DataFrame]) -> Frames:
@@ -159,94 +123,38 @@ def counted_labels(columns: Columns, frames: Iterable[pl.DataFrame]) -> Frames:
 
 
 def numbered(columns: Columns, labels: LabelNodes, frames: Iterable[pl.DataFrame]) -> Frames:
-    """Convert rows to `NUMBERED`; rows of an instance that are near each other are combined."""
-    number = pl.col("label").fill_null(-1).cast(pl.Int32)
+    """Rows by number of their label, as `ROWS`."""
     for rows in gathered(iter(frames), ROWS_AT_ONCE):
-        known = labels.numbered(rows_in(rows, columns)).drop_nulls("instance")
-        yield known.group_by("instance", maintain_order=True).agg(number.alias("labels"))
+        yield labels.numbered(rows_in(rows, columns)).drop_nulls("instance")
 
 
-def tallied(plan: Plan, bounds: IntArray, frames: Iterable[pl.DataFrame]) -> Frames:
-    """Count `NUMBERED` rows, which must be sorted by instance, on one core; returns `TALLIES`."""
-    os.environ["AUDIT_JOBS"] = "1"
-    with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as threads:
-        counting = Counting(replace(plan, folder=Path(folder)), threads)
-        for rows in gathered(map(_one_a_label, frames), ROWS_AT_ONCE):
-            counting.add(rows)
-        counting.end()
-        tally = counting.tally
-        margins = {DIRECT: tally.direct_support, SUPPORT: tally.support}
-        whole = dict(counting.records) | {ENTAILED: tally.entailed}
-        whole |= {kind: counts_by_place(counts) for kind, counts in margins.items()}
-        yield _frame([(kind, 0, packed_sums(sums)) for kind, sums in whole.items()])
-        for sums in tally.sums():
-            yield _frame(_parts(sums, bounds))
+def counted(known: Mapped, where: object, frames: Iterable[pl.DataFrame]) -> Frames:
+    """The `SUMS` of all instances of some `ROWS`, which must be sorted by instance."""
+    counting = Counting(known)
+    for rows in whole_instances(gathered(iter(frames), ROWS_AT_ONCE), known.node_of, where):
+        counting.add(rows)
+    for kind, sums in counting.records:
+        yield _sums(kind, sums.keys, sums.joint, np.zeros(len(sums)))
+    pairs = counting.pairs.counts()
+    yield _sums(PAIRS, pairs.keys(len(known.residual)), pairs.joint, pairs.confusion_sum)
 
 
-def added(frames: Iterable[pl.DataFrame]) -> Frames:
-    """Add up `TALLIES` of the same kind and part; the rows must be sorted by both."""
-    for place, same in groupby(_rows(frames), itemgetter("kind", "part")):
-        tail = SortedTail()
-        for row in same:
-            tail.add(unpacked_sums(row["sums"]))
-        yield _frame([(*place, packed_sums(tail.between(0, LAST)))])
+def _sums(kind: str, keys: IntArray, joint: IntArray, bits: FloatArray) -> pl.DataFrame:
+    numbers = pl.DataFrame({"key": keys, "joint": joint, "bits": bits})
+    found = numbers.with_columns(kind=pl.lit(kind))
+    return found.select(pl.col(name).cast(kind) for name, kind in SUMS.items())
 
 
-def counted(tallies: pl.DataFrame, plan: Plan) -> PairCount:
-    """The counts of all tasks together."""
-    whole, n_nodes = _Whole(tallies), len(plan.labels.hierarchy)
-    records = RecordCounts({kind: whole.sums(kind) for kind in KINDS})
-    pairs = SortedTail([whole.sums(PAIRS)])
-    tally = PairTally(plan.labels.hierarchy.closure, square=0, tail=pairs)
-    batch = Batch(
-        lengths=records.at("length", 0),
-        direct=whole.margin(DIRECT, n_nodes),
-        support=whole.margin(SUPPORT, n_nodes),
-        entailed=whole.sums(ENTAILED),
+def count_of(sums: pl.DataFrame, labels: LabelNodes) -> PairCount:
+    """The count whose `SUMS` those of all tasks add up to."""
+    by_kind = sums.sort("kind", "key").partition_by("kind", as_dict=True, include_key=False)
+    none, n_nodes = pl.DataFrame(schema=SUMS), len(labels.hierarchy)
+    key, joint, bits = (by_kind.get((PAIRS,), none)[name].to_numpy() for name in [*SUMS][1:])
+    records = {
+        kind: Sums(own["key"].to_numpy(), own["joint"].to_numpy())
+        for (kind,), own in by_kind.items()
+        if kind != PAIRS
+    }
+    return PairCount(
+        labels, RecordCounts(records), PairCounts(*np.divmod(key, n_nodes), joint, bits)
     )
-    tally.add_counted(batch)
-    return PairCount(plan.labels, tally, records, plan.residual)
-
-
-class _Whole:
-    """Packed sums of all tasks."""
-
-    def __init__(self, tallies: pl.DataFrame) -> None:
-        self.tallies = tallies.sort("kind", "part")
-
-    def parts(self, kind: str) -> Iterator[Sums]:
-        """The sums of a kind, a part at a time."""
-        return map(unpacked_sums, self.tallies.filter(kind=kind)["sums"])
-
-    def sums(self, kind: str) -> Sums:
-        return summed([*self.parts(kind)])
-
-    def margin(self, kind: str, size: int) -> IntArray:
-        """The counts of a kind by key, shape (size,)."""
-        sums, full = self.sums(kind), np.zeros(size, np.int64)
-        full[sums.keys] = sums.joint
-        return full
-
-
-def _one_a_label(numbered: pl.DataFrame) -> pl.DataFrame:
-    """`NUMBERED` rows as those of `audit.counting.passes.ROWS`."""
-    rows = numbered.explode("labels").with_columns(row=pl.lit(0, pl.Int64))
-    return rows.select("instance", pl.col("labels").cast(pl.Int64).alias("label"), "row")
-
-
-def _rows(frames: Iterable[pl.DataFrame]) -> Iterator[dict[str, Any]]:
-    return (row for frame in frames for row in frame.iter_rows(named=True))
-
-
-def _frame(rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
-    empty = pl.DataFrame(pl.from_arrow(TALLIES.empty_table()))
-    return pl.DataFrame(rows, schema=empty.schema, orient="row")
-
-
-def _parts(sums: Sums, bounds: IntArray) -> list[tuple[str, int, bytes]]:
-    """Sums of pairs by part; a part that two blocks share stands twice."""
-    ends = np.searchsorted(sums.keys, bounds)
-    parts = [(part, slice(*some)) for part, some in enumerate(pairwise(ends))]
-    return [
-        (PAIRS, part, packed_sums(sums[some])) for part, some in parts if some.start < some.stop
-    ]

@@ -122,8 +122,7 @@ def by_severity(finding: Mapping[str, Any]) -> tuple[bool, int]:
 def restating(checks: Iterable[CheckResult], root: str | None) -> frozenset[str]:
     """Ids of findings that only restate another one, of another check on the same nodes.
 
-    What is told of the root alone is of all instances, and of no nodes; what has a key, such as a
-    rule or a relation of texts, says something of its own.
+    What is told of the root alone is of all instances, and of no nodes.
 
     The more severe of the two is not restated, nor is the first by id of equal ones.
     """
@@ -131,7 +130,7 @@ def restating(checks: Iterable[CheckResult], root: str | None) -> frozenset[str]
         one
         for check in checks
         for one in check.standing
-        if one.counts_as and one.nodes not in ((), (root,)) and (one.about or not one.key)
+        if one.counts_as and one.nodes not in ((), (root,))
     ]
     standing.sort(
         key=lambda one: (SEVERITIES.index(one.judged_severity), one.aside, one.asks, one.id)

@@ -164,7 +164,6 @@ BEHAVIOURS = Table(
         share("share", "Share", of="instances of", ends="low high", mark=Mark()),
         count("instances", "Instances", among="of"),
         count("of"),
-        texts("examples"),
     ),
     title="Behaviours",
     row="a kind of behaviour",

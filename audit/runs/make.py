@@ -19,7 +19,7 @@ from audit.base.table import Table
 from audit.checks.analysis import FileAnalysis
 from audit.checks.limits import refuse_reference, refuse_unknown_checks
 from audit.counting.counts import PairCount
-from audit.counting.passes import MEMORY
+from audit.counting.file import MEMORY, count_pairs
 from audit.data.dataset import LabelDataset
 from audit.data.labels import Nodes
 from audit.data.loading import tables_of
@@ -192,8 +192,6 @@ def _count_on_spark(
 def _count_in_batches(
     settings: Settings, hierarchy: Hierarchy, options: Mapping[str, Any]
 ) -> tuple[PairCount, Table]:
-    from audit.counting.file import count_pairs
-
     code_system = settings.vocabulary or ""
     wanted = Wanted(settings.columns, Nodes(hierarchy), code_system, code_system)
     place = (settings.dataset, wanted, settings.sql, settings.table, settings.text)

@@ -101,10 +101,7 @@ def measured_alike(release: Release) -> Measurements:
     with tempfile.TemporaryDirectory() as folder:
         wanted = release.in_memory(Path(folder))
         for way, counts in release.counts(Path(folder)):
-            with (
-                patch("audit.engine.pairs.tally.NODES_PER_BLOCK", 3),
-                patch("audit.counting.pair_table.PAIRS_AT_ONCE", 5),
-            ):
+            with patch("audit.counting.pair_table.PAIRS_AT_ONCE", 5):
                 found = measure(counts, release.policy)
             assert_same(found, wanted, way)
     return wanted
@@ -285,4 +282,4 @@ def test_progress_tells_that_pairs_are_judged(tmp_path: Path) -> None:
     measure(count, Policy(), progress=lambda step, *_: told.append(step))
 
     assert told[0] == "comparing titles of nodes"
-    assert told[1:] == ["writing pairs", "judging pairs", "judging pairs", "scanning pairs"]
+    assert told[1:] == ["judging pairs", "judging pairs", "scanning pairs"]

@@ -41,6 +41,13 @@ def test_no_other_layout_fits_as_well(layout: Layout) -> None:
     assert layout_of(table) == layout
 
 
+@pytest.mark.parametrize("layout", BY_COLUMNS, ids=lambda one: f"{one.name}-{one.needs[-1]}")
+def test_a_layout_says_what_an_instance_is_unless_another_id_is_stated(layout: Layout) -> None:
+    table = with_columns(layout)
+    assert layout.columns(table, Columns()).called == layout.called
+    assert layout.columns(table, Columns(id=layout.needs[:1])).called == "instances"
+
+
 def test_every_layout_says_who_publishes_it() -> None:
     assert [one.name for one in LAYOUTS if not one.source.startswith("https://")] == []
     titles = [one.title for one in LAYOUTS]

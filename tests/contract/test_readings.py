@@ -142,14 +142,15 @@ COMES_BACK = "id,label,who\na,dog,x\nb,cat,y\na,cat,x\n"
 
 
 def of_many_rows(data: str, **always: Any) -> Read:
-    """An audit of a file whose rows are many: what each check came to."""
+    """An audit of a file whose rows are many: what each check came to, and why not."""
 
     def read(folder: Path, data: str = data, **options: Any) -> Found:
         tree = at(folder, ("tree.csv", "child,parent\ndog,animal\ncat,animal\n"))
         named = {"dataset": at(folder, ("rows.csv", data)), "hierarchy": tree}
         with patch("audit.runs.settings.MANY_ROWS", 3):
             found = audited(Settings(**{**named, **always, **options}), None).result
-        return [one.status for one in found.checks], [Reading(**one) for one in found.readings]
+        checks = [(one.status, one.not_applicable) for one in found.checks]
+        return checks, [Reading(**one) for one in found.readings]
 
     return read
 

@@ -159,7 +159,7 @@ def kept_as(layout: Layout) -> Mapping[str, Callable[[pl.DataFrame, Path], Any]]
 
 
 def loaded(data: Any, hierarchy: Any, stated: Columns) -> LabelDataset:
-    said = {name: value for name, value in asdict(stated).items() if value}
+    said = {n: value for n, value in asdict(stated).items() if value and n != "called"}
     return audit.load_labels(data, hierarchy, unlisted="refuse", **said)
 
 

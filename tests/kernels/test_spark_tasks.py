@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -19,7 +18,7 @@ from fixtures.named_counts import (
     records_of_count,
     supports_of_count,
 )
-from fixtures.task_counts import ROWS, counted_by_tasks, plan_of, tallies
+from fixtures.task_counts import ROWS, counted_by_tasks, labels_of, sums
 from fixtures.toy import toy
 
 LABELS = ("dog", " cow ", "bird", "tool", "pet", "unicorn", None)
@@ -60,36 +59,17 @@ def test_counts_do_not_depend_on_how_many_tasks_count(rows: list[Row], n_tasks: 
         pair: (joint, joint if in_line(parents, *pair) else alone.get(pair, 0))
         for pair, joint in plain.joints(parents, labels).items()
     }
-    bits = {pair: bits / len(written) for pair, bits in confusion_of_count(found).items()}
-    assert bits == pytest.approx(plain.confusions(parents, labels), rel=1e-12)
+    assert confusion_of_count(found) == pytest.approx(plain.confusions(parents, labels), rel=1e-12)
     assert {node: support for node, (support, _) in supports_of_count(found).items()} == {
         node: support for node, support in plain.supports(parents, labels).items() if support
     }
     assert (found.ledger.instances, found.ledger.rows_read) == (len(written), len(rows))
 
 
-def test_parts_take_every_key_once(toy_hierarchy: Hierarchy) -> None:
-    plan = plan_of(frame_of([(i, i % 7) for i in range(40)]), toy_hierarchy)
-
-    bounds = spark.bounds_of(plan.labels)
-
-    assert (bounds[0], bounds[-1]) == (0, len(plan.labels.hierarchy) ** 2)
-    assert (np.diff(bounds) > 0).all()
-
-
 def test_tasks_without_rows_make_no_pair(toy_hierarchy: Hierarchy) -> None:
-    plan = plan_of(frame_of([]), toy_hierarchy)
+    rows = frame_of([])
+    labels = labels_of(rows, toy_hierarchy)
 
-    assert [*spark.numbered(ROWS, plan.labels, [])] == []
-    found = pl.concat([*spark.tallied(plan, spark.bounds_of(plan.labels), [])])
-    assert spark.PAIRS not in found["kind"]
-    assert len(spark.counted(found, plan)) == 0
-
-
-def test_each_kind_and_part_stands_once(toy_hierarchy: Hierarchy) -> None:
-    rows = frame_of([(i, (i + step) % 7) for i in range(40) for step in range(3)])
-
-    found = tallies(rows, plan_of(rows, toy_hierarchy), 3)
-
-    assert not found.select("kind", "part").is_duplicated().any()
-    assert found.filter(kind=spark.PAIRS)["part"].n_unique() > 1
+    assert [*spark.numbered(ROWS, labels, [])] == []
+    assert spark.PAIRS not in sums(rows, labels)["kind"]
+    assert len(counted_by_tasks(rows, toy_hierarchy)) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -289,6 +290,17 @@ def test_only_the_same_metrics_are_merged() -> None:
             metric.merge(other)
     with pytest.raises(SchemaError, match="same hierarchy can be merged"):
         metric.merge(metrics.HierarchicalMetrics({"dog": "mammal", "cow": "mammal"}))
+
+
+def test_what_another_process_has_seen_comes_pickled_and_is_merged() -> None:
+    here, there = (metrics.HierarchicalMetrics(toy(), classes=NAMES) for _ in "ab")
+    here.update(SOFTMAX[:2], TRUE[:2])
+    there.update(SOFTMAX[2:], TRUE[2:])
+    sent = pickle.loads(pickle.dumps(there))
+
+    assert sent.compute()["accuracy/depth=3"] == there.compute()["accuracy/depth=3"] == 1
+    here.merge(sent)
+    assert here.compute()["accuracy/depth=3"] == 3 / 4
 
 
 def test_undefined_numbers_are_nan() -> None:

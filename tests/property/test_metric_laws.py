@@ -243,7 +243,7 @@ def test_hierarchical_scores_equal_plain_python(
         return {node for node, score in line.items() if score >= threshold}
 
     same(
-        whole(hierarchical_scores(average, threshold), model.hierarchy, model.gold, model.scores),
+        whole(hierarchical_scores(threshold)[average], model.hierarchy, model.gold, model.scores),
         oracle.hierarchical(
             model.parents, model.golds, [decided(line) for line in model.predicted], average
         ),
@@ -296,8 +296,8 @@ def every_measure(hierarchy: Hierarchy) -> list[Measure]:
         found.append(uncertainty_alignment(cuts[fine], cuts[coarse]))
     return [
         *found,
-        hierarchical_scores("micro", 0.5),
-        hierarchical_scores("macro", None),
+        hierarchical_scores(0.5)["micro"],
+        hierarchical_scores(None)["macro"],
         mistake_severity(),
     ]
 

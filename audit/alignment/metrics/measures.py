@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -111,9 +112,9 @@ def uncertainty_alignment(fine: Cut, coarse: Cut, parameters: Parameters = NONE)
 
 
 def hierarchical_scores(
-    average: Average, threshold: float | None, parameters: Parameters = NONE
-) -> Measure:
-    """Agreement of predicted and true labels, each with its ancestors but the root.
+    threshold: float | None, parameters: Parameters = NONE
+) -> Mapping[Average, Measure]:
+    """Agreement of predicted and true labels, each with its ancestors but the root, by average.
 
     In the scope of a subtree an instance counts with all its labels, not only with those in the
     subtree. Instances for which a number is undefined are left out of it, and of its n.
@@ -122,6 +123,7 @@ def hierarchical_scores(
         threshold: Smallest score of a predicted node; None predicts only the highest one.
     """
 
+    @lru_cache(maxsize=1)
     def of_batch(batch: Batch) -> Sequence[Any]:
         tree = batch.hierarchy
         above = csr_array(tree.closure[:, np.delete(np.arange(len(tree)), tree.root)])
@@ -131,16 +133,24 @@ def hierarchical_scores(
         means = shares[0], shares[1], 2 * shares[2]
         return both, predicted, given, *(whole > 0 for whole in wholes), *means
 
-    def of_sums(both: FloatArray, predicted: FloatArray, given: FloatArray, *rest: Any) -> Computed:
-        counts, parts, wholes = rest[:3], rest[3:], rest[:3]
-        if average == "micro":
-            parts = both, both, 2 * both
-            wholes = predicted, given, predicted + given
-        names = (f"hierarchical_{name}" for name in ("precision", "recall", "f1"))
-        shares = map(ratio, parts, wholes)
-        return dict(zip(names, zip(shares, counts, strict=True), strict=True))
+    def macro(*sums: FloatArray) -> Computed:
+        return _named(sums[6:], sums[3:6], sums[3:6])
 
-    return Measure(of_batch, of_sums, {"average": average, **parameters})
+    def micro(both: FloatArray, predicted: FloatArray, given: FloatArray, *rest: Any) -> Computed:
+        wholes = predicted, given, predicted + given
+        return _named((both, both, 2 * both), wholes, rest[:3])
+
+    return {
+        "micro": Measure(of_batch, micro, {"average": "micro", **parameters}),
+        "macro": Measure(of_batch, macro, {"average": "macro", **parameters}),
+    }
+
+
+def _named(
+    parts: Sequence[FloatArray], wholes: Sequence[FloatArray], n: Sequence[FloatArray]
+) -> Computed:
+    names = (f"hierarchical_{name}" for name in ("precision", "recall", "f1"))
+    return dict(zip(names, zip(map(ratio, parts, wholes), n, strict=True), strict=True))
 
 
 def set_f1(stands_for: Sparse, threshold: float, parameters: Parameters) -> Measure:
@@ -181,8 +191,8 @@ def _sizes(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Number of nodes that both the answers and the labels of an instance stand for, and each."""
     decided = decide(batch.scores, threshold or 0.0, single_label=threshold is None)
-    sides = (csr_array((side @ stands_for) > 0).astype(float) for side in (decided, batch.gold))
-    predicted, given = map(csr_array, sides)
+    predicted, given = (csr_array(side @ stands_for) for side in (decided, batch.gold))
+    predicted.data, given.data = np.ones(predicted.nnz), np.ones(given.nnz)
     return row_sums(csr_array(predicted * given)), row_sums(predicted), row_sums(given)
 
 

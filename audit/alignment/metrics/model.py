@@ -154,9 +154,7 @@ def measures_of(
         for first, second in permutations(parts, 2):
             named = {"subgraphs": [[first], [second]]}
             yield subgraph_preference(parts[first], parts[second], named)
-    least = None if single_label else threshold
-    yield hierarchical_scores("micro", least, decided)
-    yield hierarchical_scores("macro", least, decided)
+    yield from hierarchical_scores(None if single_label else threshold, decided).values()
     if single_label:
         yield mistake_severity()
 

@@ -56,6 +56,10 @@ class Stream:
         self._seed, self._replicates = seed, replicates
         self._sums, self._ends = np.zeros((0, 0, 0)), np.zeros(0, np.int64)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the measures, which are functions; who unpickles sums sets them again."""
+        return {**vars(self), "measures": ()}
+
     def update(self, batch: Batch) -> None:
         """Add the instances of a batch; with replicates, each needs a unit."""
         columns = [measure.of_batch(batch) for measure in self.measures]
@@ -73,9 +77,10 @@ class Stream:
                 self._sums[:, scope] += weighted_sums(statistics[block][member], weights[member])
 
     def merge(self, other: Stream) -> None:
-        """Add the sums of another stream, which has batches, of the same metrics and scopes."""
-        self._ends = other._ends
-        self._sums = self._sums + other._sums if self._sums.size else other._sums.copy()
+        """Add the sums of another stream of the same metrics and scopes."""
+        if other._sums.size:
+            self._ends = other._ends
+            self._sums = self._sums + other._sums if self._sums.size else other._sums.copy()
 
     def compute(self) -> list[Row]:
         """Every metric in every scope, from all instances added so far."""

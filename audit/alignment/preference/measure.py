@@ -161,10 +161,11 @@ class Measured:
         np.maximum.at(values, places[known], row.scores[known])
         for highest, sides in zip(self._highest, self._sides[at], strict=True):
             highest[:, at] = [values[side].max(initial=-np.inf) for side in sides]
-        own, other = (np.isin(places, side) for side in self._sides[at][0])
-        self._hits[at] = among_highest(row.scores, own, self._k, in_order=self._released)
-        first, second = (_first_highest(row.scores, answer) for answer in (own, other))
-        self._first_listed[at] = first <= second
+        answers = [places == word for side in self._sides[at][0] for word in side]
+        self._hits[at] = among_highest(row.scores, answers[0], self._k, in_order=self._released)
+        if self._released:
+            first, second = (_first_highest(row.scores, answer) for answer in answers)
+            self._first_listed[at] = first <= second
         self._listed[places[known]] = True
         self.scored[at] = True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -118,15 +119,13 @@ def _numbers(tokens: Sequence[str | None], scores: list[Any], where: str) -> Flo
         )
     if None in tokens:
         raise SchemaError("a token must be a text", found="null", where=where)
-    if {*map(type, scores)} <= {int, float} and all(map(_is_finite, scores)):
-        return np.array(scores, np.float64)
-    bad = [
-        {token: score}
-        for token, score in zip(tokens, scores, strict=True)
-        if type(score) not in (int, float) or not _is_finite(score)
-    ]
+    with suppress(OverflowError):
+        values = np.array(scores if {*map(type, scores)} <= {int, float} else np.nan, np.float64)
+        if np.isfinite(values).all():
+            return values
+    bad = [{token: one} for token, one in zip(tokens, scores, strict=True) if not _is_finite(one)]
     raise SchemaError("every score must be a finite number", found=first_cases(bad), where=where)
 
 
-def _is_finite(score: float) -> bool:
-    return abs(score) <= sys.float_info.max
+def _is_finite(score: Any) -> bool:
+    return type(score) in (int, float) and abs(score) <= sys.float_info.max

@@ -18,16 +18,17 @@ from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.carriers import distinct, label_part
 from audit.checks.shared.evidence import OF_SOME, PARTS
 from audit.checks.shared.proposals import carried_as, proposals
-from audit.engine.pairs.joint import NODES_PER_BLOCK
 from audit.engine.pairs.pair_counts import support
 from audit.engine.pairs.rows import counts_at, row_numbers
 from audit.engine.statistics.intervals import wilson, wilson_at_limit
-from audit.measure.measure import Measurements
+from audit.measure.measure import Measurements, once
 from audit.results.findings import share_evidence, times_limit
 from audit.sharing.told import Rounding
 
 LEAST_LABELS = 5
 """Least number of labels for two equal sets not to be a coincidence."""
+GROUPS_AT_ONCE = 512
+"""Number of groups whose sets of labels one product compares with those of all others."""
 LEAST_SHARED = 2
 """Least number of sets that two persons share for one to be a copy of the other."""
 LEAST_COPIES = 5
@@ -90,6 +91,7 @@ def _of_labels(
     )
 
 
+@once
 def _repeated(measured: Measurements) -> Sparse:
     """Rows of each label that an instance repeats, shape (n_instances, n_nodes); those that are in
     two places with equal labels are left out."""
@@ -222,8 +224,8 @@ def shared_by_two(sets: IntArray, group: IntArray) -> tuple[BoolArray, int]:
     holds = csr_array((np.ones(len(sets), np.int32), (group, sets)), shape=shape)
     holds.data[:] = 1
     pairs, found = 0, list[Sparse]()
-    for start in range(0, shape[0], NODES_PER_BLOCK):
-        own = holds[start : start + NODES_PER_BLOCK]
+    for start in range(0, shape[0], GROUPS_AT_ONCE):
+        own = holds[start : start + GROUPS_AT_ONCE]
         joint = (own @ holds.T).tocoo()
         copied = (joint.data >= LEAST_SHARED) & (joint.row + start != joint.col)
         ends = joint.row[copied], joint.col[copied]

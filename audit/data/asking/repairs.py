@@ -70,7 +70,8 @@ def best_way(cells: pl.DataFrame, nodes: Nodes, stated: Columns = AS_WRITTEN) ->
             best = way
     found = _without_words(best, some, nodes, stated)
     finds = "take" in way.options and way.share.of_complete >= NEARLY_ALL
-    return way if finds and {"sep", "missing"} <= found.options.keys() else found
+    besides = found.options.keys() & {"missing", "by_title"}
+    return way if finds and besides and "sep" in found.options else found
 
 
 def _tried(options: Mapping[str, Any], cells: pl.DataFrame, nodes: Nodes, stated: Columns) -> Way:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from audit.base.dag import IntArray, Sparse
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.rows import row_numbers, stored
-from audit.engine.pairs.sums import Sums, counts_only, weighed_sums
+from audit.engine.pairs.sums import Sums, added_up, weighed_sums
 
 PAIRS_AT_ONCE = 4_000_000
 """Pairs above labels that are listed at a time."""
@@ -34,16 +34,13 @@ def count_entailed(specific: Sparse, closure: Sparse, weight: IntArray | None = 
 
     Time and memory grow with the sum over labels of (ancestors that are not in line)^2.
     """
-    forked = pairs_above(closure) > 0
-    labels = np.flatnonzero(forked & (np.bincount(specific.indices, minlength=len(forked)) > 0))
-    if not len(labels):
-        return counts_only(np.empty(0, np.int64), np.empty(0, np.int64))
+    used = np.bincount(specific.indices, minlength=closure.shape[0]) > 0
+    labels = np.flatnonzero(used & (pairs_above(closure) > 0))
     of_label, keys = overlapping_above(labels, closure)
     pairs, pair = np.unique(keys, return_inverse=True)
     place = np.searchsorted(labels, of_label)
-    above = csr_array(
-        (np.ones(len(pair), np.int64), (place, pair)), shape=(len(labels), len(pairs))
-    )
+    shape = (len(labels), len(pairs))
+    above = csr_array((np.ones(len(pair), np.int64), (place, pair)), shape=shape)
     own = csr_array(specific[:, labels])
     counts, done = np.zeros(len(pairs), np.int64), 0
     for some in _blocks(own, np.diff(above.indptr)):
@@ -53,7 +50,7 @@ def count_entailed(specific: Sparse, closure: Sparse, weight: IntArray | None = 
         else:
             each = np.repeat(weight[done - some.shape[0] : done], np.diff(met.indptr))
             counts += weighed_sums(met.indices.astype(np.int64), each, len(pairs))
-    return counts_only(pairs, counts)[counts > 0]
+    return Sums(pairs, counts)[counts > 0]
 
 
 def joint_entailed(pairs: PairCounts, entailed: Sums, lines: IntArray, n_nodes: int) -> IntArray:
@@ -122,10 +119,7 @@ def entailed_by(records: IntArray, closure: Sparse) -> Sums:
     """
     labels = np.flatnonzero((records > 0) & (pairs_above(closure) > 0))
     label, keys = overlapping_above(labels, closure)
-    pairs, pair = np.unique(keys, return_inverse=True)
-    counts = np.zeros(len(pairs), np.int64)
-    np.add.at(counts, pair, records[label])
-    return counts_only(pairs, counts)
+    return added_up(keys, records[label])
 
 
 def pairs_above(closure: Sparse) -> IntArray:

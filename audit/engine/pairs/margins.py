@@ -21,8 +21,7 @@ from audit.engine.pairs.sums import (
     Sums,
     added_up,
     counts_by_place,
-    counts_only,
-    summed,
+    tallied,
     weighed_sums,
 )
 
@@ -37,43 +36,6 @@ NO_STRATUM = -1
 """Stratum of records that take no part, having fewer than two most specific labels."""
 
 
-def most_specific(direct: Sparse, above: Sparse) -> Sparse:
-    """Leave out every label above another label of the same record, as it adds no information.
-
-    Args:
-        above: A positive value stored where a node is strictly above a label of the record, same
-            shape.
-
-    Returns:
-        0/1, same shape, int64, canonical CSR. A record with labels keeps one of them at least.
-    """
-    superfluous = csr_array(direct.multiply(above))
-    if not superfluous.nnz:
-        return direct
-    superfluous.data[:] = 1
-    kept = csr_array(direct - superfluous)
-    kept.eliminate_zeros()
-    kept.sort_indices()
-    return csr_array((np.ones(kept.nnz, np.int64), kept.indices, kept.indptr), shape=kept.shape)
-
-
-def length_histogram(lengths: IntArray) -> IntArray:
-    """Number of records with each number of labels, from 0 up; empty without records.
-
-    >>> length_histogram(np.array([2, 0, 2])).tolist()
-    [1, 0, 2]
-    """
-    return np.bincount(lengths).astype(np.int64)
-
-
-def merged_histogram(left: IntArray, right: IntArray) -> IntArray:
-    """The histogram of two sets of records together."""
-    merged = np.zeros(max(len(left), len(right)), np.int64)
-    merged[: len(left)] += left
-    merged[: len(right)] += right
-    return merged
-
-
 def length_cuts(histogram: IntArray) -> IntArray:
     """Greatest length of each stratum except the last, ascending.
 
@@ -82,7 +44,8 @@ def length_cuts(histogram: IntArray) -> IntArray:
     on the histogram alone.
 
     Args:
-        histogram: From `length_histogram`; lengths below `LEAST_LABELS` do not count.
+        histogram: Number of records with each number of labels, from 0 up; lengths below
+            `LEAST_LABELS` do not count.
 
     Returns:
         Shape (n_strata - 1,); empty if there is only one stratum.
@@ -158,9 +121,6 @@ branch first.
 """
 MARGINS: tuple[Margin, ...] = ("carried", "labelled", "between")
 
-PLACES_PER_KEY = 4
-"""Possible keys, from 0 on, per given key up to which an array counts them; above, sorting does."""
-
 
 def counted_branches(first_branch: IntArray, leaf: BoolArray) -> IntArray:
     """The branch of each node whose labels between branches are counted, shape (n_nodes,).
@@ -192,11 +152,10 @@ def count_margins(
 
     Time grows with the stored values.
     """
-    n_nodes = specific.shape[1]
     return {
         "carried": _by_part(carried, part, weight),
         "labelled": _by_part(specific, part, weight),
-        "between": _between(specific, part, branch_of, n_nodes, weight),
+        "between": _between(specific, part, branch_of, weight),
     }
 
 
@@ -212,45 +171,25 @@ def _by_part(matrix: Sparse, part: IntArray, weight: IntArray | None) -> Sums:
     return sums[: np.searchsorted(sums.keys, behind * n_nodes)]
 
 
-def tallied(keys: IntArray) -> Sums:
-    """Number of occurrences of each key; the keys may be in any order."""
-    if not len(keys):
-        return counts_only(keys.astype(np.int64), keys)
-    if int(keys.max()) < PLACES_PER_KEY * len(keys):
-        return counts_by_place(np.bincount(keys))
-    there, counts = np.unique(keys, return_counts=True)
-    return counts_only(there.astype(np.int64), counts)
-
-
 def _between(
-    specific: Sparse, part: IntArray, branch_of: IntArray, n_nodes: int, weight: IntArray | None
+    specific: Sparse, part: IntArray, branch_of: IntArray, weight: IntArray | None
 ) -> Sums:
-    branches = np.unique(branch_of[branch_of >= 0])
-    column = np.searchsorted(branches, branch_of[specific.indices])
-    counted = branch_of[specific.indices] >= 0
-    rows = row_numbers(specific)[counted]
-    ones = np.ones(len(rows), np.int64)
-    shape = (specific.shape[0], len(branches))
-    labels = csr_array((ones, (rows, column[counted])), shape=shape)
+    n_nodes, record = specific.shape[1], row_numbers(specific)
+    branch = branch_of[specific.indices]
+    kept = np.flatnonzero((branch >= 0) & (part[record] >= 0))
+    places = record[kept], branch[kept]
+    labels = csr_array((np.ones(len(kept), np.int64), places), shape=specific.shape)
     labels.sum_duplicates()
-    weighed = labels
-    if weight is not None:
-        data = labels.data * np.repeat(weight, np.diff(labels.indptr))
-        weighed = csr_array((data, labels.indices, labels.indptr), shape=labels.shape)
-    found = []
-    for number in np.unique(part[part >= 0]).tolist():
-        records = np.flatnonzero(part == number)
-        own, each = labels[records], weighed[records]
-        met = csr_array(own.T @ each).tocoo()
-        same = met.row == met.col
-        alone = np.asarray(each.sum(axis=0), np.int64)
-        counts = met.data - np.where(same, alone[met.row], 0)
-        kept = (met.row <= met.col) & (counts > 0)
-        first, second = branches[met.row[kept]], branches[met.col[kept]]
-        keys = (number * n_nodes + first) * n_nodes + second
-        order = np.argsort(keys)
-        found.append(counts_only(keys[order], counts[kept][order]))
-    return summed(found)
+    record = row_numbers(labels)
+    in_part = part[record] * n_nodes + labels.indices, labels.indptr
+    weighed = labels if weight is None else csr_array(labels * weight[:, None])
+    shape = (labels.shape[0], (int(part.max(initial=0)) + 1) * n_nodes)
+    met = csr_array(csr_array((labels.data, *in_part), shape=shape).T @ weighed).tocoo()
+    alone = csr_array((weighed.data, *in_part), shape=shape).sum(axis=0)
+    row, second = met.row.astype(np.int64), met.col
+    counts = met.data - np.where(row % n_nodes == second, alone[row], 0)
+    some = (row % n_nodes <= second) & (counts > 0)
+    return added_up((row * n_nodes + second)[some], counts[some])
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,7 +243,7 @@ def lighter(strata: Strata, lost: Strata) -> Strata:
         strata.size * unit - lost.size,
         strata.carried * unit - lost.carried,
         strata.labelled * unit - lost.labelled,
-        added_up(keys, joint, np.zeros(len(keys))),
+        added_up(keys, joint),
         unit,
     )
 
@@ -338,4 +277,4 @@ def with_parts(sums: Sums, part_of: IntArray, per_part: int) -> Sums:
     part = part_of[finer]
     kept = np.flatnonzero(part >= 0)
     keys = part[kept] * per_part + rest[kept]
-    return added_up(keys, sums.joint[kept], sums.confusion[kept])
+    return added_up(keys, sums.joint[kept])

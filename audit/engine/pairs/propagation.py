@@ -1,13 +1,11 @@
-"""Propagation of values up the hierarchy, in three readings, and labels below a node."""
+"""Propagation of values up the hierarchy, in three readings."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
-from audit.base.dag import IntArray, Sparse, row
+from audit.base.dag import IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.engine.pairs.rows import row_numbers, stored
 
@@ -97,43 +95,3 @@ def keep_own_values(values: Sparse, edges: Sparse, height: IntArray) -> Sparse:
         found.eliminate_zeros()
     found.sort_indices()
     return found
-
-
-_COUNTED_AS = np.array([1 << 40, 1 << 20, 1])
-"""What a specific label, one of kind ``other`` and an ``unspecified`` one add to a node above."""
-_OF_OTHERS = (-1 << 40, ~(_COUNTED_AS[0] - _COUNTED_AS[1]), -1 << 20)
-"""Places of such a sum for labels that are not residual; not ``other``; not ``unspecified``."""
-
-
-@dataclass(frozen=True)
-class LabelsBelow:
-    """Direct labels strictly below each node, counted per instance.
-
-    Args:
-        sums: What the labels add up to, shape (n_nodes, n_instances), canonical CSR.
-    """
-
-    sums: Sparse
-
-    def labelled(self, parent: int) -> IntArray:
-        """Indices of instances with a direct label strictly below a node, ascending."""
-        return row(self.sums, parent)
-
-    def only_residual(self, parent: int, kind: int = 0) -> IntArray:
-        """Indices of instances all of whose labels below a node are residual, ascending.
-
-        Args:
-            kind: 1: all of them are of kind ``other``; 2: ``unspecified``; 0: of either.
-        """
-        sums = self.sums.data[self.sums.indptr[parent] : self.sums.indptr[parent + 1]]
-        return self.labelled(parent)[np.flatnonzero(sums & _OF_OTHERS[kind] == 0)]
-
-
-def labels_below(direct: Sparse, strict_closure: Sparse, kinds: IntArray) -> LabelsBelow:
-    """Count direct labels strictly below each node, by kind.
-
-    Args:
-        kinds: For each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
-    """
-    counted = (_COUNTED_AS[kinds[direct.indices]], direct.indices, direct.indptr)
-    return LabelsBelow(csr_array((csr_array(counted, direct.shape) @ strict_closure).T))

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, triu
 
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row, rows
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.statistics.intervals import wilson, wilson_at_limit
 
@@ -133,51 +133,33 @@ class Together:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """A sparse vector over nodes: a number for a few nodes, 0 for all others.
-
-    Args:
-        nodes: Node indices, ascending.
-        numbers: The number of each, same shape, above 0.
-    """
-
-    nodes: IntArray
-    numbers: FloatArray
-
-    def of(self, nodes: IntArray) -> FloatArray:
-        """The numbers of given nodes, shape as ``nodes``; 0 for those not stored."""
-        place = np.searchsorted(self.nodes, nodes).clip(max=len(self.nodes) - 1)
-        return np.where(self.nodes[place] == nodes, self.numbers[place], 0.0)
-
-
-@dataclass(frozen=True, eq=False)
 class Places:
     """Positions of nodes in the hierarchy, and how many instances carry each."""
 
     closure: Sparse
     support: IntArray
 
-    def above(self, node: int) -> Part:
-        """The nodes at or above a node, each with the number 1."""
-        nodes = row(self.closure, node)
-        return Part(nodes, np.ones(len(nodes)))
+    def above(self, node: int) -> FloatArray:
+        """1 for the nodes at or above a node, 0 for others, shape (n_nodes,)."""
+        return self._ones(row(self.closure, node))
 
-    def below(self, node: int) -> Part:
-        """The nodes at or below a node, each with the number 1."""
-        nodes = row(self._below, node)
-        return Part(nodes, np.ones(len(nodes)))
+    def below(self, node: int) -> FloatArray:
+        """1 for the nodes at or below a node, 0 for others, shape (n_nodes,)."""
+        return self._ones(row(self._below, node))
 
-    def expected(self, node: int) -> Part:
-        """Related nodes, each with the share of the given node's instances expected to carry it.
+    def expected(self, node: int) -> FloatArray:
+        """The share of a node's instances expected to carry each node, shape (n_nodes,).
 
-        It is 1 for nodes at and above the given one, and the ratio of supports for nodes below it.
+        It is 1 for nodes at and above the given one, the ratio of supports for nodes below it, and
+        0 for all others.
         """
-        above, below = row(self.closure, node), row(self._below, node)
-        below = below[below != node]
-        nodes = np.concatenate([above, below])
-        shares = np.concatenate([np.ones(len(above)), self.support[below] / self.support[node]])
-        order = np.argsort(nodes)
-        return Part(nodes[order], shares[order])
+        below = self.below(node) * (self.support / self.support[node])
+        return np.asarray(np.where(self.above(node) > 0, 1.0, below))
+
+    def _ones(self, nodes: IntArray) -> FloatArray:
+        found = np.zeros(len(self.support))
+        found[nodes] = 1.0
+        return found
 
     @cached_property
     def ancestors(self) -> IntArray:
@@ -197,24 +179,11 @@ def chain_ends(edges: Sparse, support: IntArray) -> BoolArray:
     return ends
 
 
-def _of_ends(pairs: Together, first: Part, second: Part) -> FloatArray:
+def _of_ends(pairs: Together, first: FloatArray, second: FloatArray) -> FloatArray:
     """The numbers of both ends of each pair multiplied, the larger way round, shape (n_pairs,)."""
-    there = first.of(pairs.a) * second.of(pairs.b)
-    back = first.of(pairs.b) * second.of(pairs.a)
+    there = first[pairs.a] * second[pairs.b]
+    back = first[pairs.b] * second[pairs.a]
     return np.asarray(np.maximum(there, back))
-
-
-class _ByEnd:
-    """Pairs by the nodes at their ends, so that few are looked at where few are near."""
-
-    def __init__(self, pairs: Together, n_nodes: int) -> None:
-        ends, places = np.concatenate([pairs.a, pairs.b]), np.tile(np.arange(len(pairs)), 2)
-        shape = (n_nodes, len(pairs))
-        self._pairs = csr_array((np.ones(len(ends), np.int8), (ends, places)), shape=shape)
-
-    def touching(self, part: Part) -> IntArray:
-        """Pairs with an end among some nodes, ascending."""
-        return np.unique(self._pairs[part.nodes].indices).astype(np.int64)
 
 
 def redundant_pairs(pairs: Together, places: Places, least: float, required: BoolArray) -> IntArray:
@@ -253,7 +222,9 @@ class _Scan:
 
     def __init__(self, pairs: Together, places: Places, least: float) -> None:
         self.pairs, self.places, self.least = pairs, places, least
-        self.by_end = _ByEnd(pairs, len(places.support))
+        ends, each = np.concatenate([pairs.a, pairs.b]), np.tile(np.arange(len(pairs)), 2)
+        shape = len(places.support), len(pairs)
+        self._by_end = csr_array((np.ones(len(ends), np.int8), (ends, each)), shape=shape)
         self.open = pairs.as_one(least)
         self.explained = np.zeros(len(pairs))
         self.found: list[int] = []
@@ -269,10 +240,14 @@ class _Scan:
         pairs, places = self.pairs, self.places
         own = max(float(pairs.joint[pair] - self.explained[pair]), 0.0)
         shares = places.expected(int(pairs.a[pair])), places.expected(int(pairs.b[pair]))
-        near = self.by_end.touching(shares[0])
+        near = self._touching(shares[0])
         self.explained[near] += own * _of_ends(pairs[near], *shares)
         self.found.append(pair)
         self.open[pair] = False
+
+    def _touching(self, numbers: FloatArray) -> IntArray:
+        """Pairs with an end among the nodes whose number is not 0, ascending."""
+        return np.unique(rows(self._by_end, np.flatnonzero(numbers)))
 
     def _stand(self, some: IntArray) -> BoolArray:
         return self.pairs[some].without(self.explained[some]).as_one(self.least)
@@ -281,7 +256,7 @@ class _Scan:
         """The most specific pair at or below one with nearly all of its joint instances."""
         pairs, places = self.pairs, self.places
         below = places.below(int(pairs.a[pair])), places.below(int(pairs.b[pair]))
-        some = self.by_end.touching(below[0])
+        some = self._touching(below[0])
         some = some[(_of_ends(pairs[some], *below) > 0) & self.open[some]]
         left = pairs.joint[some] - self.explained[some]
         own = pairs.joint[pair] - self.explained[pair]
@@ -302,7 +277,7 @@ def _not_from_below(scan: _Scan, required: BoolArray) -> IntArray:
     found = np.array(scan.found, np.int64)
     found = found[_most_specific_first(pairs[found], places)]
     some, stand = pairs[found], []
-    explained, by_end = np.zeros(len(found)), _ByEnd(some, len(places.support))
+    explained = np.zeros(len(found))
     for place in range(len(found)):
         one = np.array([place])
         if not some[one].without(explained[one]).as_one(scan.least)[0]:
@@ -310,7 +285,6 @@ def _not_from_below(scan: _Scan, required: BoolArray) -> IntArray:
         stand.append(place)
         own = some.joint[place] - explained[place]
         above = places.above(int(some.a[place])), places.above(int(some.b[place]))
-        near = by_end.touching(above[0])
-        explained[near] += own * _of_ends(some[near], *above)
+        explained += own * _of_ends(some, *above)
     told = found[stand]
     return np.asarray(told[~required[told]], np.int64)

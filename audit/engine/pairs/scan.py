@@ -7,14 +7,14 @@ pair, lets its excess explain what it can of all related pairs, and goes on with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row, rows
 from audit.engine.pairs.entailed import pairs_above
 from audit.engine.statistics.association import poisson_p_value
 
@@ -42,21 +42,27 @@ class Meets:
             self._known[node] = self._meets_of(node)
         return self._known[node]
 
-    def at_or_below(self, node: int) -> IntArray:
-        """A node and its descendants, ascending."""
-        return row(self.below, node)
+    def with_all(self, node: int) -> IntArray:
+        """The meet of a node with each node, shape (n_nodes,); -1 where there is none."""
+        found = np.full(len(self.support), -1, np.int64)
+        nodes, meets = self.of(node)
+        found[nodes] = meets
+        return found
+
+    def at_or_below(self, node: int) -> BoolArray:
+        """Whether each node is a node or one of its descendants, shape (n_nodes,)."""
+        found = np.zeros(len(self.support), np.bool_)
+        found[row(self.below, node)] = True
+        return found
 
     def _meets_of(self, node: int) -> tuple[IntArray, IntArray]:
-        above, below = row(self.closure, node), self.at_or_below(node)
+        above, below = row(self.closure, node), row(self.below, node)
         nodes, meets = [above, below], [np.full(len(above), node), below]
         if self._overlapping[node]:
             shared = below[np.lexsort((-below, self.support[below]))]
-            starts, widths = self.closure.indptr[shared], np.diff(self.closure.indptr)[shared]
-            steps = np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)
-            nodes.insert(0, self.closure.indices[np.repeat(starts, widths) + steps])
-            meets.insert(0, np.repeat(shared, widths))
-        every = np.concatenate(nodes).astype(np.int64)
-        where = np.concatenate(meets).astype(np.int64)
+            nodes.insert(0, rows(self.closure, shared))
+            meets.insert(0, np.repeat(shared, np.diff(self.closure.indptr)[shared]))
+        every, where = np.concatenate(nodes), np.concatenate(meets)
         reached, last = np.unique(every[::-1], return_index=True)
         return reached, where[::-1][last]
 
@@ -156,10 +162,12 @@ class Scan:
         self.explained = pairs.expected.copy()
         self.waiting = np.ones(len(pairs), np.bool_)
         self._added = np.zeros(len(pairs))
-        n_nodes = len(meets.support)
-        self._ends = [_Places(end, n_nodes) for end in (pairs.a, pairs.b)]
-        self._at = np.full((2, n_nodes), -1, np.int64)
-        self._is_below = np.zeros(self._at.shape, np.bool_)
+        self._by_end = [self._places_by(end) for end in (pairs.a, pairs.b)]
+
+    def _places_by(self, end: IntArray) -> Sparse:
+        """A value stored for each pair in the row of its end, shape (n_nodes, n_pairs)."""
+        shape, places = (len(self.meets.support), len(end)), np.arange(len(end))
+        return csr_array((np.ones(len(end), np.int8), (end, places)), shape=shape)
 
     def run(self) -> Found:
         """Run the scan. Each find takes time that grows with the surprising pairs related to it."""
@@ -191,18 +199,21 @@ class Scan:
 
     def explaining(self, found: Found, number: int) -> list[tuple[int, float]]:
         """Earlier finds that explain part of a find, with the records explained, most first."""
-        place, earlier = int(found.pair[number]), found.pair[:number]
+        earlier = found.pair[:number]
         a, b = self.pairs.a[earlier], self.pairs.b[earlier]
-        self._mark(int(self.pairs.a[place]), int(self.pairs.b[place]))
+        at_a, at_b = self._meets_of(int(found.pair[number]))
         added = np.zeros(number)
         for x, y in ((a, b), (b, a)):
-            at_a, at_b = self._at[0, x], self._at[1, y]
-            there = np.flatnonzero((at_a >= 0) & (at_b >= 0))
-            expected = self.expect(at_a[there], at_b[there]) * found.delta[there]
+            there = np.flatnonzero((at_a[x] >= 0) & (at_b[y] >= 0))
+            expected = self.expect(at_a[x[there]], at_b[y[there]]) * found.delta[there]
             added[there] = np.maximum(added[there], expected)
-        self._unmark(int(self.pairs.a[place]), int(self.pairs.b[place]))
         order = np.argsort(-added, kind="stable")
         return [(int(i), float(added[i])) for i in order.tolist() if added[i] > 0]
+
+    def _meets_of(self, place: int) -> tuple[IntArray, IntArray]:
+        ends = self.pairs.a[place], self.pairs.b[place]
+        at_a, at_b = (self.meets.with_all(int(end)) for end in ends)
+        return at_a, at_b
 
     def _named(self, taken: int) -> int:
         """The lowest pair that holds nearly all of a pair's records and leaves no excess."""
@@ -220,55 +231,32 @@ class Scan:
 
     def _below(self, place: int) -> IntArray:
         """Pairs with both ends at or below those of a pair, either way round; itself included."""
-        a, b = int(self.pairs.a[place]), int(self.pairs.b[place])
-        ends = [self.meets.at_or_below(node) for node in (a, b)]
-        for side, nodes in enumerate(ends):
-            self._is_below[side, nodes] = True
-        found = []
-        for side, some in self._either_way(*ends):
-            first, second = self._is_below[side], self._is_below[1 - side]
-            found.append(some[first[self.pairs.a[some]] & second[self.pairs.b[some]]])
-        for side, nodes in enumerate(ends):
-            self._is_below[side, nodes] = False
-        return np.unique(np.concatenate(found))
+        ends = self.pairs.a[place], self.pairs.b[place]
+        a, b = (self.meets.at_or_below(int(end)) for end in ends)
+        return np.unique(np.concatenate([self._within(a, b), self._within(b, a)]))
 
-    def _either_way(self, near_a: IntArray, near_b: IntArray) -> Iterator[tuple[int, IntArray]]:
-        """Pairs that may have an end in each set of nodes, first one way round, then the other.
+    def _within(self, first: BoolArray, second: BoolArray) -> IntArray:
+        """Pairs with their first end among some nodes, and the second one among others.
 
-        Of the two ends that with fewer pairs is looked at; the other is left to the caller.
+        Of the two ends that with fewer pairs is looked up.
         """
-        by_first, by_second = self._ends
-        for side, (first, second) in enumerate(((near_a, near_b), (near_b, near_a))):
-            cheaper = by_first.count(first) <= by_second.count(second)
-            yield side, by_first.of(first) if cheaper else by_second.of(second)
-
-    def _mark(self, a: int, b: int) -> tuple[IntArray, IntArray]:
-        ends = []
-        for side, node in enumerate((a, b)):
-            nodes, where = self.meets.of(node)
-            self._at[side, nodes] = where
-            ends.append(nodes)
-        return ends[0], ends[1]
-
-    def _unmark(self, a: int, b: int) -> None:
-        for side, node in enumerate((a, b)):
-            self._at[side, self.meets.of(node)[0]] = -1
+        places = [
+            rows(by_end, np.flatnonzero(nodes))
+            for by_end, nodes in zip(self._by_end, (first, second), strict=True)
+        ]
+        some = min(places, key=len)
+        return some[first[self.pairs.a[some]] & second[self.pairs.b[some]]]
 
     def _explain(self, named: int, delta: float) -> IntArray:
         """Let a find explain what it can of all related pairs; those that wait on, changed."""
-        pairs = self.pairs
-        a, b = int(pairs.a[named]), int(pairs.b[named])
-        nodes = self._mark(a, b)
+        pairs, (at_a, at_b) = self.pairs, self._meets_of(named)
         related = []
-        for side, some in self._either_way(*nodes):
-            at_a, at_b = self._at[side, pairs.a[some]], self._at[1 - side, pairs.b[some]]
-            there = (at_a >= 0) & (at_b >= 0)
-            places = some[there]
-            added = self.expect(at_a[there], at_b[there]) * delta
+        for at_first, at_second in ((at_a, at_b), (at_b, at_a)):
+            places = self._within(at_first >= 0, at_second >= 0)
+            added = self.expect(at_first[pairs.a[places]], at_second[pairs.b[places]]) * delta
             self._added[places] = np.maximum(self._added[places], added)
             related.append(places)
-        self._unmark(a, b)
-        changed = related[0] if not len(related[1]) else np.unique(np.concatenate(related))
+        changed = np.unique(np.concatenate(related))
         self._added[named] = 0.0
         self.explained[changed] += self._added[changed]
         self._added[changed] = 0.0
@@ -323,21 +311,3 @@ class Finds:
     def delta(self) -> FloatArray:
         """Excess over the expectation from record length, shape (n_finds,)."""
         return self.found.delta[self.numbers]
-
-
-class _Places:
-    """The places of pairs by one of their ends."""
-
-    def __init__(self, end: IntArray, n_nodes: int) -> None:
-        self.order = np.argsort(end, kind="stable")
-        self.starts = np.searchsorted(end[self.order], np.arange(n_nodes + 1))
-
-    def count(self, nodes: IntArray) -> int:
-        """How many pairs have their end among some nodes."""
-        return int((self.starts[nodes + 1] - self.starts[nodes]).sum())
-
-    def of(self, nodes: IntArray) -> IntArray:
-        """The places of these pairs."""
-        starts, widths = self.starts[nodes], self.starts[nodes + 1] - self.starts[nodes]
-        steps = np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)
-        return np.asarray(self.order[np.repeat(starts, widths) + steps])

@@ -17,7 +17,6 @@ import pytest
 
 from audit.base import disk
 from audit.base.disk import (
-    PassingFolder,
     exchange,
     on_disk,
     replacing,
@@ -244,22 +243,6 @@ def test_a_disk_that_fails_as_it_locks_is_told(
     monkeypatch.setattr(fcntl, "flock", refusing(errno.EIO))
     with pytest.raises(OutputError, match=os.strerror(errno.EIO)), working_beside(tmp_path / "run"):
         pass
-
-
-def test_a_passing_folder_goes_with_its_object() -> None:
-    passing = PassingFolder()
-    path = passing.path
-    (path / "file").touch()
-
-    del passing
-    assert not path.exists()
-
-
-def test_a_passing_folder_that_is_gone_already_is_no_error() -> None:
-    passing = PassingFolder()
-    passing.path.rmdir()
-
-    del passing
 
 
 @pytest.mark.parametrize(

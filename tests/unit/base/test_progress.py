@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from audit.base.progress import blocks, silent
-from audit.engine.pairs import joint
 from audit.engine.pairs import pair_counts as pairs
 from audit.engine.scores import score_pairs
 
@@ -56,14 +55,17 @@ def scores(n: int = 60, nodes: int = 40) -> Any:
 
 
 def test_counting_pairs_tells_each_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint, "NODES_PER_BLOCK", 16)
+    monkeypatch.setattr(pairs, "ENTRIES_PER_BLOCK", 16 * 40**2)
     heard = Heard()
     counted = pairs.count_pairs(scores(), heard)
 
     assert [told[1:3] for told in heard.of("counting pairs")] == [
-        (0, 40), (16, 40), (32, 40), (40, 40),
-    ]  # fmt: skip
-    assert heard.of("measuring confusion")[-1] == ("measuring confusion", 60, 60, "instances")
+        (0, 60),
+        (15, 60),
+        (31, 60),
+        (47, 60),
+        (60, 60),
+    ]
     np.testing.assert_array_equal(counted.joint, pairs.count_pairs(scores(), silent).joint)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,23 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from audit.base.errors import AuditError, InputError, OutputError, PolicyError, SchemaError
+from audit.base.errors import AuditError, InputError, PolicyError, SchemaError
+from audit.base.progress import silent
 from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
-from audit.counting.passes import Seen
-from audit.counting.storage import SpilledTail
 from audit.data.columns import Columns
 from audit.data.dataset import load_labels
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.pair_counts import count_pairs as count_in_memory
 from audit.engine.pairs.pair_counts import support
 from audit.engine.pairs.propagation import aggregate
-from audit.engine.pairs.tally import PairTally
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from fixtures.coded import icd9cm
 from fixtures.examples import examples
-from fixtures.full_disk import full_disk
 from fixtures.toy import toy
 
 FORMATS = ("csv", "tsv", "csv.gz", "parquet", "lists.parquet", "jsonl")
@@ -76,12 +71,13 @@ def assert_counts_the_file(found: PairCount, path: Path, hierarchy: Hierarchy) -
     alone = joint_entailed(pairs, count_entailed(dataset.direct, closure), lines, n_nodes)
 
     assert found.hierarchy.nodes == dataset.hierarchy.nodes
+    table = found.pairs_of(found.pair_records(), silent).counted.collect()
     np.testing.assert_array_equal(pairs.a, expected.a)
     np.testing.assert_array_equal(pairs.b, expected.b)
     np.testing.assert_array_equal(pairs.joint, expected.joint)
     np.testing.assert_allclose(pairs.confusion_sum, expected.confusion_sum, rtol=1e-12)
-    np.testing.assert_array_equal(found.tally.joint_entailed(pairs), alone)
-    np.testing.assert_array_equal(found.tally.support, support(aggregated))
+    np.testing.assert_array_equal(table["joint_entailed"], alone)
+    np.testing.assert_array_equal(found.support, support(aggregated))
     assert found.ledger == dataset.ledger
     assert_frame_equal(found.refusals, dataset.refusals)
     assert_frame_equal(found.mappings, dataset.mappings)
@@ -122,17 +118,6 @@ def test_an_instance_that_comes_back_is_never_counted_twice(tmp_path: Path, batc
         count_pairs(path, toy(), batch=batch)
 
 
-@given(st.lists(st.lists(st.integers(0, 30), unique=True)))
-def test_what_was_seen_is_found_again(batches: list[list[int]]) -> None:
-    seen, before = Seen(), set[int]()
-    for batch in batches:
-        place = seen.first_again(np.array(batch, np.uint64))
-        again = [number for number, value in enumerate(batch) if value in before]
-        assert place == (again[0] if again else None)
-        if not again:
-            before |= set(batch)
-
-
 # --- broken input --------------------------------------------------------------------------
 
 
@@ -155,7 +140,7 @@ def test_what_is_said_of_a_table_need_not_be_text(tmp_path: Path) -> None:
     table = pl.DataFrame({"instance": ["1"], "label": ["dog"]}).to_arrow()
     pq.write_table(table.replace_schema_metadata({b"by\xff": b"\xfe"}), path)
 
-    assert count_pairs(path, toy()).tally.instances == 1
+    assert count_pairs(path, toy()).ledger.instances == 1
 
 
 @pytest.mark.parametrize(
@@ -204,94 +189,3 @@ def test_memory_too_small_for_a_batch(tmp_path: Path) -> None:
         count_pairs(path, toy(), memory=SMALL, batch=10**6)
     with pytest.raises(InputError, match="at least one row"):
         count_pairs(path, toy(), batch=0)
-
-
-# --- pairs on the disk ---------------------------------------------------------------------
-
-
-def many_pairs(seed: int) -> tuple[list[np.ndarray], PairTally]:
-    rng = np.random.default_rng(seed)
-    batches = [rng.integers(0, 2, size=(3, 40)) for _ in range(9)]
-    return batches, PairTally(_closure(40))
-
-
-def _closure(n: int):  # type: ignore[no-untyped-def]
-    from scipy.sparse import csr_array
-
-    return csr_array(np.eye(n, dtype=np.int64) + np.eye(n, k=-1, dtype=np.int64))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("at_once", [1, 32])
-def test_spilled_pairs_add_up(
-    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from scipy.sparse import csr_array
-
-    monkeypatch.setattr("audit.engine.pairs.tally.PAIRS_AT_ONCE", 300)
-    monkeypatch.setattr("audit.counting.storage.ROWS_PER_GROUP", 50 * at_once)
-    monkeypatch.setattr("audit.counting.storage.GROUPS_AT_ONCE", at_once)
-    batches, whole = many_pairs(3)
-    tail = SpilledTail(tmp_path / "pairs", memory=5_000)
-    spilled = PairTally(_closure(40), square=100, tail=tail)
-    for batch in batches:
-        whole.update(csr_array(batch))
-        spilled.update(csr_array(batch))
-
-    assert len(tail.runs) > 1
-    np.testing.assert_array_equal(spilled.counts().joint, whole.counts().joint)
-    np.testing.assert_allclose(
-        spilled.counts().confusion_sum, whole.counts().confusion_sum, rtol=1e-12
-    )
-
-
-def test_a_full_disk_leaves_nothing_half_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from scipy.sparse import csr_array
-
-    monkeypatch.setattr("audit.engine.pairs.tally.PAIRS_AT_ONCE", 300)
-    batches, _ = many_pairs(3)
-    tally = PairTally(_closure(40), square=100, tail=SpilledTail(tmp_path, memory=5_000))
-
-    together = csr_array(np.concatenate(batches))
-    with pytest.raises(OutputError, match="room on the disk"), full_disk(500):
-        tally.update(together)
-
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_temporary_files_go_with_the_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, beside = long_file(tmp_path), tmp_path / "temporary"
-    beside.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(beside))
-    count = count_pairs(path, toy())
-    assert list(beside.iterdir())
-
-    del count
-    gc.collect()
-    assert not list(beside.iterdir())
-
-
-def test_an_interrupted_count_leaves_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, beside = long_file(tmp_path), tmp_path / "temporary"
-    beside.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(beside))
-
-    def interrupting(step: str, *_: object) -> None:
-        if step == "counting pairs":
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        count_pairs(path, toy(), batch=5, progress=interrupting)
-
-    gc.collect()
-    assert not list(beside.iterdir())
-
-
-def long_file(folder: Path, instances: int = 40) -> Path:
-    rng = np.random.default_rng(5)
-    found = [[LABELS[i] for i in rng.integers(0, 6, size=3)] for _ in range(instances)]
-    return write(long_frame(found), folder, "parquet")

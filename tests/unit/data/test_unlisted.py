@@ -120,9 +120,8 @@ def test_a_dictionary_titles_a_file_and_adds_no_node_to_it(file: Path, tmp_path:
 def test_a_file_without_rules_for_digits_cannot_hang_labels(tmp_path: Path) -> None:
     path = written(tmp_path / "edges.csv", "child,parent\n250.0,250\n")
 
-    with pytest.raises(InputError, match="what their digits mean") as caught:
+    with pytest.raises(InputError, match="written alike"):
         audit.load_hierarchy(path, unlisted="hang")
-    assert "--unlisted" in caught.value.hint
 
 
 @pytest.mark.parametrize("unlisted", ["refuse", "hang"])

@@ -128,15 +128,6 @@ def test_the_policy_overrules_whether_labelled_ancestors_are_a_fault(
     assert measure(dataset, Policy(labelled_ancestors="fault")).labelled_ancestors == "fault"
 
 
-def test_instances_are_counted_one_by_one_when_first_asked_for(measured: Measurements) -> None:
-    records = measured.counts.records
-    assert vars(records).keys() == {"dataset", "residual"}
-    assert records.total("length") == measured.n_instances == 5
-    counted = dict(vars(records))
-    assert records.total("rows") == measured.labelled
-    assert vars(records) == counted
-
-
 def test_a_quotient_has_the_same_bits_however_many_rows_are_read() -> None:
     rng = np.random.default_rng(0)
     a, b, joint = rng.integers(1, 10**6, (3, 500))

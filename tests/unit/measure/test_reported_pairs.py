@@ -13,7 +13,7 @@ import pytest
 from audit.counting.counts import PairRecords
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.scan import Finds, Found, Meets, Rules, Scan, Surprising
-from audit.engine.pairs.sums import counts_only
+from audit.engine.pairs.sums import Sums
 from audit.engine.statistics.grouped import Grouped
 from audit.measure.measure import measure
 from audit.measure.reported_pairs import that_matter
@@ -48,7 +48,7 @@ def test_a_find_matters_by_its_ratio_or_where_a_node_is_frequent_by_its_odds(rec
 def matters(records: int, first: int, second: int, both: float, explained: float) -> bool:
     """Whether the only find matters, of two branches of a root; weights are whole, in quarters."""
     carried = np.array([[first, second, records]])
-    nothing = counts_only(np.empty(0, np.int64), np.empty(0, np.int64))
+    nothing = Sums(np.empty(0, np.int64), np.empty(0, np.int64))
     strata = Strata(np.empty(0, np.int64), np.array([records]), carried, carried, nothing)
     one, two = np.array([0]), np.array([1])
     numbers = ([float(both)], [explained], [2], [1.0])

@@ -44,8 +44,7 @@ def test_what_two_checks_say_of_the_same_nodes_one_restates() -> None:
     whole = finding("b", "parent", "x", "y", about=("x", "y"), asks=True)
     pair, other = finding("c", "y", "x"), finding("a", "x", "z")
     of_all = [finding("d", "root"), finding("e", "root")]
-    of_rules = [finding(check, "x", "y", key=("a rule",)) for check in "fg"]
-    found = (whole, pair, other, *of_all, *of_rules)
+    found = (whole, pair, other, *of_all)
     checks = [CheckResult(one.check, "", 1, "", (one,)) for one in found]
 
     assert restating(checks, "root") == {whole.id}

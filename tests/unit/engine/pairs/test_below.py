@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from audit.engine.pairs.propagation import labels_below
+from audit.engine.pairs.carried import Carried, added_by_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import labelled
 
@@ -14,7 +14,7 @@ def test_direct_labels_are_not_modified(toy_hierarchy: Hierarchy) -> None:
     before = dataset.direct.toarray()
     for kind in (0, 1, 2):
         kinds = np.full(len(toy_hierarchy), kind)
-        found = labels_below(dataset.direct, toy_hierarchy.strict_closure, kinds)
+        found = Carried.of(dataset.direct, added_by_labels(toy_hierarchy.closure, kinds)).below
 
         assert found.labelled(toy_hierarchy.index("object")).tolist() == [0, 1]
         assert np.array_equal(dataset.direct.toarray(), before)

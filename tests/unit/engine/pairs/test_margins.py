@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
-from audit.engine.pairs import margins
+from audit.base.dag import Sparse
+from audit.engine.pairs import sums as counted_sums
+from audit.engine.pairs.carried import Carried, added_by_labels
 from audit.engine.pairs.margins import (
     MARGINS,
     Margin,
     count_margins,
     counted_branches,
-    most_specific,
     strata_from,
-    tallied,
     with_parts,
 )
-from audit.engine.pairs.sums import Sums, summed
+from audit.engine.pairs.sums import Sums, summed, tallied
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import first_branches
@@ -45,11 +44,15 @@ def branches(hierarchy: Hierarchy) -> np.ndarray:
     return counted_branches(hierarchy.first_branch, hierarchy.leaf)
 
 
+def carried(hierarchy: Hierarchy, direct: Sparse) -> Carried:
+    kinds = np.zeros(len(hierarchy), np.int64)
+    return Carried.of(direct, added_by_labels(hierarchy.closure, kinds))
+
+
 def counted(hierarchy: Hierarchy, labels: Labels, parts: list[int]) -> Mapping[Margin, Sums]:
     direct = matrix_of(hierarchy, labels)
-    specific = most_specific(direct, csr_array(direct @ hierarchy.strict_closure))
-    carried = csr_array(direct @ hierarchy.closure)
-    return count_margins(specific, carried, np.array(parts, np.int64), branches(hierarchy))
+    own = carried(hierarchy, direct)
+    return count_margins(own.specific, own.values, np.array(parts, np.int64), branches(hierarchy))
 
 
 def parents_of(hierarchy: Hierarchy) -> Mapping[str, set[str]]:
@@ -86,7 +89,7 @@ def test_a_label_above_another_of_its_record_is_left_out(
 
     direct = matrix_of(hierarchy, labels)
 
-    specific = most_specific(direct, csr_array(direct @ hierarchy.strict_closure))
+    specific = carried(hierarchy, direct).specific
 
     assert [
         {hierarchy.nodes[place] for place in specific.indices[slice(*ends)]}
@@ -170,7 +173,7 @@ def test_labels_are_counted_between_branches_that_have_children(hierarchy: Hiera
 @given(st.lists(st.integers(0, 40)))
 def test_keys_are_tallied_by_sorting_or_by_place(places: int, keys: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(margins, "PLACES_PER_KEY", places)
+        patch.setattr(counted_sums, "PLACES_PER_KEY", places)
         found = tallied(np.array(keys, np.int64))
 
     assert dict(zip(found.keys.tolist(), found.joint.tolist(), strict=True)) == {

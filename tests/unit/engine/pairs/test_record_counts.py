@@ -9,9 +9,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.dag import Sparse
 from audit.engine.pairs.propagation import aggregate
-from audit.engine.pairs.record_counts import KINDS, Mapped, RecordCounts, RecordRows, count_records
+from audit.engine.pairs.record_counts import (
+    KINDS,
+    InstanceCounts,
+    Mapped,
+    RecordCounts,
+    RecordRows,
+    Records,
+)
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.brute_force import Parents, parents_of
 from fixtures.brute_force_counts import (
@@ -68,7 +74,7 @@ class Written:
     def parents(self) -> Parents:
         return parents_of(self.hierarchy.nodes, self.hierarchy.edge_frame().iter_rows())
 
-    def counted(self, instances: Sequence[str]) -> tuple[RecordCounts, Sparse, Sparse]:
+    def counted(self, instances: Sequence[str]) -> InstanceCounts:
         """What is counted of some instances, those without rows behind the others."""
         labels, some = self.labels, sorted(instances, key=lambda i: not self.rows[i])
         number = [n for n, instance in enumerate(some) for _ in self.rows[instance]]
@@ -77,9 +83,9 @@ class Written:
             for instance in some
             for written in self.rows[instance]
         ]
-        return count_records(RecordRows(_whole(number), _whole(label), len(some)), self.mapped)
+        return InstanceCounts(RecordRows(_whole(number), _whole(label), len(some)), self.mapped)
 
-    def named(self, counts: RecordCounts) -> Counts:
+    def named(self, counts: Records) -> Counts:
         return named_records(counts, self.labels, self.hierarchy.nodes, REASONS)
 
     @property
@@ -114,7 +120,8 @@ def drawn(draw: st.DrawFn) -> Written:
 
 @given(drawn())
 def test_every_kind_equals_plain_python(release: Written) -> None:
-    counts, direct, aggregated = release.counted(list(release.rows))
+    counts = release.counted(list(release.rows))
+    direct, aggregated = counts.carried.direct, counts.carried.values
 
     assert release.named(counts) == release.expected
     assert direct.has_canonical_format
@@ -134,18 +141,17 @@ def test_batches_add_up_in_any_order(release: Written, random: object, size: int
     random.shuffle(instances)  # type: ignore[attr-defined]
     together = RecordCounts()
     for start in range(0, len(instances), size):
-        counts, *_ = release.counted(instances[start : start + size])
-        together.add(counts)
+        together.add(release.counted(instances[start : start + size]))
 
     assert release.named(together) == release.expected
-    of_all, *_ = release.counted(list(release.rows))
+    of_all = release.counted(list(release.rows))
     for kind in KINDS:
         assert together.of(kind).keys.tolist() == of_all.of(kind).keys.tolist()
 
 
 def test_what_is_asked_for_by_key_is_as_long_as_asked() -> None:
     spelled = Spelled({"a": "a"}, {}, {})
-    counts, *_ = Written(tree("a b < top"), spelled, {"i": ["a"]}).counted(["i"])
+    counts = Written(tree("a b < top"), spelled, {"i": ["a"]}).counted(["i"])
 
     assert counts.at("below", 3).tolist() == [0, 0, 1]
     assert counts.at("length", 0).tolist() == [0, 1]

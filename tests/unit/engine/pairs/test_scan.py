@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from audit.base.dag import FloatArray
-from audit.engine.pairs.scan import Found, Meets, Rules, Scan, Surprising, _Places, strength_of
+from audit.engine.pairs.scan import Found, Meets, Rules, Scan, Surprising, strength_of
 from audit.engine.statistics.association import poisson_p_value
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force_scan as oracle
@@ -213,15 +213,6 @@ def test_a_find_explains_a_pair_by_what_is_expected_where_they_meet(
         [above, below] if upper_first else [below, above]
     )
     assert scan.explaining(found, 1) == [(0, explained)]
-
-
-@given(st.lists(st.integers(0, 5)), st.sets(st.integers(0, 5)))
-def test_places_of_pairs_are_those_with_an_end_among_nodes(ends: list[int], some: set[int]) -> None:
-    places, nodes = _Places(np.array(ends, np.int64), 6), np.array(sorted(some), np.int64)
-    wanted = [place for place, end in enumerate(ends) if end in some]
-
-    assert sorted(places.of(nodes).tolist()) == wanted
-    assert places.count(nodes) == len(wanted)
 
 
 def test_nothing_is_found_among_no_pairs() -> None:

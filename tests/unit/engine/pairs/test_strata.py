@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from audit.engine.pairs.margins import (
     NO_STRATUM,
     length_cuts,
-    length_histogram,
-    merged_histogram,
     strata_of,
 )
 from fixtures import brute_force_strata as plain
@@ -27,7 +25,7 @@ def whole(numbers: list[int]) -> np.ndarray:
 
 
 def cuts(lengths: list[int]) -> list[int]:
-    found: list[int] = length_cuts(length_histogram(whole(lengths))).tolist()
+    found: list[int] = length_cuts(np.bincount(whole(lengths))).tolist()
     return found
 
 
@@ -85,12 +83,3 @@ def test_a_small_crossed_stratum_joins_the_next_length_of_its_category() -> None
     assert strata_of(whole(lengths), whole([2, 5]), [whole([0] * 29)]).tolist() == (
         [0] * 10 + [1] * 19
     )
-
-
-@given(lengths_of_records, lengths_of_records)
-def test_histograms_add_up(one: list[int], other: list[int]) -> None:
-    merged = merged_histogram(length_histogram(whole(one)), length_histogram(whole(other)))
-
-    assert merged.tolist() == [
-        (one + other).count(length) for length in range(max(one + other, default=-1) + 1)
-    ]
