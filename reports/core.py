@@ -100,7 +100,10 @@ def _model(view: Row) -> Chapter | None:
     note = "; ".join(_absent(view["metrics_absent"]))
     shown = [
         table(tables.METRICS, rows, view["rounding"], note=note and f"Not measured: {note}."),
-        *(_rows(view, one) for one in ("behaviours", "answers", "exchanged_pairs")),
+        *(
+            _rows(view, one)
+            for one in ("behaviours", "answers", "exchanged_pairs", "exchanged_in_line", "suspects")
+        ),
         _rows(view, "data_beside_model"),
     ]
     return chapter("The model", shown, anchor="model") if rows else None

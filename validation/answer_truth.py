@@ -1,4 +1,4 @@
-"""What the product tells of the answers that a model leans to, held against `answer_worlds`."""
+"""What is told of the answers that a model leans to, and of pairs, held against `answer_worlds`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHECK = "model_confuses"
 FALSE = 0.05
 """Share of the releases without a leaning in which chance may tell of one."""
 EITHER = 0.95
-"""Share of the strong leanings that findings or the table of answers tell."""
+"""Share of the strong leanings that the table of answers tells, and of planted pairs."""
 
 
 def in_turn(number: int) -> Told:
@@ -20,12 +20,10 @@ def in_turn(number: int) -> Told:
 
 
 def rows(every: Sequence[Told]) -> Iterator[Row]:
-    """A line for each world: found is what findings or the table of answers tell."""
+    """A line for each world: found is what the table of answers, or of pairs findings tell."""
     for world in WORLDS:
         own = [one for one in every if one.world == world.name]
-        false = Share(
-            sum(len(one.false_leanings) for one in own), sum(len(one.leanings) for one in own)
-        )
+        false = Share(sum(len(one.false) for one in own), sum(len(one.found) for one in own))
         yield Row(CHECK, world.name, _found(own), false, _false_releases(own))
 
 
@@ -40,9 +38,9 @@ def missed_goals(every: Sequence[Told]) -> list[str]:
 
 
 def _false_releases(some: Sequence[Told]) -> Share:
-    return Share(sum(bool(one.false_leanings) for one in some), len(some))
+    return Share(sum(bool(one.false) for one in some), len(some))
 
 
 def _found(some: Sequence[Told]) -> Share:
-    found = sum(len((one.leanings | one.answers) & one.planted) for one in some)
+    found = sum(len(one.found & one.planted) for one in some)
     return Share(found, sum(len(one.planted) for one in some))

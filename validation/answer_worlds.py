@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from audit import LabelDataset, Policy
 from audit.base.dag import FloatArray, IntArray
-from audit.checks.rules.model_confuses import LEANING
 from audit.checks.shared.exchanged_pairs import answers_by_excess
 from audit.measure.measure import measure
 from fixtures.checked import CHECK_OF
@@ -45,6 +44,7 @@ class Mistakes:
         missed: Index of the label missed in each exchange.
         falsely: Index of the label given.
         leans: Answers that the model leans to.
+        swaps: Pairs that are exchanged beside.
     """
 
     rng: Generator
@@ -52,6 +52,7 @@ class Mistakes:
     missed: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     falsely: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     leans: list[int] = field(default_factory=list)
+    swaps: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, missed: IntArray, falsely: IntArray) -> None:
         """Add exchanges; those of a label for itself are none."""
@@ -70,6 +71,7 @@ class Mistakes:
 
     def exchange(self, a: int, b: int, n: int, forth: float = 0.5) -> None:
         """Exchange two labels; the second is the answer with this chance."""
+        self.swaps.append((a, b))
         way = self.rng.random(n) < forth
         self.add(np.where(way, a, b), np.where(way, b, a))
 
@@ -85,6 +87,7 @@ class World:
         branches: So many branches of one parent and five labels each.
         weights: How unequal the labels are: that of rank r weighs 1 / (r + 1) to this power.
         leanings: Whether some are planted beside.
+        pairs: Whether findings on pairs are held against the exchanges, and not the answers.
         parents: Whether the parents are labels too, the last ones.
         several: How many exchanges stand on one instance, on average; one where this is 0.
         groups: How the instances are grouped, from the exchanges: each an index of a group, and how
@@ -97,6 +100,7 @@ class World:
     branches: int = 8
     weights: float = 0.7
     leanings: bool = False
+    pairs: bool = False
     parents: bool = False
     several: float = 0.0
     groups: Callable[[Mistakes], tuple[IntArray, IntArray]] | None = None
@@ -108,25 +112,18 @@ class Told:
 
     Args:
         world: Its name.
-        planted: Answers that the model leans to.
-        leanings: Answers of standing findings on leanings.
-        answers: Answers in the table of answers.
+        planted: Answers that the model leans to, or pairs that are exchanged.
+        found: Answers in the table of answers, or pairs of findings.
     """
 
     world: str
     planted: frozenset[str]
-    leanings: frozenset[str]
-    answers: frozenset[str]
+    found: frozenset[str]
 
     @property
-    def false_leanings(self) -> frozenset[str]:
-        """Findings on answers that the model does not lean to."""
-        return self.leanings - self.planted
-
-    @property
-    def false_answers(self) -> frozenset[str]:
-        """Lines of the table on answers that it gives no more often than it misses them."""
-        return self.answers - self.planted
+    def false(self) -> frozenset[str]:
+        """What is told and was not planted."""
+        return self.found - self.planted
 
 
 def told(name: str, number: int) -> Told:
@@ -152,13 +149,12 @@ def told(name: str, number: int) -> Told:
     dataset = LabelDataset.from_rows(rows if world.groups else rows.drop("group"), hierarchy)
     predictions = as_predictions(answers, dataset)
     measured = scored_alone(measure(dataset, Policy()), predictions)
-    standing = CHECK.run(measured).standing
-    return Told(
-        world=world.name,
-        planted=frozenset(names[made.leans]),
-        leanings=frozenset(one.key[0] for one in standing if one.key[1:] == (LEANING,)),
-        answers=frozenset(hierarchy.nodes[i] for i in answers_by_excess(measured)["node"]),
-    )
+    if world.pairs:
+        pairs = (sorted((names[a], names[b])) for a, b in made.swaps)
+        standing = (sorted(one.nodes) for one in CHECK.run(measured).standing)
+        return Told(name, frozenset(map(" ".join, pairs)), frozenset(map(" ".join, standing)))
+    found = frozenset(hierarchy.nodes[i] for i in answers_by_excess(measured)["node"])
+    return Told(name, frozenset(names[made.leans]), found)
 
 
 def _lean(made: Mistakes) -> None:
@@ -275,6 +271,10 @@ WORLDS = (
           partial(_stars, hubs=16, least=4, beside=150), branches=16),
     World("answers above the label, null", "Parents are exchanged with labels elsewhere either "
           "way, and given 300 times for labels below them.", _stars_of_parents, parents=True),
+    World("patients answered alike, null", "A patient's mistake stands on up to 20 stays; pairs "
+          "are by chance.", _by_chance, groups=_copied, pairs=True),
     *(replace(one, leanings=True) for one in _LAWS),
+    World("patients answered alike, and pairs", "The same, and twelve pairs beside, 15 to 60 "
+          "times.", _alike, groups=_copied, pairs=True),
 )  # fmt: skip
-"""Worlds without a planted answer, and with five a release."""
+"""Worlds without a planted answer or pair, and with five answers, or twelve pairs, a release."""

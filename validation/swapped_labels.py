@@ -18,7 +18,7 @@ import polars as pl
 
 from audit import Hierarchy, Policy, load_hierarchy, load_labels, load_predictions
 from audit.base.dag import FloatArray, IntArray
-from audit.checks.shared.suspects import judged
+from audit.checks.shared.suspects import suspects
 from audit.measure.measure import Measurements, measure
 from fixtures.scored import scored_alone
 
@@ -99,7 +99,7 @@ def _by_kind(
     measured: Measurements, swapped: Sequence[Swapped]
 ) -> Iterator[tuple[str, int, int, int]]:
     """Of each kind: how many are planted, how many suspects of the kind are named first, right."""
-    table = judged(measured).table
+    table = suspects(measured)
     ids = measured.loaded.dataset.instances["instance"].to_list()
     for kind in dict.fromkeys(one.kind for one in swapped):
         wrong = {(one.instance, one.given) for one in swapped if one.kind == kind}

@@ -57,6 +57,7 @@ LABELS = 10.0
 """Labels an instance, on average."""
 STATISTICAL = (
     "record_cap",
+    "drift",
     "group_confined",
     "residual_overuse",
     "unexpected_pair",
@@ -236,7 +237,7 @@ def _confined(draft: Draft) -> Iterable[str]:
     known = draft.release.instances.join(_sites(draft.release), on="instance")
     groups = known.filter(pl.col("site") == "site 1")["group"].unique().sort()
     draft.add(ConfinedNode(node, instead, tuple(groups)))
-    draft.allow(["group_confined"], [node])
+    draft.allow(["group_confined", "drift"], [node, instead])
     return (node,)
 
 
@@ -284,6 +285,8 @@ KINDS: tuple[Kind, ...] = (
          "on all records with a label", _always, lengthens=True),
     Kind("a node at one site only", "group_confined",
          "a quarter of the patients use it, on about 80 records", _confined),
+    Kind("a site that writes a sibling", "drift",
+         "the others never write it, on about 80 records", _confined),
     Kind("catch-alls", "residual_overuse",
          "80 % of the specific labels below a parent", _residual),
     Kind("unknown codes", "malformed_code", "20 rows, 2 codes",
@@ -355,7 +358,9 @@ def _chosen(rng: np.random.Generator) -> list[Kind]:
 def outcome(draft: Draft) -> Outcome:
     """Audit a release and hold the findings against what was planted."""
     dataset = _dataset(draft)
-    result = audit.run_audit(dataset, Policy(), predictions=_model(draft, dataset))
+    result = audit.run_audit(
+        dataset, Policy(coding_columns=("site",)), predictions=_model(draft, dataset)
+    )
     standing = {check.name: check.standing for check in result.checks}
     kinds = {kind.name: kind for kind in KINDS}
     return Outcome(

@@ -10,10 +10,12 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray
-from audit.base.declared import schema
+from audit.base.declared import NONE, schema
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.two_rates import TwoSides, two_sides
 from audit.measure.measure import Measurements
+from audit.sharing.intervals import difference_at_limit
+from audit.sharing.told import Rounding
 
 DRIFT_VALUES = schema(("column value", pl.String), ("instances labels", pl.Int64))
 """One row per value of a column: its instances, and their direct labels."""
@@ -127,3 +129,17 @@ def _family(measured: Measurements, found: TwoSides) -> IntArray:
     judged[edges.col[measured.support[edges.row] == measured.support[edges.col]]] = False
     judged[measured.hierarchy.root] = False
     return np.flatnonzero(judged)
+
+
+def surely_apart(found: TwoSides, place: int, rounding: Rounding) -> float:
+    """How far two shares are apart at the cautious end of the interval, as limits read that.
+
+    Below 0 where they may be alike, or no count is told.
+    """
+    carried, bins = map(rounding.bins, ("instances", NONE))
+    if not (carried.tells and found.difference[place]):
+        return -1.0
+    k = carried.all_told(found.k[:, place])
+    n, effective = found.n[:, place], bins.all_told(found.effective[:, place])
+    step = 1 if found.difference[place] > 0 else -1
+    return difference_at_limit(bins, k[::step], n[::step], effective[::step])

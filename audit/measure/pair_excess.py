@@ -204,7 +204,7 @@ class _Rounds:
         measured = self._scales.of(own.a, own.b, own.expected)
         scale[passing], groups[passing], squares[passing] = measured
         effective = own.observed / scale[passing]
-        few = effective < self.rules.least_joint
+        few = np.minimum(effective, groups[passing]) < self.rules.least_joint
         judged = poisson_p_value(effective, own.expected / scale[passing])
         p_value[passing] = np.where(few, 1.0, judged)
         return replace(more, scale=scale, groups=groups, squares=squares)

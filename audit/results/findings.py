@@ -302,10 +302,7 @@ NO_PREDICTIONS = "no predictions were given"
 """Why a check of a model does not apply to labels alone."""
 NEEDS_INSTANCES = "needs the instances one by one, which a count does not keep"
 """Why a check does not apply to data that were only counted."""
-SUSPECTS = "label_suspects"
-"""Name of the check whose findings count labels that scores contradict."""
-
-OF_MODEL = (EXCHANGES, SUSPECTS)
+OF_MODEL = (EXCHANGES,)
 """Names of the checks of a model."""
 
 OF_WAIVERS = ("waiver_expired", "waiver_unused")

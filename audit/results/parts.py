@@ -72,12 +72,16 @@ class ModelPart:
             ``answered`` has a single row, as `audit.alignment.answers.answered` counts it;
             ``behaviours`` the ``instances`` that show each. ``exchanged_pairs`` are the labels
             exchanged most beyond what is expected: ``observed`` exchanges, ``forth`` with a as
-            label, ``back`` with b; instances ``labelled`` with just one of them, and with each;
-            ``expected``, which grows with a ``margin``, ``excess, q_value`` and ``passes``, whether
-            the two are tested to be exchanged too often. ``answers`` are labels given falsely more
+            label, ``back`` with b, ``counted`` once in a group; instances ``labelled`` with just
+            one of them, and with each; of those counted ``expected``, which grows with a
+            ``margin``, ``excess, q_value`` and ``passes``, whether the two are tested to be
+            exchanged too often; ``exchanged_in_line`` are the same of a label and one above it,
+            never tested.
+            ``answers`` are labels given falsely more
             often than missed: instances on which one is given so (``falsely``) and ``missed`` for
             another, rightly given (``hits``), given in all (``answers``), ``labelled``; ``falsely``
-            as a ``share`` of answers, ``q_value``.
+            as a ``share`` of answers, ``q_value``, and the labels in whose place it is given
+            ``most``. ``suspects`` are the labels that scores contradict most.
     """
 
     pair_table: PairTable

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from audit.base.declared import (
     NONE,
     Columns,
@@ -170,6 +172,7 @@ ANSWERS = Table(
     Columns(
         node("node", "Label", title="title"),
         count("falsely missed labelled", "Falsely given|Missed|Labelled"),
+        text("most", "Mostly in place of"),
         count("hits answers"),
         share("share", of="falsely answers"),
     ),
@@ -179,26 +182,42 @@ ANSWERS = Table(
     order="falsely",
     listed="falsely",
 )
+_EXCHANGED = Columns(
+    node("a b", "Label|With", title="title_a title_b"),
+    text("relation"),
+    count("counted", "Confused", of=NONE),
+    total("expected", "Expected"),
+    chance("excess"),
+    chance("passes", type="boolean"),
+)
 EXCHANGED_PAIRS = Table(
-    Columns(
-        node("a b", "Label|With", title="title_a title_b"),
-        text("relation"),
-        count("observed", "Confused", of=NONE),
-        total("expected", "Expected"),
-        chance("excess"),
-        chance("passes", type="boolean"),
-    ),
+    _EXCHANGED,
     title="Confusions in both directions",
     row="two labels",
     first=4,
-    order="observed",
-    listed="observed",
+    order="counted",
+    listed="counted",
+)
+EXCHANGED_IN_LINE = replace(EXCHANGED_PAIRS, title="Confusions with a label above or below")
+SUSPECTS = Table(
+    Columns(
+        text("instance", "Instance"),
+        node("node", "Label", title="title"),
+        node("other", "Scores are for", title="title_other"),
+        text("kind", "Kind"),
+        chance("margin", "Margin"),
+    ),
+    title="Labels that scores contradict",
+    row="a label",
+    first=10,
 )
 MODEL = {
     "answered": ANSWERED,
     "behaviours": BEHAVIOURS,
-    "exchanged_pairs": EXCHANGED_PAIRS,
     "answers": ANSWERS,
+    "exchanged_pairs": EXCHANGED_PAIRS,
+    "exchanged_in_line": EXCHANGED_IN_LINE,
+    "suspects": SUSPECTS,
 }
 """What is told of the tables of a model, by name."""
 DATA_BESIDE_MODEL = Table(

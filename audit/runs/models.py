@@ -8,6 +8,7 @@ from audit.alignment.answers import answered
 from audit.alignment.measure import ModelMeasurements
 from audit.base.errors import InputError
 from audit.checks.shared.exchanged_pairs import most_exchanged, most_uneven
+from audit.checks.shared.suspects import first_suspects
 from audit.measure.measure import Measurements
 from audit.results.parts import ModelPart
 from audit.results.tables import ANSWERED, BEHAVIOURS
@@ -36,7 +37,9 @@ def model_part(measured: Measurements, model: ModelMeasurements) -> ModelPart:
             ),
             "behaviours": BEHAVIOURS.frame(model.behaviours),
             "exchanged_pairs": most_exchanged(measured),
+            "exchanged_in_line": most_exchanged(measured, above=True),
             "answers": most_uneven(measured),
+            "suspects": first_suspects(measured),
         },
     )
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from audit.base.dag import FloatArray
+from audit.base.dag import FloatArray, IntArray
 from audit.engine.statistics.intervals import (
     difference_interval,
     left_by_bins,
@@ -45,7 +45,7 @@ def differences(one: Estimates, other: Estimates) -> Estimates:
     return Estimates(one.value - other.value, *difference_interval(one, other))
 
 
-def difference_at_limit(bins: Bins, k: FloatArray, n: FloatArray, effective: FloatArray) -> float:
+def difference_at_limit(bins: Bins, k: IntArray, n: IntArray, effective: IntArray) -> float:
     """Lower end of the interval of one share less another, as limits read it, by what bins leave of
     both at their common share.
 
@@ -55,10 +55,11 @@ def difference_at_limit(bins: Bins, k: FloatArray, n: FloatArray, effective: Flo
         effective: What these weigh as told, same shape.
     """
     read = bins.at_limit(k[0], n[0]), bins.at_upper_limit(k[1], n[1])
-    k, n = np.array(read, np.float64).T
+    part, whole = np.array(read, np.float64).T
+    common = part.sum() / whole.sum()
     (share, other), (left, others) = (
-        k / n,
-        left_by_bins(k.sum() / n.sum(), n, bins.width, effective),
+        part / whole,
+        left_by_bins(common, whole, bins.width, effective),
     )
     return newcombe(float(share), float(left), float(other), float(others))[0]
 

@@ -25,17 +25,15 @@ AUDIT = str(Path(sys.executable).with_name("audit"))
 LABELS = ("dog", "cow", "bird", "tool", "pet", "animal", "unicorn", " cow ", None)
 NEED_INSTANCES = {
     "principal_position",
-    "depth_shift",
+    "drift",
     "split_leak",
     "group_confined",
-    "sibling_shift",
     "unspecific_beside_specific",
     "sibling_exclusive",
     "excludes1",
     "missing_companion",
     "sex_age_conflict",
     "chronic_gap",
-    "label_suspects",
     "missing_stratum",
     "model_confuses",
 }

@@ -141,8 +141,9 @@ def test_a_run_with_predictions_leaves_their_tables(release: Release) -> None:
     assert {path.name for path in (release.folder / "run" / "restricted").iterdir()} == {
         "nodes.parquet", "edges.parquet", "pairs.parquet", "residuals.parquet",
         "findings.parquet", "model_pairs.parquet", "metrics.parquet", "behaviours.parquet",
-        "cases.parquet", "exchanges.parquet", "proposals.parquet",
-        "exchanged_pairs.parquet", "answers.parquet", "answered.parquet",
+        "cases.parquet", "proposals.parquet",
+        "exchanged_pairs.parquet", "exchanged_in_line.parquet", "answers.parquet",
+        "suspects.parquet", "answered.parquet",
         "policy.json", "record.json", "manifest.json",
         "judged_pairs.parquet", "pair_margins.parquet",
         "pair_strata.parquet",

@@ -572,7 +572,7 @@ def test_columns_of_persons_that_say_nothing_of_them_are_refused(sexes: Any, age
 
 RATED = {
     "record_cap": AT_A_BOUNDARY["exactly the ratio of a cap"],
-    "sibling_shift": AT_A_BOUNDARY["thirty below a parent"],
+    "drift": AT_A_BOUNDARY["thirty below a parent"],
     "group_confined": AT_A_BOUNDARY["a node of one site"],
     "residual_overuse": AT_A_BOUNDARY["twenty-nine catch-alls"],
 }

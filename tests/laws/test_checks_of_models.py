@@ -12,7 +12,6 @@ from fixtures.searches import Record, Told, World
 from fixtures.searches_of_models import (
     Answered,
     answers_told,
-    label_suspects,
     model_confuses,
     unknown_classes,
 )
@@ -100,39 +99,3 @@ def test_what_a_model_confuses_is_what_a_search_finds(given: Answered) -> None:
     classes = unknown_classes(given.answers, given.world)
     wanted = said("unknown_code", Told(len(given.world.rows), [classes] if classes else []))
     assert alike(told(result, "unknown_code"), wanted)
-
-
-SURE = dict.fromkeys(("cat", "dog", "kitten", "saw", "car"), 0.02)
-
-
-def scored(*some: tuple[int, str, str]) -> Answered:
-    """Instances of a label each, with scores that are sure of another one."""
-    each = [(label, other) for times, label, other in some for _ in range(times)]
-    records = tuple(Record(f"i{k:04}", (label,)) for k, (label, _) in enumerate(each))
-    answers = {f"i{k:04}": SURE | {other: 0.92} for k, (_, other) in enumerate(each)}
-    return Answered(World(EDGES, records), answers, sets=False)
-
-
-ALL_RIGHT = [(30, leaf, leaf) for leaf in SURE]
-SCORED = {
-    "all right": scored(*ALL_RIGHT),
-    "six of a sibling": scored(*ALL_RIGHT, (6, "cat", "dog")),
-    "too general and too specific": scored(*ALL_RIGHT, (7, "cat", "kitten"), (8, "kitten", "cat")),
-    "in several ways": scored(*ALL_RIGHT, (7, "kitten", "dog"), (5, "kitten", "saw"), (1, "dog",
-        "car")),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("given", SCORED.values(), ids=SCORED)
-def test_the_labels_that_scores_contradict_are_those_of_a_search(given: Answered) -> None:
-    result = answered(given.world, given.answers, sets=False)
-    wanted = said("label_suspects", Told(5, [*label_suspects(given)]))
-    found = told(result, "label_suspects")
-    assert alike(found, wanted), (found, wanted)
-
-
-def test_scores_that_are_all_one_contradict_no_label() -> None:
-    each = {f"i{k}": {leaf: 1.0} for k, leaf in enumerate((*LEAVES, *LEAVES[:3]))}
-    records = tuple(Record(i, ("cat",)) for i in each)
-    found = told(answered(World(EDGES, records), each, sets=False), "label_suspects")
-    assert (found["applies"], found["denominator"], found["findings"]) == (False, 0, {})

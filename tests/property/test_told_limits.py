@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.dag import IntArray
 from audit.base.declared import NONE
+from audit.checks.rules.drift import LEAST_EXCHANGE
 from audit.checks.rules.duplicates import Copies
-from audit.checks.rules.model_confuses import leanings
 from audit.checks.rules.records import pile_of
 from audit.checks.rules.redundant_nodes import held
-from audit.checks.rules.sibling_shift import Shift, Units, Values
 from audit.engine.pairs.redundancy import Together
+from audit.engine.statistics.two_rates import TwoSides
+from audit.measure.drift import surely_apart
 from audit.measure.residual_differences import apart
 from audit.sharing.told import Rounding
 from fixtures.moved_worlds import moved
@@ -35,15 +35,15 @@ def copied(rounding: Rounding, copies: int, near: int) -> bool:
 
 def shifted(rounding: Rounding, *cells: int) -> bool:
     """Persons with the first sibling at a site and elsewhere, then those with the second."""
-    counts = np.array(cells).reshape(2, 2)
-    child, value = (np.repeat(one.ravel(), cells) for one in np.indices((2, 2)))
-    column = Values("site", ("x", "y"), value)
-    table = Units(column, 0, np.arange(2), child, value, np.arange(counts.sum()))
-    return Shift(table, 0, 0, 1, 1.0, 0.0).reaches(rounding)
+    k = np.array(cells).reshape(2, 2).T
+    n = np.tile(k.sum(axis=1, keepdims=True), 2)
+    found = TwoSides(k, n, n, n, np.zeros(2), np.zeros(2))
+    ends = [surely_apart(found, place, rounding) for place in (0, 1)]
+    return bool(found.difference[0] > 0 and min(ends) >= LEAST_EXCHANGE)
 
 
 def as_one(rounding: Rounding, both: int, a: int, b: int) -> bool:
-    numbers = (np.array([float(one)]) for one in (both, both + a, both + b, TOTAL, 1))
+    numbers = (np.array([float(one)]) for one in (both, both + a, both + b, TOTAL, 1, 1))
     pair = Together(np.array([0]), np.array([1]), *numbers)
     return bool(held(pair, rounding.bins("instances")).as_one(0.5)[0])
 
@@ -51,14 +51,6 @@ def as_one(rounding: Rounding, both: int, a: int, b: int) -> bool:
 def cut(rounding: Rounding, *counts: int) -> bool:
     """Records of one label, two, and so on."""
     return pile_of(np.array([0, *counts]), rounding.bins("instances")) is not None
-
-
-def leans(rounding: Rounding, falsely: int, missed: int, *given: int) -> list[bool]:
-    """An answer that some pairs give: whether one of them is most of it."""
-    pairs = [{"a": a, "b": 5, "forth": n, "back": 0, "excess": n} for a, n in enumerate(given, 6)]
-    answers = pl.DataFrame({"node": [5], "falsely": [falsely], "missed": [missed]})
-    found = leanings(pl.DataFrame(pairs), answers, rounding.bins(NONE))
-    return [one.is_one_pair for one in found]
 
 
 def far(rounding: Rounding, k: int, rest: int, other: int, others: int) -> bool:
@@ -78,7 +70,6 @@ READERS = [
     Reader(shifted, 4, lambda n: [*INSTANCES(n), *FREE(n[:2] + n[2:])]),
     Reader(as_one, 3, lambda n: [*INSTANCES(np.stack([n[0], n[0] + n[1], n[0] + n[2]]))]),
     Reader(cut, 4, lambda n: [*INSTANCES(n), *INSTANCES(n[::-1].cumsum(axis=0))]),
-    Reader(leans, 5, FREE),
     Reader(far, 4, lambda n: [*INSTANCES(np.stack([n[0], n[0] + n[1]])), *FREE(n[2] + n[2:])]),
 ]
 
@@ -111,10 +102,6 @@ def test_counts_in_the_same_classes_are_held_alike_against_limits(
         (cut, (90, 80, 1_000, 11), False, False),
         (cut, (40, 40, 1_100, 0), True, True),
         (cut, (30, 20, 1_100, 0), False, False),
-        (leans, (20, 12, 9, 9, 9), [False], []),
-        (leans, (40, 10, 9, 9, 9), [False], [False]),
-        (leans, (40, 10, 40, 9, 9), [True], [True]),
-        (leans, (40, 10, 12), [True], [True]),
         (far, (16, 44, 6, 54), True, False),
         (far, (45, 15, 15, 45), True, True),
         (far, (5, 60, 0, 60), False, False),

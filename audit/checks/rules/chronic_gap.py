@@ -8,15 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray
 from audit.base.declared import Columns, Mark, chance, count, setting, share, total
 from audit.checks.check import Limit, first_unmet
 from audit.checks.rows import Row, Rows, check_of_rows, significant
-from audit.checks.rules.sibling_shift import LEAST_EXCHANGE, Shift, Units, Values, shift_of
 from audit.checks.shared.carriers import carrying_any
 from audit.checks.shared.proposals import as_in_data, proposals, with_instances
 from audit.engine.statistics.intervals import effective_n
+from audit.engine.statistics.two_rates import TwoSides, two_sides
+from audit.measure.drift import LEAST_GROUPS, Value, surely_apart, values_compared
 from audit.measure.measure import Measurements
 from audit.measure.residual_use import Share
 from audit.measure.rule_book import at_or_below
@@ -28,6 +30,8 @@ LEAST_PERSONS = 20
 """Least number of persons with a later instance for a condition to be judged."""
 LEAST_MISSING = 0.2
 """Share of the later instances above which a condition is reported."""
+LEAST_APART = 0.05
+"""Least difference of two shares, at the cautious end of its interval, to be reported."""
 PUBLISHED = 0.495
 """Median share that codes missed, by charts, of 20 of 21 comorbidities (J Clin Epidemiol 2000)."""
 
@@ -37,6 +41,14 @@ class _Judged(NamedTuple):
 
     condition: Lifelong
     later: pl.DataFrame
+
+    def lacking_with(self, value: Value) -> TwoSides:
+        """The share that lacks the condition with a value of a column, against all others."""
+        later = self.later.filter(value.known[self.later["instance"]])
+        every = csr_array(np.ones((len(later), 1), np.int64))
+        lacking = csr_array(later.select(pl.col("lacking").cast(pl.Int64)).to_numpy())
+        here = value.here[later["instance"]]
+        return two_sides(lacking, every, np.zeros(1, np.int64), later["person"].to_numpy(), here)
 
     @property
     def share(self) -> Share:
@@ -114,53 +126,44 @@ def _gaps(measured: Measurements, judged: list[tuple[_Judged, Share]]) -> Iterat
 
 def _differences(measured: Measurements, judged: list[_Judged]) -> Iterator[Row]:
     """Conditions that a value of a column lacks more than others; of each the surest value."""
-    policy, values_of = measured.policy, measured.loaded.dataset.values_of
+    policy = measured.policy
     names = dict.fromkeys((*policy.strata, *policy.coding_columns))
-    columns = [Values(name, *values_of(name)) for name in names]
-    tested = [
-        (one, shift) for column in columns for one in judged if (shift := _shift(one, column))
-    ]
-    found = significant(measured, tested, (shift.p_value for _, shift in tested), len(tested))
+    values = [value for name in names for value in values_compared(measured, name)]
+    every = [(one, value, one.lacking_with(value)) for value in values for one in judged]
+    tested = [each for each in every if each[-1].groups.min() >= LEAST_GROUPS]
+    found = significant(measured, tested, (f.p_value.item() for *_, f in tested), len(tested))
     for one in judged:
-        own = [
-            (shift, q)
-            for (each, shift), q in found
-            if each is one and shift.reaches(measured.rounding)
-        ]
-        if own:
-            shift, q = max(own, key=lambda both: both[0].cautious)
-            yield _difference(measured, one, shift, q, len(tested))
-
-
-def _shift(one: _Judged, column: Values) -> Shift | None:
-    """The value in which a condition lacks otherwise than elsewhere, tested by persons."""
-    value = column.value_of[one.later["instance"]]
-    known = value >= 0
-    lacks, person = (one.later[name].to_numpy()[known] for name in ("lacking", "person"))
-    units = Units(column, -1, np.arange(2), lacks.astype(np.int64), value[known], person)
-    return shift_of(units, grouped=True)
+        own = [(value, two, q) for (each, value, two), q in found if each is one]
+        ends = [surely_apart(two, 0, measured.rounding) for _, two, _ in own]
+        if max(ends, default=0.0) >= LEAST_APART:
+            end = max(ends)
+            yield _difference(measured, one, end, *own[ends.index(end)], len(tested))
 
 
 def _difference(
-    measured: Measurements, one: _Judged, shift: Shift, q_value: float, family: int
+    measured: Measurements,
+    one: _Judged,
+    end: float,
+    value: Value,
+    found: TwoSides,
+    q_value: float,
+    family: int,
 ) -> Row:
-    column = shift.table.column
-    value, of_later = column.values[shift.value], column.value_of[one.later["instance"]]
-    here = one._replace(later=one.later.filter(of_later == shift.value))
-    there = one.later.filter((of_later >= 0) & (of_later != shift.value))
-    elsewhere, of_elsewhere = int(there["lacking"].sum()), len(there)
+    (_, elsewhere), (_, of_elsewhere) = found.k[:, 0].tolist(), found.n[:, 0].tolist()
+    here = one._replace(later=one.later.filter(value.here[one.later["instance"]]))
     sentence, evidence, row = _row(measured, here, q_value, family)
     return row(
-        sentence=f"With the {column.name} {value!r}, {sentence}[, elsewhere {{elsewhere_share}}].",
+        sentence=f"With the {value.column} {value.name!r}, {sentence}"
+        "[, elsewhere {elsewhere_share}].",
         evidence={
             **evidence,
             "elsewhere": elsewhere,
             "of_elsewhere": of_elsewhere,
             "elsewhere_share": elsewhere / of_elsewhere,
         },
-        strength=shift.exchange,
-        beyond=times_limit(shift.cautious, LEAST_EXCHANGE),
-        key=(one.condition.condition, column.name, value),
+        strength=abs(float(found.difference.item())),
+        beyond=times_limit(end, LEAST_APART),
+        key=(one.condition.condition, value.column, value.name),
     )
 
 

@@ -1,4 +1,4 @@
-"""redundant_nodes: pairs of nodes used as one, and nodes that rarely occur without another."""
+"""redundant_nodes: pairs of nodes used as one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from audit.base.dag import IntArray, row
+from audit.base.dag import FloatArray, IntArray, row
 from audit.base.declared import Columns, chance, count, share
 from audit.checks.rows import Row, Rows, check_of_rows
 from audit.checks.shared.carriers import carrying_both
 from audit.checks.shared.evidence import ALL
 from audit.engine.pairs.redundancy import (
-    ALWAYS,
     LEAST_SUPPORT,
     Places,
     Together,
@@ -25,6 +24,7 @@ from audit.engine.pairs.redundancy import (
     redundant_pairs,
 )
 from audit.engine.pairs.rows import stored
+from audit.engine.statistics.intervals import at_freedom, effective_n
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
 from audit.results.findings import Evidence, times_limit
@@ -35,7 +35,7 @@ _SUPPORTS = ("support_a", "support_b")
 
 
 def _redundant(measured: Measurements) -> Rows:
-    """Report pairs of nodes used as one, and nodes that rarely occur without another."""
+    """Report pairs of nodes used as one."""
     hierarchy, support = measured.hierarchy, _told(measured)
     used = np.where(support, support, np.minimum(measured.support, 1))
     common = overlapping_pairs(hierarchy.edges, hierarchy.closure, used, LEAST_SUPPORT)
@@ -45,16 +45,18 @@ def _redundant(measured: Measurements) -> Rows:
     kept = ~stored(common, pairs.a, pairs.b)
     ends = chain_ends(hierarchy.edges, support)
     pairs = pairs[kept & ends[pairs.a] & ends[pairs.b]]
+    if measured.instances is not None and measured.instances.group_of is not None:
+        pairs = replace(pairs, worth=_worth(measured, pairs, measured.instances.group_of))
     known = associations(hierarchy, measured.policy)
     in_use = measured.direct_support > 0
     required = first_association(hierarchy, known, in_use, pairs.a, pairs.b) >= 0
     told = held(pairs, measured.rounding.bins("instances"))
-    left_out = int((required & (told.as_one(least) | told.beside())).sum())
+    left_out = int((required & told.as_one(least)).sum())
     found = redundant_pairs(told, places, least, required)
     return Rows(
         family - left_out,
         "pairs of frequent nodes",
-        (*_as_one(measured, pairs[found.as_one]), *_contained(measured, pairs[found.beside])),
+        _as_one(measured, pairs[found]),
     )
 
 
@@ -92,19 +94,33 @@ def _pairs(measured: Measurements) -> Together:
     both, *each_end = (bins.all_told(one.cast(pl.Int64)) for one in (joint, a, b))
     rarer, either = pl.min_horizontal(each_end), pl.sum_horizontal(each_end) - both
     met = measured.pairs.frame.filter(
-        bins.tells
-        & (rarer >= LEAST_SUPPORT)
-        & ((both >= least * either) | (both >= ALWAYS * rarer))
+        bins.tells & (rarer >= LEAST_SUPPORT) & (both >= least * either)
     ).select(
         pl.col("a", "b").cast(pl.Enum(measured.hierarchy.nodes)).to_physical().cast(pl.Int64),
         pl.col("joint", *_SUPPORTS).cast(pl.Float64),
         "relation",
         instances=pl.lit(float(measured.labelled)),
         by_length=(length * measured.labelled / (a * b)).fill_null(1.0),
+        worth=pl.lit(1.0),
     )
     table = met.collect(engine="streaming").filter(pl.col("relation") != "ancestor")
     table = table.drop("relation").sort("a", "b")
     return Together(*(column.to_numpy() for column in table.iter_columns()))
+
+
+def _worth(measured: Measurements, pairs: Together, group_of: IntArray) -> FloatArray:
+    """What one instance with either node is worth, of each pair; 0 where few groups have both."""
+    worth = np.zeros(len(pairs))
+    for place, (a, b) in enumerate(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True)):
+        one, other = (row(measured.loaded.carriers, node) for node in (a, b))
+        either = np.union1d(one, other)
+        both = np.isin(either, np.intersect1d(one, other, assume_unique=True))
+        groups, number = np.unique(group_of[either], return_inverse=True)
+        n, k = (np.bincount(number, one).astype(np.float64) for one in (both | True, both))
+        if np.count_nonzero(k) >= measured.policy.least_joint.value:
+            effective = at_freedom(effective_n(k, n), len(either), len(groups))
+            worth[place] = effective / len(either)
+    return worth
 
 
 def _as_one(measured: Measurements, pairs: Together) -> Iterator[Row]:
@@ -155,8 +171,9 @@ _APART = (
     "Count the two once.",
 )
 """What a curator and what a data user is told to do, by the place of the two nodes."""
-_ALONE = 0.8
-"""Least share of a node's instances with another node, from which neither stands alone."""
+_HARDLY, _ALONE = 0.95, 0.8
+"""Shares of a node's instances with another: of one that hardly stands alone at least the first, of
+one that does less than the second."""
 
 
 def _within(measured: Measurements, a: int, b: int, joint: int) -> tuple[str, Evidence]:
@@ -166,7 +183,7 @@ def _within(measured: Measurements, a: int, b: int, joint: int) -> tuple[str, Ev
     rarer, other = sorted((a, b), key=lambda node: int(support[node]))
     of, back = (int(measured.support[node]) for node in (rarer, other))
     (both, every), (most, others) = bins.at_limit(joint, of), bins.at_upper_limit(joint, back)
-    if both / every < ALWAYS or most / others >= _ALONE:
+    if both / every < _HARDLY or most / others >= _ALONE:
         return "", {}
     one, without = map(measured.hierarchy.describe, (rarer, other))
     return (
@@ -174,36 +191,6 @@ def _within(measured: Measurements, a: int, b: int, joint: int) -> tuple[str, Ev
         "too)]",
         {"rarer": of, "within_share": joint / of},
     )
-
-
-def _contained(measured: Measurements, pairs: Together) -> Iterator[Row]:
-    """A row for each node that almost never stands without another, named before it."""
-    support, ends = _told(measured), (pairs.a, pairs.b, pairs.joint.astype(np.int64))
-    numbers = (*ends, pairs.containment_low, pairs.containment_by_chance, pairs.jaccard_low)
-    for a, b, joint, low, by_chance, strength in zip(*(n.tolist() for n in numbers), strict=True):
-        rarer, other = (a, b) if support[a] <= support[b] else (b, a)
-        first, second = map(measured.hierarchy.describe, (rarer, other))
-        nodes, evidence, cases = _counted(measured, rarer, other, joint)
-        yield Row(
-            nodes=nodes,
-            sentence=f"{{instances}} of {{support_a}} instances with {first} also "
-            f"{{instances|has|have}} {second} ({{beside_share}})[, where chance would give "
-            "{chance_share}].",
-            evidence={
-                **evidence,
-                "beside_share": joint / int(measured.support[rarer]),
-                "least_share": low,
-                "chance_share": by_chance,
-            },
-            curator="Where the first implies the second, say so in the hierarchy; where it does "
-            "not, find out whether the second is filled in by habit or by a default.",
-            data_user="Do not read the second as an observation in addition to the first.",
-            strength=strength,
-            beyond=times_limit(low, ALWAYS),
-            key=(*nodes, "beside"),
-            asks=True,
-            cases=cases,
-        )
 
 
 def _counted(
@@ -225,11 +212,10 @@ CHECK = check_of_rows(
     "redundant_nodes",
     "Are two labels used as one?",
     _redundant,
-    counts_with=("redundant_jaccard",),
+    counts_with=("redundant_jaccard", "least_joint"),
     nodes="Node|With",
     evidence=Columns(
         ALL,
-        share("beside_share", "Share with both", of="instances support_a"),
         share("both_share", "Share with both", of="instances either"),
         share("within_share", of="instances rarer"),
         chance("chance_share least_share", "By chance", unit="%"),

@@ -10,7 +10,13 @@ from audit.alignment.measure import ModelMeasurements
 from audit.base.dag import IntArray
 from audit.base.declared import NONE
 from audit.engine.pairs.pair_counts import support
-from audit.engine.scores.exchanges import Given, count_given, least_margin
+from audit.engine.scores.exchanges import (
+    Exchanges,
+    Given,
+    count_exchanges,
+    count_given,
+    least_margin,
+)
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements, once
@@ -22,7 +28,10 @@ TIMES_MISSED = 3
 LEAST_FALSELY = 20
 """Least number of instances on which it is: so many are looked at to tell why."""
 MOST_PAIRS = 50
-"""Number of pairs in the table of exchanges, whether or not they pass."""
+"""Number of pairs in a table of exchanges, whether or not they pass."""
+MOST_LABELS = 3
+"""Number of labels in whose place an answer of the table is given most often that it names."""
+_ABOVE = RELATIONS.index("ancestor")
 
 
 @once
@@ -35,16 +44,30 @@ def exchangeable_pairs(measured: Measurements) -> int:
     model = measured.model
     if model is None or _used(support(model.gold) + support(model.decided)) == 2:
         return 0
-    found = model.exchanges
+    found = exchanges(measured)
     judged = _used(found.missed + found.false) >= LEAST_LABELS
     return found.family_size(measured.hierarchy.closure) if judged else 0
 
 
 _COLUMNS = {
-    **dict.fromkeys(("a", "b", "relation", "observed", "forth", "back", "margin"), pl.Int64),
+    **dict.fromkeys(
+        ("a", "b", "relation", "observed", "forth", "back", "counted", "margin"), pl.Int64
+    ),
     **dict.fromkeys(("expected", "excess", "q_value"), pl.Float64),
     "passes": pl.Boolean,
 }
+
+
+@once
+def exchanges(measured: Measurements) -> Exchanges:
+    """The exchanges of direct labels, each counted once in a group."""
+    model = measured.predicted
+    return count_exchanges(model.gold, model.decided, _groups(measured))
+
+
+def _groups(measured: Measurements) -> IntArray | None:
+    group_of = measured.loaded.group_of
+    return None if group_of is None else group_of[measured.predicted.predictions.rows]
 
 
 @once
@@ -53,30 +76,33 @@ def compared_pairs(measured: Measurements) -> pl.DataFrame:
 
     Returns:
         Columns ``a, b`` (indices of nodes, a before b), ``relation`` (index of `RELATIONS`),
-        ``observed, forth, back`` (instances: in all, with a as label, with b as label), ``margin``
-        (`least_margin`),
-        ``expected, excess`` (observed less expected), ``q_value`` and ``passes``, whether that is
-        within the policy's false discovery rate; empty where no pair can be judged.
+        ``observed, forth, back`` (instances: in all, with a as label, with b as label),
+        ``counted`` (each once in a group), ``margin`` (`least_margin`), ``expected`` (of those
+        counted), ``excess`` (counted less expected), ``q_value`` and ``passes``, whether that is
+        within the policy's false discovery rate: never of a label and one above it, of which none
+        is tested; empty where no pair can be judged.
     """
     if measured.model is None or not exchangeable_pairs(measured):
         return pl.DataFrame(schema=_COLUMNS)
-    found = measured.model.exchanges
-    relation, _ = relate(measured.hierarchy, found.a, found.b)
-    kept = relation != RELATIONS.index("ancestor")
-    a, b, observed = found.a[kept], found.b[kept], found.observed[kept]
-    expected = found.expected(a, b)
-    q_value = benjamini_hochberg(gammainc(observed, expected), exchangeable_pairs(measured))
+    found = exchanges(measured)
+    a, b = found.a, found.b
+    relation, _ = relate(measured.hierarchy, a, b)
+    expected, q_value = found.expected(a, b), np.ones(len(a))
+    apart = relation != _ABOVE
+    p_value = gammainc(found.counted[apart], expected[apart])
+    q_value[apart] = benjamini_hochberg(p_value, exchangeable_pairs(measured))
     return pl.DataFrame(
         {
             "a": a,
             "b": b,
-            "relation": relation[kept],
-            "observed": observed,
-            "forth": found.forth[kept],
-            "back": found.back[kept],
+            "relation": relation,
+            "observed": found.observed,
+            "forth": found.forth,
+            "back": found.back,
+            "counted": found.counted,
             "margin": least_margin(found.missed, found.false, a, b),
             "expected": expected,
-            "excess": observed - expected,
+            "excess": found.counted - expected,
             "q_value": q_value,
             "passes": q_value <= measured.policy.false_discovery_rate.value,
         },
@@ -100,10 +126,15 @@ def with_labelled(pairs: pl.DataFrame, model: ModelMeasurements) -> pl.DataFrame
     return pairs.with_columns(labelled=alone, labelled_a=with_a, labelled_b=with_b)
 
 
-def most_exchanged(measured: Measurements) -> pl.DataFrame:
-    """The pairs with the largest excess, passing or not: see `ModelPart.frames`."""
-    order = ["excess", "a", "b"]
-    first = compared_pairs(measured).sort(order, descending=[True, False, False]).head(MOST_PAIRS)
+def most_exchanged(measured: Measurements, *, above: bool = False) -> pl.DataFrame:
+    """The pairs with the largest excess, passing or not: see `ModelPart.frames`.
+
+    Args:
+        above: Those of which one label is above the other, instead of all others.
+    """
+    order, own = ["excess", "a", "b"], (pl.col("relation") == _ABOVE) == above
+    every = compared_pairs(measured).filter(own)
+    first = every.sort(order, descending=[True, False, False]).head(MOST_PAIRS)
     relations = dict(enumerate(RELATIONS))
     return with_labelled(first, measured.predicted).with_columns(
         pl.col("relation").replace_strict(relations, return_dtype=pl.String),
@@ -114,8 +145,23 @@ def most_exchanged(measured: Measurements) -> pl.DataFrame:
 
 def most_uneven(measured: Measurements) -> pl.DataFrame:
     """The lines of `answers_by_excess`: see `ModelPart.frames`."""
-    share = pl.col("falsely") / pl.col("answers")
-    return answers_by_excess(measured).with_columns(*_named(measured, "node", "title"), share=share)
+    share, answers = pl.col("falsely") / pl.col("answers"), answers_by_excess(measured)
+    most = [", ".join(_most_in_place(measured, node)) for node in answers["node"]]
+    return answers.with_columns(
+        *_named(measured, "node", "title"), share=share, most=pl.Series(most, dtype=pl.String)
+    )
+
+
+def _most_in_place(measured: Measurements, answer: int) -> list[str]:
+    """The labels in whose place an answer is given most often, as counts are told."""
+    every, bins = compared_pairs(measured), measured.rounding.bins(NONE)
+    given = pl.concat(
+        every.filter(pl.col(end) == answer).select(label=other, given=times)
+        for end, other, times in (("b", "a", "forth"), ("a", "b", "back"))
+    ).with_columns(told=bins.all_told(pl.col("given")))
+    most = given.filter((pl.col("given") > 0) & (pl.col("told") > bins.width))
+    first = most.sort("told", "label", descending=[True, False]).head(MOST_LABELS)
+    return [measured.hierarchy.describe(label) for label in first["label"]]
 
 
 def _named(measured: Measurements, column: str, title: str) -> tuple[pl.Expr, pl.Expr]:
@@ -132,9 +178,8 @@ def _named(measured: Measurements, column: str, title: str) -> tuple[pl.Expr, pl
 def given(measured: Measurements) -> Given:
     """How often each label is given falsely in place of others, and missed for others."""
     model = measured.predicted
-    group_of = measured.loaded.group_of
-    groups = None if group_of is None else group_of[model.predictions.rows]
-    return count_given(model.gold, model.decided, measured.hierarchy.closure, groups)
+    closure = measured.hierarchy.closure
+    return count_given(model.gold, model.decided, closure, _groups(measured))
 
 
 def uneven_answers(measured: Measurements) -> pl.DataFrame:
@@ -164,6 +209,7 @@ def uneven_answers(measured: Measurements) -> pl.DataFrame:
     return table.filter(pl.col("q_value") <= measured.policy.false_discovery_rate.value)
 
 
+@once
 def answers_by_excess(measured: Measurements) -> pl.DataFrame:
     """Those of `uneven_answers` that hardly are the labels' frequencies alone.
 

@@ -1,4 +1,4 @@
-"""Redundant pairs: two nodes used as one label, or one that hardly ever occurs without another."""
+"""Redundant pairs: two nodes used as one label."""
 
 from __future__ import annotations
 
@@ -50,9 +50,6 @@ def count_disjoint_pairs(common: Sparse, support: IntArray, least: int) -> int:
 
 LEAST_SUPPORT = 11
 """Number of instances that must carry each node for a pair to be judged."""
-ALWAYS = 0.95
-"""Least lower bound of the share of the rarer node's instances that carry the other node too, from
-which the rarer node counts as always beside the other."""
 BEYOND_CHANCE = 3.0
 """Least odds ratio of a share's lower bound against the share that length lets expect."""
 NEARLY_ALL = 0.9
@@ -67,6 +64,7 @@ class Together:
         joint: Number of instances carrying both; not necessarily whole.
         by_length: How many times as often as independent nodes the two are expected to meet, from
             the length of the records.
+        worth: Independent instances that one is worth, by groups; 0 where too few have the pair.
         width: Members of the bins that numbers of instances are told in; 0 where they are exact.
     """
 
@@ -77,6 +75,7 @@ class Together:
     support_b: FloatArray
     instances: FloatArray
     by_length: FloatArray
+    worth: FloatArray
     width: int = field(default=0, kw_only=True)
 
     def __len__(self) -> int:
@@ -105,7 +104,7 @@ class Together:
     @cached_property
     def jaccard_low(self) -> FloatArray:
         """Lower confidence bound of the Jaccard share, joint over either, shape (n_pairs,)."""
-        return wilson(self.joint, np.maximum(self.either, 1))[0]
+        return wilson(self.joint * self.worth, np.maximum(self.either, 1) * self.worth)[0]
 
     @cached_property
     def expected(self) -> FloatArray:
@@ -119,31 +118,16 @@ class Together:
         either = self.support_a + self.support_b - self.expected
         return np.asarray(self.expected / np.maximum(either, 1))
 
-    @cached_property
-    def containment_low(self) -> FloatArray:
-        """Lower confidence bound of joint over the rarer node's support, shape (n_pairs,)."""
-        return wilson(self.joint, np.maximum(self.rarer, 1))[0]
-
-    @cached_property
-    def containment_by_chance(self) -> FloatArray:
-        """Containment of the rarer node that length lets expect, shape (n_pairs,)."""
-        return np.asarray(self.expected / np.maximum(self.rarer, 1))
-
     def as_one(self, least: float) -> BoolArray:
         """Whether the two nodes behave as one label, shape (n_pairs,).
 
         Args:
             least: Least value of `jaccard_low` from which they do.
         """
-        return self._beyond(self.either, self.jaccard_by_chance, least)
-
-    def beside(self) -> BoolArray:
-        """Whether the rarer node almost never occurs without the other, shape (n_pairs,)."""
-        return self._beyond(self.rarer, self.containment_by_chance, ALWAYS)
-
-    def _beyond(self, of: FloatArray, chance: FloatArray, least: float) -> BoolArray:
+        chance = self.jaccard_by_chance
         limit = np.maximum(least, BEYOND_CHANCE * chance / (1 + (BEYOND_CHANCE - 1) * chance))
-        low, _ = wilson_at_limit(self.joint, np.maximum(of, 1), self.width, limit)
+        either = np.maximum(self.either, 1)
+        low, _ = wilson_at_limit(self.joint, either, self.width, limit, self.worth)
         sure = (self.rarer >= LEAST_SUPPORT) & (low >= least)
         return np.asarray(sure & (low * (1 - chance) >= BEYOND_CHANCE * chance * (1 - low)))
 
@@ -202,22 +186,7 @@ def _of_ends(pairs: Together, first: FloatArray, second: FloatArray) -> FloatArr
     return np.asarray(np.maximum(there, back))
 
 
-@dataclass(frozen=True, eq=False)
-class Redundant:
-    """Positions of the redundant pairs to report.
-
-    Args:
-        as_one: Pairs that behave as one label, the surest first.
-        beside: Pairs whose rarer node almost never occurs without the other.
-    """
-
-    as_one: IntArray
-    beside: IntArray
-
-
-def redundant_pairs(
-    pairs: Together, places: Places, least: float, required: BoolArray
-) -> Redundant:
+def redundant_pairs(pairs: Together, places: Places, least: float, required: BoolArray) -> IntArray:
     """Find the redundant pairs, each reported once, at the place in the hierarchy where it arises.
 
     Args:
@@ -225,6 +194,9 @@ def redundant_pairs(
         least: As for `Together.as_one`.
         required: Whether a rule requires each pair, shape (n_pairs,): such a pair explains others
             and is not reported itself.
+
+    Returns:
+        Positions of the pairs to report, the surest first.
 
     Time grows with the reported pairs times the pairs near each, that is those with an end above,
     at or below one of its ends.
@@ -236,7 +208,7 @@ def redundant_pairs(
         scan.take_all(pair)
     found = _not_from_below(scan, required)
     order = np.lexsort((pairs.b[found], pairs.a[found], -pairs.jaccard_low[found]))
-    return Redundant(found[order], _most_telling(pairs, places, _besides(scan, required)))
+    return np.asarray(found[order])
 
 
 def _surest_first(pairs: Together, chosen: BoolArray) -> list[int]:
@@ -316,31 +288,3 @@ def _not_from_below(scan: _Scan, required: BoolArray) -> IntArray:
         explained += own * _of_ends(some, *above)
     told = found[stand]
     return np.asarray(told[~required[told]], np.int64)
-
-
-def _besides(scan: _Scan, required: BoolArray) -> IntArray:
-    """Pairs always beside, not as one, that those found as one do not explain."""
-    pairs = scan.pairs
-    some = np.flatnonzero(pairs.beside() & ~pairs.as_one(scan.least) & ~required)
-    left = pairs[some].without(scan.explained[some])
-    return np.asarray(some[left.beside()])
-
-
-def _most_telling(pairs: Together, places: Places, some: IntArray) -> IntArray:
-    """Of pairs always beside those that follow from no other.
-
-    What always occurs with a node occurs with all above that node, and so does each node below
-    the one that always stands there.
-    """
-    a_rarer = pairs.support_a[some] <= pairs.support_b[some]
-    rarer = np.where(a_rarer, pairs.a[some], pairs.b[some])
-    other = np.where(a_rarer, pairs.b[some], pairs.a[some])
-    told: list[int] = []
-    follows: dict[int, set[int]] = {}
-    for pair in np.lexsort((other, rarer, places.support[other], -places.support[rarer])).tolist():
-        always, beside = int(rarer[pair]), int(other[pair])
-        above = row(places.closure, always).tolist()
-        if not any(beside in follows.get(node, ()) for node in above):
-            follows.setdefault(always, set()).update(row(places.closure, beside).tolist())
-            told.append(pair)
-    return np.asarray(some[told], np.int64)

@@ -37,6 +37,7 @@ class Exchanges:
         b: Second label, after the first in node order, same shape.
         forth: Number of instances on which a is missed and b is false, same shape.
         back: Number of instances on which b is missed and a is false, same shape.
+        counted: Exchanges in both directions, each once in a group, same shape.
         rows: Terms of the expectation by missed label, shape (n_terms, n_nodes).
         columns: Terms of the expectation by false label, same shape.
     """
@@ -47,6 +48,7 @@ class Exchanges:
     b: IntArray
     forth: IntArray
     back: IntArray
+    counted: IntArray
     rows: Sparse
     columns: Sparse
 
@@ -56,7 +58,7 @@ class Exchanges:
         return self.forth + self.back
 
     def expected(self, a: IntArray, b: IntArray) -> FloatArray:
-        """Expected exchanges of pairs of different labels in both directions, shape (n_pairs,)."""
+        """What is expected of ``counted``, for pairs of different labels, shape (n_pairs,)."""
         total = np.zeros(len(a))
         for term in range(self.rows.shape[0]):
             x, y = _dense(self.rows, term), _dense(self.columns, term)
@@ -112,12 +114,16 @@ def mistakes(labels: Sparse, decided: Sparse) -> tuple[Sparse, Sparse]:
     return missed, false
 
 
-def count_exchanges(labels: Sparse, decided: Sparse) -> Exchanges:
+def count_exchanges(labels: Sparse, decided: Sparse, group_of: IntArray | None = None) -> Exchanges:
     """Count the exchanges of each pair of labels, and compute the expected exchanges.
 
-    Instances with the same numbers of missed and of false labels form a stratum. The expected
-    exchanges of a stratum keep its counts of missed and false labels, and no label is exchanged
-    with itself.
+    What is expected is fitted to exchanges that count once in a group for each label and answer: a
+    model answers a patient who comes again as before. Instances with the same numbers of missed and
+    of false labels form a stratum. The expected exchanges of a stratum keep its counts of missed
+    and false labels, and no label is exchanged with itself.
+
+    Args:
+        group_of: Index of each instance's group, shape (n_instances,); None where each is its own.
 
     Time and memory grow with the sum over instances of missed times false labels; the time of the
     expectation grows with strata times nodes.
@@ -125,21 +131,47 @@ def count_exchanges(labels: Sparse, decided: Sparse) -> Exchanges:
     missed, false = mistakes(labels, decided)
     here = np.flatnonzero((np.diff(missed.indptr) > 0) & (np.diff(false.indptr) > 0))
     missed, false = csr_array(missed[here]), csr_array(false[here])
-    one_way = csr_array(missed.T @ false)
-    one_way.sort_indices()
-    pairs = triu(one_way + one_way.T, k=1).tocoo()
-    a, b = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
-    rows, columns = _terms(missed, false)
+    instance, a, b = _each(missed, false)
+    every = _table(a, b, missed.shape[1])
+    if group_of is not None:
+        keys = (group_of[here][instance] * every.shape[0] + a) * every.shape[0] + b
+        first = np.unique(keys, return_index=True)[1]
+        instance, a, b = instance[first], a[first], b[first]
+    once = _table(a, b, every.shape[0])
+    pairs = triu(every + every.T, k=1).tocoo()
+    one, other = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
+    lengths = np.column_stack([np.diff(missed.indptr), np.diff(false.indptr)])
+    stratum = np.unique(lengths, axis=0, return_inverse=True)[1].ravel()[instance]
+    rows, columns = _terms(stratum, a, b, every.shape[0])
     return Exchanges(
         missed=support(missed),
         false=support(false),
-        a=a,
-        b=b,
-        forth=counts_at(one_way, a, b),
-        back=counts_at(one_way, b, a),
+        a=one,
+        b=other,
+        forth=counts_at(every, one, other),
+        back=counts_at(every, other, one),
+        counted=counts_at(once, one, other) + counts_at(once, other, one),
         rows=rows,
         columns=columns,
     )
+
+
+def _each(missed: Sparse, false: Sparse) -> tuple[IntArray, IntArray, IntArray]:
+    """Instance, missed and false label of every exchange."""
+    instance, times = row_numbers(missed), np.diff(false.indptr)
+    each = times[instance]
+    first = np.repeat(np.cumsum(each) - each, each)
+    place = np.repeat(false.indptr[:-1][instance], each) + np.arange(each.sum()) - first
+    exchanged = np.repeat(instance, each), np.repeat(missed.indices, each), false.indices[place]
+    instance, a, b = (np.asarray(one, np.int64) for one in exchanged)
+    return instance, a, b
+
+
+def _table(a: IntArray, b: IntArray, n: int) -> Sparse:
+    """How often each label is exchanged for each, canonical CSR."""
+    counts = csr_array((np.ones(len(a), np.int64), (a, b)), shape=(n, n))
+    counts.sum_duplicates()
+    return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,16 +233,12 @@ def _apart(own: Sparse, other: Sparse, every: Sparse, closure: Sparse) -> Sparse
     return chosen(own, (implied == 0) & (np.diff(other.indptr)[rows] > above))
 
 
-def _terms(missed: Sparse, false: Sparse) -> tuple[Sparse, Sparse]:
-    """The terms of the expectation of all strata."""
-    lengths = np.column_stack([np.diff(missed.indptr), np.diff(false.indptr)]).astype(np.int64)
-    strata, stratum = np.unique(lengths, axis=0, return_inverse=True)
-    n, shape = len(lengths), (len(strata), len(lengths))
-    within = csr_array((np.ones(n, np.int64), (stratum.ravel(), np.arange(n))), shape=shape)
-    by_missed, by_false = csr_array(within @ missed), csr_array(within @ false)
-    rows, columns = [csr_array((0, missed.shape[1]))], [csr_array((0, missed.shape[1]))]
-    for place, (n_missed, n_false) in enumerate(strata.tolist()):
-        x, y = fitted(n_false * _dense(by_missed, place), n_missed * _dense(by_false, place))
+def _terms(stratum: IntArray, a: IntArray, b: IntArray, n: int) -> tuple[Sparse, Sparse]:
+    """The terms of the expectation of all strata, from the exchanges of each."""
+    rows, columns = [csr_array((0, n))], [csr_array((0, n))]
+    order = np.argsort(stratum, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(stratum[order])) + 1):
+        x, y = fitted(*(np.bincount(end[own], minlength=n).astype(np.float64) for end in (a, b)))
         rows.append(csr_array(x))
         columns.append(csr_array(y))
     return csr_array(vstack(rows)), csr_array(vstack(columns))

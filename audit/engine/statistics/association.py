@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammaincc, gammaincinv
+from scipy.special import gammainc, gammaincinv
 
 from audit.base.dag import FloatArray
 
@@ -54,29 +54,3 @@ def shrunk_ratio(
     shape, rate = observed + SHRINKAGE, expected + SHRINKAGE
     low, high = (gammaincinv(shape, tail) / rate for tail in (TAIL, 1 - TAIL))
     return shape / rate, low, high
-
-
-def independence_p_value(counts: FloatArray, effect: float) -> float:
-    """P value of a table's chi-square under its margins, by a gamma tail of the same moments.
-
-    Haldane's mean and variance of chi-square given the margins hold in tables of small cells too.
-
-    Args:
-        counts: A table without empty rows or columns, at least two of each, of more than three.
-        effect: Design effect, at least 1.
-    """
-    total, rows, columns = counts.sum(), counts.sum(axis=1), counts.sum(axis=0)
-    expected = np.outer(rows, columns) / total
-    chi_square = float(((counts - expected) ** 2 / expected).sum())
-    (v1, s1), (v2, s2) = (_spread(margin, total) for margin in (rows, columns))
-    mean = total * (len(rows) - 1) * (len(columns) - 1) / (total - 1)
-    variance = 2 * total / (total - 3) * (v1 - s1) * (v2 - s2) + total**2 / (total - 1) * s1 * s2
-    if variance <= 0:
-        return 1.0
-    return float(gammaincc(mean**2 / variance, chi_square / effect * mean / variance))
-
-
-def _spread(margin: FloatArray, total: float) -> tuple[float, float]:
-    k = len(margin)
-    v = (total - k) * (k - 1) / (total - 1)
-    return v, (total * float((1 / margin).sum()) - k**2) / (total - 2)

@@ -53,11 +53,11 @@ def left_by_bins(q: Any, n: Any, width: int, effective: Any) -> Any:
     return within / (within / effective + width**2 / 12 * (1 + q * q) / n**2)
 
 
-def wilson_at_limit(k: Any, n: Any, width: int, limit: Any) -> tuple[Any, Any]:
-    """`wilson` of k / n, by what bins of so many members leave of n at a limit."""
+def wilson_at_limit(k: Any, n: Any, width: int, limit: Any, worth: Any = 1.0) -> tuple[Any, Any]:
+    """`wilson` of k / n, each worth so many, by what bins of so many members leave at a limit."""
     if not width:
-        return wilson(k, n)
-    left = left_by_bins(limit, n, width, n)
+        return wilson(k * worth, n * worth)
+    left = left_by_bins(limit, n, width, np.maximum(n * worth, 1e-9))
     return wilson(k * (left / n), left)
 
 

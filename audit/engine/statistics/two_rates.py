@@ -68,8 +68,8 @@ def effective_counts(
     worth = q * (1 - q) / np.where(differ, variance, np.inf)
 
     def counted(one: GroupSums) -> tuple[FloatArray, IntArray]:
-        size = np.clip(np.rint(one.groups * worth), 1, one.instances)
-        n = np.where(differ, size, one.groups).astype(np.int64)
+        size = np.minimum(np.rint(one.groups * worth), one.instances)
+        n = np.maximum(np.where(differ, size, one.groups), 1).astype(np.int64)
         return one.sums / np.maximum(one.groups, 1) * n, n
 
     return counted(old), counted(new)
@@ -109,7 +109,7 @@ class TwoSides:
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:
         """Newcombe's 95 % interval of the difference, at the effective numbers, shape (n,) each."""
-        sides = zip(self.k / self.n, self.effective, strict=True)
+        sides = zip(self.k / np.maximum(self.n, 1), self.effective, strict=True)
         here, there = ((share, *wilson(share * size, size)) for share, size in sides)
         return difference_interval(here, there)
 

@@ -141,7 +141,7 @@ METRICS = (
 _EXCHANGED = (
     Column("a", "Label", "node", title="title_a"),
     Column("b", "Label", "node", title="title_b"),
-    Column("observed", "Confused", "count", beside="expected"),
+    Column("counted", "Confused", "count", beside="expected"),
     Column("expected", "Expected", "number"),
 )
 _ANSWERS = (
@@ -149,10 +149,20 @@ _ANSWERS = (
     Column("falsely", "Falsely given", "count"),
     Column("missed", "Missed", "count"),
     Column("labelled", "Labelled", "count"),
+    Column("most", "Mostly in place of"),
+)
+_SUSPECTS = (
+    Column("instance", "Instance"),
+    Column("node", "Label", "node"),
+    Column("other", "Scores are for", "node", title="title_other"),
+    Column("kind", "Kind"),
+    Column("margin", "Margin", "number"),
 )
 EXCHANGED = (
-    ("exchanged_pairs", "Confusions in both directions", _EXCHANGED),
     ("answers", "Answers given too often", _ANSWERS),
+    ("exchanged_pairs", "Confusions in both directions", _EXCHANGED),
+    ("exchanged_in_line", "Confusions with a label above or below", _EXCHANGED),
+    ("suspects", "Labels that scores contradict", _SUSPECTS),
 )
 """Tables of a model's confusions: their names in the view, what they are, and their columns."""
 BRANCH = Icicle(node="node", parent="parent", value="instances", levels=2)

@@ -39,13 +39,13 @@ def test_exchanges_are_listed_as_findings_tell_them() -> None:
     by_pair = {(row["a"], row["b"]): row for row in exact}
 
     assert [row["excess"] for row in exact] == sorted((r["excess"] for r in exact), reverse=True)
-    assert {row["observed"] for row in exact} == {60, 20, 4, 30, 15, 3, 34}
+    assert {row["counted"] for row in exact} == {60, 20, 4, 30, 15, 3, 34}
     assert {pair for pair, row in by_pair.items() if row["passes"]} == {
         tuple(node["id"] for node in finding["nodes"]) for finding in findings
     }
     for finding in findings:
         a, b = (node["id"] for node in finding["nodes"])
-        assert by_pair[a, b]["observed"] == finding["evidence"]["instances"]
+        assert by_pair[a, b]["counted"] == finding["evidence"]["instances"]
         assert by_pair[a, b]["expected"] == finding["evidence"]["expected_exchanges"]
 
 

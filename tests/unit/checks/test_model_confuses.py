@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,18 +9,15 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from audit.alignment.measure import measure_model
-from audit.base.plurals import filled
-from audit.checks.check import TOP_PARTS
 from audit.checks.rules import model_confuses
 from audit.checks.shared.exchanged_pairs import MOST_PAIRS, most_exchanged, most_uneven
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import CheckResult
 from fixtures.brute_force_scores import exchanged, exchanges_expected
 from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, tree
@@ -113,16 +108,6 @@ def test_it_is_a_note_in_a_branch_and_across_branches() -> None:
         (finding,) = checked(said).findings
         assert finding.severity == "note"
         assert f" ({words}): " in finding.statement
-
-
-def test_labels_of_a_branch_only_ask_unless_one_answer_is_most_of_it() -> None:
-    """The hierarchy calls them alike; in one without branches all labels are as far apart."""
-    both_ways: Said = [*right(100), *stray(2), (20, ["cat"], ["dog"]), (20, ["dog"], ["cat"])]
-    one_way: Said = [*right(100), *stray(2), (40, ["cat"], ["dog"])]
-    flat = tree(f"{' '.join(LEAVES)} < top")
-    found = [checked(both_ways), checked(one_way), checked(SWAPPED), checked(both_ways, None, flat)]
-
-    assert [one.asks for check in found for one in check.findings] == [True, False, False, False]
 
 
 def test_how_often_two_labels_meet_in_the_data_does_not_matter() -> None:
@@ -287,91 +272,18 @@ LEANS: Said = [
 """Animals are answered with a saw, and the other things are taken for each other."""
 
 
-GIVEN = 4 * 43 + 3 * 3
-"""Instances of these on which a saw is the answer in place of another label."""
+def test_an_answer_that_is_given_too_often_is_in_the_table_and_said_of_its_pairs() -> None:
+    known = measured(LEANS)
+    found = {f.nodes: f.statement for f in CHECK.run(known).findings}
+    (line,) = most_uneven(known).to_dicts()
 
-
-def leaning_of(found: CheckResult) -> Finding:
-    (leaning,) = (finding for finding in found.standing if finding.key)
-    return leaning
-
-
-def test_pairs_of_an_answer_that_the_model_leans_to_are_one_finding() -> None:
-    found = checked(LEANS)
-    leaning = leaning_of(found)
-
-    assert (leaning.id, leaning.nodes) == ("model_confuses:saw:answer", ("saw",))
-    assert {part.nodes for part in leaning.parts} == {(x, "saw") for x in ANIMALS}
-    assert {f.nodes for f in found.standing if not f.key} == {
-        ("car", "cup"),
-        ("car", "pen"),
-        ("cup", "pen"),
+    assert {nodes for nodes, said in found.items() if ", mostly saw for " in said} == {
+        (x, "saw") for x in ANIMALS
     }
-    assert {f.nodes for f in found.findings if f.folded_into} == {(x, "saw") for x in ANIMALS}
-
-
-def test_a_leaning_has_the_numbers_of_its_answer_and_the_excess_of_its_pairs() -> None:
-    found = checked([*LEANS, (9, ["cow"], ["saw"])])
-    leaning = leaning_of(found)
-    pairs_of_it = [f for f in found.findings if f.folded_into]
-    evidence = leaning.evidence
-    (part,) = (p for p in leaning.parts if p.nodes == ("cow", "saw"))
-
-    assert (evidence["falsely_given"], evidence["given_missed"]) == (GIVEN + 9, 21)
-    assert (evidence["answers"], evidence["labels"]) == (200 + GIVEN + 9, 4)
-    assert leaning.touched == GIVEN + 9
-    assert leaning.touched * leaning.strength == pytest.approx(
-        sum(f.touched * f.strength for f in pairs_of_it)
-    )
-    assert evidence["q_value"] == pytest.approx(8 * binom.sf(GIVEN + 8, GIVEN + 30, 0.5))
-    assert (part.evidence["instances"], part.evidence["answered"]) == (55, 52)
-    assert leaning.parts[0] == part
-
-
-def test_few_labels_or_exchanges_both_ways_are_no_leaning() -> None:
-    others = [*right(200), *stray(3), *stray(60, THINGS)]
-    two: Said = [(40, [leaf], ["saw"]) for leaf in ANIMALS[:2]]
-    both_ways = [*two, (40, ["cow"], ["saw"]), *[(30, ["saw"], [leaf]) for leaf in ANIMALS[:3]]]
-
-    for said in (two, both_ways):
-        found = checked([*others, *said])
-        assert sum("saw" in finding.nodes for finding in found.findings) >= 2
-        assert not any(finding.key for finding in found.findings)
-        assert found.folded == 0
-
-
-def test_pairs_that_mostly_miss_an_answer_are_no_parts_of_it() -> None:
-    """It is given in place of any label, and missed for three of them above all."""
-    names = [f"n{place:02}" for place in range(30)]
-    flat = tree(f"{' '.join(names)} < top")
-    diffuse: Said = [(6, [label], ["n00"]) for label in names[1:]]
-    missed: Said = [(25, ["n00"], [label]) for label in names[1:4]]
-    given: Said = [(10, [label], ["n00"]) for label in names[1:4]]
-    found = checked([*stray(1, names), *diffuse, *missed, *given], hierarchy=flat)
-
-    assert sum("n00" in finding.nodes for finding in found.findings) == 3
-    assert not any(finding.key or "falsely" in finding.statement for finding in found.findings)
-
-
-def test_a_pair_with_most_of_what_gives_an_answer_is_the_finding() -> None:
-    found = checked([*LEANS, (160, ["cat"], ["saw"])])
-    told = {f.nodes: f.statement for f in found.standing}
-    sentence = "The model answers saw in place of any other label on {falsely_given} instances"
-
-    assert not any(finding.key for finding in found.findings)
-    assert sentence in told["cat", "saw"]
-    assert [nodes for nodes, said in told.items() if sentence in said] == [("cat", "saw")]
-
-
-def test_what_is_answered_above_or_below_the_label_leans_to_nothing() -> None:
-    """The answer `animal` for animals is no exchange, however often it is given."""
-    said: Said = [(40, [leaf], ["animal"]) for leaf in ANIMALS]
-    other: Said = [(62, [leaf], ["animal"]) for leaf in THINGS]
-    back: Said = [(58, ["animal"], [leaf]) for leaf in THINGS]
-    found = checked([*right(200), *stray(3), *stray(40, ANIMALS), *said, *other, *back])
-
-    assert sum("animal" in finding.nodes for finding in found.findings) == 3
-    assert not any(finding.key for finding in found.findings)
+    assert ("car", "cup") in found
+    assert (line["node"], line["falsely"], line["missed"]) == ("saw", 4 * 43 + 3 * 3, 21)
+    assert line["most"] == "cat, cow, dog"
+    assert not any(one.folded_into or one.asks for one in CHECK.run(known).findings)
 
 
 @pytest.mark.parametrize(
@@ -379,67 +291,48 @@ def test_what_is_answered_above_or_below_the_label_leans_to_nothing() -> None:
     [
         (lambda n: None, True),
         (lambda n: f"g{n}", True),
-        (lambda n: f"g{n}" if n % 2 else None, True),
         (lambda n: f"g{n // 2}", True),
         (lambda n: f"g{n % 100}" if n % 3 else None, True),
         (lambda n: "one", False),
         (lambda n: f"g{n % 3}", False),
     ],
-    ids=["none", "own", "some missing", "pairs", "hundred", "one", "three"],
+    ids=["none", "own", "pairs", "hundred", "one", "three"],
 )
-def test_a_leaning_is_tested_over_groups(
+def test_an_answer_is_tested_over_groups(
     group: Callable[[int], str | None], *, leans: bool
 ) -> None:
     """Three groups that all lean one way are as likely as one in eight."""
-    found = CHECK.run(measured(LEANS, group=group))
-
-    assert any(finding.key for finding in found.findings) is leans
-    assert len([f for f in found.findings if not f.key]) == 7
+    assert most_uneven(measured(LEANS, group=group)).is_empty() is not leans
 
 
-def test_the_cases_of_a_leaning_are_all_instances_that_give_it_falsely() -> None:
-    known = measured([(9, ["saw"], ["saw"]), *LEANS])
-    leaning = leaning_of(CHECK.run(known))
-    each = [both for n, *both in [(9, ["saw"], ["saw"]), *LEANS] for _ in range(n)]
-    numbers_ = CHECK.cases(known, leaning)
+def test_a_model_that_answers_a_patient_always_alike_exchanges_nothing() -> None:
+    """Each patient has one label and one wrong answer, at random, on ten stays."""
+    draw = np.random.default_rng(2)
+    patients: Said = [
+        (10, [LEAVES[a]], [LEAVES[(a + by) % 8]])
+        for a, by in zip(draw.integers(0, 8, 300), draw.integers(1, 8, 300), strict=True)
+    ]
+    stays, one = measured(patients), measured(patients, group=lambda n: f"g{n // 10}")
+    found = CHECK.run(
+        measured(
+            [*patients, (90, ["cat"], ["saw"])], group=lambda n: f"g{n // 10 if n < 3000 else n}"
+        )
+    )
+    (swap,) = (f for f in found.findings if f.nodes == ("cat", "saw"))
 
-    assert len(numbers_) == leaning.touched == GIVEN
-    assert numbers_.tolist() == sorted(numbers_.tolist())
-    assert all(each[n][1] == ["saw"] != each[n][0] for n in numbers_)
-
-
-def test_a_leaning_names_the_labels_missed_most_often_whether_or_not_they_are_pairs() -> None:
-    """A car is answered with a saw more often than a cat is, and a saw with a car as often."""
-    both_ways: Said = [(50, ["car"], ["saw"]), (50, ["saw"], ["car"])]
-    counted = Counter[str]()
-    for n, (label,), answers in [*LEANS, *both_ways]:
-        counted[label] += n * (answers == ["saw"] != [label])
-    leaning = leaning_of(checked([*LEANS, *both_ways]))
-
-    assert "car" not in {node for part in leaning.parts for node in part.nodes}
-    said = re.findall(r"(\w+) \((\d+)\)", filled(leaning.statement, leaning.evidence))
-    assert [int(n) for _, n in said] == sorted(counted.values(), reverse=True)[:3]
-    assert all(counted[label] == int(n) for label, n in said)
+    assert len(CHECK.run(stays).findings) > 3
+    assert CHECK.run(one).findings == ()
+    assert swap.evidence["instances"] > swap.evidence["counted"] >= 90
 
 
-def test_a_leaning_reads_well() -> None:
-    leaning = leaning_of(checked([*LEANS, (4, ["saw"], ["dog"])]))
-    said = f"The model answers saw in place of another label on {GIVEN} instances, most often of "
-    written = filled(leaning.statement, leaning.evidence)
+def test_a_label_taken_for_one_above_it_is_in_a_table_of_its_own() -> None:
+    said: Said = [(40, [leaf], ["animal"]) for leaf in ANIMALS]
+    lines = most_exchanged(measured([*right(200), *stray(3), *said]), above=True).to_dicts()
 
-    assert re.search(rf"^{said}\w+ \(43\), \w+ \(43\), \w+ \(43\)", written)
-    assert "Either the labels leave it out" in written
-    assert not re.search(r"[{}]", written)
-
-
-def test_only_as_many_parts_are_lines_as_elsewhere() -> None:
-    many = [f"n{place:02}" for place in range(20)]
-    flat = tree(f"{' '.join(many)} < top")
-    said: Said = [(20, [label], ["n00"]) for label in many[1:14]]
-    leaning = leaning_of(checked([*said, *stray(60, many[14:])], hierarchy=flat))
-
-    assert leaning.evidence["labels"] == 13
-    assert len(leaning.parts) == TOP_PARTS
+    assert {(line["a"], line["b"]) for line in lines} == {
+        tuple(sorted(("animal", leaf))) for leaf in ANIMALS
+    }
+    assert not any(line["passes"] for line in lines)
 
 
 def test_the_tables_have_what_no_finding_tells() -> None:
@@ -452,20 +345,18 @@ def test_the_tables_have_what_no_finding_tells() -> None:
     diffuse: Said = [(2, [label], [names[0]]) for label in names[1:]]
     few: Said = [(1, [label], ["n29"]) for label in names[1:20]]
     known = measured([*right(9, names), *stray(1, names[:20]), *diffuse, *few], None, flat)
-    (line,) = most_uneven(known)
+    (line,) = most_uneven(known).to_dicts()
 
     assert not any(finding.key for finding in CHECK.run(known).findings)
     assert (line["node"], line["falsely"], line["missed"]) == ("n00", 58 + 19, 19)
     assert (line["hits"], line["answers"], line["labelled"]) == (9, 58 + 28, 28)
     assert line["share"] == 77 / 86
-    pairs_told = most_exchanged(known)
+    pairs_told = most_exchanged(known).to_dicts()
     assert len(pairs_told) == MOST_PAIRS
     assert [row["excess"] for row in pairs_told] == sorted(
         (row["excess"] for row in pairs_told), reverse=True
     )
     assert not all(row["passes"] for row in pairs_told)
-    assert most_exchanged(replace(known, model=None)) == ()
-    assert most_uneven(replace(known, model=None)) == ()
 
 
 def test_the_worked_example_of_its_page() -> None:

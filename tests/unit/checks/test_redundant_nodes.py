@@ -1,4 +1,4 @@
-"""redundant_nodes: what is told as one label, what as always beside, and what chance explains."""
+"""redundant_nodes: what is told as one label, and what chance explains."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_of_two_that_come_together_the_one_that_hardly_stands_alone_is_named() -
     )
 
 
-ONE, BESIDE = ("asthma", "wheeze", "redundant"), ("asthma", "wheeze", "beside")
+ONE = ("asthma", "wheeze", "redundant")
 FEW = [(10, ["asthma", "wheeze"]), (90, ["fever", "cough"]), (90, ["fever"]), (90, ["cough"])]
 EACH_ALONE = [(3, [node]) for node in ("asthma", "wheeze", "flu", "cough")]
 ACROSS = [
@@ -143,11 +143,10 @@ ACROSS = [
                 (340, ["fever"])], [ONE]),
         (FLAT, FEW, []),  # what a few records say is not sure
         (FLAT, [*FEW, (1, ["asthma", "wheeze"])], [ONE]),
-        (FLAT, [(100, ["wheeze", "asthma"]), (300, ["asthma"]), (600, ["fever"])],
-         [("wheeze", "asthma", "beside")]),  # the rarer node stands first
+        # a node that never stands without another is no news, where that stands without it
+        (FLAT, [(100, ["wheeze", "asthma"]), (300, ["asthma"]), (600, ["fever"])], []),
         # a chain is told once, by its most specific nodes
         (CHAINED, [*USED_AS_ONE[:3], (120, ["hand"])], [ONE]),
-        (CHAINED, [(100, ["asthma", "wheeze"]), (400, ["wheeze"]), (900, ["hand"])], [BESIDE]),
         # children that are one each, and not their parents; and the reverse
         (NESTED, [(60, ["asthma", "wheeze"]), (60, ["flu", "cough"]), *EACH_ALONE,
                   (300, ["left"])], [ONE, ("cough", "flu", "redundant")]),
@@ -155,9 +154,6 @@ ACROSS = [
         # one with a parent, and not with its children
         (NESTED, [(60, ["asthma", "wheeze"]), (60, ["flu", "wheeze"]), (300, ["left"])],
          [("lung", "wheeze", "redundant")]),
-        # always beside a node: told at the widest and the nearest
-        (NESTED, [(80, ["asthma", "wheeze"]), (80, ["flu", "wheeze"]), (500, ["wheeze"]),
-                  (200, ["cough"]), (1700, ["left"])], [("lung", "wheeze", "beside")]),
         # always beside the parent of a node that is one is no news
         (NESTED, [(900, ["asthma", "wheeze"]), (96, ["asthma", "cough"]), (4, ["asthma"]),
                   (100, ["wheeze"]), (3000, ["cough"]), (9000, ["left"])], [ONE]),
@@ -173,18 +169,6 @@ def test_the_share_is_the_policy_s() -> None:
     high = Policy(redundant_jaccard=Threshold(value=0.65, reason="ours"))
 
     assert told(CHECK.run(measured(USED_AS_ONE, policy=high))) == []
-
-
-def test_a_node_that_never_stands_alone_is_told_in_words_of_its_own() -> None:
-    beside = [(100, ["asthma", "wheeze"]), (300, ["wheeze"]), (600, ["fever", "cough"])]
-    (finding, other) = CHECK.run(measured(among_others(beside))).findings
-
-    assert finding.key == ("cough", "fever", "redundant")
-    assert other.key == ("asthma", "wheeze", "beside")
-    assert "one label" not in other.statement
-    assert filled(other.statement, other.evidence) == (
-        "100 of 100 instances with asthma also have wheeze (100.0%), where chance would give 1.9%."
-    )
 
 
 def test_what_stands_on_most_records_stands_beside_everything() -> None:
@@ -298,8 +282,6 @@ class Loops:
         met = min(self.expected.get((a, b), 0.0), len(first))
         if beyond(surely(both, either), met / (len(first) + len(second) - met), 0.5):
             return "redundant"
-        if beyond(surely(both, len(first)), met / len(first), 0.95):
-            return "beside"
         return ""
 
     def comparable(self, a: str, b: str) -> bool:
