@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.base.errors import InputError
@@ -32,16 +30,6 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def most_memory() -> int:
-    """Bytes that this process took at most until now; 0 where the system does not say."""
-    try:
-        import resource
-    except ImportError:
-        return 0
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
 def give_back_freed_memory() -> None:
     """Give freed memory back to the operating system, where the C library would keep it.
 
@@ -49,21 +37,6 @@ def give_back_freed_memory() -> None:
     """
     if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "malloc_trim"):
         library.malloc_trim(0)
-
-
-_FONTS = (
-    *("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts"),
-    *("/Library/Fonts", "/System/Library/Fonts", "~/Library/Fonts", "C:/Windows/Fonts"),
-)
-"""Folders where systems keep fonts."""
-
-
-def fonts_digest() -> str:
-    """Digest of the names and sizes of the fonts of this machine; equal where they are the same."""
-    folders = (Path(folder).expanduser() for folder in _FONTS)
-    files = (path for folder in folders for path in folder.rglob("*") if path.is_file())
-    told = sorted({(path.name, path.stat().st_size) for path in files})
-    return hashlib.sha256(repr(told).encode()).hexdigest()
 
 
 EXTRAS = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from audit.base.errors import RenderError
-from audit.base.machine import give_back_freed_memory, most_memory
+from audit.base.machine import give_back_freed_memory
 from audit.base.plugins import using
 from audit.base.progress import Progress
 from audit.base.remote import allowing
@@ -61,7 +61,7 @@ def _memory(asked: int | None) -> dict[str, int] | None:
     """Bytes that ``--memory`` states and the whole process took, and by how much that is more."""
     if asked is None:
         return None
-    took = most_memory()
+    took = _most_memory()
     return {"asked": asked, "took": took, "exceeded_by": max(0, took - asked)}
 
 
@@ -93,3 +93,13 @@ def _written(
         command = ["audit", *map(told_address, sys.argv[1:])]
         seal(folder, result, command=command, started=started, settings=stored)
     return result, unrendered
+
+
+def _most_memory() -> int:
+    """Bytes that this process took at most until now; 0 where the system does not say."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -16,7 +16,6 @@ from typing import Any
 import polars as pl
 
 from audit.base.files import sha256_as_read, sha256_of
-from audit.base.machine import fonts_digest
 from audit.base.remote import digest_of_copy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.view import SCHEMA_VERSION
@@ -122,7 +121,7 @@ def versions() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "platform": sys.platform,
-        "fonts": fonts_digest(),
+        "fonts": _fonts_digest(),
         **{name: found for name in packages if (found := _version_of(name))},
     }
 
@@ -161,3 +160,18 @@ def digest_of_data(
     for table in tables:
         digest.update(table.write_csv().encode())
     return digest.hexdigest()
+
+
+_FONTS = (
+    *("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts"),
+    *("/Library/Fonts", "/System/Library/Fonts", "~/Library/Fonts", "C:/Windows/Fonts"),
+)
+"""Folders where systems keep fonts."""
+
+
+def _fonts_digest() -> str:
+    """Digest of the names and sizes of the fonts of this machine; equal where they are the same."""
+    folders = (Path(folder).expanduser() for folder in _FONTS)
+    files = (path for folder in folders for path in folder.rglob("*") if path.is_file())
+    told = sorted({(path.name, path.stat().st_size) for path in files})
+    return hashlib.sha256(repr(told).encode()).hexdigest()

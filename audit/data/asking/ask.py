@@ -80,11 +80,6 @@ def kinds_of(seen: Seen, rows: pl.DataFrame, taken: Collection[str]) -> Proposal
 def present_in(seen: Seen, ids: Sequence[str], label: Sequence[str]) -> Proposal | None:
     """The rows of labels that are present, where every instance has every label and one column says
     of each whether it is; None where that is not so.
-
-    Args:
-        seen: What is seen of the table.
-        ids: Its columns of the id.
-        label: Its columns of labels.
     """
     named = [*ids, *label]
     if len(label) > 1 or not seen.whole or not {*named} <= {*seen.frame.columns}:
