@@ -253,7 +253,8 @@ def _present(table: Table, name: str, option: str) -> str:
         wanted = re.compile(re.escape(name).replace(r"\*", ".*"), re.IGNORECASE)
         like = [one for one in table.schema if wanted.fullmatch(one.strip())]
         hint = f"# stands for digits, * for nothing: it would take {first_cases(like)}; "
-        hint += as_typed({"label": tuple(dict.fromkeys(map(family, like)))})
+        families = dict.fromkeys(map(family, like))
+        hint += "of these " + " or ".join(as_typed({"label": (one,)}) for one in families)
     found = f"the columns {first_cases(table.schema)}"
     raise InputError(f"a column named {name!r} is required", found=found, where=table, hint=hint)
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
+from audit.base.errors import InputError
 from audit.base.readings import AskedError
 from audit.base.table import table_of
 from audit.data.asking.seen import NEARLY_ALL, Seen
@@ -214,3 +215,10 @@ def test_a_table_of_many_rows_is_known_by_its_first(monkeypatch: pytest.MonkeyPa
     with pytest.raises(AskedError, match=r"in the first 8 rows"):
         asking.resolved()
     assert Seen.of(asking.table, asking.seen.nodes, Columns()).frame.height == 8
+
+
+def test_a_star_is_refused_with_an_option_for_each_family_that_it_would_take() -> None:
+    data = {"key": ["a", "b"], "DX1": ["I10", "N179"], "DXCCS1": ["98", "157"]}
+    with pytest.raises(InputError) as caught:
+        request(data, id="key", label="DX*").resolved()
+    assert "of these --label DX# or --label DXCCS#" in str(caught.value)
