@@ -297,7 +297,7 @@ THRESHOLDS = Table(
     first=40,
 )
 BRANCH_RULES = Table(
-    Columns(text("a b rule reason", "Branch|With|Rule|Why")),
+    Columns(text("a b rule reason", "Branch|With|Judgement|Why")),
     title="Rules on branches: the first that fits decides",
     row="a rule",
     first=20,
