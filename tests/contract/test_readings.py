@@ -356,7 +356,7 @@ TOLD = [
            "child,parent,title\n1,joy,joy\n2,joy,love\n3,anger,anger\n4,anger,annoyance\n"),
           ("paths.of_ways", "several places", "h.csv", PLACES,
            "child,parent,title\n1,a,x\n2,a,other\n2,b,other\n"))),
-    Told("hierarchies.formats.published.read", "other vocabularies", "another --vocabulary",
+    Told("hierarchies.formats.published.read_omop", "other vocabularies", "another --vocabulary",
          of_first_vocabulary, {"vocabulary": "B"}),
     Told("hierarchies.formats.rdf._kind", "concepts of SKOS", "--hierarchy-format owl",
          of_hierarchy("h.ttl", SPOKEN), {"format": "owl"}),

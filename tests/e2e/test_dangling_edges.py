@@ -63,9 +63,6 @@ def test_run_refuses_them_with_how_many_and_their_line(files: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("h.csv", "child,parent,obsolete,replaced_by\nd,a,,\nc,a,,\no,a,true,d\n"),
-        ("h.json", '[{"id": "a", "children": ["d", "c", {"id": "o", "deprecated": true, '
-         '"replaced_by": "d"}]}]'),
         ("h.json", '{"graphs": [{"nodes": [{"id": "a"}, {"id": "d"}, {"id": "c"}, {"id": "o", '
          '"meta": {"deprecated": true, "basicPropertyValues": [{"pred": '
          '"http://purl.obolibrary.org/obo/IAO_0100001", "val": "d"}]}}], "edges": []}]}'),

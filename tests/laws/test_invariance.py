@@ -174,7 +174,7 @@ def counted(run: audit.AuditResult, was: Mapping[str, str] | None = None) -> dic
         (check.name, at): {
             key: value
             for key, value in finding.evidence.items()
-            if key not in ("support_a", "support_b")
+            if key not in ("support_a", "support_b") and not isinstance(value, str)
         }
         for check in run.checks
         for at, finding in enumerate(check.findings)

@@ -45,7 +45,7 @@ def test_the_first_findings_are_those_that_the_page_names() -> None:
         orient="row",
     )
 
-    assert told["observed"].to_list() == [48, 154]
+    assert told["observed"].to_list() == [154, 48]
     for a, b, observed, expected in told.iter_rows():
         assert f"{a} and {b} ({observed}" in page
         assert f"{expected:.1f}" in page
