@@ -104,9 +104,6 @@ def test_what_describes_the_package_leads_to_one_address(wheel: zipfile.ZipFile)
     assert all(target.startswith((f"{address}/", "#")) for target in targets)
     assert f"repository-code: {address}\n" in cited
     assert f"version: {PROJECT['version']}\n" in cited
-    for name in ("result", "comparison"):
-        path = f"docs/{name}.schema.json"
-        assert json.loads((ROOT / path).read_text("utf-8"))["$id"] == f"{address}/blob/main/{path}"
 
 
 def test_the_source_distribution_holds_its_tests_and_their_data(built: Path) -> None:
