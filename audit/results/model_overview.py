@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.results.overview import Rows, titled
+from audit.results.overview import Rows, rate, titled
 from audit.results.record import Record
 from audit.results.shared_tables import shared_rows
 from audit.results.tables import MODEL
@@ -48,16 +48,9 @@ def _confused(row: Mapping[str, Any], run: Record) -> dict[str, Any]:
     predicted = run.ledger["predictions"]["instances_matched"]
     return {
         **{name: row[name] for name in _PAIR},
-        "rate": _rate(row["joint"], run.size, run),
-        "co_predicted_rate": _rate(row["co_predicted"], predicted, run),
+        "rate": rate(row["joint"], run.size, run),
+        "co_predicted_rate": rate(row["co_predicted"], predicted, run),
     }
-
-
-def _rate(k: int | None, n: int | None, run: Record) -> float | None:
-    bins = run.rounding.bins("instances")
-    if k is None or not n or bins.few(k) or bins.all_but_few(k):
-        return None
-    return k / n
 
 
 def most_confused(pairs: pl.LazyFrame, labelled: pl.Series) -> pl.LazyFrame:

@@ -63,6 +63,14 @@ def titled(rows: pl.DataFrame, run: Record, **columns: str) -> pl.DataFrame:
     return rows
 
 
+def rate(k: int | None, n: int | None, run: Record) -> float | None:
+    """A count as a share of instances; None where it may be none or all of them, or n is 0."""
+    bins = run.rounding.bins("instances")
+    if k is None or not n or bins.few(k) or bins.all_but_few(k):
+        return None
+    return k / n
+
+
 def _tree(run: Record) -> Rows:
     """The nodes nearest the root, each under its first shown parent: a tree, even on a DAG."""
     floor = max(run.min_cell, TREE_SHARE * run.size)
@@ -236,7 +244,7 @@ def _frequent_pairs(run: Record) -> Rows:
     named = titled(rows, run, title_a="a", title_b="b")
     return [
         {**{name: row[name] for name in ("depth", *_PAIR)}, "instances": row["joint"],
-         **_times(row, run)}
+         "share": rate(row["joint"], run.size, run), **_times(row, run)}
         for row in named.iter_rows(named=True)
     ]  # fmt: skip
 

@@ -96,6 +96,7 @@ FREQUENT_PAIRS = Table(
         _PAIR,
         text("relation"),
         count("instances", "Instances"),
+        share("share", of="instances instances"),
         _LENGTHS,
         ratio("shrunk_ratio", "Times expected", of="instances expected_length"),
         estimate("ratio_low ratio_high", n="instances", reason="ends of a ratio"),
