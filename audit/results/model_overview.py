@@ -22,8 +22,6 @@ def model_overview(run: Record) -> dict[str, Rows]:
     if model is None:
         return {name: [] for name in (*MODEL, "data_beside_model")}
     told = {name: shared_rows(model.frames[name], MODEL[name], run.rounding) for name in MODEL}
-    if run.rounding.width:
-        told["suspects"] = []  # single instances, which only exact numbers name
     return {**told, "data_beside_model": confused(run)}
 
 

@@ -76,12 +76,11 @@ class ModelPart:
             one of them, and with each; of those counted ``expected``, which grows with a
             ``margin``, ``excess, q_value`` and ``passes``, whether the two are tested to be
             exchanged too often; ``exchanged_in_line`` are the same of a label and one above it,
-            never tested.
-            ``answers`` are labels given falsely more
-            often than missed: instances on which one is given so (``falsely``) and ``missed`` for
-            another, rightly given (``hits``), given in all (``answers``), ``labelled``; ``falsely``
-            as a ``share`` of answers, ``q_value``, and the labels in whose place it is given
-            ``most``. ``suspects`` are the labels that scores contradict most.
+            never tested. ``answers`` are labels given falsely more often than missed: instances on
+            which one is given so (``falsely``) and ``missed`` for another, rightly given
+            (``hits``), given in all (``answers``), ``labelled``; ``falsely`` as a ``share`` of
+            answers, ``q_value``, and the labels in whose place it is given ``most``. ``suspects``
+            are the labels that scores contradict most.
     """
 
     pair_table: PairTable

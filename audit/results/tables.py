@@ -210,6 +210,7 @@ SUSPECTS = Table(
     ),
     title="Labels that scores contradict",
     row="a label",
+    records=True,
     first=10,
 )
 MODEL = {
