@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from audit import metrics as metrics
+    from audit.analyses.explanations.from_model import attributions
     from audit.base.errors import AuditError
     from audit.base.limits import limits
     from audit.data.dataset import LabelDataset, load_labels
     from audit.data.predictions import Predictions, load_predictions
     from audit.data.weighted_dag import WeightedDag
-    from audit.explanations.from_model import attributions
     from audit.hierarchies.hierarchy import Hierarchy
     from audit.hierarchies.reading import load_hierarchy
     from audit.policy.policy import Policy
@@ -61,7 +61,7 @@ _HOME = {
     "Policy": "audit.policy.policy",
     "Predictions": "audit.data.predictions",
     "WeightedDag": "audit.data.weighted_dag",
-    "attributions": "audit.explanations.from_model",
+    "attributions": "audit.analyses.explanations.from_model",
     "compare_runs": "audit.runs.compare.comparison",
     "limits": "audit.base.limits",
     "load_hierarchy": "audit.hierarchies.reading",

@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("alignment",),
     ("measure",),
     ("checks",),
-    ("explanations", "concepts", "entailment"),
+    ("analyses",),
     ("runs",),
     ("explorer",),
     ("cli",),
@@ -120,6 +120,15 @@ def test_a_room_imports_only_what_lies_below_it() -> None:
             assert {*map(room, own_imports(path))} <= below(here) | {here}, path
 
 
+def test_an_analysis_imports_no_other() -> None:
+    of = "audit.analyses."
+    for path in modules("audit/analyses"):
+        here = module_of(path).removeprefix(of).split(".")[0]
+        others = {one.removeprefix(of).split(".")[0] for one in imported(path) if of in one}
+        shared = {path.stem for path in (ROOT / "audit/analyses").glob("*.py")}
+        assert others <= {here} | shared, path
+
+
 def test_reports_know_results_and_errors_alone() -> None:
     for path in modules("reports"):
         assert {*map(room, own_imports(path))} <= REPORTS_MAY_IMPORT, path
@@ -158,7 +167,7 @@ def test_only_applications_know_reports() -> None:
 
 
 ANALYSES = ("explanation", "concept", "entailment")
-APART = ("explanations", "concepts", "entailment", "cli")
+APART = ("analyses", "cli")
 """Rooms that may name an analysis: those of analyses, and that of commands."""
 TUPLE = "audit/runs/analyses.py"
 EQUATION_4 = "concept_confusion"

@@ -7,13 +7,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
+from audit.analyses.concepts.settings import Testing
+from audit.analyses.entailment.settings import Entailing
+from audit.analyses.explanations.settings import Explaining
 from audit.base.errors import InputError
 from audit.base.settings import FIRST, HierarchyShape, Option
 from audit.cli.new_run import make_run
 from audit.cli.options import KeepInstances, NewRun
-from audit.concepts.settings import Testing
-from audit.entailment.settings import Entailing
-from audit.explanations.settings import Explaining
 from audit.runs.settings import (
     InstanceColumn,
     LabelColumn,
@@ -87,7 +87,7 @@ def explanations(
     keep_instances: KeepInstances = False,
 ) -> None:
     """Audit a model's explanations: their agreement with people and with each other."""
-    from audit.explanations.analysis import Explanations
+    from audit.analyses.explanations.analysis import Explanations
 
     data = labels.settings(explaining.attributions, Explanations.format)
     settings = Settings(**data, **vars(judged), analyses={Explanations.name: explaining})
@@ -103,7 +103,7 @@ def concepts(
     output: NewRun = _CONCEPTS,
 ) -> None:
     """Test whether a model's representations hold the concepts of its labels."""
-    from audit.concepts.analysis import Concepts
+    from audit.analyses.concepts.analysis import Concepts
 
     data = labels.settings(testing.representations, Concepts.format, predictions=predictions)
     settings = Settings(**data, **vars(judged), analyses={Concepts.name: testing})
@@ -112,7 +112,7 @@ def concepts(
 
 def entailment(entailing: Entailing, *, judged: Judged, output: NewRun = _ENTAILMENT) -> None:
     """Audit tuples of an entailment graph, and predictions on them."""
-    from audit.entailment.analysis import Entailment
+    from audit.analyses.entailment.analysis import Entailment
     from audit.measure.labels_alone import FLAT
 
     settings = Settings(

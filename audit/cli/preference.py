@@ -53,7 +53,7 @@ def preference(
             "--overwrite, --pdf, --no-pdf, --title and --min-cell need --out", found="no run"
         )
     with shown_progress() as progress:
-        from audit.alignment.preference import run_preference
+        from audit.analyses.preference import run_preference
 
         progress("comparing")
         result = run_preference(predictions, questions, hierarchy, **how)
@@ -67,9 +67,9 @@ def preference(
 
 def _make_run(preferring: Mapping[str, Any], output: NewRun, **judged: Any) -> NoReturn:
     """Audit the questions, write a run, and exit."""
+    from audit.analyses.preference.analysis import Preference, Preferring
     from audit.cli.new_run import make_run
     from audit.measure.labels_alone import FLAT
-    from audit.runs.preference import Preference, Preferring
 
     settings = Settings(
         dataset=str(preferring["questions"]),

@@ -11,6 +11,12 @@ from typing import Any
 import polars as pl
 from pydantic import TypeAdapter
 
+from audit.analyses.concepts.analysis import Concepts
+from audit.analyses.entailment.analysis import Entailment
+from audit.analyses.explanations.analysis import Explanations
+from audit.analyses.explanations.reading.row_files import read_rows
+from audit.analyses.explanations.reading.sound_rows import sound_rows
+from audit.analyses.preference.analysis import Preference
 from audit.base.errors import InputError, PluginError, first_cases
 from audit.base.plugins import added
 from audit.base.settings import Stored
@@ -18,15 +24,9 @@ from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.analysis import Analysis, FileAnalysis
 from audit.checks.check import Check, Outcome
 from audit.checks.waivers import WaiverCheck
-from audit.concepts.analysis import Concepts
 from audit.data.records import ATTRIBUTION_COLUMNS
-from audit.entailment.analysis import Entailment
-from audit.explanations.analysis import Explanations
-from audit.explanations.reading.row_files import read_rows
-from audit.explanations.reading.sound_rows import sound_rows
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
-from audit.runs.preference import Preference
 
 ANALYSES: tuple[type[FileAnalysis], ...] = (
     Explanations,

@@ -7,13 +7,13 @@ from typing import Any, get_args
 
 import pytest
 
+from audit.analyses.concepts import declared as of_concepts
+from audit.analyses.entailment import declared as of_tuples
+from audit.analyses.explanations import declared as of_explanations
+from audit.analyses.preference import analysis as of_preference
 from audit.base.declared import NONE, Columns, Kind
-from audit.concepts import declared as of_concepts
 from audit.counting.pair_table import COLUMNS
-from audit.entailment import declared as of_tuples
-from audit.explanations import declared as of_explanations
 from audit.results import columns as of_runs
-from audit.runs import preference as of_preference
 from audit.runs.analyses import MEASURED
 from audit.runs.schema import comparison_schema, result_schema
 from fixtures import results

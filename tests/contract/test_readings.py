@@ -18,13 +18,13 @@ import pytest
 from rdflib import OWL, RDFS, SKOS
 
 import audit
+from audit.analyses.entailment.analysis import Entailment
+from audit.analyses.entailment.reading import read_entailment
+from audit.analyses.entailment.settings import Entailing
+from audit.analyses.explanations.reading.reading import read_attributions
 from audit.base.errors import InputError
 from audit.base.progress import silent
 from audit.base.readings import AskedError, Reading
-from audit.entailment.analysis import Entailment
-from audit.entailment.reading import read_entailment
-from audit.entailment.settings import Entailing
-from audit.explanations.reading.reading import read_attributions
 from audit.hierarchies.applied_policy import policy_for, policy_readings
 from audit.hierarchies.formats.format import WITH_IDS
 from audit.policy.policy import Policy

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
-from audit.concepts.representation_files import write_representations
+from audit.analyses.concepts.representation_files import write_representations
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
 from audit.runs.schema import result_schema

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 
-from audit.entailment.analysis import Entailment
+from audit.analyses.entailment.analysis import Entailment
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
 from audit.runs.schema import result_schema

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.explanations.agreement import agreed, agreement_tables
-from audit.explanations.top_tokens import agreement, expected_agreement, peaks
+from audit.analyses.explanations.agreement import agreed, agreement_tables
+from audit.analyses.explanations.top_tokens import agreement, expected_agreement, peaks
 from fixtures.attributed import attributed
 from fixtures.brute_force_agreement import agreement_of, released_peaks
 from fixtures.examples import examples

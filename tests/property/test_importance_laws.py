@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from audit.explanations.lists import batches, fisher, pearson, ranks
-from audit.explanations.other_explanations import random_derangement, random_donors
+from audit.analyses.explanations.lists import batches, fisher, pearson, ranks
+from audit.analyses.explanations.other_explanations import random_derangement, random_donors
 from fixtures.attributed import lists_of
 
 seeds = st.integers(0, 2**32)

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from audit.alignment.preference import PreferenceResult, run_preference
+from audit.analyses.preference import PreferenceResult, run_preference
 from audit.hierarchies.formats import wordnet
 
 DATA = os.environ.get("AUDIT_DATA", "")

@@ -30,7 +30,7 @@ from audit.results.printed import rounding_of, said_at_head
 if TYPE_CHECKING:
     import polars as pl
 
-    from audit.alignment.preference import PreferenceResult
+    from audit.analyses.preference import PreferenceResult
     from audit.runs.case_lists import Listed
     from audit.runs.fixes.judgements import Confirmed
     from audit.runs.verify import Verdict

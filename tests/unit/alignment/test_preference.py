@@ -13,9 +13,9 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from audit.alignment.preference import PreferenceResult, run_preference
-from audit.alignment.preference.measure import LOST, TIED, WON, among_highest
-from audit.alignment.preference.questions import TASKS, Lexicon, of_wordnet, plain
+from audit.analyses.preference import PreferenceResult, run_preference
+from audit.analyses.preference.measure import LOST, TIED, WON, among_highest
+from audit.analyses.preference.questions import TASKS, Lexicon, of_wordnet, plain
 from audit.base.errors import AuditError
 from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.formats import wordnet

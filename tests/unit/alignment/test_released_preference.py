@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from audit.alignment.preference import PreferenceResult, run_preference
+from audit.analyses.preference import PreferenceResult, run_preference
 from audit.base.errors import AuditError
 from audit.cli.app import app
 from fixtures.wordnet_files import Synset, write_wordnet

@@ -18,7 +18,7 @@ import xlsxwriter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.alignment.preference.questions import objects
+from audit.analyses.preference.questions import objects
 from audit.base.dag import edge_matrix, shortest_cycle
 from audit.base.errors import AuditError, HierarchyError, InputError
 from audit.base.limits import limits, refuse_pairs, stated_limits

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.linalg import null_space, orth, sqrtm
 
-from audit.concepts.ablation import Ablation, balanced_weights, inlp, leace, row_space
-from audit.concepts.probes import fit_linear, quiet_fits
+from audit.analyses.concepts.ablation import Ablation, balanced_weights, inlp, leace, row_space
+from audit.analyses.concepts.probes import fit_linear, quiet_fits
 from fixtures.examples import examples
 
 Array = NDArray[np.float64]

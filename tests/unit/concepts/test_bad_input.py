@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from audit.analyses.concepts.facets import Facets
+from audit.analyses.concepts.measure import ConceptMeasurements, measure_concepts
+from audit.analyses.concepts.representations import Representations, representations_of
 from audit.base.errors import InputError
-from audit.concepts.facets import Facets
-from audit.concepts.measure import ConceptMeasurements, measure_concepts
-from audit.concepts.representations import Representations, representations_of
 from fixtures.made_up_encoders import CLASSES, symbolic, world_facets
 
 ENCODED = symbolic(4)

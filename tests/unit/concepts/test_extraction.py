@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from audit.analyses.concepts.extraction import Pooling, extract_representations
+from audit.analyses.concepts.representations import Representations
 from audit.base.errors import InputError, SchemaError
-from audit.concepts.extraction import Pooling, extract_representations
-from audit.concepts.representations import Representations
 
 torch = pytest.importorskip("torch")
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.errors import InputError, SchemaError
-from audit.concepts.classes import MOST_ROWS, _cut, describe, draw_split, folds, slices
-from audit.concepts.facets import (
+from audit.analyses.concepts.classes import MOST_ROWS, _cut, describe, draw_split, folds, slices
+from audit.analyses.concepts.facets import (
     FACETS,
     Facets,
     check_facets,
     facets_from_depths,
     join_facets,
 )
-from audit.concepts.representations import INSTANCES, Representations
+from audit.analyses.concepts.representations import INSTANCES, Representations
+from audit.base.errors import InputError, SchemaError
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.examples import examples
 from fixtures.made_up_encoders import CLASSES, COMBINATIONS, symbolic, world_facets

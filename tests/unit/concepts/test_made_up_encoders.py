@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from audit.concepts.ablation import balanced_weights, inlp, leace
-from audit.concepts.classes import describe, draw_split, scaling_of, slices
-from audit.concepts.declared import TABLES
-from audit.concepts.measure import ConceptMeasurements, measure_concepts
-from audit.concepts.probes import fit_linear, fit_predictor, quiet_fits
-from audit.concepts.representations import LinearHead, Representations
-from audit.concepts.unseen_classes import Scene, unseen_rows
+from audit.analyses.concepts.ablation import balanced_weights, inlp, leace
+from audit.analyses.concepts.classes import describe, draw_split, scaling_of, slices
+from audit.analyses.concepts.declared import TABLES
+from audit.analyses.concepts.measure import ConceptMeasurements, measure_concepts
+from audit.analyses.concepts.probes import fit_linear, fit_predictor, quiet_fits
+from audit.analyses.concepts.representations import LinearHead, Representations
+from audit.analyses.concepts.unseen_classes import Scene, unseen_rows
 from fixtures import made_up_encoders as world
 from fixtures.made_up_encoders import (
     composite,

@@ -10,8 +10,13 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.concepts.nodes_below import MISTAKES, with_mistakes
-from audit.concepts.representations import INSTANCES, LinearHead, Representations, model_answers
+from audit.analyses.concepts.nodes_below import MISTAKES, with_mistakes
+from audit.analyses.concepts.representations import (
+    INSTANCES,
+    LinearHead,
+    Representations,
+    model_answers,
+)
 from fixtures.represented_releases import twelve_labels
 
 LABELS = [f"{branch}{place}" for branch in "abc" for place in range(4)]

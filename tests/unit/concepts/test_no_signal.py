@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from audit.concepts.classes import describe, draw_split
-from audit.concepts.probes import fit_linear, quiet_fits
-from audit.concepts.tables import judge_answers, part_frame
-from audit.concepts.unseen_classes import Scene, unseen_rows
-from audit.concepts.verdicts import REST, TOKEN, TRANSFER, Part, pool_answers
+from audit.analyses.concepts.classes import describe, draw_split
+from audit.analyses.concepts.probes import fit_linear, quiet_fits
+from audit.analyses.concepts.tables import judge_answers, part_frame
+from audit.analyses.concepts.unseen_classes import Scene, unseen_rows
+from audit.analyses.concepts.verdicts import REST, TOKEN, TRANSFER, Part, pool_answers
 from fixtures.made_up_encoders import pure_noise, world_facets
 
 RATE = 0.05

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from audit.analyses.concepts.facets import facets_from_depths
+from audit.analyses.concepts.measure import measure_concepts
+from audit.analyses.concepts.nodes import NODES, node_frame
+from audit.analyses.concepts.nodes_below import Below, instances_below
+from audit.analyses.concepts.representations import INSTANCES, Representations
 from audit.base.errors import InputError
-from audit.concepts.facets import facets_from_depths
-from audit.concepts.measure import measure_concepts
-from audit.concepts.nodes import NODES, node_frame
-from audit.concepts.nodes_below import Below, instances_below
-from audit.concepts.representations import INSTANCES, Representations
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.examples import examples
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.concepts.halves import OUT, area, place, placements
+from audit.analyses.concepts.halves import OUT, area, place, placements
 from fixtures.examples import examples
 
 SCORED = st.lists(st.tuples(st.sampled_from([0.0, 1.0, 2.0, 5.0]), st.booleans()), min_size=2)

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.analyses.concepts.facets import read_facets
+from audit.analyses.concepts.representation_files import read_representations, write_representations
+from audit.analyses.concepts.representations import Representations, representations_of
 from audit.base.errors import AuditError, FormatError, InputError, OutputError, SchemaError
 from audit.base.limits import limits
-from audit.concepts.facets import read_facets
-from audit.concepts.representation_files import read_representations, write_representations
-from audit.concepts.representations import Representations, representations_of
 from fixtures.broken import Trap
 from fixtures.made_up_encoders import symbolic
 from fixtures.prediction_files import with_length

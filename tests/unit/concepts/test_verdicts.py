@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.concepts.verdicts import (
+from audit.analyses.concepts.verdicts import (
     CAUSAL,
     LIMIT,
     MARGIN,

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.analyses.entailment.analysis import Entailment
+from audit.analyses.entailment.dataset import EVENT, HYPERNYM, NOUN, VERB, EntailmentDataset
 from audit.base.plurals import filled
 from audit.checks.check import Check
-from audit.entailment.analysis import Entailment
-from audit.entailment.dataset import EVENT, HYPERNYM, NOUN, VERB, EntailmentDataset
 from audit.measure.measure import Measurements
 from audit.results.findings import CheckResult, Finding
 from fixtures.entailed_release import Stated, measured_tuples, planted, stated

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from audit.base.errors import InputError
-from audit.explanations.importance import (
+from audit.analyses.explanations.importance import (
     BY,
     accuracies,
     aligned_rows,
@@ -18,7 +17,8 @@ from audit.explanations.importance import (
     delta_a,
     read_accuracies,
 )
-from audit.explanations.oracles import with_examples
+from audit.analyses.explanations.oracles import with_examples
+from audit.base.errors import InputError
 from fixtures.importance import random_corpus
 
 KEY = {"method": "ig", "oracle": "hard", "subset": "all"}

@@ -12,10 +12,10 @@ import pytest
 from polars.testing import assert_frame_equal
 from scipy.stats import t
 
+from audit.analyses.explanations.agreement import MAIN_K, agreed, agreement_tables
+from audit.analyses.explanations.attributions import Attributions
+from audit.analyses.explanations.top_tokens import expected_agreement, peaks
 from audit.base.errors import InputError
-from audit.explanations.agreement import MAIN_K, agreed, agreement_tables
-from audit.explanations.attributions import Attributions
-from audit.explanations.top_tokens import expected_agreement, peaks
 from fixtures.attributed import attributed
 from fixtures.brute_force_agreement import agreement_of, released_peaks, top_k
 
@@ -211,7 +211,7 @@ def test_neither_order_nor_threads_nor_blocks_change_a_number(
     made = attributed(scores, marks)
     wanted = [*tables(made, seed=3).values()]
     order = np.random.default_rng(0).permutation(len(made.rows))
-    monkeypatch.setattr("audit.explanations.lists.AT_ONCE", 50)
+    monkeypatch.setattr("audit.analyses.explanations.lists.AT_ONCE", 50)
     monkeypatch.setenv("AUDIT_JOBS", "1")
 
     again = [*tables(made.of_rows(order), seed=3).values()]

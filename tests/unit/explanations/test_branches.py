@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.explanations.node_results import BRANCHES, by_node
+from audit.analyses.explanations.node_results import BRANCHES, by_node
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.examples import examples
 from fixtures.labelled import tree

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from audit.explanations.evidence_by_node import (
+from audit.analyses.explanations.evidence_by_node import (
     APART,
     BOTH,
     EXAMPLES,

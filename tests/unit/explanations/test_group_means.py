@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.analyses.explanations.node_results import by_node
 from audit.engine.statistics.means import group_means
-from audit.explanations.node_results import by_node
 from fixtures.children import printed_with_threads
 from fixtures.examples import examples
 from fixtures.labelled import tree
@@ -21,7 +21,7 @@ BODY = tree("a b < left", "c d < right", "left right < top")
 CHILD = """
 import hashlib, sys
 from tests.unit.explanations.test_group_means import BODY, drawn, in_other_order
-from audit.explanations.node_results import by_node
+from audit.analyses.explanations.node_results import by_node
 rows = in_other_order(drawn(), seed=int(sys.argv[1]), chunks=int(sys.argv[1]))
 print(hashlib.sha256(by_node(rows, BODY).write_ndjson().encode()).hexdigest())
 """

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.analyses.explanations.attributions import Attributions
+from audit.analyses.explanations.reading.reading import read_attributions
+from audit.analyses.explanations.reading.spans import lists_with_crossing, marked_tokens, spans_in
 from audit.base.errors import InputError, SchemaError
-from audit.explanations.attributions import Attributions
-from audit.explanations.reading.reading import read_attributions
-from audit.explanations.reading.spans import lists_with_crossing, marked_tokens, spans_in
 from fixtures.attribution_files import PASSAGE, ROW, adds_up, written
 
 OFFSETS = PASSAGE["offsets"]

@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from audit.analyses.explanations.attributions import Attributions
+from audit.analyses.explanations.importance import BY, aligned_rows, delta_a, with_q
+from audit.analyses.explanations.lists import LEAST_TOKENS
+from audit.analyses.explanations.oracles import Informed, clustered_means, with_examples
+from audit.analyses.explanations.other_explanations import random_donors
 from audit.base.errors import InputError
 from audit.engine.statistics.resampling import poisson_weights, unit_keys
-from audit.explanations.attributions import Attributions
-from audit.explanations.importance import BY, aligned_rows, delta_a, with_q
-from audit.explanations.lists import LEAST_TOKENS
-from audit.explanations.oracles import Informed, clustered_means, with_examples
-from audit.explanations.other_explanations import random_donors
 from fixtures.importance import Corpus, random_corpus
 
 
@@ -217,7 +217,7 @@ def test_seeds_and_the_order_of_rows_decide_nothing_else() -> None:
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     attributions = random_corpus(30, np.random.default_rng(6), models=("a", "b"), seeds=2)
     whole = importance_alignment(attributions)
-    monkeypatch.setattr("audit.explanations.lists.batches.__defaults__", (50,))
+    monkeypatch.setattr("audit.analyses.explanations.lists.batches.__defaults__", (50,))
     cut = importance_alignment(attributions)
 
     assert cut.rows.equals(whole.rows)

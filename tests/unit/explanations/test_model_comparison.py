@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from audit.analyses.explanations.declared import TABLES
+from audit.analyses.explanations.mixed_model import compare_models
 from audit.base.errors import InputError
-from audit.explanations.declared import TABLES
-from audit.explanations.mixed_model import compare_models
 from fixtures.compared_models import KINDS
 from fixtures.compared_models import rows as rows_of_models
 

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from audit.explanations.agreement import ALL, agreed
-from audit.explanations.attributions import Attributions
-from audit.explanations.node_results import NODE_RESULTS, node_results
-from audit.explanations.plausibility import METRICS, judged_rows
+from audit.analyses.explanations.agreement import ALL, agreed
+from audit.analyses.explanations.attributions import Attributions
+from audit.analyses.explanations.node_results import NODE_RESULTS, node_results
+from audit.analyses.explanations.plausibility import METRICS, judged_rows
 from fixtures.examples import examples
 from fixtures.explained_releases import explained_release
 from fixtures.labelled import tree

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from audit.explanations.attributions import Attributions
-from audit.explanations.importance import BY, aligned_rows, delta_a
-from audit.explanations.oracles import Informed, judged, soft_pairs, with_examples
+from audit.analyses.explanations.attributions import Attributions
+from audit.analyses.explanations.importance import BY, aligned_rows, delta_a
+from audit.analyses.explanations.oracles import Informed, judged, soft_pairs, with_examples
 from fixtures.importance import Corpus
 
 TEXT = ["a", "b", "c", "d", "e"]

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from scipy.stats import kendalltau, spearmanr
 
-from audit.explanations.agreement import MAIN_K
-from audit.explanations.plausibility import METRICS, WITH_CHANCE, judged_rows, plausibility
-from audit.explanations.top_tokens import peaks
+from audit.analyses.explanations.agreement import MAIN_K
+from audit.analyses.explanations.plausibility import METRICS, WITH_CHANCE, judged_rows, plausibility
+from audit.analyses.explanations.top_tokens import peaks
 from fixtures.attributed import attributed
 from fixtures.brute_force_agreement import (
     average_precision_of,

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.analyses.explanations.reading.reading import read_attributions
 from audit.base.errors import AuditError, InputError, SchemaError
-from audit.explanations.reading.reading import read_attributions
 from fixtures.attribution_files import PASSAGE, ROW, adds_up, same, write_seeds, written
 from fixtures.damaged import Reader
 from fixtures.examples import examples

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.explanations.span_matches import COUNTED, matched_spans, span_scores, spans_of
+from audit.analyses.explanations.span_matches import COUNTED, matched_spans, span_scores, spans_of
 
 Spans = set[tuple[int, int]]
 TOKENS = 7

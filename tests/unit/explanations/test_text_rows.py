@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from audit.analyses.explanations.reading.reading import read_attributions
 from audit.base.errors import AuditError
-from audit.explanations.reading.reading import read_attributions
 from fixtures.attribution_files import NOTES, PASSAGE, ROW, TRACK_X, same, written
 
 

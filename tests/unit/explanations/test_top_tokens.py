@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy.signal import find_peaks
 
-from audit.explanations.top_tokens import peaks, ranking, row_keys
+from audit.analyses.explanations.top_tokens import peaks, ranking, row_keys
 from fixtures.brute_force_agreement import released_peaks
 
 EXAMPLE = [0.1, 0.5, 0.8, 0.2, 0.3, 0.1, 0.5, 0.6, 0.6, 0.1]

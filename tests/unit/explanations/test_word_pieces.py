@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.explanations.reading.texts import merged_scores, merged_tokens, word_starts
+from audit.analyses.explanations.reading.texts import merged_scores, merged_tokens, word_starts
 
 
 def merged(tokens: list[str]) -> list[str]:

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.errors import InputError
-from audit.explanations.reading.texts import (
+from audit.analyses.explanations.reading.texts import (
     ALL_SPECIAL,
     SPECIAL_TOKENS,
     special_tokens,
@@ -16,6 +15,7 @@ from audit.explanations.reading.texts import (
     words_in,
     words_of,
 )
+from audit.base.errors import InputError
 
 PIECES = st.text(st.sampled_from("aB#▁Ġ</w>.'é İΣ"), max_size=6)
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from audit.analyses.concepts import declared as of_concepts
+from audit.analyses.entailment import declared as of_tuples
+from audit.analyses.entailment.analysis import FACTS
+from audit.analyses.explanations import declared as of_explanations
+from audit.analyses.preference import analysis as of_preference
 from audit.base.declared import Columns, Mark, Table, chance, count, key, share, text
 from audit.base.figures import Dots
-from audit.concepts import declared as of_concepts
-from audit.entailment import declared as of_tuples
-from audit.entailment.analysis import FACTS
-from audit.explanations import declared as of_explanations
 from audit.results.shared_tables import Sentence
-from audit.runs import preference as of_preference
 from audit.sharing.told import Rounding
 from reports.analysis import analyses
 from reports.page import page

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.analyses.concepts import declared as of_concepts
+from audit.analyses.entailment import declared as of_tuples
+from audit.analyses.explanations import declared as of_explanations
+from audit.analyses.preference import analysis as of_answers
 from audit.base.declared import NONE, Columns, Table, chance, count, share, text
 from audit.base.errors import InputError
-from audit.concepts import declared as of_concepts
-from audit.entailment import declared as of_tuples
-from audit.explanations import declared as of_explanations
 from audit.results.parts import AnalysisPart
 from audit.results.shared_tables import shared_facts, shared_rows
-from audit.runs import preference as of_answers
 from audit.sharing.told import Rounding
 from fixtures.examples import examples
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from audit import Policy, run_audit
+from audit.analyses.concepts import measure as of_concepts
+from audit.analyses.explanations import node_results as of_explanations
 from audit.checks.rules import group_confined
-from audit.concepts import measure as of_concepts
 from audit.engine.pairs import redundancy
 from audit.engine.statistics import two_rates
-from audit.explanations import node_results as of_explanations
 from audit.measure import drift
 from audit.policy.policy import MIN_CELL_OF_PERSONS
 from fixtures.labelled import labelled, tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from audit.entailment import analysis as entailment
+from audit.analyses.entailment import analysis as entailment
 from audit.results.parts import AnalysisPart
 from audit.runs.compare.comparison import compare_runs
 from fixtures import entailment_results

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.entailment.consistency import FAULTS, consistency
-from audit.entailment.dataset import EVENT, NOUN, VERB, EntailmentDataset
+from audit.analyses.entailment.consistency import FAULTS, consistency
+from audit.analyses.entailment.dataset import EVENT, NOUN, VERB, EntailmentDataset
 from fixtures.entailed_release import stated
 from fixtures.entailment_world.world import clean_world
 

@@ -10,8 +10,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.entailment.consistency import pairs_of_splits, repeats, shared_keys
-from audit.entailment.dataset import NOUN, EntailmentDataset
+from audit.analyses.entailment.consistency import pairs_of_splits, repeats, shared_keys
+from audit.analyses.entailment.dataset import NOUN, EntailmentDataset
 from fixtures.entailed_release import stated
 
 SPLITS = ("train", "valid", "test", "extra")

@@ -10,10 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.analyses.entailment.dataset import (
+    EVENT,
+    NOUN,
+    RELATIONS,
+    VERB,
+    EntailmentDataset,
+    totals,
+)
+from audit.analyses.entailment.dataset_counts import generation_set, references
+from audit.analyses.entailment.declared import ALL
 from audit.engine.statistics.intervals import wilson
-from audit.entailment.dataset import EVENT, NOUN, RELATIONS, VERB, EntailmentDataset, totals
-from audit.entailment.dataset_counts import generation_set, references
-from audit.entailment.declared import ALL
 from fixtures.abspyramid_paper import TABLE_1, TABLE_3
 from fixtures.entailed_release import stated
 from fixtures.entailment_world.world import clean_world

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.entailment.dataset import EVENT, NOUN, VERB
-from audit.entailment.dataset_counts import THRESHOLD, bleu_1, diversity
-from audit.entailment.declared import ALL
+from audit.analyses.entailment.dataset import EVENT, NOUN, VERB
+from audit.analyses.entailment.dataset_counts import THRESHOLD, bleu_1, diversity
+from audit.analyses.entailment.declared import ALL
 from fixtures.abspyramid_paper import TABLE_1, TABLE_2
 from fixtures.entailed_release import stated
 

@@ -16,12 +16,12 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from audit.analyses.entailment.dataset import EVENT, NOUN, VERB, EntailmentDataset, questions_of
+from audit.analyses.entailment.detection import measure_detection
+from audit.analyses.entailment.predictions import PREDICTIONS
+from audit.analyses.entailment.validity_measures import baselines, bins
 from audit.data.records import Records
 from audit.engine.scores.two_classes import majority_macro_f1, random_macro_f1
-from audit.entailment.dataset import EVENT, NOUN, VERB, EntailmentDataset, questions_of
-from audit.entailment.detection import measure_detection
-from audit.entailment.predictions import PREDICTIONS
-from audit.entailment.validity_measures import baselines, bins
 from fixtures.entailment_world.world import clean_world
 
 RELATIONS = (NOUN, VERB, EVENT)

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
+from audit.analyses.entailment.analysis import Entailment
+from audit.analyses.entailment.predictions import read_validity_predictions, together
+from audit.analyses.entailment.settings import Entailing
 from audit.base.errors import InputError, SchemaError
 from audit.base.progress import silent
-from audit.entailment.analysis import Entailment
-from audit.entailment.predictions import read_validity_predictions, together
-from audit.entailment.settings import Entailing
 
 ROWS = [
     {"id": "1", "score": 0.25, "prediction": "invalid"},

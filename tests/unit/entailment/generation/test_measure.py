@@ -10,11 +10,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from audit.analyses.entailment.dataset import EVENT, NOUN, VERB
+from audit.analyses.entailment.generation import measure_generation
+from audit.analyses.entailment.generations import GENERATIONS, read_generations
 from audit.base.errors import InputError, SchemaError
 from audit.data.records import Records
-from audit.entailment.dataset import EVENT, NOUN, VERB
-from audit.entailment.generation import measure_generation
-from audit.entailment.generations import GENERATIONS, read_generations
 from fixtures.entailment_world.world import clean_world
 
 WORDNET = Path("/usr/share/wordnet")
@@ -183,7 +183,7 @@ def test_meteor_needs_a_folder_with_all_parts_of_speech(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(not (WORDNET / "data.verb").is_file(), reason="needs WordNet")
 def test_meteor_counts_synonyms_and_halves_an_equal_word():
-    from audit.entailment.text_measures import meteor_by
+    from audit.analyses.entailment.text_measures import meteor_by
 
     meteor = meteor_by(WORDNET)
     assert meteor("dog", ["dog"]) == pytest.approx(0.5)

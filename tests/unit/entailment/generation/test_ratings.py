@@ -7,9 +7,9 @@ from functools import cache
 import polars as pl
 import pytest
 
+from audit.analyses.entailment.dataset import EVENT, NOUN, VERB
+from audit.analyses.entailment.generations import rating_tables, read_ratings
 from audit.base.errors import InputError, SchemaError
-from audit.entailment.dataset import EVENT, NOUN, VERB
-from audit.entailment.generations import rating_tables, read_ratings
 from fixtures.abspyramid_paper import TABLE_18
 from fixtures.entailment_world.world import clean_world
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 from nltk.translate.bleu_score import brevity_penalty, closest_ref_length, modified_precision
 
-from audit.entailment.text_measures import (
+from audit.analyses.entailment.text_measures import (
     bleu_counts,
     bleu_measures,
     bleu_words,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from audit.entailment.dataset import NOUN
-from audit.entailment.graph.condensation import says_nothing
-from audit.entailment.graph.measure import measure_graph
+from audit.analyses.entailment.dataset import NOUN
+from audit.analyses.entailment.graph.condensation import says_nothing
+from audit.analyses.entailment.graph.measure import measure_graph
 from fixtures.entailed_release import stated
 
 

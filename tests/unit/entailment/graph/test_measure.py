@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 
-from audit.entailment.dataset import ENTAILS, EVENT, HYPERNYM, NOUN, VERB
-from audit.entailment.declared import TABLES
-from audit.entailment.graph.measure import measure_graph
+from audit.analyses.entailment.dataset import ENTAILS, EVENT, HYPERNYM, NOUN, VERB
+from audit.analyses.entailment.declared import TABLES
+from audit.analyses.entailment.graph.measure import measure_graph
 from fixtures.drawn_tuples import drawn_tuples
 from fixtures.entailed_release import Stated, stated
 from fixtures.entailment_world.world import clean_world

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.analyses.entailment.answers import read_answers, said_valid
+from audit.analyses.entailment.detection import measure_detection
+from audit.analyses.entailment.generations import read_generations, read_ratings
 from audit.base.errors import InputError, SchemaError
-from audit.entailment.answers import read_answers, said_valid
-from audit.entailment.detection import measure_detection
-from audit.entailment.generations import read_generations, read_ratings
 from fixtures.entailment_world.world import clean_world
 
 SAID = {

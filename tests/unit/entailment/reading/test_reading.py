@@ -12,10 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from audit.analyses.entailment.dataset import (
+    ENTAILS,
+    EVENT,
+    HYPERNYM,
+    NOUN,
+    VERB,
+    EntailmentDataset,
+)
+from audit.analyses.entailment.reading import REASONS, read_entailment
+from audit.analyses.entailment.tuple_files import ELEMENTS
 from audit.base.errors import InputError, SchemaError
-from audit.entailment.dataset import ENTAILS, EVENT, HYPERNYM, NOUN, VERB, EntailmentDataset
-from audit.entailment.reading import REASONS, read_entailment
-from audit.entailment.tuple_files import ELEMENTS
 from fixtures.entailment_world.files import wide, write_splits, write_tuples
 from fixtures.entailment_world.world import clean_world
 

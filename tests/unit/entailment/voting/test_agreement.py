@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.analyses.entailment.dataset import NOUN, VERB, EntailmentDataset
+from audit.analyses.entailment.declared import ALL, TABLES
+from audit.analyses.entailment.votes import agreement, weak_labels
 from audit.engine.statistics.raters import (
     agreement_of_sums,
     agreement_terms,
     equal_votes,
 )
-from audit.entailment.dataset import NOUN, VERB, EntailmentDataset
-from audit.entailment.declared import ALL, TABLES
-from audit.entailment.votes import agreement, weak_labels
 from fixtures.abspyramid_paper import AGREEMENT as PRINTED
 from fixtures.abspyramid_paper import TABLE_1
 from fixtures.entailed_release import stated

@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
-from audit.explanations.checks import EVIDENCE_IGNORED as CHECK
-from audit.explanations.evidence_by_node import LEAST_CONCORDANCE
+from audit.analyses.explanations.checks import EVIDENCE_IGNORED as CHECK
+from audit.analyses.explanations.evidence_by_node import LEAST_CONCORDANCE
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult, Finding

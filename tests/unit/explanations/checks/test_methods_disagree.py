@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from audit.explanations.attributions import Attributions
-from audit.explanations.checks import LEAST_AGREEMENT as MARGIN
-from audit.explanations.checks import METHODS_DISAGREE as CHECK
+from audit.analyses.explanations.attributions import Attributions
+from audit.analyses.explanations.checks import LEAST_AGREEMENT as MARGIN
+from audit.analyses.explanations.checks import METHODS_DISAGREE as CHECK
 from fixtures.explained_releases import explained_release, measured_release, thirty_nodes
 
 ATTRIBUTIONS, DATASET = explained_release(1, hierarchy=thirty_nodes(), instances=60)

@@ -1,0 +1,1 @@
+"""The four analyses that commands make: explanations, concepts, entailment and preference."""
