@@ -62,7 +62,6 @@ class Judgement:
             hierarchy there lacks one of its nodes, or the policy there its rule.
         excused: Whether it counts as a note because it is known.
         restates: Whether another check says the same of the same nodes, more severely or before it.
-        dropped: Whether a limit stricter than the run's own excludes it.
     """
 
     severity: Severity | None = None
@@ -71,7 +70,6 @@ class Judgement:
     unasked: bool = False
     excused: bool = False
     restates: bool = False
-    dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,26 +232,23 @@ class CheckResult:
     @cached_property
     def standing(self) -> tuple[Finding, ...]:
         """Findings that are not folded into others, in report order: those shown and counted."""
-        there = [finding for finding in self.findings if not finding.judgement.dropped]
-        return tuple(one for one in there if self._ids.isdisjoint(one.folded_into))
+        return tuple(one for one in self.findings if self._ids.isdisjoint(one.folded_into))
 
     @property
     def folded(self) -> int:
         """Number of findings folded into others."""
-        there = sum(not finding.judgement.dropped for finding in self.findings)
-        return there - len(self.standing)
+        return len(self.findings) - len(self.standing)
 
     @property
     def ids(self) -> Ids:
-        """Ids of the findings that the policy did not drop."""
+        """Ids of the findings."""
         standing = self.standing
         ids = frozenset(finding.id for finding in standing)
-        there = (finding.id for finding in self.findings if not finding.judgement.dropped)
         known, unasked = (
             frozenset(one.id for one in standing if getattr(one.judgement, name))
             for name in ("known", "unasked")
         )
-        return Ids(ids, known, frozenset(there) - ids, unasked)
+        return Ids(ids, known, self._ids - ids, unasked)
 
     @property
     def ran(self) -> bool:
@@ -276,7 +271,7 @@ class CheckResult:
 
     @cached_property
     def _ids(self) -> frozenset[str]:
-        return frozenset(one.id for one in self.findings if not one.judgement.dropped)
+        return frozenset(one.id for one in self.findings)
 
     def _place(self, finding: Finding) -> Place:
         folded = not self._ids.isdisjoint(finding.folded_into)

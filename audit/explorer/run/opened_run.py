@@ -99,7 +99,6 @@ class OpenedRun:
                 "cases": None if cases is None else cases.get(finding.id, 0),
             }
             for finding in ordered(self.result.checks)
-            if not finding.judgement.dropped
         ]
 
     def finding(self, id: str) -> Row | None:

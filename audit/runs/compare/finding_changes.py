@@ -256,7 +256,7 @@ def _findings(
 def _findings_by_id(check: CheckResult | None) -> dict[str, Finding]:
     """All findings by id, folded ones included."""
     there = () if check is None else check.findings
-    return {finding.id: finding for finding in there if not finding.judgement.dropped}
+    return {finding.id: finding for finding in there}
 
 
 def _stayed(old: Finding, new: Finding, sizes: tuple[int, int]) -> FindingChange:
