@@ -63,8 +63,8 @@ check: $(VENV)/.test  ## Lint and check types
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-bench: $(VENV)/.test  ## Measure commands, BEFORE=REVISION in turns; 15 minutes
-	$(VENV)/bin/python benchmarks/commands.py --page $(and $(BEFORE),--before $(BEFORE))
+bench: $(VENV)/.test  ## Measure commands, BEFORE=REVISION in turns
+	$(VENV)/bin/python benchmarks/commands.py $(and $(BEFORE),--before $(BEFORE))
 
 docs: $(VENV)/.demo  ## Make the site of docs/ in site/, every warning an error
 	$(PIP) --editable '.[docs]'
