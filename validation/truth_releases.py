@@ -203,29 +203,21 @@ def _draw_sites(rng: np.random.Generator, members: BoolArray) -> tuple[Sites, Fl
 def _parents(residual: bool) -> tuple[int, ...]:
     """Headings all of whose children are labels; with ``residual`` one of them a catch-all.
 
-    Then the heading is a category and its catch-alls are so by how their titles begin or end: the
-    last of five digits may say the site, course or episode of a disease that is named.
+    Then the heading is a category whose catch-alls end in 8 or 9, as ICD-9-CM has them: the last of
+    five digits may say the site or course of a disease that is named, and "other lesion of median
+    nerve" names the nerve.
     """
     hierarchy, members = icd9cm(), _free_diseases()
-    vague, plain = residual_nodes(hierarchy), _plain_catch_alls(hierarchy)
+    vague = residual_nodes(hierarchy)
     found = []
     for parent in np.flatnonzero(~hierarchy.assignable & (hierarchy.depth > 2)).tolist():
         below = dag.row(hierarchy.child_matrix, parent)
         labels = len(below) > 0 and members[below].all() and "-" not in hierarchy.nodes[parent]
-        category = "." not in hierarchy.nodes[parent]
-        clear = category and vague[below].any() and plain[below[vague[below]]].all()
-        if labels and (clear or not residual):
+        catch_alls = [hierarchy.nodes[child] for child in below[vague[below]]]
+        by_custom = catch_alls and all(code[3:] in (".8", ".9") for code in catch_alls)
+        if labels and (by_custom or not residual):
             found.append(parent)
     return tuple(found)
-
-
-def _plain_catch_alls(hierarchy: Hierarchy) -> BoolArray:
-    titles = [title.lower() for title in hierarchy.titles]
-    said = [
-        one.startswith(("other ", "unspecified ")) or one.endswith(", unspecified")
-        for one in titles
-    ]
-    return np.array(said, np.bool_)
 
 
 def _below_sites(weights: FloatArray) -> BoolArray:
