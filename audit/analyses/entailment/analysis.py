@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from types import MappingProxyType
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
@@ -31,7 +29,7 @@ from audit.analyses.entailment.shape import measure_graph
 from audit.analyses.entailment.votes import CARRYING, REPLICATES, agreement, weak_labels
 from audit.base.declared import NONE, Columns, count, setting, text, whole
 from audit.base.errors import InputError
-from audit.base.progress import Progress, silent
+from audit.base.progress import Progress
 from audit.base.readings import Reading
 from audit.checks.analysis import FileAnalysis
 from audit.checks.check import Check
@@ -55,8 +53,6 @@ FACTS = Columns(
     setting("parameters threshold"),
 )
 """What each fact is."""
-ANSWERS = ("model", "id", "answer", "valid")
-"""Columns of the table of what models said; ``valid`` is null if that is neither."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,23 +114,58 @@ class Entailment(FileAnalysis):
         )
 
     def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
-        """Measure the graph, its dataset, and predictions; of cases the first ones are shared."""
-        tuples = self.dataset.tuples
-        tables, ledgers = measure_entailment(
-            tuples, self.positives, self.given, self.settings.meteor, progress
-        )
-        if "answers" in self.given:
-            tables["answers"] = self.given["answers"].frame.select(ANSWERS)
-        facts = {
+        """Measure the graph, its dataset, and predictions; of cases the first ones are shared.
+
+        Beside the tables that are declared there are the tuples behind findings:
+        ``quality_mismatches``, ``quality_misplaced``, ``quality_repeats`` and
+        ``quality_weak_labels``; ``graph_edges``, ``graph_members`` and ``answers``.
+        """
+        tuples, positives, given = self.dataset.tuples, self.positives, self.given
+        progress("counting tuples and words")
+        mismatches = quality.mismatched(tuples)
+        weak, weakly_labelled = weak_labels(tuples)
+        tables = {
+            "quality_totals": quality.totals(tuples),
+            "quality_diversity": quality.diversity(tuples),
+            "quality_references": quality.references(tuples if positives is None else positives),
+            "quality_generation_set": quality.generation_set(tuples, positives),
+            "quality_consistency": quality.consistency(tuples, mismatches),
+            "quality_shared_keys": quality.shared_keys(tuples),
+            "quality_agreement": agreement(tuples),
+            "quality_weak": weak,
+            "quality_mismatches": mismatches,
+            "quality_misplaced": quality.misplaced(tuples),
+            "quality_repeats": quality.repeats(tuples),
+            "quality_weak_labels": weakly_labelled,
+        } | measure_graph(tuples, progress)
+        answered = together([given[what] for what in ("predictions", "answers") if what in given])
+        detected, predicted = measure_detection(tuples, answered, progress)
+        tables, ledgers = tables | detected, {"predictions": predicted}
+        if "generations" in given:
+            meteor = self.settings.meteor
+            generated = measure_generation(tuples, given["generations"], meteor, progress)
+            rated = rating_tables(given.get("ratings"), tuples)
+            tables |= generated[0] | rated[0]
+            ledgers |= {"generations": generated[1], "ratings": rated[1]}
+        if "answers" in given:
+            tables["answers"] = given["answers"].frame.select("model", "id", "answer", "valid")
+        return Found(tables, self._facts(tables, ledgers), (tuples, positives))
+
+    def _facts(
+        self, tables: Mapping[str, pl.DataFrame], ledgers: Mapping[str, Mapping[str, int]]
+    ) -> dict[str, Any]:
+        """How much was read and measured, and which tables are for the window alone."""
+        tuples, dataset = self.dataset.tuples, self.dataset
+        return {
             "tuples": tuples.height,
-            "rows_read": self.dataset.rows_read,
-            "refused": dict(self.dataset.refused),
-            "files": len(self.dataset.sources),
+            "rows_read": dataset.rows_read,
+            "refused": dict(dataset.refused),
+            "files": len(dataset.sources),
             "kind": self.settings.kind,
             "relations": tuples["relation"].n_unique(),
             "splits": tuples["split"].drop_nulls().n_unique(),
             "voted": tuples["votes"].count(),
-            "annotators": self.dataset.votes["annotator"].n_unique(),
+            "annotators": dataset.votes["annotator"].n_unique(),
             "generation_set": self.positives is not None,
             "parameters": {
                 "unique_at_most": quality.THRESHOLD,
@@ -148,7 +179,6 @@ class Entailment(FileAnalysis):
             "ratings": ledgers.get("ratings"),
             "restricted": [name for name in tables if name not in TABLES],
         }
-        return Found(tables, facts, (tuples, self.positives))
 
 
 def _beside(
@@ -173,51 +203,3 @@ def _beside(
     for what in given.keys() - {"ratings"}:
         refuse_foreign(given[what], dataset.tuples["id"])
     return given, readings
-
-
-def measure_entailment(
-    tuples: pl.DataFrame,
-    positives: pl.DataFrame | None = None,
-    given: Mapping[str, Records] = MappingProxyType({}),
-    meteor: Path | None = None,
-    progress: Progress = silent,
-) -> tuple[dict[str, pl.DataFrame], dict[str, Mapping[str, int]]]:
-    """Measure tuples, and their predictions, generations and ratings.
-
-    Args:
-        positives: The generation set; None without one.
-        given: What was read of each of ``predictions``, ``answers``, ``generations`` and
-            ``ratings`` that is there, by ids.
-        meteor: Folder of a WordNet with all parts of speech, to measure METEOR; None not to.
-
-    Returns:
-        The tables by name, and what became of rows. Beside the tables that are declared there are
-        the tuples behind findings: ``quality_mismatches``, ``quality_misplaced``,
-        ``quality_repeats`` and ``quality_weak_labels``; ``graph_edges`` and ``graph_members``.
-    """
-    progress("counting tuples and words")
-    mismatches = quality.mismatched(tuples)
-    weak, weakly_labelled = weak_labels(tuples)
-    tables = {
-        "quality_totals": quality.totals(tuples),
-        "quality_diversity": quality.diversity(tuples),
-        "quality_references": quality.references(tuples if positives is None else positives),
-        "quality_generation_set": quality.generation_set(tuples, positives),
-        "quality_consistency": quality.consistency(tuples, mismatches),
-        "quality_shared_keys": quality.shared_keys(tuples),
-        "quality_agreement": agreement(tuples),
-        "quality_weak": weak,
-        "quality_mismatches": mismatches,
-        "quality_misplaced": quality.misplaced(tuples),
-        "quality_repeats": quality.repeats(tuples),
-        "quality_weak_labels": weakly_labelled,
-    } | measure_graph(tuples, progress)
-    answered = together([given[what] for what in ("predictions", "answers") if what in given])
-    detected, ledger = measure_detection(tuples, answered, progress)
-    tables, ledgers = tables | detected, {"predictions": ledger}
-    if "generations" in given:
-        generated = measure_generation(tuples, given["generations"], meteor, progress)
-        rated = rating_tables(given.get("ratings"), tuples)
-        tables |= generated[0] | rated[0]
-        ledgers |= {"generations": generated[1], "ratings": rated[1]}
-    return tables, ledgers

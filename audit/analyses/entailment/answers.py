@@ -21,14 +21,11 @@ from audit.data.class_lists import GivenClasses
 from audit.data.records import Records, records, sound_records
 
 PREDICTIONS = schema(
-    ("model trained_on id", pl.String),
-    ("score", pl.Float64),
-    ("valid unparsable", pl.Boolean),
+    ("model trained_on id", pl.String), ("score", pl.Float64), ("valid unparsable", pl.Boolean)
 )
 """One row per model, training data and tuple, each once. ``trained_on`` names a relation or a data
-set; null if the file does not say. ``score`` is that of valid, in [0, 1]; null if the model gives
-none. ``valid`` is its prediction; null where it is left to the score. ``unparsable`` marks answers
-that are neither valid nor invalid and have no score."""
+set, ``score`` is that of valid, in [0, 1], ``valid`` is its prediction, null where it is left to
+the score; ``unparsable`` marks answers that are neither valid nor invalid and have no score."""
 GENERATIONS = schema(("model id head relation instance text", pl.String))
 """One row per text: the first line of it that is not blank, empty if there is none. It is for the
 instance of the tuple ``id``, or for that of ``head``, ``relation`` and ``instance`` where ``id`` is
@@ -54,23 +51,18 @@ def _read(
         meaning: Function of the rows of a file, with null for roles that it lacks, of the roles
             that it has, and of its path, to rows with `columns` and ``refused``: why one cannot be
             used. A model without a name is called as the file, up to the first dot.
-        columns: What is kept, with types.
         keys: Columns that together name one answer, which may be given once.
-
-    Raises:
-        InputError: If a file cannot be read, no row can be used, or an answer is given twice.
-        SchemaError: If a column is missing, or holds what it cannot.
     """
-    names = [role.strip("!").split("|") for role in ("id model " + roles).split()]
-    required = [role.strip("!").split("|")[0] for role in roles.split() if role.endswith("!")]
+    names = {one.split("|")[0].strip("!"): one.strip("!").split("|") for one in roles.split()}
+    required = [one.split("|")[0].strip("!") for one in roles.split() if one.endswith("!")]
+    names = {"id": ["id"], "model": ["model"], **names}
     kept = {**columns, "refused": pl.String}
     parts = [pl.DataFrame(schema=kept)]
     for path in paths:
-        rows = records(open_table(path), {one[0]: one for one in names}, None, required).frame
-        lacking = [one[0] for one in names if one[0] not in rows.columns]
-        whole = rows.with_columns(pl.lit(None, pl.String).alias(role) for role in lacking)
+        rows = records(open_table(path), names, None, required).frame
+        lacking = (pl.lit(None, pl.String).alias(one) for one in names if one not in rows.columns)
         called = pl.col("model").fill_null(path.name.split(".")[0] or path.name)
-        found = meaning(whole.with_columns(called), rows.columns, path)
+        found = meaning(rows.with_columns(lacking).with_columns(called), rows.columns, path)
         parts.append(found.select(pl.col(name).cast(kind) for name, kind in kept.items()))
     read = pl.concat(parts)
     given = sound_records(read, sorted(read["refused"].drop_nulls().unique()), paths)
@@ -92,16 +84,15 @@ def read_validity_predictions(
     """Read predictions of validity, columns `PREDICTIONS`.
 
     A file has an ``id`` and a ``score`` of valid in [0, 1], or a ``prediction`` in the words of
-    labels, or both; or two logits, of which the softmax is taken: of ``logit_valid`` and
-    ``logit_invalid``, or of ``entailment`` and ``neutral`` of an inference model, whose
-    contradiction is left out as in *AbsPyramid*.
+    labels, or both; or two logits, of which the softmax is taken.
 
     Args:
         in_order: Number of records of tuples without ids, to which as many rows without ids belong.
         classes: Names of classes that predictions number from 0, or their file.
 
     Raises:
-        InputError: As `_read`, or if predictions say neither valid nor invalid.
+        InputError: If a file cannot be read, no row of all can be used, a model answers twice, or
+            predictions say neither valid nor invalid.
         SchemaError: If a column is missing, or a score is outside [0, 1].
     """
 
@@ -125,18 +116,17 @@ def read_validity_predictions(
                 where=path,
             )
         none, word = pl.col("score").is_null(), pl.col("prediction").is_not_null()
+        refused = _NO_ID.when("bad").then(pl.lit("bad_score"))
         return said.with_columns(
             unparsable=none & word & pl.col("valid").is_null(),
-            refused=_NO_ID.when("bad")
-            .then(pl.lit("bad_score"))
-            .when(none & ~word)
-            .then(pl.lit("no_answer")),
+            refused=refused.when(none & ~word).then(pl.lit("no_answer")),
         )
 
-    roles = "trained_on score|probability prediction|predicted"
-    logits = " logit_valid|entailment logit_invalid|neutral"
-    what = "predictions of tuples"
-    return _read(what, paths, roles + logits, meaning, PREDICTIONS, _PREDICTED)
+    roles = (
+        "trained_on score|probability prediction|predicted logit_valid|entailment "
+        "logit_invalid|neutral"
+    )
+    return _read("predictions of tuples", paths, roles, meaning, PREDICTIONS, _PREDICTED)
 
 
 def _with_scores(rows: pl.DataFrame, given: list[str], path: Path) -> pl.DataFrame:
@@ -156,10 +146,9 @@ def _with_scores(rows: pl.DataFrame, given: list[str], path: Path) -> pl.DataFra
     score = values.to_series()
     if len(numbers) == 2:
         score = pl.Series(expit((values.to_series(0) - values.to_series(1)).fill_null(0)))
-    written = pl.any_horizontal(pl.col(numbers).is_not_null())
-    made = rows.with_columns(bad=written & ~finite)
-    made = made.with_columns(score=pl.when(finite).then(score))
-    outside = made["score"].drop_nulls().filter(~made["score"].drop_nulls().is_between(0, 1))
+    bad = pl.any_horizontal(pl.col(numbers).is_not_null()) & ~finite
+    made = rows.with_columns(bad=bad).with_columns(score=pl.when(finite).then(score))
+    outside = made.filter(~pl.col("score").is_between(0, 1))["score"]
     if len(outside):
         raise SchemaError(
             "a score of valid must be between 0 and 1",
@@ -189,28 +178,21 @@ def said_valid(answer: pl.Expr) -> pl.Expr:
     has a "not".
     """
     words = answer.fill_null("").str.to_lowercase().str.extract_all(r"\p{L}+")
-    meant = {"yes": True, "true": True, "valid": True, "no": False, "false": False}
+    said = {True: ["yes", "true", "valid"], False: ["no", "false", "invalid"]}
+    yes, no = (words.list.set_intersection(pl.lit(some)).list.len() > 0 for some in said.values())
+    meant = {word: meaning for meaning, some in said.items() for word in some}
     first, last = (
         one.replace_strict(known, default=None, return_dtype=pl.Boolean)
         for one, known in (
-            (words.list.first(), meant | {"invalid": False}),
+            (words.list.first(), meant),
             (words.list.last(), {"yes": True, "no": False}),
         )
-    )
-    yes, no = (
-        words.list.set_intersection(pl.lit(some)).list.len() > 0
-        for some in (["yes", "true", "valid"], ["no", "false", "invalid"])
     )
     return pl.coalesce(first, last, pl.when((yes ^ no) & ~words.list.contains("not")).then(yes))
 
 
 def read_generations(paths: Sequence[Path]) -> Records:
-    """Read generated concepts, columns `GENERATIONS`.
-
-    A file has a ``text`` (or ``generation``, or ``answer``), and the ``id`` of a tuple whose
-    instance it is for, or ``head``, ``relation`` and ``instance``; without an instance it is the
-    head.
-    """
+    """Read generated concepts, columns `GENERATIONS`; without an instance it is the head."""
 
     def meaning(rows: pl.DataFrame, given: list[str], path: Path) -> pl.DataFrame:
         if "id" not in given and not {"head", "relation"} <= {*given}:
@@ -220,19 +202,16 @@ def read_generations(paths: Sequence[Path]) -> Records:
                 where=path,
                 hint="call the column that holds the ids 'id'",
             )
-        nameless = pl.col("id").is_null()
+        known = relations(rows["relation"])
         unnamed = pl.any_horizontal(pl.col("head", "relation").is_null())
         line = pl.col("text").str.strip_chars().str.extract(r"^([^\r\n]*)").str.strip_chars()
+        key = pl.when(unnamed).then(pl.lit("missing_key"))
+        why = key.when(known.is_null()).then(pl.lit("unknown_relation"))
         return rows.with_columns(
-            known=relations(rows["relation"]),
+            relation=known,
             instance=pl.coalesce("instance", "head"),
             text=line.fill_null(""),
-            refused=pl.when(nameless & unnamed).then(pl.lit("missing_key")),
-        ).with_columns(
-            relation="known",
-            refused=pl.when(nameless & pl.col("known").is_null() & pl.col("refused").is_null())
-            .then(pl.lit("unknown_relation"))
-            .otherwise("refused"),
+            refused=pl.when(pl.col("id").is_null()).then(why),
         )
 
     roles = "head relation instance text|generation|answer!"
@@ -240,20 +219,12 @@ def read_generations(paths: Sequence[Path]) -> Records:
 
 
 def read_ratings(paths: Sequence[Path]) -> Records:
-    """Read ratings of generated texts, columns `RATED`.
-
-    A file has the ``id`` of a tuple whose instance a text is for, and a ``rating``: 1 or 0, valid
-    or invalid, yes or no, or any other names of levels. ``rater`` is one person where there is no
-    such column.
-    """
+    """Read ratings of generated texts, columns `RATED`; without a rater they are one person's."""
 
     def meaning(rows: pl.DataFrame, _: list[str], path: Path) -> pl.DataFrame:
-        unrated = pl.col("rating").is_null()
-        return rows.with_columns(
-            rater=pl.col("rater").fill_null(""),
-            level="rating",
-            refused=_NO_ID.when(unrated).then(pl.lit("missing_rating")),
-        )
+        refused = _NO_ID.when(pl.col("rating").is_null()).then(pl.lit("missing_rating"))
+        named = rows.with_columns(pl.col("rater").fill_null(""), level="rating")
+        return named.with_columns(refused=refused)
 
     roles, keys = "id! rater|annotator rating|level!", ("model", "id", "rater")
     given = _read("ratings of texts", paths, roles, meaning, RATED, keys)

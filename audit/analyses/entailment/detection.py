@@ -131,68 +131,53 @@ def _predicted() -> pl.Expr:
 
 
 def _baselines(tuples: pl.DataFrame, asked: Questions) -> Iterator[Answers]:
-    """Answers to every tuple that look at the concept, the head, or words alone, or at nothing."""
-    learned = tuples.filter(split=TRAIN)
-    own = learned.is_empty()
-    learned = asked.rows if own else learned
-    rates = learned.group_by("relation").agg(rate=pl.col("valid").mean())
-    rate = asked.rows.select("relation").join(
-        rates, on="relation", how="left", maintain_order="left"
+    """Answers to every tuple that look at the concept, the head, or words alone, or at nothing.
+
+    They learn from the training split, or without one from the other folds of the tuples
+    themselves; a hash of head and instance decides the fold, as it does of splits. The score of a
+    concept, or head, with k of n valid tuples is ``(k + share of the relation) / (n + 1)``.
+    """
+    train, rows = tuples.filter(split=TRAIN), asked.rows
+    fold = pl.Series(unit_keys(asked.keys.to_list(), seed=1) % np.uint64(FOLDS)).cast(pl.Int64)
+    own = rows.with_columns(fold=fold, learned=True)
+    learned = (
+        own if train.is_empty() else train.with_columns(fold=pl.lit(-1, pl.Int64), learned=True)
     )
-    share = rate["rate"].fill_null(learned["valid"].mean())
-    words = asked.rows.select(
+    both = pl.concat([learned, own.with_columns(learned=False)])
+    overall, valid = learned["valid"].mean(), pl.col("valid") & pl.col("learned")
+
+    def outside(of: pl.Expr, *by: str) -> pl.Expr:
+        """The number of what is like a tuple, without that of its own fold."""
+        return of.sum().over(by) - of.sum().over(*by, "fold")
+
+    known = pl.col("learned")
+    share = outside(valid, "relation") / outside(known, "relation")
+    share = share.fill_nan(None).fill_null(overall)
+    instance, concept = (
         pl.col(name).str.to_lowercase().str.extract_all(r"[\p{L}\p{N}]+")
         for name in ("instance", "concept")
     )
-    of_concept = pl.col("concept").list.unique()
-    shared = of_concept.list.set_intersection("instance").list.len() / of_concept.list.len()
-    last = pl.col("concept").list.last() == pl.col("instance").list.last()
-    scores = {
-        "majority": share >= 0.5,
-        "random": pl.Series(unit_keys(asked.rows["id"].to_list(), seed=0) % np.uint64(2)),
-        "concept_alone": _rates(learned, asked, "concept", own=own),
-        "head_alone": _rates(learned, asked, "head", own=own),
-        "containment": words.select(shared.fill_nan(0.0)).to_series(),
-        "head_word": words.select(last.fill_null(False)).to_series(),
-    }
-    for name, given in scores.items():
+    shared = concept.list.set_intersection(instance).list.len() / concept.list.unique().list.len()
+    rate = pl.col("valid").filter("learned").mean().over("relation").fill_null(overall)
+    coins = unit_keys(rows["id"].to_list(), seed=0) % np.uint64(2)
+    scores = both.select(
+        "learned",
+        majority=rate >= THRESHOLD,
+        random=pl.lit(None),
+        **{
+            f"{name}_alone": (outside(valid, "relation", name) + share)
+            / (outside(known, "relation", name) + 1)
+            for name in ("concept", "head")
+        },
+        containment=shared.fill_nan(0.0),
+        head_word=(concept.list.last() == instance.list.last()).fill_null(False),
+    ).filter(~known)
+    for given in scores.drop("learned").with_columns(random=pl.Series(coins)):
         score = given.cast(pl.Float64).to_numpy()
-        predicted = score >= (1 if name == "containment" else THRESHOLD)
+        predicted = score >= (1 if given.name == "containment" else THRESHOLD)
         nothing = np.zeros(len(score), np.bool_)
-        about = {"kind": "baseline", "model": name, "trained_on": None}
+        about = {"kind": "baseline", "model": given.name, "trained_on": None}
         yield Answers(about, predicted, score, ~nothing, nothing)
-
-
-def _rates(learned: pl.DataFrame, asked: Questions, column: str, *, own: bool) -> pl.Series:
-    """Smoothed share of valid tuples that have a tuple's relation and concept, or head.
-
-    ``(k + share of the relation) / (n + 1)``, from the training split, or from the other folds of
-    the tuples themselves; a hash of head and instance decides the fold, as it does of splits.
-    """
-    keys = asked.keys.to_list() if own else []
-    fold = pl.Series(unit_keys(keys, seed=1) % np.uint64(FOLDS)).cast(pl.Int64) if own else None
-    parts = asked.rows.select("relation", column, fold=pl.lit(0) if fold is None else fold)
-    known = learned.select("relation", column, "valid", fold=pl.lit(-1) if fold is None else fold)
-
-    def held_out(*by: str) -> pl.DataFrame:
-        """Valid (``k``) and all (``n``) tuples like each row, those of its own fold left out."""
-        counts = {"k": pl.col("valid").sum().cast(pl.Int64), "n": pl.len().cast(pl.Int64)}
-        rows = parts.join(
-            known.group_by(by).agg(**counts), on=by, how="left", maintain_order="left"
-        ).join(
-            known.group_by(*by, "fold").agg(**counts),
-            on=[*by, "fold"],
-            how="left",
-            suffix="_inside",
-            maintain_order="left",
-        )
-        return rows.select(
-            pl.col(name).fill_null(0) - pl.col(f"{name}_inside").fill_null(0) for name in counts
-        )
-
-    specific, general = held_out("relation", column), held_out("relation")
-    share = (general["k"] / general["n"]).fill_nan(None).fill_null(known["valid"].mean())
-    return (specific["k"] + share) / (specific["n"] + 1)
 
 
 def _consistency(tuples: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
@@ -207,11 +192,8 @@ def _consistency(tuples: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         stated = tuples.join(own, on="id", how="inner", maintain_order="left")
         for kind, valid in (("model", "predicted"), ("labels", "valid")):
             graph = graph_of(stated, valid=valid)
-            more = {"valid": pl.col("valid") > pl.col("invalid")}
-            less = {"invalid": pl.col("valid") < pl.col("invalid")}
-            edges = graph.edges.with_columns(**more, **less).cast(
-                {"valid": pl.Int64, "invalid": pl.Int64}
-            )
+            more = (pl.col("valid") - pl.col("invalid")).sign()
+            edges = graph.edges.with_columns(valid=more, invalid=-more)
             counts = chain_counts(TextGraph(graph.texts, edges))
             names = {"chains_valid": "closed", "chains_denied": "broken", "chains_open": "open"}
             summed = {name: pl.col(name).sum() for name in ("chains", *names)}

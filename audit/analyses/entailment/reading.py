@@ -37,8 +37,8 @@ SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".parquet")
 class Kind(NamedTuple):
     """A form of file: its columns by role, and their order where it has no header.
 
-    ``unlabelled`` rows are valid where no column has labels. Where all tuples have one
-    ``relation``, instance and concept are the whole head and tail.
+    Where all tuples have one ``relation``, instance and concept are the whole head and tail;
+    ``unlabelled`` rows are valid where no column has labels.
     """
 
     columns: Mapping[str, str]
@@ -47,19 +47,12 @@ class Kind(NamedTuple):
     unlabelled: bool = False
 
 
+_PREMISES = {"instance": "premise", "concept": "hypothesis"}
+_TYPES = {"instance": "hyponym", "concept": "hypernym"}
 KINDS: Mapping[str, Kind] = {
     "tuples": Kind({name: name for name in ELEMENTS}),
-    "premises": Kind(
-        {"instance": "premise", "concept": "hypothesis"},
-        ENTAILS,
-        ("hypothesis", "premise", "label"),
-    ),
-    "hypernyms": Kind(
-        {"instance": "hyponym", "concept": "hypernym"},
-        HYPERNYM,
-        ("hyponym", "hypernym", "label"),
-        unlabelled=True,
-    ),
+    "premises": Kind(_PREMISES, ENTAILS, ("hypothesis", "premise", "label")),
+    "hypernyms": Kind(_TYPES, HYPERNYM, (*_TYPES.values(), "label"), unlabelled=True),
 }
 """Forms of files by name. Rows without a header are ``hypothesis, premise, label`` in the files of
 Levy and Holt: the premise, which entails the other, comes second."""
@@ -205,32 +198,32 @@ def _roles(
 
 def _annotators(names: Sequence[str], given: str, where: Path) -> list[str]:
     """Columns of annotators among all; none if ``given`` is the name of one column of counts."""
-    patterns = [part.strip() for part in given.split(",") if part.strip()]
+    patterns = [part.strip().lower() for part in given.split(",") if part.strip()]
     if len(patterns) == 1 and not any(sign in given for sign in "*?["):
         return []
-    found = list[str]()
-    for pattern in patterns:
-        fitting = [name for name in names if fnmatchcase(name.lower(), pattern.lower())]
-        if not fitting:
-            raise SchemaError(
-                f"a column of votes named {pattern!r} is required",
-                found=f"the columns {first_cases(names)}",
-                where=where,
-            )
-        found += fitting
-    return found
+    found = {one: [n for n in names if fnmatchcase(n.lower(), one)] for one in patterns}
+    if lacking := [one for one, fitting in found.items() if not fitting]:
+        raise SchemaError(
+            f"a column of votes named {lacking[0]!r} is required",
+            found=f"the columns {first_cases(names)}",
+            where=where,
+        )
+    return [name for fitting in found.values() for name in fitting]
 
 
 _MEANINGS = {
-    **dict.fromkeys(("1", "true", "valid", "yes", "y", "entailment"), True),
-    **dict.fromkeys(("0", "false", "invalid", "no", "n", "neutral"), False),
-    **dict.fromkeys(("contradiction", "not_entailment"), False),
+    **dict.fromkeys(["1", "true", "valid", "yes", "y", "entailment"], True),
+    **dict.fromkeys(
+        ["0", "false", "invalid", "no", "n", "neutral", "contradiction", "not_entailment"], False
+    ),
 }
 _RELATIONS = {"noun": NOUN, "verb": VERB, "event": EVENT, "": ENTAILS, "hypernym": HYPERNYM}
 _SPLITS = {
-    **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("valid", "validation", "val", "dev", "development"), "valid"),
-    **dict.fromkeys(("test", "testing"), "test"),
+    "train": "train",
+    "training": "train",
+    "test": "test",
+    "testing": "test",
+    **dict.fromkeys(["valid", "validation", "val", "dev", "development"], "valid"),
 }
 
 
@@ -361,12 +354,12 @@ def _reason() -> pl.Expr:
     return pl.coalesce(pl.when(fault).then(pl.lit(reason)) for reason, fault in faults.items())
 
 
-_WRONG = {"unknown_relation": "relation", "bad_label": "label"}
 _HINTS = {
     "unknown_relation": "relations are Noun-Entail, Verb-Entail and Event-Entail",
     "bad_label": "a label is 1, true, valid or yes, or 0, false, invalid or no, or names a class",
     "bad_vote": "a vote is 1, true, valid or yes, or 0, false, invalid or no, or empty",
 }
+_OTHER_HINT = "name columns of other names, for example --column label=is_valid"
 
 
 def _all_refused(
@@ -374,16 +367,14 @@ def _all_refused(
 ) -> InputError:
     """The error that names the first values that could not be read."""
     parts = [f"{count:,} {reason}" for reason, count in counts.items()]
-    for reason, column in _WRONG.items():
+    for reason, column in (("unknown_relation", "relation"), ("bad_label", "label")):
         values = read.filter(refused=reason)[column].unique(maintain_order=True)
         parts += [f"{column} {first_cases(values)}"] if len(values) else []
     refused = f"{counted(read.height, 'records')}, all refused: {'; '.join(parts)}"
+    most = max(counts, key=lambda reason: counts[reason], default="")
     return InputError(
         "a tuple with all its elements, a known relation and a label is required",
         found=refused if read.height else "no records",
         where=", ".join(map(str, sources)),
-        hint=_HINTS.get(
-            max(counts, key=lambda reason: counts[reason], default=""),
-            "name columns of other names, for example --column label=is_valid",
-        ),
+        hint=_HINTS.get(most, _OTHER_HINT),
     )
