@@ -12,17 +12,16 @@ from hypothesis import given
 
 from audit.analyses.entailment.dataset import ENTAILS, EVENT, HYPERNYM, NOUN, VERB
 from audit.analyses.entailment.declared import TABLES
-from audit.analyses.entailment.graph.measure import measure_graph
+from audit.analyses.entailment.shape import measure_graph, says_nothing
 from fixtures.drawn_tuples import drawn_tuples
 from fixtures.entailed_release import Stated, stated
-from fixtures.entailment_world.world import clean_world
 from fixtures.examples import examples
 
 Edge = tuple[str, str]
 
 
 def measured(*rows: Stated) -> dict[str, pl.DataFrame]:
-    return measure_graph(stated(rows))
+    return measure_graph(stated(rows).tuples)
 
 
 def hypernyms(*edges: tuple[str, str, bool]) -> dict[str, pl.DataFrame]:
@@ -71,36 +70,13 @@ def test_the_example_of_the_specification() -> None:
     assert graph["graph_lint"].is_empty()
 
 
-def test_a_dataset_without_tuples_has_tables_without_rows() -> None:
-    graph = measured()
-
-    for name, table in graph.items():
-        assert table.is_empty(), name
-
-
 @pytest.mark.parametrize("empty", [True, False])
 def test_tables_have_the_columns_that_are_declared(empty: bool) -> None:
     rows = [] if empty else [("h", NOUN, a, b, v) for a, b in product("abc", "abc") for v in (0, 1)]
-    graph = measure_graph(stated((*row[:4], bool(row[4])) for row in rows))
+    graph = measured(*((*row[:4], bool(row[4])) for row in rows))
 
     for name in graph.keys() & TABLES.keys():
         assert dict(graph[name].schema) == TABLES[name].columns.types, name
-
-
-@examples(25)
-@given(drawn_tuples())
-def test_edges_count_the_tuples_that_state_them(rows: list[Stated]) -> None:
-    expected = Counter((row[1], *row[2:]) for row in rows if row[2] != row[3])
-    found = {
-        (relation, child, parent, valid): n
-        for relation, child, parent, *counts in measured(*rows)["graph_edges"]
-        .select("relation", "instance", "concept", "valid", "invalid")
-        .iter_rows()
-        for valid, n in zip((True, False), counts, strict=True)
-        if n
-    }
-
-    assert found == expected
 
 
 @examples(25)
@@ -143,19 +119,6 @@ def assert_cycle(
     assert len(cycle) - 1 == len(walked) == len(set(cycle)) == shortest
     assert walked <= valid
     assert not within or row["head"] in heads
-
-
-@examples(25)
-@given(drawn_tuples())
-def test_members_of_components_are_named_by_the_first(rows: list[Stated]) -> None:
-    expected = {
-        (relation, text, min(members))
-        for relation in (NOUN, ENTAILS)
-        for members in components(edges_of(rows, relation)[0])
-        for text in members
-    }
-
-    assert set(measured(*rows)["graph_members"].iter_rows()) == expected
 
 
 def contradictions(rows: list[Stated], relation: str, head: str | None) -> set[tuple[str, ...]]:
@@ -302,27 +265,6 @@ def test_relations_stand_in_report_order_with_every_tuple() -> None:
     ]  # fmt: skip
 
 
-@examples(25)
-@given(drawn_tuples())
-def test_the_order_of_tuples_changes_nothing(rows: list[Stated]) -> None:
-    graph, turned = measured(*rows), measured(*rows[::-1])
-
-    for name, table in graph.items():
-        assert table.equals(turned[name]), name
-
-
-def test_a_clean_world_has_no_fault_and_an_acyclic_hierarchy() -> None:
-    graph = measure_graph(clean_world(7))
-
-    assert graph["graph_components"].is_empty()
-    assert graph["graph_contradictions"].is_empty()
-    assert graph["graph_violations"].is_empty()
-    assert graph["graph_redundant"].is_empty()
-    assert graph["graph_lint"].is_empty()
-    assert graph["graph_neighbourhoods"].is_empty()
-    assert (graph["graph_relations"]["chains_open"] > 0).any()
-
-
 def test_texts_that_differ_in_case_alone_are_told_by_the_lint_of_the_hierarchy() -> None:
     graph = measured(("h", NOUN, "dog", "Animal", True), ("h", NOUN, "cat", "animal", True))
 
@@ -348,3 +290,15 @@ def test_pictures_show_the_edges_among_a_dozen_texts_around_a_finding() -> None:
 
     assert pictures.select("finding", "texts").rows() == [("cycle:Noun-Entail:n00", 12)]
     assert (pictures["edges"] >= 11).all()
+
+
+def test_concepts_stand_by_their_edges_and_words_that_name_nothing_are_told() -> None:
+    rows = [("h", NOUN, a, b, True) for a, b in ("at", "bt", "cs", "ds")] + [
+        ("h", NOUN, "a", "x", True)
+    ]
+    found = measured(*rows)["graph_concepts"]
+
+    assert found.select("concept", "edges", "of").rows() == [("s", 2, 5), ("t", 2, 5), ("x", 1, 5)]
+    assert found["share"].to_list() == [0.4, 0.4, 0.2]
+    assert all(map(says_nothing, ("thing", "some things", "other activities", "something")))
+    assert not any(map(says_nothing, ("wild thing", "outdoor activity", "dog")))
