@@ -24,7 +24,6 @@ from audit.engine.pairs.margins import (
     Strata,
     count_margins,
     length_cuts,
-    lighter,
     strata_from,
     strata_of,
 )
@@ -154,26 +153,6 @@ class Instances(Counts):
 
         With ``groups`` the records are in these, and each weighs one.
         """
-        cuts, stratum = self._strata_by(columns)
-        margins = count_margins(self.specific, self.aggregated, stratum, self._branches)
-        size = np.bincount(stratum[stratum >= 0]).astype(np.int64)
-        strata = strata_from(cuts, size, margins, len(self.hierarchy))
-        return PairRecords(
-            strata=strata,
-            entailed=self.records.of("entailed"),
-            alone=self.records.at("alone", len(self.hierarchy)),
-            grouped=self._grouped(strata, stratum, self._alike_by(groups)),
-        )
-
-    @property
-    def _branches(self) -> IntArray:
-        return self.records.mapped.branch_of
-
-    def _strata_by(self, columns: tuple[str, ...]) -> tuple[IntArray, IntArray]:
-        """Cuts of the number of labels, and each instance's stratum by it and by given columns.
-
-        Instances with fewer than two most specific labels have stratum -1.
-        """
         dataset, lengths = self.dataset, np.diff(self.specific.indptr).astype(np.int64)
         categories = [
             found[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
@@ -182,28 +161,28 @@ class Instances(Counts):
             if name in found.columns
         ]
         cuts = length_cuts(np.bincount(lengths))
-        return cuts, strata_of(lengths, cuts, categories)
+        stratum, alike = strata_of(lengths, cuts, categories), self.alike
+        if groups is not None:
+            size = np.bincount(groups, lengths > 0).astype(np.int64)
+            alike = Alike(groups, size, lengths > 0, 0.0)
+        return PairRecords(
+            strata=self._margins(cuts, stratum),
+            entailed=self.records.of("entailed"),
+            alone=self.records.at("alone", len(self.hierarchy)),
+            grouped=None if alike is None else self._grouped(cuts, stratum, alike),
+        )
 
-    def _by_weight(self, strata: Strata, stratum: IntArray, weight: IntArray) -> Strata:
-        """The margins of the instances that take part, by weight."""
-        some = np.flatnonzero((stratum >= 0) & (weight < UNIT))
-        of, less = stratum[some], UNIT - weight[some]
-        rows = self.specific[some], self.aggregated[some]
-        margins = count_margins(*rows, of, self._branches, less)
-        size = weighed_sums(of, less, len(strata.size))
-        return lighter(strata, strata_from(strata.cuts, size, margins, len(self.hierarchy), UNIT))
+    def _margins(self, cuts: IntArray, stratum: IntArray, weight: IntArray | None = None) -> Strata:
+        """The margins of the instances that take part, by weight where there is one."""
+        branches, part = self.records.mapped.branch_of, np.flatnonzero(stratum >= 0)
+        margins = count_margins(self.specific, self.aggregated, stratum, branches, weight)
+        each = np.ones(len(part), np.int64) if weight is None else weight[part]
+        unit = 1 if weight is None else UNIT
+        size = weighed_sums(stratum[part], each)
+        return strata_from(cuts, size, margins, len(self.hierarchy), unit)
 
-    def _alike_by(self, groups: IntArray | None) -> Alike | None:
-        if groups is None:
-            return self.alike
-        labelled = np.diff(self.specific.indptr) > 0
-        size = np.bincount(groups, labelled).astype(np.int64)
-        return Alike(groups, size, labelled, 0.0)
-
-    def _grouped(self, strata: Strata, stratum: IntArray, alike: Alike | None) -> Grouped | None:
-        """The instances that take part with their groups; None without groups."""
-        if alike is None:
-            return None
+    def _grouped(self, cuts: IntArray, stratum: IntArray, alike: Alike) -> Grouped:
+        """The instances that take part with their groups."""
         part = np.flatnonzero(stratum >= 0)
         part = part[np.argsort(alike.group[part], kind="stable")]
         return Grouped(
@@ -212,7 +191,7 @@ class Instances(Counts):
             group=alike.group[part],
             weight=alike.weight[part] / UNIT,
             below=self.hierarchy.below,
-            strata=self._by_weight(strata, stratum, alike.weight),
+            strata=self._margins(cuts, stratum, alike.weight),
             alike=alike,
         )
 
