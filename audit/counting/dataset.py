@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csc_array, csr_array
 
-from audit.base.dag import IntArray, Sparse
+from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress
-from audit.counting.counts import Counts, PairRecords, mapped_of, pair_table
+from audit.counting.counts import Counts, PairRecords, counted_pairs, mapped_of, pair_table
 from audit.counting.pair_table import PairTable
 from audit.counting.residual_nodes import Residual
 from audit.data.dataset import LabelDataset
@@ -29,11 +29,10 @@ from audit.engine.pairs.margins import (
 )
 from audit.engine.pairs.pair_counts import PairCounts, count_pairs
 from audit.engine.pairs.record_counts import InstanceCounts, RecordRows
-from audit.engine.pairs.sums import UNIT, Sums, weighed_sums
+from audit.engine.pairs.sums import UNIT, weighed_sums
 from audit.engine.statistics.grouped import (
     Alike,
     Grouped,
-    NodeSums,
     alike,
     joint_weights,
     node_sums,
@@ -139,8 +138,10 @@ class Instances(Counts):
         return None if self.group_of is None else alike(self.specific, self.group_of)
 
     @cached_property
-    def node_sums(self) -> NodeSums:
-        """Nodes by group."""
+    def node_sums(self) -> FloatArray:
+        """Sums over groups of the share of a group that carries each node, and of its squares."""
+        if self.alike is None:
+            return np.stack([self.support] * 2).astype(np.float64)
         return node_sums(self.aggregated, self.alike)
 
     def pair_records(self) -> PairRecords:
@@ -203,31 +204,26 @@ class Instances(Counts):
         """
         counts = count_pairs(self._confused, progress)
         give_back_freed_memory()
-        sums = {} if self.alike is None else self._weighed(counts, records.entailed, self.alike)
-        table = pair_table(self, counts, records, sums)
-        del counts, sums  # which are as large as the table
+        sums = {} if self.alike is None else self._weighed(counts, self.alike)
+        pairs = counted_pairs(counts, len(self.dataset))
+        del counts
+        table = pair_table(self, pairs, records.entailed, sums)
+        del pairs, sums
         give_back_freed_memory()
         return table
 
-    def _weighed(self, counts: PairCounts, entailed: Sums, alike: Alike) -> dict[str, IntArray]:
-        """``observed`` and ``group_sum`` of each pair, in units of 1 / `UNIT`."""
+    def _weighed(self, counts: PairCounts, alike: Alike) -> dict[str, IntArray]:
+        """``observed`` and ``group_sum`` of each pair, in units of 1 / `UNIT`.
+
+        What instances with a label below both nodes weigh is left out.
+        """
         weights = alike.weight, alike.part_of_group
         sums = joint_weights(counts, self.aggregated, weights)
-        for both, weight in zip(sums, weights, strict=True):
-            self._less_entailed(both, counts, entailed, weight)
-        return dict(zip(("observed", "group_sum"), sums, strict=True))
-
-    def _less_entailed(
-        self, both: IntArray, counts: PairCounts, entailed: Sums, weight: IntArray
-    ) -> None:
-        """Take the weights of instances with a label below both nodes of a pair from ``both``."""
-        some = np.flatnonzero(weight < UNIT)
         keys = counts.keys(len(self.hierarchy))
-        both[np.searchsorted(keys, entailed.keys)] -= UNIT * entailed.joint
-        through_one = count_entailed(
-            self.specific[some], self.hierarchy.closure, UNIT - weight[some]
-        )
-        both[np.searchsorted(keys, through_one.keys)] += through_one.joint
+        for both, weight in zip(sums, weights, strict=True):
+            through_one = count_entailed(self.specific, self.hierarchy.closure, weight)
+            both[np.searchsorted(keys, through_one.keys)] -= through_one.joint
+        return dict(zip(("observed", "group_sum"), sums, strict=True))
 
 
 def _rows(dataset: LabelDataset) -> RecordRows:
