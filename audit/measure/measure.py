@@ -295,7 +295,7 @@ def measure(
         residual=residual,
         pairs=replace(pairs, verdicts=verdicts),
         excess=excess,
-        residuals=residual_use(counts, residual, instances),
+        residuals=residual_use(counts, residual),
         validity=pl.DataFrame(schema=VALIDITY)
         if instances is None
         else validity(instances.dataset, policy.code_dates),
