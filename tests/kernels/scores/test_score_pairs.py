@@ -34,21 +34,6 @@ def bits(p: float) -> float:
     return -(p * math.log2(p) + (1 - p) * math.log2(1 - p))
 
 
-@pytest.mark.usefixtures("kernel")
-def test_pairs_come_in_order_though_nodes_between_are_unused() -> None:
-    found = counted([0.0, 0.5, 0.0, 0.2, 0.1], [0.3, 0.0, 0.0, 0.2, 0.0])
-
-    assert pairs(found) == [(0, 3), (1, 3), (1, 4), (3, 4)]
-
-
-@pytest.mark.usefixtures("kernel")
-def test_counts_are_int64() -> None:
-    found = counted([0.5, 0.5, 0.1])
-
-    assert {found.a.dtype, found.b.dtype, found.joint.dtype} == {np.dtype(np.int64)}
-    assert found.confusion_sum.dtype == np.float64
-
-
 @pytest.mark.parametrize("shape", [(0, 4), (3, 4), (0, 1), (3, 1)])
 def test_without_scores_there_are_no_pairs(shape: tuple[int, int]) -> None:
     found = count_score_pairs(csr_array(shape, dtype=np.float64), 1e-5)
@@ -58,30 +43,11 @@ def test_without_scores_there_are_no_pairs(shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.usefixtures("kernel")
-def test_counting_leaves_the_scores_as_they_are() -> None:
-    scores = csr_array(np.array([[0.5, 1e-7, 0.2], [0.0, 0.3, 1e-6]]))
-    kept = [part.copy() for part in (scores.data, scores.indices, scores.indptr)]
-    count_score_pairs(scores, 1e-5)
-
-    after = (scores.data, scores.indices, scores.indptr)
-    assert all(np.array_equal(a, b) for a, b in zip(after, kept, strict=True))
-
-
-@pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize("exponent", range(1, 54, 4))
 def test_confusion_of_nearly_equal_scores_never_exceeds_the_joint_count(exponent: int) -> None:
     found = counted(*([value, value * (1 + 2.0**-exponent)] for value in (0.1, 0.3, 1e-5)))
 
     assert (found.confusion_sum <= found.joint).all()
-
-
-@pytest.mark.usefixtures("kernel")
-def test_more_instances_than_a_block_are_all_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(score_pairs.SCORES_PER_BLOCK, "cpu", 8)
-    found = counted(*[[0.2, 0.6]] * 11)
-
-    assert found.joint.tolist() == [11]
-    assert found.confusion_sum.tolist() == pytest.approx([11 * bits(0.25)], rel=1e-14)
 
 
 @pytest.mark.usefixtures("kernel")

@@ -67,12 +67,6 @@ def test_the_size_of_a_block_does_not_matter(
     assert same(count_score_pairs(scores, 1e-5, device=device), count_score_pairs(scores, 1e-5), 70)
 
 
-def test_the_same_scores_give_the_same_bytes(device: str) -> None:
-    first, again = (count_score_pairs(some_scores(), 1e-5, device=device) for _ in range(2))
-
-    assert first.confusion_sum.tobytes() == again.confusion_sum.tobytes()
-
-
 @pytest.mark.parametrize("size", [1e-5, 1.0, 300.0])
 def test_many_instances_of_one_size_neither_vanish_nor_overflow(device: str, size: float) -> None:
     scores = csr_array(np.array([[size, 3 * size]] * 900))
@@ -87,28 +81,6 @@ def test_without_scores_there_are_no_pairs(device: str, shape: tuple[int, int]) 
     found = count_score_pairs(csr_array(shape, dtype=np.float64), 1e-5, device=device)
 
     assert [len(found.a), len(found.b), len(found.joint), len(found.confusion_sum)] == [0] * 4
-
-
-def test_scores_that_may_not_be_written_are_counted(device: str) -> None:
-    scores = some_scores()
-    for part in (scores.data, scores.indices, scores.indptr):
-        part.flags.writeable = False
-
-    assert pairs(count_score_pairs(scores, 1e-5, device=device))
-
-
-def test_it_tells_how_far_it_is(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(score_pairs.SCORES_PER_BLOCK, device, 400)
-    told: list[tuple[int, int | None]] = []
-
-    def hear(step: str, done: int = 0, total: int | None = None, unit: str = "") -> None:
-        told.append((done, total))
-
-    count_score_pairs(some_scores(), 1e-5, hear, device=device)
-
-    assert len(told) > 3
-    assert told == sorted(told)
-    assert told[-1] == (70, 70)
 
 
 def test_a_device_of_another_name_is_none() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from audit.counting.counts import PairRecords
 from audit.engine.pairs.margins import Strata
-from audit.engine.pairs.scan import Finds, Found, Meets, Rules, Scan, Surprising
+from audit.engine.pairs.scan import FINDS, Rules
 from audit.engine.pairs.sums import Sums
 from audit.engine.statistics.grouped import Grouped
 from audit.measure.measure import measure
@@ -20,7 +20,6 @@ from audit.measure.reported_pairs import that_matter
 from audit.policy.policy import Policy
 from fixtures.labelled import labelled, repeated, tree
 
-TWO_BRANCHES = tree("a b < root")
 RULES = Rules(0.05, 2, 1.5)
 NUMBERS = [
     (first, second, both, explained / 2)
@@ -50,17 +49,12 @@ def matters(records: int, first: int, second: int, both: float, explained: float
     carried = np.array([[first, second, records]])
     nothing = Sums(np.empty(0, np.int64), np.empty(0, np.int64))
     strata = Strata(np.empty(0, np.int64), np.array([records]), carried, carried, nothing)
-    one, two = np.array([0]), np.array([1])
-    numbers = ([float(both)], [explained], [2], [1.0])
-    pairs = Surprising(one, two, *map(np.array, numbers))
-    meets = Meets(TWO_BRANCHES.closure, strata.support)
-    scan = Scan(pairs, meets, lambda a, b: np.full(len(a), explained), RULES)
-    number = np.array([1.0])
-    found = Found(np.array([0]), number, np.array([explained]), number)
+    find = (0, 0, 1, 1.0, float(both), explained, explained, 1.0)
+    found = pl.DataFrame([find], schema=FINDS, orient="row")
     weighed = Strata(strata.cuts, 4 * strata.size, 4 * carried, 4 * carried, nothing, unit=4)
     grouped = cast(Grouped, SimpleNamespace(strata=weighed))
     own = PairRecords(strata, nothing, np.zeros(3, np.int64), grouped)
-    return len(that_matter(Finds(scan, found, np.array([0])), own, RULES)) == 1
+    return len(that_matter(found, own, RULES)) == 1
 
 
 NINE = range(9)

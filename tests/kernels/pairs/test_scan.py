@@ -9,12 +9,13 @@ from itertools import combinations, product
 from random import Random
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from audit.base.dag import FloatArray
-from audit.engine.pairs.scan import Found, Meets, Rules, Scan, Surprising, strength_of
+from audit.engine.pairs.scan import FINDS, Meets, Rules, Scan, strength_of
 from audit.engine.statistics.association import poisson_p_value
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force_scan as oracle
@@ -66,7 +67,16 @@ def scanned(
     a, b = np.array(pairs, np.int64).reshape(-1, 2).T
     above = np.diff(hierarchy.closure.indptr)
     counted, each = np.array(observed, np.float64), np.array(scale or [1.0] * len(a))
-    surprising = Surprising(a, b, counted, expected[a, b], above[a] + above[b], each)
+    surprising = pl.DataFrame(
+        {
+            "a": a,
+            "b": b,
+            "observed": counted,
+            "expected": expected[a, b],
+            "ancestors": above[a] + above[b],
+            "scale": each,
+        }
+    )
     meets = Meets(hierarchy.closure, np.ones(len(hierarchy), np.int64))
     return Scan(surprising, meets, lambda a, b: np.asarray(expected[a, b]), rules)
 
@@ -97,8 +107,8 @@ def test_a_pair_is_named_by_one_below_that_has_nearly_all_and_leaves_no_excess(f
             counted = [above, below], [80, 2 * fewer], 2 * expected
             found = scanned(hierarchy, *counted, rules, [2, 2]).run()
             excess = least == rest and ratio == by_ratio and limit == tail(rest, unexplained)
-            assert found.pair[0] == (1 if fewer >= 36 and not excess else 0)
-            assert found.strength[0] == pytest.approx(upper)
+            assert found["pair"][0] == (1 if fewer >= 36 and not excess else 0)
+            assert found["strength"][0] == pytest.approx(upper)
             tried += 1
     assert tried
 
@@ -112,17 +122,17 @@ def test_a_pair_is_not_named_by_one_that_is_below_an_earlier_find() -> None:
         expected[pair] = expected[pair[::-1]] = records
     found = scanned(hierarchy, pairs, observed, expected, Rules(0.05, 2, 1.5)).run()
 
-    assert found.pair.tolist() == [0, 2, 1, 3, 4]
+    assert found["pair"].to_list() == [0, 2, 1, 3, 4]
 
 
-def found_and_explained(scan: Scan) -> Found:
+def found_and_explained(scan: Scan) -> pl.DataFrame:
     """The finds; that earlier ones explain each, beside its own expectation, is asserted."""
     found = scan.run()
-    for number, place in enumerate(found.pair.tolist()):
+    for number, place in enumerate(found["pair"].to_list()):
         told = scan.explaining(found, number)
         records = [explained for _, explained in told]
-        own = float(scan.pairs.expected[place])
-        assert found.explained[number] == pytest.approx(own + sum(records))
+        own = float(scan.expected[place])
+        assert found["explained"][number] == pytest.approx(own + sum(records))
         assert records == sorted(records, reverse=True)
         assert min(records, default=1.0) > 0
         assert {earlier for earlier, _ in told} <= set(range(number))
@@ -181,9 +191,9 @@ def test_pairs_are_found_named_and_explained_as_in_plain_python(seed: int, tree:
     rules = Rules(threshold, limits.least_joint, limits.excess_ratio)
     found = found_and_explained(scanned(hierarchy, ends, counted, expected, rules, each))
 
-    assert [pairs[place] for place in found.pair] == [one.pair for one in wanted]
+    assert [pairs[place] for place in found["pair"]] == [one.pair for one in wanted]
     for name in ("strength", "explained", "delta"):
-        assert getattr(found, name) == pytest.approx([getattr(one, name) for one in wanted])
+        assert found[name].to_list() == pytest.approx([getattr(one, name) for one in wanted])
 
 
 @pytest.mark.parametrize("first", "abrxy")
@@ -209,7 +219,7 @@ def test_a_find_explains_a_pair_by_what_is_expected_where_they_meet(
 
     found = found_and_explained(scan)
 
-    assert [pairs[place] for place in found.pair.tolist()] == (
+    assert [pairs[place] for place in found["pair"]] == (
         [above, below] if upper_first else [below, above]
     )
     assert scan.explaining(found, 1) == [(0, explained)]
@@ -218,4 +228,4 @@ def test_a_find_explains_a_pair_by_what_is_expected_where_they_meet(
 def test_nothing_is_found_among_no_pairs() -> None:
     scan = scanned(tree("a b < root"), [], [], np.ones((3, 3)), Rules(0.5, 2, 1.5))
 
-    assert [len(column) for column in vars(scan.run()).values()] == [0, 0, 0, 0]
+    assert scan.run().equals(pl.DataFrame(schema=FINDS))
