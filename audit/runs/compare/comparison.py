@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from audit.base.errors import InputError
 from audit.base.files import refuse_changed, sha256_as_read
 from audit.hierarchies.relations import refuse_other
