@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import polars as pl
 
@@ -11,11 +10,9 @@ from audit.base.declared import Columns, chance, count, difference, exact, share
 from audit.checks.judging import told_with
 from audit.hierarchies.relations import SharedNodes, shared_nodes
 from audit.results.result import AuditResult
-from audit.runs.compare.confusion_changes import CONFUSIONS, RELATED
-from audit.runs.compare.edits import edits_in_order
+from audit.runs.compare.releases import SIDES, edits_in_order
 from audit.sharing.told import Rounding, told_frame
 
-SIDES = ("old", "new")
 EDITS = Columns(
     text("edit node title old new counted_at from_labels"),
     *(count(f"support_{side}", of=side) for side in SIDES),
@@ -56,6 +53,12 @@ class ToldRuns:
         sizes = {side: run.size for side, run in self.sides.items()}
         self.width = 0 if exact else self.old.rounding.width
         self.rounding = Rounding(self.width, sizes)
+        self._unlisted = [
+            run.nodes.filter(pl.col("title").is_null())["node"]
+            for run in self.sides.values()
+            if self.width and run.identity["normaliser"]
+        ]
+        """Codes without a title, which may be nodes only since instances have them as labels."""
 
     def table(self, exact: pl.DataFrame, counted: str) -> pl.DataFrame:
         """Changes with told numbers; with groups, intervals take each group as one instance."""
@@ -93,21 +96,11 @@ class ToldRuns:
         both = zip(SIDES, (old, new), strict=True)
         return any(n is not None and self.rounding.bins(side).near_all(n) for side, n in both)
 
-    @cached_property
-    def _unlisted(self) -> pl.Series:
-        """Codes without a title, which may be nodes only since instances have them as labels."""
-        tables = [
-            run.nodes.filter(pl.col("title").is_null())["node"]
-            for run in self.sides.values()
-            if self.width and run.identity["normaliser"]
-        ]
-        return pl.concat([pl.Series(dtype=pl.String), *tables])
-
     def _listed(self, table: pl.DataFrame) -> pl.DataFrame:
         """The rows without unlisted codes: that a run has none of one is not told."""
-        for name in {"node", "a", "b"} & {*table.columns}:
-            table = table.filter(~pl.col(name).is_in(self._unlisted.implode()))
-        return table
+        named = [name for name in ("node", "a", "b") if name in table.columns]
+        unlisted = [~pl.col(n).is_in(codes.implode()) for n in named for codes in self._unlisted]
+        return table.filter(*unlisted)
 
     def edits(self, exact: pl.DataFrame) -> pl.DataFrame:
         """Edits of the hierarchy with told counts."""
@@ -118,24 +111,6 @@ class ToldRuns:
         """How many nodes both hierarchies have."""
         nodes = (self._listed(run.nodes.select("node", "title")) for run in self.sides.values())
         return shared_nodes(*(one.iter_rows() for one in nodes))
-
-    def confusions(self, pairs: pl.DataFrame) -> pl.DataFrame:
-        """Concept confusions of pairs as both runs tell them, where they differ."""
-        ends = pl.concat([pairs["a"], pairs["b"]]).unique()
-        rows = pairs.select("a", "b", "changed")
-        for side, run in self.sides.items():
-            assert run.told.model is not None, "pairs are compared where both have a model"
-            unrelated = run.told.model.pair_table.within(ends).filter(
-                ~pl.col("relation").is_in(RELATED)
-            )
-            told = unrelated.select("a", "b", pl.col("confusion").alias(side)).collect()
-            rows = rows.join(told, on=["a", "b"], how="left")
-        rows = rows.with_columns(difference=pl.col("new") - pl.col("old"))
-        apart = rows.filter(pl.col("difference") != 0)
-        nothing = pl.DataFrame(schema=CONFUSIONS)
-        return pl.concat([nothing, apart], how="diagonal").sort(
-            -pl.col("difference").abs(), "a", "b"
-        )
 
     def in_both(self, n: int | None) -> int | None:
         """A count of instances that both runs have, as it is told."""

@@ -12,92 +12,81 @@ from audit.base.dag import FloatArray
 from audit.base.declared import schema
 from audit.engine.statistics.two_rates import share_p_value
 from audit.hierarchies.relations import RELATIONS, relate
-from audit.runs.compare.counts import (
-    Changes,
-    beside,
-    beyond_floor,
-    counted,
-    q_values,
-    within_rate,
-)
-from audit.runs.compare.edits import Common, Release
+from audit.runs.compare.counts import Counts, beyond_floor, q_values, within_rate
+from audit.runs.compare.releases import SIDES, Release, Releases, beside
 
-_COUNTED = ("support", "group_sum", "group_squares")
 EXCHANGED = 0.5
 """Largest part of the smaller change that a rise and a fall may differ by in an exchange, and that
 their parent may change by."""
 EXCHANGES = schema(("parent", pl.String), ("fewer more", pl.List(pl.String)), ("moved", pl.Float64))
 
 
-def node_changes(old: Release, new: Release, common: Common, *, same_data: bool) -> Changes:
+def node_changes(of: Releases) -> pl.DataFrame:
     """Compare the supports of the common nodes that a release uses; the root never changes."""
-    sides = (one.run.nodes.select("node", *_COUNTED) for one in (old, new))
-    table = beside(sides, ["node"], "inner")
-    described = new.at(common.nodes).select("node", "title", "depth", "branch")
-    shown, counts = counted(table, "support", old, new, same_data=same_data)
-    known = common.as_it_is
+    table = of.common
+    counts, known = Counts.read(table, "support", of), table["alike"].to_numpy()
     tested = known & counts.tested
-    told = counts.columns(known, tested, grouped=old.grouped or new.grouped)
-    changed = tested & counts.large & within_rate(told["q_value"].fill_null(1.0).to_numpy())
-    if same_data:
+    told = counts.columns(known, tested)
+    changed = within_rate(told["q_value"]) & beyond_floor(told["odds_ratio"].to_numpy())
+    if of.same_data:
         changed = known & (counts.difference != 0)
-    changed &= (described["node"] != new.root["node"]).to_numpy()
-    rates = dict(zip(("rate_old", "rate_new"), shown.means, strict=True))
-    every = described.with_columns(
-        table["support_old"], table["support_new"], *told, **rates, changed=changed
-    )
+    changed &= (table["node"] != of.new.root["node"]).to_numpy()
+    rates = {
+        f"rate_{side}": table[f"support_{side}"].to_numpy() / size
+        for side, size in zip(SIDES, of.sizes, strict=True)
+    }
+    every = table.select("node", "title", "depth", "branch", "^support_.*$").hstack(told)
     used = (pl.col("support_old") > 0) | (pl.col("support_new") > 0)
-    return Changes(every.filter(used), int(tested.sum()))
+    return every.with_columns(**rates, changed=changed).filter(used)
 
 
-def pair_changes(old: Release, new: Release, common: Common, *, same_data: bool) -> Changes:
+def pair_changes(of: Releases) -> pl.DataFrame:
     """Compare the joint counts of pairs of nodes that mean the same in both hierarchies.
 
     A pair is changed if its rate changed, and if its joint count changed beyond what the supports
     of its two nodes account for under independence; both at the false-discovery rate within the
     family, and both by the least effect size. Ancestor pairs are left out.
     """
-    sides = (_joint(one, common) for one in (old, new))
+    nodes = of.common.filter("alike")
+    sides = (_joint(one, pl.Enum(nodes["node"])) for one in of)
     numbers = pl.selectors.numeric().fill_null(0)
     table = beside(sides, ["a", "b"], "full").with_columns(numbers).sort("a", "b")
-    _, counts = counted(table, "joint", old, new, same_data=same_data)
-    table = table.filter(counts.difference != 0 if same_data else counts.tested)
-    _, counts = counted(table, "joint", old, new, same_data=same_data)
+    counts = Counts.read(table, "joint", of)
+    table = table.filter(counts.difference != 0 if of.same_data else counts.tested)
+    counts = Counts.read(table, "joint", of)
     everything = np.ones(len(table), np.bool_)
-    tested = everything & (not same_data)
-    told = counts.columns(everything, tested, grouped=old.grouped or new.grouped)
-    supports = {
-        f"support_{end}_{side}": at
-        for side, one in (("old", old), ("new", new))
-        for end, at in zip("ab", _at_ends(table, one, common, "support"), strict=True)
-    }
-    lift_change, nodes_p_value = _beyond_nodes(table, old, new, common)
+    tested = everything & (not of.same_data)
+    told = counts.columns(everything, tested)
+    lift_change, nodes_p_value = _beyond_nodes(table, nodes, of)
     nodes_q_value = q_values(nodes_p_value, tested)
     changed = everything
-    if not same_data:
+    if not of.same_data:
         along = (lift_change > 1) == (counts.difference > 0)
-        beyond = within_rate(q_values(counts.p_value, tested)) & within_rate(nodes_q_value)
-        changed = beyond & counts.large & beyond_floor(lift_change) & along
-    beyond_nodes = {
-        "lift_change": lift_change,
-        "nodes_p_value": nodes_p_value,
-        "nodes_q_value": nodes_q_value,
+        beyond = within_rate(told["q_value"]) & within_rate(nodes_q_value)
+        large = beyond_floor(told["odds_ratio"].to_numpy()) & beyond_floor(lift_change)
+        changed = beyond & large & along
+    supports = {
+        f"support_{end}_{side}": _at(table[end], nodes[f"support_{side}"])
+        for side in SIDES
+        for end in "ab"
     }
-    every = table.select(
-        pl.col("a", "b").cast(pl.String),
-        "joint_old",
-        "joint_new",
-        *told,
-        **supports,
-        **beyond_nodes,
-        changed=changed,
-    ).fill_nan(None)
-    return Changes(_described(every, old, new), int(tested.sum()))
+    ends = pl.col("a", "b").cast(pl.String)
+    every = table.select(ends, "joint_old", "joint_new").hstack(told)
+    return _described(
+        every.with_columns(
+            **supports,
+            lift_change=lift_change,
+            nodes_p_value=nodes_p_value,
+            nodes_q_value=nodes_q_value,
+            changed=changed,
+        ).fill_nan(None),
+        of,
+    )
 
 
-def _joint(release: Release, common: Common) -> pl.DataFrame:
+def _joint(release: Release, nodes: pl.Enum) -> pl.DataFrame:
     """Pairs that are not in line, of comparable nodes, without what one label entails."""
-    nodes, joint = pl.Enum(common.comparable), pl.col("joint") - pl.col("joint_entailed")
+    joint = pl.col("joint") - pl.col("joint_entailed")
     sums = pl.coalesce("group_sum", joint.cast(pl.Float64))
     pairs = release.run.pairs.filter(pl.col("relation") != "ancestor").select(
         pl.col("a", "b").cast(nodes, strict=False),
@@ -108,17 +97,14 @@ def _joint(release: Release, common: Common) -> pl.DataFrame:
     return pairs.drop_nulls().collect()
 
 
-def _at_ends(
-    pairs: pl.DataFrame, release: Release, common: Common, name: str
-) -> tuple[FloatArray, FloatArray]:
-    """A number of both nodes of pairs."""
-    of = release.at(common.comparable)[name].to_numpy()
-    first, second = (of[pairs[end].to_physical().to_numpy()] for end in ("a", "b"))
-    return first, second
+def _at(nodes: pl.Series, values: pl.Series) -> FloatArray:
+    """A number of nodes of an enumeration, of which there is one in its order."""
+    found: FloatArray = values.to_numpy()[nodes.to_physical().to_numpy()]
+    return found
 
 
 def _beyond_nodes(
-    table: pl.DataFrame, old: Release, new: Release, common: Common
+    table: pl.DataFrame, nodes: pl.DataFrame, of: Releases
 ) -> tuple[FloatArray, FloatArray]:
     """Lift in NEW over lift in OLD, and the chance of such a change if the lift were the same.
 
@@ -127,21 +113,20 @@ def _beyond_nodes(
     makes the test the more careful the more of a node's instances carry the other. With groups both
     are sums over groups, divided by the sum of squares over the sum of shares of both releases.
     """
-    of = {name: table[name].cast(pl.Float64).to_numpy() for name in table.columns[2:]}
-    joint, support, scale = "joint", "support", np.ones(len(table))
-    sizes = old.instances, new.instances
-    if old.grouped or new.grouped:
+    joint, support, scale, sizes = "joint", "support", np.ones(len(table)), of.sizes
+    if of.grouped:
         joint = support = "group_sum"
-        sizes = old.groups, new.groups
-        sums = of["group_sum_old"] + of["group_sum_new"]
-        squares = of["group_squares_old"] + of["group_squares_new"]
+        sizes = of.old.groups, of.new.groups
+        sums, squares = (
+            (table[f"{name}_old"] + table[f"{name}_new"]).to_numpy()
+            for name in ("group_sum", "group_squares")
+        )
         scale = squares / np.maximum(sums, 1e-300)
-    before, after = of[f"{joint}_old"], of[f"{joint}_new"]
-    at_ends = (_at_ends(table, one, common, support) for one in (old, new))
-    expected = [
-        np.multiply(a.astype(np.float64), b.astype(np.float64)) / n
-        for (a, b), n in zip(at_ends, sizes, strict=True)
-    ]
+    before, after = (table[f"{joint}_{side}"].cast(pl.Float64).to_numpy() for side in SIDES)
+    expected = []
+    for side, n in zip(SIDES, sizes, strict=True):
+        carried = nodes[f"{support}_{side}"].cast(pl.Float64)
+        expected.append(_at(table["a"], carried) * _at(table["b"], carried) / n)
     with np.errstate(divide="ignore", invalid="ignore"):
         change = (after / expected[1]) / (before / expected[0])
         share = expected[1] / (expected[0] + expected[1])
@@ -149,7 +134,7 @@ def _beyond_nodes(
     return change, share_p_value(after / scale, before / scale, np.clip(share, 1e-300, 1 - 1e-16))
 
 
-def _described(table: pl.DataFrame, old: Release, new: Release) -> pl.DataFrame:
+def _described(table: pl.DataFrame, of: Releases) -> pl.DataFrame:
     """The table with relations in NEW, and ratios to what was expected, of the changed pairs."""
     changed = table.filter("changed").select("a", "b")
     either = [pl.col(end).is_in(changed[end].unique().implode()) for end in ("a", "b")]
@@ -158,9 +143,9 @@ def _described(table: pl.DataFrame, old: Release, new: Release) -> pl.DataFrame:
         .select("a", "b", "ratio")
         .join(changed.lazy(), on=["a", "b"], how="semi")
         .collect()
-        for one in (old, new)
+        for one in of
     )
-    hierarchy = new.run.hierarchy
+    hierarchy = of.new.run.hierarchy
     a, b = (np.array([*map(hierarchy.index, changed[end])], np.int64) for end in ("a", "b"))
     related = [RELATIONS[relation] for relation in relate(hierarchy, a, b)[0]]
     known = changed.with_columns(relation=pl.Series(related, dtype=pl.String))

@@ -14,23 +14,25 @@ from scipy.special import stdtr, stdtrit
 
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.declared import schema
-from audit.base.errors import InputError
 from audit.engine.pairs.pair_counts import binary_entropy
 from audit.engine.scores.cuts import decide
 from audit.engine.statistics.intervals import LEVEL
 from audit.hierarchies.relations import aggregated_values
 from audit.results.model_overview import most_confused
 from audit.results.result import AuditResult
-from audit.runs.compare.counts import (
-    CONFUSIONS_TESTED,
-    LEAST_EXPECTED,
-    Changes,
-    beside,
-    q_values,
-    within_rate,
-)
+from audit.runs.compare.counts import CONFUSIONS_TESTED, LEAST_EXPECTED, q_values, within_rate
+from audit.runs.compare.releases import SIDES, beside
 
-RELATED = ("ancestor", "overlap")
+CONFUSIONS = schema(
+    ("a b", pl.String),
+    ("old new difference low high p_value q_value", pl.Float64),
+    ("changed", pl.Boolean),
+    ("co_predicted_old co_predicted_new", pl.Int64),
+)
+"""``old, new``: concept confusion in each run; ``p_value, q_value`` and the bounds of the
+difference are null where nothing could be tested; ``co_predicted``: instances for which both are
+predicted."""
+_RELATED = ("ancestor", "overlap")
 """Relations of pairs whose confusion tells nothing."""
 
 
@@ -48,8 +50,28 @@ class KeptModel:
 
     run: AuditResult
     ids: pl.Series
-    units: Sequence[str]
+    units: pl.Series
     scores: Sparse
+
+    @classmethod
+    def read(cls, run: AuditResult) -> KeptModel:
+        """The model of a run that keeps its instances."""
+        assert run.instances is not None, "of runs that keep them"
+        rows = run.instances.filter(pl.col("score").is_not_null()).collect()
+        unit = pl.coalesce(*(name for name in ("group", "instance") if name in rows.columns))
+        own = rows.select("instance", unit=unit).unique("instance").sort("instance")
+        scored = rows.filter(pl.col("score") > 0)
+        place, node = (
+            scored[name].cast(pl.Enum(of)).to_physical().to_numpy()
+            for name, of in (("instance", own["instance"]), ("node", run.hierarchy.nodes))
+        )
+        values, shape = (
+            scored["score"].to_numpy().astype(np.float64),
+            (len(own), len(run.hierarchy)),
+        )
+        scores = csr_array((values, (place, node)), shape)
+        scores.sort_indices()
+        return cls(run, own["instance"], own["unit"], scores)
 
     @property
     def predicted(self) -> int:
@@ -80,46 +102,7 @@ class KeptModel:
         return csc_array(aggregated_values(self.run.hierarchy, self.scores, way))
 
 
-def kept_model(run: AuditResult) -> KeptModel | None:
-    """The model of a run; None without predictions, or if the run keeps no instances."""
-    if run.model is None or run.instances is None:
-        return None
-    try:
-        rows = run.instances.filter(pl.col("score").is_not_null()).collect()
-        ids = rows["instance"].unique().sort()
-        own = ids.to_frame("instance")
-        if "group" in rows.columns:
-            unit = pl.coalesce("group", "instance")
-            units = rows.select("instance", unit=unit).unique("instance")
-            own = own.join(units, on="instance", how="left", maintain_order="left")
-        scored = rows.filter(pl.col("score") > 0)
-        nodes = pl.Enum(run.hierarchy.nodes)
-        place, node = (
-            scored[name].cast(kind).to_physical().to_numpy()
-            for name, kind in (("instance", pl.Enum(ids)), ("node", nodes))
-        )
-        shape = len(ids), len(run.hierarchy)
-        scores = csr_array((scored["score"].to_numpy().astype(np.float64), (place, node)), shape)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(
-            "a table of instances that can be read is required", found=f"{type(error).__name__}"
-        ) from None
-    scores.sort_indices()
-    return KeptModel(run, ids, own[own.columns[-1]].to_list(), scores)
-
-
-CONFUSIONS = schema(
-    ("a b", pl.String),
-    ("old new difference low high p_value q_value", pl.Float64),
-    ("changed", pl.Boolean),
-    ("co_predicted_old co_predicted_new", pl.Int64),
-)
-"""``old, new``: concept confusion in each run; ``p_value, q_value`` and the bounds of the
-difference are null where nothing could be tested; ``co_predicted``: instances for which both are
-predicted."""
-
-
-def confusion_changes(old: KeptModel, new: KeptModel) -> Changes:
+def confusion_changes(old: KeptModel, new: KeptModel) -> pl.DataFrame:
     """Test the changes of the most confused pairs of labels; columns `CONFUSIONS`.
 
     The family is fixed by what both runs have together: pairs whose scores meet in enough instances
@@ -136,28 +119,24 @@ def confusion_changes(old: KeptModel, new: KeptModel) -> Changes:
         .sort(-(pl.col("old") + pl.col("new")), "a", "b")
         .head(CONFUSIONS_TESTED)
     )
-    unit = pl.Series([*old.units, *new.units], dtype=pl.String).rank("dense").cast(pl.Int64) - 1
+    unit = pl.concat([old.units, new.units]).rank("dense").cast(pl.Int64) - 1
     units = np.split(unit.to_numpy(), [len(old.units)])
     rows = pairs.select("a", "b").iter_rows()
     tested = [_tested(a, b, (old, new), units, unit.n_unique()) for a, b in rows]
-    table = pairs.select("a", "b", "co_predicted_old", "co_predicted_new").hstack(
-        pl.DataFrame(
-            tested, schema=("old", "new", "difference", "low", "high", "p_value"), orient="row"
-        )
-    )
-    p_value = table["p_value"].cast(pl.Float64).to_numpy()
+    names = ("old", "new", "difference", "low", "high", "p_value")
+    found = pl.DataFrame(tested, dict.fromkeys(names, pl.Float64), orient="row")
+    p_value = found["p_value"].to_numpy()
     q_value = q_values(p_value, np.ones(len(p_value), np.bool_))
-    told = table.with_columns(q_value=q_value, changed=within_rate(q_value))
-    return Changes(_in_order(told), len(told))
+    table = pairs.drop("old", "new").hstack(found)
+    return _in_order(table.with_columns(q_value=q_value, changed=within_rate(q_value)))
 
 
-def untested_confusions(old: AuditResult, new: AuditResult) -> Changes:
-    """The most confused pairs of either run, of which nothing can be tested: a family of 0."""
+def untested(old: AuditResult, new: AuditResult) -> pl.DataFrame:
+    """The most confused pairs of either run, of which nothing can be tested."""
     rows = _side_by_side(old, new).join(top_confused(old, new), on=["a", "b"], how="semi")
-    none = dict.fromkeys(("low", "high", "p_value", "q_value"), pl.lit(None, pl.Float64))
+    none = dict.fromkeys(("low", "high", "p_value", "q_value"), pl.lit(None))
     difference = pl.col("new") - pl.col("old")
-    told = rows.with_columns(difference=difference, **none, changed=pl.lit(False))
-    return Changes(_in_order(told), 0)
+    return _in_order(rows.with_columns(difference=difference, **none, changed=pl.lit(False)))
 
 
 def _in_order(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -187,7 +166,7 @@ def _side_by_side(old: AuditResult, new: AuditResult) -> pl.DataFrame:
     sides = (model.pairs.select(columns).collect() for model in models)
     known = [run.nodes["node"].implode() for run in (old, new)]
     common = [pl.col(end).is_in(nodes) for end in ("a", "b") for nodes in known]
-    related = pl.col("^relation_.*$").is_in(RELATED).fill_null(value=False)
+    related = pl.col("^relation_.*$").is_in(_RELATED).fill_null(value=False)
     table = beside(sides, ["a", "b"], "full").filter(*common).filter(~pl.any_horizontal(related))
     return table.with_columns(pl.selectors.numeric().fill_null(0)).rename(
         {"confusion_old": "old", "confusion_new": "new"}
@@ -224,3 +203,19 @@ def _tested(
     p_value = 2 * stdtr(freedom, -abs(difference) / under_none) if under_none else 1.0
     told = (old, new, difference, difference - reach, difference + reach, p_value)
     return tuple(map(float, told))
+
+
+def told_confusions(
+    pairs: pl.DataFrame, runs: Sequence[AuditResult], *, changed: bool
+) -> pl.DataFrame:
+    """Concept confusions of pairs as both runs tell them, where they differ."""
+    ends = pl.concat([pairs["a"], pairs["b"]]).unique()
+    for side, run in zip(SIDES, runs, strict=True):
+        assert run.model is not None, "pairs are compared where both have a model"
+        unrelated = run.model.pair_table.within(ends).filter(~pl.col("relation").is_in(_RELATED))
+        told = unrelated.select("a", "b", pl.col("confusion").alias(side)).collect()
+        pairs = pairs.join(told, on=["a", "b"], how="left")
+    rows = pairs.with_columns(difference=pl.col("new") - pl.col("old"), changed=pl.lit(changed))
+    nothing = pl.DataFrame(schema=CONFUSIONS)
+    apart = pl.concat([nothing, rows.filter(pl.col("difference") != 0)], how="diagonal")
+    return _in_order(apart)

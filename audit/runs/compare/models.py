@@ -15,30 +15,27 @@ from audit.engine.statistics.intervals import difference_interval
 from audit.results.metric_list import METRICS
 from audit.results.result import AuditResult
 from audit.results.told_metrics import ALL
-from audit.runs.compare.causes import same_data
-from audit.runs.compare.confusion_changes import (
+from audit.runs.compare.confusions import (
     CONFUSIONS,
     KeptModel,
     confusion_changes,
-    kept_model,
+    told_confusions,
     top_confused,
-    untested_confusions,
+    untested,
 )
-from audit.runs.compare.counts import beside
-from audit.runs.compare.told_changes import ToldRuns
+from audit.runs.compare.releases import SIDES, beside
+from audit.runs.compare.told import ToldRuns
 
-State: TypeAlias = Literal["same", "differ", "alike", "only_old", "only_new"]
-"""Of the predictions: the same; different; not known to be the same, since files differ, although
-every number counted of them is equal; or in one run only."""
-
+State: TypeAlias = Literal["same", "differ", "only_old", "only_new"]
+"""Of the predictions: the same; not known to be the same; or in one run only."""
 _METRICS = schema(
     ("name scope parameters", pl.String),
     ("old new difference low high", pl.Float64),
     ("n_old n_new", pl.Int64),
     ("beyond_old beyond_new", pl.String),
 )
-_Metric: TypeAlias = Mapping[str, Any]
 _ORDER = [metric.name for metric in METRICS]
+_Metric: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,22 +48,15 @@ class ModelChanges:
         scores_differ: Those of them with another score; None if that is unknown.
         answers_differ: Those of them with other predicted labels; None if that is unknown.
         metrics: As `metric_changes`, a row per metric of either run.
-        confusions: See `audit.runs.compare.confusion_changes.CONFUSIONS`.
-        family: Number of confused pairs that were tested; None where it is not told.
+        confusions: See `CONFUSIONS`.
     """
 
     predictions: State
-    common: int | None
-    scores_differ: int | None
-    answers_differ: int | None
     metrics: pl.DataFrame
     confusions: pl.DataFrame
-    family: int | None
-
-    @property
-    def metrics_in_all_changed(self) -> int:
-        """Number of metrics over all instances whose interval of the difference does not hold 0."""
-        return changed_metrics(self.metrics.filter(scope=ALL))
+    common: int | None = None
+    scores_differ: int | None = None
+    answers_differ: int | None = None
 
     @property
     def confusions_changed(self) -> pl.DataFrame:
@@ -96,28 +86,34 @@ def model_changes(old: AuditResult, new: AuditResult, *, same_data: bool) -> Mod
         if old.model is new.model:
             return None
         state: State = "only_new" if old.model is None else "only_old"
-        nothing = metric_changes((), ()), pl.DataFrame(schema=CONFUSIONS)
-        return ModelChanges(state, None, None, None, *nothing, 0)
-    before, after = kept_model(old), kept_model(new)
-    if before is not None and after is not None:
-        common = before.ids.filter(before.ids.is_in(after.ids.implode()))
-        if len(common):
-            return _by_instance(before, after, common)
-    state = _by_what_was_counted(old, new)
-    alike = same_data and state == "same"
-    metrics = metric_changes(old.metric_rows, new.metric_rows, exact=alike)
-    pairs = untested_confusions(old, new)
-    return ModelChanges(state, None, None, None, metrics, pairs.table, pairs.family)
+        return ModelChanges(state, metric_changes((), ()), pl.DataFrame(schema=CONFUSIONS))
+    if old.instances is None or new.instances is None:
+        return _by_counts(old, new, same_data=same_data)
+    before, after = KeptModel.read(old), KeptModel.read(new)
+    common = before.ids.filter(before.ids.is_in(after.ids.implode()))
+    if not len(common):
+        return _by_counts(old, new, same_data=same_data)
+    scores, answers = (_differing(before, after, of, common) for of in ("scores", "decided"))
+    whole = len(common) == len(before.ids) == len(after.ids)
+    same = whole and before.predicted == after.predicted and not (scores or answers)
+    metrics = metric_changes(old.metric_rows, new.metric_rows, exact=same)
+    pairs = confusion_changes(before, after)
+    state = "same" if same else "differ"
+    return ModelChanges(state, metrics, pairs, len(common), scores, answers)
 
 
-def _by_instance(old: KeptModel, new: KeptModel, common: pl.Series) -> ModelChanges:
-    scores, answers = (_differing(old, new, of, common) for of in ("scores", "decided"))
-    whole = len(common) == len(old.ids) == len(new.ids) and old.predicted == new.predicted
-    same = whole and not scores and not answers
-    metrics = metric_changes(old.run.metric_rows, new.run.metric_rows, exact=same)
-    pairs = confusion_changes(old, new)
-    state: State = "same" if same else "differ"
-    return ModelChanges(state, len(common), scores, answers, metrics, pairs.table, pairs.family)
+def _by_counts(old: AuditResult, new: AuditResult, *, same_data: bool) -> ModelChanges:
+    """Models of runs that do not both keep instances that the other has."""
+    state: State = "same" if _as_read(old) == _as_read(new) else "differ"
+    exact = same_data and state == "same"
+    metrics = metric_changes(old.metric_rows, new.metric_rows, exact=exact)
+    return ModelChanges(state, metrics, untested(old, new))
+
+
+def _as_read(run: AuditResult) -> list[Any]:
+    """The predictions of a run by their files, and by what was counted of them."""
+    files = {source["sha256"] for source in run.inputs if source["role"] == "predictions"}
+    return [files, run.ledger["predictions"], [*map(dict, run.metric_rows)]]
 
 
 def _differing(old: KeptModel, new: KeptModel, of: str, common: pl.Series) -> int:
@@ -171,7 +167,7 @@ def _place(key: tuple[str, str, str]) -> tuple[Any, ...]:
 def _compared(old: _Metric, new: _Metric, *, exact: bool) -> dict[str, Any]:
     """Both values and their difference with its interval; none where one is told to be beyond."""
     row: dict[str, Any] = {}
-    for side, metric in (("old", old), ("new", new)):
+    for side, metric in zip(SIDES, (old, new), strict=True):
         row[side], row[f"n_{side}"] = metric.get("value"), metric.get("n")
         row[f"beyond_{side}"] = metric.get("beyond")
     now, was = ((one.get("value"), one.get("low"), one.get("high")) for one in (new, old))
@@ -202,46 +198,26 @@ def measure_changes(runs: ToldRuns) -> pl.DataFrame:
     return metric_changes(*sides)
 
 
-def told_models(exact: ModelChanges | None, runs: ToldRuns) -> ModelChanges | None:
+def told_models(
+    exact: ModelChanges | None, runs: ToldRuns, *, same_data: bool
+) -> ModelChanges | None:
     """What differs between two models as both runs tell it."""
     if exact is None or not runs.width:
         return exact
-    told = replace(
+    old, new = runs.old.told, runs.new.told
+    known = replace(
         exact,
         common=runs.in_both(exact.common),
         scores_differ=runs.in_both(exact.scores_differ),
         answers_differ=runs.in_both(exact.answers_differ),
-        family=None,
     )
-    old, new = runs.old.told, runs.new.told
     if old.model is None or new.model is None:
-        return told
+        return known
     tested = exact.common is not None
-    alike = exact.predictions == "same" and (tested or same_data(old, new))
-    pairs = top_confused(old, new, runs.width).with_columns(changed=pl.lit(False))
+    alike = exact.predictions == "same" and (tested or same_data)
+    pairs = exact.confusions_changed if tested else top_confused(old, new, runs.width)
     return replace(
-        told,
+        known,
         metrics=metric_changes(old.metric_rows, new.metric_rows, exact=alike),
-        confusions=runs.confusions(exact.confusions_changed if tested else pairs),
+        confusions=told_confusions(pairs.select("a", "b"), (old, new), changed=tested),
     )
-
-
-def _by_what_was_counted(old: AuditResult, new: AuditResult) -> State:
-    """Whether predictions differ, of runs that do not both keep their instances."""
-    if _counted(old) != _counted(new):
-        return "differ"
-    digests = (
-        {source["sha256"] for source in run.inputs if source["role"] == "predictions"}
-        for run in (old, new)
-    )
-    return "same" if next(digests) == next(digests) else "alike"
-
-
-def _counted(run: AuditResult) -> list[Any]:
-    """Everything that was counted of the predictions, in a fixed order."""
-    assert run.model is not None, "runs are compared by what was counted of both models"
-    columns = ["a", "b", "joint", "co_predicted", "confusion"]
-    pairs = run.model.pairs.select(columns).sort("a", "b").collect()
-    metrics = sorted((*_key(metric), metric["value"], metric["n"]) for metric in run.metric_rows)
-    behaviours = run.model.frames["behaviours"].select("name", "instances").rows()
-    return [run.ledger["predictions"], pairs.rows(), metrics, behaviours]
