@@ -114,13 +114,11 @@ def most_exchanged(measured: Measurements, *, above: bool = False) -> pl.DataFra
     gold = measured.predicted.gold
     a, b = (gold[:, first[end].to_numpy()] for end in ("a", "b"))
     with_a, with_b, both = (support(csr_array(one)) for one in (a, b, a.multiply(b)))
-    return first.with_columns(
+    counts = {"labelled": with_a + with_b - 2 * both, "labelled_a": with_a, "labelled_b": with_b}
+    return first.with_columns(**counts).with_columns(
         pl.col("relation").replace_strict(dict(enumerate(RELATIONS)), return_dtype=pl.String),
         *named(measured, "a", "title_a"),
         *named(measured, "b", "title_b"),
-        labelled=with_a + with_b - 2 * both,
-        labelled_a=with_a,
-        labelled_b=with_b,
     )
 
 
