@@ -91,6 +91,13 @@ def test_what_makes_no_sense_is_refused(toy_hierarchy: Hierarchy, asked: dict[st
         shown(pl.DataFrame(schema=SCHEMA)).query(asked, toy_hierarchy)
 
 
+def test_the_ends_of_a_range_belong_to_it(toy_hierarchy: Hierarchy) -> None:
+    table = shown(pl.DataFrame({"n": [0, 1, 2, 3]}))
+    page, total = table.rows.page(table.query({"n.least": "1", "n.most": "2"}, toy_hierarchy))
+
+    assert (page["n"].to_list(), total) == ([1, 2], 2)
+
+
 def test_columns_are_what_they_hold_and_nested_ones_are_left_out() -> None:
     frame = pl.DataFrame(
         {
