@@ -125,14 +125,12 @@ TABLES: Mapping[str, Table] = {
             chance("compared", type="string"),
             chance("family"),
             mean("concordance", "Concordance", n="instances", mark=Mark()),
-            estimate("peak", "Peak", n="instances", reason="it has no least value"),
             mean("marked", "Marked", n="instances"),
             estimate("tokens", n="instances", reason="it has no fixed bounds"),
             chance(
                 "concordance_elsewhere concordance_difference concordance_low concordance_high"
-                " peak_elsewhere peak_difference peak_low peak_high marked_elsewhere"
-                " tokens_elsewhere p_value q_value",
-                "Elsewhere||||||||||q",
+                " marked_elsewhere tokens_elsewhere p_value q_value",
+                "Elsewhere||||||q",
             ),
             count("instances", "Instances"),
             count("examples", of=NONE),

@@ -6,12 +6,11 @@ from math import atanh
 
 import numpy as np
 import polars as pl
-import pytest
 from scipy import stats
 
 from audit.analyses.explanations.attributions import Attributions
 from audit.analyses.explanations.importance import BY, aligned_rows, delta_a
-from audit.analyses.explanations.oracles import Informed, judged, soft_pairs, with_examples
+from audit.analyses.explanations.oracles import Informed, soft_pairs, with_examples
 from fixtures.importance import Corpus
 
 TEXT = ["a", "b", "c", "d", "e"]
@@ -48,18 +47,6 @@ def z(right: list[float]) -> float:
     return atanh(stats.pearsonr(np.abs(SCORES), right).statistic)
 
 
-def test_the_soft_oracle_is_cut_to_the_tokens_and_averaged_over_seeds() -> None:
-    result = aligned(corpus().attributions())
-    row = result.row(0, named=True)
-
-    assert len(result) == 1
-    assert row["oracle"] == "soft"
-    assert row["c"] == pytest.approx((z([4, 3, 2, 1, 2]) + z([1, 2, 3, 4, 5])) / 2)
-    assert row["c"] - row["difference"] == pytest.approx(z([1, 1, 2, 2, 1]))
-    assert row["c"] - row["difference_zeros"] == pytest.approx(z([1, 1, 2, 2, 1]) / 2)
-    assert (row["draws"], row["undefined"]) == (2, 1)
-
-
 def test_without_borrowed_rows_there_is_c_and_no_difference() -> None:
     result = aligned(corpus(borrowed=False).attributions())
     row, found = result.row(0, named=True), delta_a(result, BY).row(0, named=True)
@@ -69,19 +56,6 @@ def test_without_borrowed_rows_there_is_c_and_no_difference() -> None:
     assert found["delta_a"] is None
     assert found["correlation"] is not None
     assert "borrowed" in found["absent"]
-
-
-def test_an_informed_seed_without_a_correlation_leaves_the_others() -> None:
-    made = Corpus()
-    text = made.text(TEXT)
-    made.row("x", text, SCORES, None)
-    made.row("x", text, [4, 3, -2, 1, 2], None, model="informed", seed=0)
-    made.row("x", text, [1, 1, 1, 1, 1], None, model="informed", seed=1)
-    made.row("x", text, [1, 1, 2, 2, 1], None, model="informed", borrowed=True)
-    row = aligned(made.attributions()).row(0, named=True)
-
-    assert row["c"] == pytest.approx(z([4, 3, 2, 1, 2]))
-    assert row["difference"] is not None
 
 
 def test_texts_that_do_not_begin_alike_are_not_correlated() -> None:
@@ -94,22 +68,6 @@ def test_texts_that_do_not_begin_alike_are_not_correlated() -> None:
 
     assert pairs_of(made.attributions(), INFORMED) == []
     assert aligned(made.attributions())["c"].to_list() == [None, None, None]
-
-
-def test_informed_and_borrowed_rows_are_not_judged() -> None:
-    rows = with_examples(corpus().attributions().rows)
-    assert judged(rows, INFORMED)["row"].to_list() == [0]
-    assert judged(rows, {})["row"].to_list() == [0, 1, 2]
-
-
-def test_another_method_or_target_is_no_oracle() -> None:
-    made = Corpus()
-    text = made.text(TEXT)
-    made.row("x", text, SCORES, None)
-    made.row("x", text, SCORES, None, model="informed", method="lime")
-    made.row("x", text, SCORES, None, model="informed", target="u")
-
-    assert pairs_of(made.attributions(), INFORMED) == []
 
 
 def test_each_model_has_its_own_informed_models() -> None:
