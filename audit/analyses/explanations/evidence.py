@@ -286,101 +286,74 @@ def _of_masks(
     lists = several.with_columns(tokens=texts.left.gather(several["text"]))
     torn = lists.unique(["record", "tokens"]).filter(pl.col("record").is_duplicated())["record"]
     left.settle(AMBIGUOUS, left.frame.filter(~pl.col("record").is_in(torn.unique().implode())))
-    return _shares(left.frame, Lists(np.arange(len(masks)), first), masks, texts)
+    readers = Lists(np.arange(len(masks)), first).take(left["record"])
+    return _shares(left.frame, readers.lengths, masks.take(readers.values), texts)
 
 
 def _of_spans(
     column: pl.Series, left: _Left, texts: Texts
 ) -> tuple[pl.DataFrame, Lists[np.float64]]:
     """Tokens that share a character with a span are marked."""
-    tokens = spans_in(texts.given["offsets"])
-    whole = _all((tokens.firsts >= 0) & (tokens.firsts <= tokens.ends), tokens.starts)
-    left.keep(whole & (np.diff(tokens.starts) == texts.kept.lengths), "given", NO_OFFSETS)
+    firsts, ends = tokens = spans_in(texts.given["offsets"])
+    whole = _all((firsts.values >= 0) & (firsts.values <= ends.values), firsts.starts)
+    left.keep(whole & (firsts.lengths == texts.kept.lengths), "given", NO_OFFSETS)
     inner, first = laid_out(column)
-    spans = spans_in(inner)
-    sound = _all((spans.firsts >= 0) & (spans.firsts < spans.ends), spans.starts[first])
+    starts, stops = spans = spans_in(inner)
+    of_record = starts.starts[first]
+    sound = _all((starts.values >= 0) & (starts.values < stops.values), of_record)
     known = texts.given["length"].fill_null(-1).to_numpy()
-    last = np.where(known >= 0, known, _largest(tokens.ends, tokens.starts))
-    furthest = _largest(spans.ends, spans.starts[first])
-    record, given = left["record"], left["given"]
-    inside = sound[record] & (furthest[record] <= last[given])
+    last = np.where(known >= 0, known, _largest(ends.values, ends.starts))
+    furthest, record = _largest(stops.values, of_record), left["record"]
+    inside = sound[record] & (furthest[record] <= last[left["given"]])
     left.settle(OUTSIDE, left.frame.filter(pl.Series(inside)))
-    cross = [crossing(spans.take(np.array([place]))) for place in range(len(inner))]
+    cross = [crossing(starts[place], stops[place]) for place in range(len(inner))]
     left.keep(_all(~np.array(cross, np.bool_), first), "record", CROSSING)
-    readers = Lists(np.arange(len(inner)), first)
-    own = readers.take(left["record"])
-    seen = tokens.take(np.repeat(left["given"], own.lengths))
-    masks = Lists(marked_tokens(spans.take(own.values), seen).astype(np.float64), seen.starts)
-    placed = Lists(np.arange(len(own.values)), own.starts)
-    return _shares(left.frame.with_columns(stage=0), placed, masks, texts, placed=True)
+    readers = Lists(np.arange(len(inner)), first).take(left["record"])
+    given = np.repeat(left["given"], readers.lengths)
+    seen = tuple(one.take(given) for one in tokens)
+    marked = marked_tokens(tuple(one.take(readers.values) for one in spans), seen)
+    masks = Lists(marked.astype(np.float64), seen[0].starts)
+    return _shares(left.frame.with_columns(stage=0), readers.lengths, masks, texts)
 
 
 def _shares(
-    found: pl.DataFrame,
-    readers: Lists[np.int64],
-    masks: Lists[np.float64],
-    texts: Texts,
-    *,
-    placed: bool = False,
+    found: pl.DataFrame, annotators: IntArray, masks: Lists[np.float64], texts: Texts
 ) -> tuple[pl.DataFrame, Lists[np.float64]]:
     """Candidates with ``annotators``, and the share of these that mark each token of its text.
 
     Args:
         found: Candidates with the ``stage`` of their masks, as in `Texts.reduced`.
-        readers: The masks of each record, or of each candidate where they are ``placed``.
-        masks: The masks.
+        annotators: How many masks each has.
+        masks: The masks, candidate after candidate.
         texts: The texts.
-        placed: Whether ``readers`` are those of candidates.
     """
-    frames, shares = list[pl.DataFrame](), list[Lists[np.float64]]()
-    of = np.arange(len(found)) if placed else found["record"].to_numpy()
-    for stage in range(3):
-        chosen = found["stage"].to_numpy() == stage
-        own, given = readers.take(of[chosen]), found["given"].to_numpy()[chosen]
-        if not len(own.values):
-            continue
-        reduced = texts.reduced(masks.take(own.values), np.repeat(given, own.lengths), stage)
-        starts = starts_of(texts.sizes[given])
+    found = found.with_columns(annotators=pl.Series(annotators, dtype=pl.Int64))
+    stages, given = found["stage"].to_numpy(), found["given"].to_numpy()
+    of = Lists(np.arange(len(masks)), starts_of(annotators))
+    frames, lengths, values = [found.clear()], [annotators[:0]], [masks.values[:0]]
+    for stage in np.unique(stages).tolist():
+        chosen = np.flatnonzero(stages == stage)
+        own, lists = of.take(chosen), given[chosen]
+        reduced = texts.reduced(masks.take(own.values), np.repeat(lists, own.lengths), stage)
+        starts = starts_of(texts.sizes[lists])
         within = np.arange(len(reduced.values)) - reduced.starts[reduced.owner]
         total = np.bincount(starts[own.owner[reduced.owner]] + within, reduced.values, starts[-1])
-        shares.append(Lists(total / np.repeat(own.lengths, np.diff(starts)), starts))
-        annotators = pl.Series("annotators", own.lengths)
-        frames.append(found.filter(pl.Series(chosen)).with_columns(annotators))
-    if not frames:
-        none = found.clear().with_columns(annotators=pl.lit(None, pl.Int64))
-        return none, Lists(np.empty(0), np.zeros(1, np.int64))
-    lengths = np.concatenate([one.lengths for one in shares])
-    values = np.concatenate([one.values for one in shares])
-    return pl.concat(frames), Lists(values, starts_of(lengths))
+        values.append(total / np.repeat(own.lengths, np.diff(starts)))
+        lengths.append(np.diff(starts))
+        frames.append(found[chosen])
+    return pl.concat(frames), Lists(np.concatenate(values), starts_of(np.concatenate(lengths)))
 
 
-@dataclass(frozen=True, eq=False)
-class Spans:
-    """Lists of spans from ``firsts`` up to, not including, ``ends``; -1 where one is no pair."""
-
-    firsts: IntArray
-    ends: IntArray
-    starts: IntArray
-
-    def take(self, indices: IntArray) -> Spans:
-        """The lists at these places, in this order."""
-        firsts = Lists(self.firsts, self.starts).take(indices)
-        return Spans(
-            firsts.values, Lists(self.ends, self.starts).take(indices).values, firsts.starts
-        )
+Spans = tuple[Lists[np.int64], ...]
+"""The first character of each span and the one after its last, in lists; -1 where it is no pair."""
 
 
 def spans_in(column: pl.Series) -> Spans:
     """The spans in a column of lists of ``[first, end]``; null is an empty list."""
     pairs, starts = laid_out(column)
-    sound = (pairs.list.len() == 2).to_numpy() & (
-        pairs.list.drop_nulls().list.len() == 2
-    ).to_numpy()
-    firsts, ends = (
-        np.where(sound, pairs.list.get(end, null_on_oob=True).fill_null(-1).to_numpy(), -1)
-        for end in (0, 1)
-    )
-    return Spans(np.clip(firsts, -1, 2**31), np.clip(ends, -1, 2**31), starts)
+    sound = ((pairs.list.len() == 2) & (pairs.list.drop_nulls().list.len() == 2)).to_numpy()
+    ends = (pairs.list.get(end, null_on_oob=True).fill_null(-1).to_numpy() for end in (0, 1))
+    return tuple(Lists(np.clip(np.where(sound, one, -1), -1, 2**31), starts) for one in ends)
 
 
 def marked_tokens(spans: Spans, tokens: Spans) -> BoolArray:
@@ -393,19 +366,17 @@ def marked_tokens(spans: Spans, tokens: Spans) -> BoolArray:
         spans: Spans that hold a character each, a list a reader.
         tokens: Where tokens stand, a list a reader.
     """
-    own, base = (
-        np.repeat(np.arange(len(one.starts) - 1), np.diff(one.starts)) * _APART
-        for one in (spans, tokens)
-    )
-    begun = np.searchsorted(np.sort(own + spans.firsts), base + tokens.ends, side="left")
-    over = np.searchsorted(np.sort(own + spans.ends), base + tokens.firsts, side="right")
-    return (begun > over) & (tokens.firsts < tokens.ends)
+    firsts, ends = (np.sort(one.owner * _APART + one.values) for one in spans)
+    begins, stops = (one.owner * _APART + one.values for one in tokens)
+    shared = np.searchsorted(firsts, stops, "left") > np.searchsorted(ends, begins, "right")
+    return np.asarray(shared & (begins < stops))
 
 
-def crossing(spans: Spans) -> bool:
+def crossing(firsts: IntArray, ends: IntArray) -> bool:
     """Whether two spans share characters and neither holds the other."""
-    order, around = np.lexsort((-spans.ends, spans.firsts)), list[int]()
-    for first, end in zip(spans.firsts[order].tolist(), spans.ends[order].tolist(), strict=True):
+    around = list[int]()
+    order = np.lexsort((-ends, firsts))
+    for first, end in zip(firsts[order].tolist(), ends[order].tolist(), strict=True):
         while around and around[-1] <= first:
             around.pop()
         if around and end > around[-1]:

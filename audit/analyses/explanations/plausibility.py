@@ -111,17 +111,17 @@ def _measures(
     total = evidence.sum(axis=1)
     share = np.where(total > 0, total / n, np.nan)
     yield "evidence", total
-    average, area = ranking_measures(order, evidence)
+    average, area = _ranking_measures(order, evidence)
     yield "average_precision", average
     yield "auprc", area
-    yield "average_precision_at_k", precision_at(order, evidence, MAIN_K)
-    yield "kendall", kendall(order, marks)
+    yield "average_precision_at_k", _precision_at(order, evidence, MAIN_K)
+    yield "kendall", _kendall(order, marks)
     for name, weights in (("absolute", np.abs(scores)), ("positive", np.maximum(scores, 0.0))):
         inside = ratio((weights * evidence).sum(axis=1), weights.sum(axis=1))
         yield f"mass_{name}", np.where(total > 0, inside, np.nan)
         yield f"chance_mass_{name}", share
-    yield "chance_average_precision", chance_of_precision_at(total, n, n)
-    yield "chance_average_precision_at_k", chance_of_precision_at(total, n, MAIN_K)
+    yield "chance_average_precision", _chance_of_precision_at(total, n, n)
+    yield "chance_average_precision_at_k", _chance_of_precision_at(total, n, MAIN_K)
     yield "chance_kendall", np.zeros(len(scores))
     yield "chance_spearman", np.zeros(len(scores))
     yield "spans", spans_of(evidence)[0].sum(axis=1)
@@ -149,17 +149,8 @@ def _set_measures(
     yield f"chance_token_f1_{rule}", 2 * expected / np.maximum(size + total, 1)
 
 
-def ranking_measures(order: Ranking, evidence: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Average precision, and the area under the curve of precision and recall.
-
-    With the different scores as thresholds, ``P_g`` and ``R_g`` are precision and recall of the
-    tokens with the g highest scores, ``P_0 = 1`` and ``R_0 = 0``: average precision is
-    ``sum (R_g - R_(g-1)) P_g``; the area is ``sum (R_g - R_(g-1)) (P_g + P_(g-1)) / 2``, as in
-    *ERASER: A Benchmark to Evaluate Rationalized NLP Models*.
-
-    Returns:
-        Each of shape (n_rows,), NaN without evidence.
-    """
+def _ranking_measures(order: Ranking, evidence: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Average precision, and the area under the curve of precision and recall (ERASER)."""
     relevant = np.take_along_axis(evidence, order.order, axis=1)
     hits = np.cumsum(relevant, axis=1)
     first, last = order.bounds
@@ -172,24 +163,16 @@ def ranking_measures(order: Ranking, evidence: BoolArray) -> tuple[FloatArray, F
     return average, ratio((relevant * (at_end + before)).sum(axis=1) / 2, total)
 
 
-def precision_at(order: Ranking, evidence: BoolArray, k: int) -> FloatArray:
-    """Average precision of the first k: precision at each hit among them, over ``min(k, hits)``.
-
-    Returns:
-        Shape (n_rows,), NaN without evidence.
-    """
+def _precision_at(order: Ranking, evidence: BoolArray, k: int) -> FloatArray:
+    """Precision at each hit among the first k, over ``min(k, hits)``; NaN without evidence."""
     relevant = np.take_along_axis(evidence, order.order[:, :k], axis=1)
     places = np.arange(1, relevant.shape[1] + 1)
     gained = (relevant * np.cumsum(relevant, axis=1) / places).sum(axis=1)
     return ratio(gained, np.minimum(evidence.sum(axis=1), k))
 
 
-def chance_of_precision_at(total: IntArray, n: int, k: int) -> FloatArray:
-    """Expected average precision of the first k of a random ranking, without ties; k = n: of all.
-
-    ``sum over i = 1..min(k, n) of (1 / i) (R / n) (1 + (i - 1) (R - 1) / (n - 1)) / min(k, R)`` for
-    R tokens of evidence among n.
-    """
+def _chance_of_precision_at(total: IntArray, n: int, k: int) -> FloatArray:
+    """Expected average precision of the first k of a random ranking, without ties."""
     i = np.arange(1, min(k, n) + 1)
     harmonic, places = float((1 / i).sum()), len(i)
     more = (total - 1) / max(n - 1, 1)
@@ -197,13 +180,8 @@ def chance_of_precision_at(total: IntArray, n: int, k: int) -> FloatArray:
     return ratio(gained, np.minimum(total, k))
 
 
-def kendall(order: Ranking, marks: FloatArray) -> FloatArray:
-    """Kendall's tau-b of scores and marks, shape (n_rows,); NaN where either is constant.
-
-    For every token the tokens with a lower score are counted, those with a lower mark less those
-    with a higher one, one value of the marks after the other. Time grows with the number of
-    different marks, not with the square of the length.
-    """
+def _kendall(order: Ranking, marks: FloatArray) -> FloatArray:
+    """Kendall's tau-b of scores and marks; time grows with the number of different marks."""
     n = marks.shape[1]
     ordered = np.take_along_axis(marks, order.order, axis=1)
     first, last = order.bounds

@@ -167,11 +167,9 @@ def _tokens_without_text(rows: pl.DataFrame) -> dict[str, int]:
     if "offsets" not in rows.columns:
         return {}
     known = rows.filter(pl.col("offsets").list.len() == pl.col("tokens").list.len())
-    tokens, spans = laid_out(known["tokens"])[0], spans_in(known["offsets"])
-    empty = (spans.firsts == spans.ends) & (spans.firsts >= 0)
-    frame = pl.DataFrame({"token": tokens, "empty": empty}).with_columns(
-        row=np.repeat(np.arange(len(known)), np.diff(spans.starts))
-    )
+    tokens, (firsts, ends) = laid_out(known["tokens"])[0], spans_in(known["offsets"])
+    empty = (firsts.values == ends.values) & (firsts.values >= 0)
+    frame = pl.DataFrame({"token": tokens, "empty": empty, "row": firsts.owner})
     placed = frame.filter(pl.col("empty") & ~pl.col("empty").all().over("row"))
     counts = placed.drop_nulls("token")["token"].value_counts()
     elsewhere = frame.filter(~pl.col("empty"))["token"].unique()
