@@ -133,10 +133,7 @@ def _adjusted(table: pl.DataFrame, by: list[str], columns: Mapping[str, Any]) ->
 
 
 def node_results(
-    kept: pl.DataFrame,
-    hierarchy: Hierarchy,
-    measures: Mapping[str, pl.DataFrame],
-    found: Agreed,
+    kept: pl.DataFrame, hierarchy: Hierarchy, measures: Mapping[str, pl.DataFrame], found: Agreed
 ) -> pl.DataFrame:
     """Means of all measures below each node, by model and method, or pair of methods.
 
@@ -207,7 +204,7 @@ def _node_means(
     means = [instance_means(values[row, None], grouped) for values in told]
     of = {"value": "value", "low": "low", "high": "high", "instances": "n", "values": "units"}
     table = pl.concat([parts.clear(), *[parts] * len(columns)]).with_columns(
-        pl.Series(name, [one for found in means for one in getattr(found, array).ravel()])
+        pl.Series(name, np.concatenate([[], *(getattr(one, array).ravel() for one in means)]))
         for name, array in of.items()
     )
     lacking = [name for name in ("method", "other", "measure") if name not in names]

@@ -21,12 +21,7 @@ from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.engine.statistics.means import smallest_difference
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.findings import (
-    Finding,
-    Part,
-    finding_id,
-    times_limit,
-)
+from audit.results.findings import Finding, Part, finding_id, times_limit
 
 DIGITS = 3
 """Decimals of numbers in evidence."""

@@ -86,9 +86,7 @@ def aligned_rows(
             pairs.with_columns(c=c)
             .group_by("row", "borrowed", maintain_order=True)
             .agg(
-                total=pl.col("c").sum(),
-                defined=pl.col("c").count(),
-                draws=pl.len().cast(pl.Int64),
+                total=pl.col("c").sum(), defined=pl.col("c").count(), draws=pl.len().cast(pl.Int64)
             )
         )
         of_own = by_row.filter(~pl.col("borrowed")).select("row", c=_over("total", "defined"))

@@ -71,14 +71,6 @@ def test_marks_of_none_choose_no_peak() -> None:
     assert value(found["agreement"], "agreement", **pair) == 0.5
 
 
-def test_a_text_without_evidence_has_no_value_with_people() -> None:
-    scores = {"a": [[1.0, 2.0], [2.0, 1.0]], "b": [[1.0, 2.0], [2.0, 1.0]]}
-    found = tables(attributed(scores, [None, [1, 0]]))
-
-    assert value(found["agreement"], "n", first="a", second="human", rule="dynamic") == 1
-    assert value(found["agreement"], "n", first="a", second="b", rule="dynamic") == 2
-
-
 def test_of_two_rows_of_one_method_the_first_is_kept() -> None:
     scores = {"a": [[2.0, 1.0]], "b": [[2.0, 1.0]], "c": [[1.0, 2.0]], "d": [[2.0, 1.0]]}
     made = attributed(scores)
@@ -107,9 +99,3 @@ def test_what_is_above_chance_is_above_random_sets_of_the_same_sizes() -> None:
 def test_no_method_is_called_human() -> None:
     with pytest.raises(InputError, match="may be named 'human'"):
         tables(attributed({"human": [[1.0]]}))
-
-
-def test_a_single_method_gives_empty_tables() -> None:
-    one = tables(attributed({"a": [[1.0, 2.0]]}))
-
-    assert [len(table) for table in one.values()] == [0, 0, 0, 0, 1]

@@ -28,14 +28,6 @@ def row(table: pl.DataFrame, node: str, method: str | None = None) -> dict[str, 
     return table.filter((pl.col("node") == node) & of).row(0, named=True)
 
 
-def test_seeds_are_a_mean_and_so_are_methods() -> None:
-    rows = [("i", "a", "x", 1.0), ("i", "a", "x", 3.0), ("i", "a", "y", 5.0), ("j", "c", "x", 0.0)]
-    table = by_node(values(rows), BODY)
-    assert row(table, "a", "x")["mean"] == 2.0
-    assert row(table, "a")["mean"] == 3.5
-    assert row(table, "a")["examples"] == 1
-
-
 def test_few_instances_are_not_tested() -> None:
     rows = [(f"i{place}", "a" if place < 9 else "c", "x", float(place)) for place in range(40)]
     found = row(by_node(values(rows), BODY), "a")

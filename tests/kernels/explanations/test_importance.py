@@ -32,38 +32,6 @@ def importance_alignment(
     return Aligned(other, with_q(delta_a(rows, BY)))
 
 
-def line(result: Aligned, **of: str) -> dict[str, object]:
-    return result.summary.row(
-        by_predicate=pl.all_horizontal(
-            *(pl.col(name) == value for name, value in ({"subset": "all"} | of).items())
-        ),
-        named=True,
-    )
-
-
-def two_examples() -> Corpus:
-    """The explanation of B marks the second and the fourth token of A."""
-    corpus = Corpus()
-    a = corpus.text(["a", "b", "c", "d"])
-    corpus.row("A", a, [4, -3, 2, 1], corpus.marked(a, [1, 1, 0, 0]), gold=True, predicted=False)
-    b = corpus.text(["b", "d", "e", "f"])
-    corpus.row("B", b, [1, 2, 2, 1], corpus.marked(b, [1, 1, 0, 0]), gold=True, predicted=True)
-    return corpus
-
-
-def test_one_example_by_hand() -> None:
-    result = importance_alignment(two_examples().attributions())
-    row = result.rows.row(0, named=True)
-    wrong = line(result, subset="wrong")
-
-    assert row["c"] == pytest.approx(1.44364, abs=5e-6)
-    assert row["c_random"] == pytest.approx(-0.48121, abs=5e-6)
-    assert wrong["delta_a"] == pytest.approx(0.95831, abs=5e-6)
-    assert wrong["examples"] == 1
-    assert wrong["low"] is None
-    assert wrong["p_t"] is None
-
-
 @pytest.mark.parametrize("kind", ["text", "marks"])
 def test_every_row_against_scipy(kind: str) -> None:
     attributions = random_corpus(
@@ -166,14 +134,3 @@ def test_what_has_no_correlation_or_no_baseline_has_no_difference() -> None:
 
     assert rows.drop_nulls("difference")["id"].to_list() == ["used"]
     assert rows.drop_nulls("c")["id"].to_list() == ["used", "alone"]
-
-
-def test_q_is_benjamini_hochbergs_over_the_lines_of_a_subset() -> None:
-    attributions = random_corpus(40, np.random.default_rng(10), models=("a", "b", "c"), effect=0.4)
-    summary = importance_alignment(attributions).summary
-    every = summary.filter(pl.col("subset") == "all")
-
-    assert every["family"].to_list() == [3, 3, 3]
-    assert every["q"].to_list() == pytest.approx(
-        stats.false_discovery_control(every["p_t"]).tolist()
-    )

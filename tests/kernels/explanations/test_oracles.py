@@ -9,7 +9,7 @@ import polars as pl
 from scipy import stats
 
 from audit.analyses.explanations.attributions import Attributions
-from audit.analyses.explanations.importance import BY, aligned_rows, delta_a
+from audit.analyses.explanations.importance import aligned_rows
 from audit.analyses.explanations.oracles import Informed, soft_pairs, with_examples
 from fixtures.importance import Corpus
 
@@ -28,34 +28,8 @@ def pairs_of(attributions: Attributions, informed: Informed) -> list[tuple[int, 
     return pairs.select("row", "informed").rows()
 
 
-def corpus(*, borrowed: bool = True) -> Corpus:
-    """A row of BERT, and rows of an informed model that reads more text after its tokens."""
-    made = Corpus()
-    text = made.text(TEXT)
-    made.row("x", text, SCORES, None)
-    longer = made.text([*TEXT, "because", "b"])
-    made.row("x", longer, [4, 3, -2, 1, 2, 9, 9], None, model="informed", seed=0)
-    made.row("x", longer, [1, 2, 3, 4, 5, 9, 9], None, model="informed", seed=1)
-    if borrowed:
-        other = made.text([*TEXT, "since"])
-        made.row("x", other, [1, 1, 2, 2, 1, 9], None, model="informed", borrowed=True)
-        made.row("x", other, [1, 1, 1, 1, 1, 9], None, model="informed", borrowed=True, seed=1)
-    return made
-
-
 def z(right: list[float]) -> float:
     return atanh(stats.pearsonr(np.abs(SCORES), right).statistic)
-
-
-def test_without_borrowed_rows_there_is_c_and_no_difference() -> None:
-    result = aligned(corpus(borrowed=False).attributions())
-    row, found = result.row(0, named=True), delta_a(result, BY).row(0, named=True)
-
-    assert row["c"] is not None
-    assert row["difference"] is None
-    assert found["delta_a"] is None
-    assert found["correlation"] is not None
-    assert "borrowed" in found["absent"]
 
 
 def test_texts_that_do_not_begin_alike_are_not_correlated() -> None:
@@ -77,8 +51,4 @@ def test_each_model_has_its_own_informed_models() -> None:
         made.row("x", text, SCORES, None, model=model)
     informed = {"bert": ["informed"], "bow": ["informed bow", "informed"]}
 
-    assert pairs_of(made.attributions(), informed) == [
-        (0, 2),
-        (1, 2),
-        (1, 3),
-    ]
+    assert pairs_of(made.attributions(), informed) == [(0, 2), (1, 2), (1, 3)]

@@ -12,12 +12,7 @@ from audit.analyses.explanations.agreement import MAIN_K
 from audit.analyses.explanations.plausibility import WITH_CHANCE, judged_rows, plausibility
 from audit.analyses.explanations.top_tokens import peaks
 from fixtures.attributed import attributed
-from fixtures.brute_force_agreement import (
-    average_precision_of,
-    kendall_of,
-    span_f1_of,
-    top_k,
-)
+from fixtures.brute_force_agreement import average_precision_of, kendall_of, span_f1_of, top_k
 
 THIRDS = (0, 0, 1 / 3, 2 / 3, 1)
 
@@ -100,9 +95,3 @@ def test_chance_is_the_mean_over_random_scores() -> None:
     for value, chance, metric in judged.select("value", "chance", "metric").rows():
         limit = 0.02 if "dynamic" in metric else 0.012
         assert value == pytest.approx(chance, abs=limit), metric
-
-
-def test_no_evidence_at_all_gives_empty_tables() -> None:
-    found = judged_rows(attributed({"a": [[1.0, 2.0]]}))
-
-    assert (len(found), len(plausibility(found))) == (0, 0)

@@ -27,19 +27,6 @@ def examples(one_thread: None) -> Any:
     return [example(0, notes, shortcut=shortcut, methods=METHODS) for shortcut in (False, True)]
 
 
-def test_the_shortcut_is_seen_in_its_branch_alone(examples: Any) -> None:
-    from fixtures.text_classifier import mass_in_evidence
-
-    sound, twin = (mass_in_evidence(one.notes, one.explained).drop("model") for one in examples)
-    both = sound.join(twin, on=["method", "branch"], suffix="_twin", validate="1:1")
-    assert len(both) == 5 * len(METHODS)
-    for row in both.iter_rows(named=True):
-        if row["branch"] == SHORTCUT_BRANCH:
-            assert row["share_twin"] < 0.5 * row["share"]
-        else:
-            assert abs(row["share_twin"] - row["share"]) < 0.2 * row["share"]
-
-
 def test_an_audit_finds_the_shortcut_by_its_branch(examples: Any, tmp_path: Path) -> None:
     from fixtures.text_classifier import write_examples
 

@@ -8,7 +8,6 @@ import pytest
 from scipy.signal import find_peaks
 
 from audit.analyses.explanations.top_tokens import peaks, ranking, row_keys
-from fixtures.brute_force_agreement import released_peaks
 
 
 def scipys(scores: np.ndarray) -> list[int]:
@@ -26,17 +25,6 @@ def test_peaks_are_those_of_scipy_on_the_padded_scores(ties: bool) -> None:
         assert all(
             np.flatnonzero(a).tolist() == scipys(b) for a, b in zip(found, scores, strict=True)
         )
-
-
-@pytest.mark.parametrize("ties", [False, True])
-def test_released_peaks_are_those_of_their_rule(ties: bool) -> None:
-    draw = np.random.default_rng(1)
-    for n in (1, 2, 3, 5, 8):
-        shape = (200, n)
-        scores = draw.integers(-2, 3, shape).astype(float) if ties else draw.normal(size=shape)
-        found = peaks(scores, "kamp")
-        for ours, row in zip(found, scores.tolist(), strict=True):
-            assert set(np.flatnonzero(ours).tolist()) == released_peaks(row)
 
 
 def test_scores_are_signed() -> None:
