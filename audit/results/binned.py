@@ -6,18 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-import numpy as np
 import polars as pl
 
 from audit.counting.pair_table import PairTable
 from audit.results import columns
-from audit.results.columns import LEDGER, NODES, PAIRS, PREDICTIONS, RESIDUALS
 from audit.results.mended import Mended
 from audit.results.order import in_order
 from audit.results.parts import DriftPart, ModelPart, ResultPart
 from audit.results.record import Record
 from audit.results.told_findings import told_check
-from audit.results.told_metrics import Bounds, told_metrics
+from audit.results.told_metrics import told_metrics
 from audit.sharing.told import Declared, Rounding, told_frame, told_rows
 
 Kind = TypeVar("Kind", bound=Record)
@@ -27,37 +25,39 @@ def binned(run: Kind, rounding: Rounding) -> Kind:
     """A run with told numbers; itself where every number is told as it is.
 
     All else that is shared is made of it: shares, order, heads of lists, sentences and figures.
+    How many pairs a policy expects is known by how many instances have them, and is not told.
     """
     if not rounding.width:
         return run
+    policy = dict(run.policy)
+    for key in ("expected", "companions"):
+        policy[key] = [{**rule, "pairs": None} for rule in policy[key]]
     return replace(
         run,
         ledger=_ledger(run, rounding),
         readings=tuple(_reading(one, rounding) for one in run.readings),
-        policy=_policy(run.policy, rounding),
+        policy=policy,
         checks=in_order([told_check(check, rounding) for check in run.checks]),
-        nodes=told_frame(run.nodes, NODES, rounding),
-        pair_table=ToldPairs.of(run.pair_table, PAIRS, rounding),
-        residuals=told_frame(run.residuals, RESIDUALS, rounding),
+        nodes=told_frame(run.nodes, columns.NODES, rounding),
+        pair_table=ToldPairs.of(run.pair_table, columns.PAIRS, rounding),
+        residuals=told_frame(run.residuals, columns.RESIDUALS, rounding),
         parts=tuple(_part(part, run, rounding) for part in run.parts),
         held=run.status,
     )
 
 
 def _ledger(run: Record, rounding: Rounding) -> dict[str, Any]:
-    given = run.ledger
-    told = told_rows([{name: given[name] for name in LEDGER}], LEDGER, rounding)[0]
-    predictions = given["predictions"]
-    found = {check.name for check in run.checks if check.findings}
-    refused = {why: rounding.count(n, "rows") for why, n in given["refused"].items()}
+    given, found = run.ledger, {check.name for check in run.checks if check.findings}
+    numbers = {name: given[name] for name in columns.LEDGER}
+    (told,) = told_rows([numbers], columns.LEDGER, rounding)
+    refused = {why: rounding.count(n, "rows") for why, n in sorted(given["refused"].items())}
+    predictions = [given["predictions"]] if given["predictions"] else []
     return {
         **given,
         **told,
-        "refused": {
-            why: n for why, n in sorted(refused.items()) if why in found or rounding.lists(n)
-        },
+        "refused": {why: n for why, n in refused.items() if why in found or rounding.lists(n)},
         "labels_per_instance": {"mean": mean_labels(told["labels"], run.size)},
-        "predictions": predictions and told_rows([predictions], PREDICTIONS, rounding)[0],
+        "predictions": next(iter(told_rows(predictions, columns.PREDICTIONS, rounding)), None),
     }
 
 
@@ -71,41 +71,23 @@ def _reading(reading: Mapping[str, Any], rounding: Rounding) -> dict[str, Any]:
     return {**reading, "rows": rounding.count(int(reading["rows"]), total)}
 
 
-def _policy(policy: Mapping[str, Any], rounding: Rounding) -> dict[str, Any]:
-    """How many pairs a policy expects is known by how many instances have them."""
-    untold = {key: [{**rule, "pairs": None} for rule in policy[key]]
-              for key in ("expected", "companions")}  # fmt: skip
-    return {**policy, **untold}
-
-
 def _part(part: ResultPart, run: Record, rounding: Rounding) -> ResultPart:
-    if isinstance(part, DriftPart):
-        tables = {one.name: getattr(part, one.name) for one in fields(part)}
-        of = {"values": columns.DRIFT_VALUES, "nodes": columns.DRIFT_NODES}
-        return DriftPart(**{n: told_frame(t, of[n], rounding) for n, t in tables.items()})
-    if isinstance(part, ModelPart):
-        return _model(part, run, rounding)
-    if isinstance(part, Mended):
-        return Mended(told_frame(part.changes, columns.MENDED, rounding))
+    match part:
+        case DriftPart():
+            values = told_frame(part.values, columns.DRIFT_VALUES, rounding)
+            return DriftPart(values, told_frame(part.nodes, columns.DRIFT_NODES, rounding))
+        case Mended():
+            return Mended(told_frame(part.changes, columns.MENDED, rounding))
+        case ModelPart():
+            classes = run.ledger["predictions"]["classes_mapped"] or 0
+            height = max(run.nodes["height"], default=1)
+            return replace(
+                part,
+                pair_table=ToldPairs.of(part.pair_table, columns.MODEL_PAIRS, rounding),
+                metrics=told_metrics(part.metrics, classes, height, rounding),
+                beside=told_metrics(part.beside, classes, height, rounding),
+            )
     return part
-
-
-def _model(part: ModelPart, run: Record, rounding: Rounding) -> ModelPart:
-    bounds = metric_bounds(run)
-
-    return replace(
-        part,
-        pair_table=ToldPairs.of(part.pair_table, columns.MODEL_PAIRS, rounding),
-        metrics=told_metrics(part.metrics, bounds, rounding),
-        beside=told_metrics(part.beside, bounds, rounding),
-    )
-
-
-def metric_bounds(run: Record) -> Bounds:
-    """The ends of the values that a model's metrics are means of."""
-    predictions = run.ledger["predictions"] or {}
-    classes = max(int(predictions.get("classes_mapped") or 0), 2)
-    return Bounds(float(np.log2(classes)), float(run.nodes["height"].to_numpy().max(initial=1)))
 
 
 @dataclass(frozen=True, eq=False)

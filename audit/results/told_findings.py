@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from audit.base.declared import Columns
 from audit.results.finding_lines import largest_first, line_count, nodes_by_parts
-from audit.results.findings import (
-    CheckResult,
-    Finding,
-    Part,
-    times_limit,
-)
+from audit.results.findings import CheckResult, Finding, Part, times_limit
 from audit.sharing.told import Rounding, told_rows
 
 FEW_PARTS = 3
@@ -27,89 +22,74 @@ def told_check(check: CheckResult, rounding: Rounding) -> CheckResult:
 
     Those that a test makes on a count in the first class are left out, and what they explain.
     """
-    if not rounding.width:
-        return check
     told = told_findings(check, rounding)
     gone = {one.id for one in told if _stays_behind(one, check.evidence, rounding)}
-    kept = tuple(
-        one
-        for one in told
-        if one.id not in gone and (not one.folded_into or not gone.issuperset(one.folded_into))
-    )
+    n = check.denominator
+    if n is not None and check.counts != "whole":
+        n = None if check.counts == "untold" else rounding.count(n, check.counts)
     return replace(
         check,
-        denominator=_denominator(check, rounding),
-        findings=kept,
+        denominator=n,
+        findings=tuple(
+            one
+            for one in told
+            if one.id not in gone and not (one.folded_into and gone.issuperset(one.folded_into))
+        ),
         held=check.status,
         not_told=bool(gone),
     )
 
 
-def _denominator(check: CheckResult, rounding: Rounding) -> int | None:
-    if check.denominator is None or check.counts == "untold":
-        return None
-    if check.counts == "whole":
-        return check.denominator
-    return rounding.count(check.denominator, check.counts)
-
-
 def told_findings(check: CheckResult, rounding: Rounding) -> list[Finding]:
     """All findings of a check with told numbers."""
-    evidence = told_rows([one.evidence for one in check.findings], check.evidence, rounding)
-    parts = [part for one in check.findings for part in one.parts]
-    of_parts = iter(told_rows([part.evidence for part in parts], check.of_parts, rounding))
-    return [
-        _told(finding, own, [replace(part, evidence=next(of_parts)) for part in finding.parts],
-              check, rounding)
-        for finding, own in zip(check.findings, evidence, strict=True)
-    ]  # fmt: skip
-
-
-def _told(
-    finding: Finding,
-    evidence: Mapping[str, Any],
-    parts: Sequence[Part],
-    check: CheckResult,
-    rounding: Rounding,
-) -> Finding:
     if not rounding.width:
-        return finding
-    beyond = max(_beyond(evidence, check), default=1.0)
-    shown = tuple(told_parts(parts, rounding))
-    return replace(
-        finding,
-        evidence=evidence,
-        parts=shown,
-        more_parts=len(shown) < len(parts),
-        nodes=nodes_by_parts(finding, shown),
-        touched=rounding.count(finding.touched) or 0,
-        strength=beyond,
-        beyond=beyond,
-    )
+        return [*check.findings]
+    evidence = told_rows([one.evidence for one in check.findings], check.evidence, rounding)
+    parts = [part.evidence for one in check.findings for part in one.parts]
+    of_parts = iter(told_rows(parts, check.of_parts, rounding))
+    found = list[Finding]()
+    for finding, own in zip(check.findings, evidence, strict=True):
+        shown = told_parts(
+            (replace(one, evidence=next(of_parts)) for one in finding.parts), rounding
+        )
+        beyond = max(_beyond(own, check.evidence), default=1.0)
+        found.append(
+            replace(
+                finding,
+                evidence=own,
+                parts=shown,
+                more_parts=len(shown) < len(finding.parts),
+                nodes=nodes_by_parts(finding, shown),
+                touched=rounding.count(finding.touched) or 0,
+                strength=beyond,
+                beyond=beyond,
+            )
+        )
+    return found
 
 
-def told_parts(parts: Iterable[Part], rounding: Rounding) -> Iterator[Part]:
+def told_parts(parts: Iterable[Part], rounding: Rounding) -> tuple[Part, ...]:
     """Parts by what they are told to count, the largest first, then the first few of the others."""
-    large = [part for part in parts if rounding.lists(line_count(part.evidence))]
-    few = [part for part in parts if not rounding.lists(line_count(part.evidence))]
-    yield from largest_first(large)
-    yield from sorted(few, key=lambda part: part.nodes)[:FEW_PARTS]
+    large, few = list[Part](), list[Part]()
+    for part in parts:
+        (large if rounding.lists(line_count(part.evidence)) else few).append(part)
+    return (*largest_first(large), *sorted(few, key=lambda part: part.nodes)[:FEW_PARTS])
 
 
-def _beyond(evidence: Mapping[str, Any], check: CheckResult) -> Iterator[float]:
+def _beyond(evidence: Mapping[str, Any], columns: Columns) -> Iterator[float]:
     """How many times their limits the told effects are, by what their marks are drawn with."""
-    for column in check.evidence.values():
+    for column in columns.values():
         limit = evidence.get(column.mark.limit) if column.mark else None
-        ends = (*column.ends[:1], column.name)
-        end = next((evidence[name] for name in ends if evidence.get(name) is not None), None)
+        ends = (evidence.get(name) for name in (*column.ends[:1], column.name))
+        end = next((one for one in ends if one is not None), None)
         if isinstance(limit, int | float) and isinstance(end, int | float):
             yield times_limit(end, limit)
 
 
 def _stays_behind(finding: Finding, columns: Columns, rounding: Rounding) -> bool:
     """Whether a test made a finding on a count that is told to be in the first class."""
-    if not any(columns[name].kind in _OF_TESTS for name in finding.evidence):
-        return False
-    counts = (value for name, value in finding.evidence.items() if columns[name].kind == "count")
+    kinds = {name: columns[name].kind for name in finding.evidence}
+    counts = (value for name, value in finding.evidence.items() if kinds[name] == "count")
     first = next(counts, None)
-    return isinstance(first, int) and rounding.few(first)
+    tested = not {*_OF_TESTS}.isdisjoint(kinds.values())
+    return tested and isinstance(first, int) and rounding.few(first)

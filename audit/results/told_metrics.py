@@ -5,107 +5,83 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from audit.results.metric_list import BESIDE, METRICS
-from audit.sharing.told import Rounding, ToldMean, told_mean
+from audit.results.metric_list import ALL, BESIDE, METRICS
+from audit.sharing.told import Rounding, told_mean
 
 Metric: TypeAlias = Mapping[str, Any]
-ALL = "all"
-"""The scope of all instances."""
 _KINDS = {metric.name: metric.kind for metric in (*METRICS, *BESIDE)}
 _NOTHING = {"value": None, "low": None, "high": None, "beyond": None}
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """Least and greatest values of what metrics are means of.
-
-    Args:
-        bits: Greatest entropy: that of as many classes as predictions name.
-        height: Greatest height of a node.
-    """
-
-    bits: float
-    height: float
-
-    def of(self, name: str) -> tuple[float, float] | None:
-        """The ends of the values of a metric; None of one that is no mean."""
-        kind = _KINDS.get(name, "")
-        ends = {"bits": (-self.bits, self.bits), "height": (0.0, self.height)}
-        return (0.0, 1.0) if kind in ("mean", "ratio") else ends.get(kind)
-
-
 def told_metrics(
-    metrics: Sequence[Metric], bounds: Bounds, rounding: Rounding
+    metrics: Sequence[Metric], classes: int, height: float, rounding: Rounding
 ) -> tuple[dict[str, Any], ...]:
     """Metrics as they are told; those of scopes of which nothing is told are left out.
 
     ``beyond`` is ``below`` or ``above`` where the value is on that side of the one that is told.
+
+    Args:
+        classes: Number of classes that predictions name, whose logarithm is the greatest entropy.
+        height: Greatest height of a node.
     """
-    told = [_told(metric, bounds, rounding) for metric in metrics]
+    bits = math.log2(max(classes, 2))
+    ends = {"bits": (-bits, bits), "height": (0.0, float(max(height, 1)))}
+    ends |= dict.fromkeys(("mean", "ratio"), (0.0, 1.0))
+    told = [{**metric, **_NOTHING, **_told(metric, ends, rounding)} for metric in metrics]
     found = {_key(metric): metric for metric in told}
-    told = [_net(one, found) if _KINDS.get(one["name"]) == "net" else one for one in told]
+    for one in told:
+        if _KINDS.get(one["name"]) == "net":
+            one |= _net(*(found.get(_key(one, name)) for name in ("recovered", "lost")))
     return tuple(one for one in told if one["value"] is not None or one["scope"] == ALL)
 
 
-def _told(metric: Metric, bounds: Bounds, rounding: Rounding) -> dict[str, Any]:
-    name, n = metric["name"], rounding.count(int(metric["n"]))
-    made = {**metric, **_NOTHING, "n": n}
-    if n is None or metric["value"] is None:
-        return made
-    kind = _KINDS.get(name)
+def _told(
+    metric: Metric, ends: Mapping[str, tuple[float, float]], rounding: Rounding
+) -> dict[str, Any]:
+    name, value, bins = metric["name"], metric["value"], rounding.bins("instances")
+    n, kind = bins.told(int(metric["n"])), _KINDS.get(name, "")
+    if n is None or value is None:
+        return {"n": n}
     if kind == "count":
-        return {**made, "value": rounding.count(int(metric["value"]))}
-    ends = metric["low"], metric["high"]
-    low_end, high_end = (math.nan if end is None else float(end) for end in ends)
+        return {"n": n, "value": bins.told(int(value))}
+    own = _number(metric["low"]), _number(metric["high"])
     if kind == "share":
-        return made | _share(metric, n, (low_end, high_end), rounding)
-    between = bounds.of(name)
-    if between is None:
-        return made
-    micro = kind == "ratio" or metric["parameters"].get("average") == "micro"
-    times = 2 if micro else 1
-    mean = told_mean(metric["value"], n, low_end, high_end, *between, rounding, times=times)
-    return made | _numbers(mean)
+        k = bins.told(round(value * metric["n"]))
+        if k is None or n < rounding.least or bins.few(k) or bins.all_but_few(k) or k >= n:
+            return {"n": n}
+        middle = told_mean(0.5, n, *own, 0.0, 1.0, rounding)
+        half = math.nan if middle is None else (middle.high - middle.low) / 2
+        low, high, beyond = max(k / n - half, 0.0), min(k / n + half, 1.0), ""
+        value = k / n
+    elif kind in ends:
+        micro = kind == "ratio" or metric["parameters"].get("average") == "micro"
+        mean = told_mean(value, n, *own, *ends[kind], rounding, times=2 if micro else 1)
+        if mean is None:
+            return {"n": n}
+        value, low, high, beyond = mean.value, mean.low, mean.high, mean.beyond
+    else:
+        return {"n": n}
+    told = {name: None if math.isnan(end) else end for name, end in (("low", low), ("high", high))}
+    return {"n": n, "value": value, **told, "beyond": beyond or None}
 
 
-def _numbers(mean: ToldMean | None) -> dict[str, Any]:
-    if mean is None:
-        return {}
-    ends = (None if math.isnan(end) else end for end in (mean.low, mean.high))
-    told = dict(zip(("low", "high"), ends, strict=True))
-    return {"value": mean.value, **told, "beyond": mean.beyond or None}
+def _number(end: float | None) -> float:
+    return math.nan if end is None else float(end)
 
 
-def _share(
-    metric: Metric, n: int, ends: tuple[float, float], rounding: Rounding
-) -> dict[str, float | None]:
-    """A share of told counts, with half widths in the steps of a mean."""
-    bins = rounding.bins("instances")
-    k = bins.told(round(metric["value"] * metric["n"]))
-    if k is None or n < rounding.least or bins.few(k) or bins.all_but_few(k) or k >= n:
-        return {}
-    middle = told_mean(0.5, n, *ends, 0.0, 1.0, rounding)
-    half = math.nan if middle is None else (middle.high - middle.low) / 2
-    told = {"low": max(k / n - half, 0.0), "high": min(k / n + half, 1.0)}
-    return {"value": k / n, **(dict.fromkeys(told) if math.isnan(half) else told)}
-
-
-def _net(metric: dict[str, Any], found: Mapping[str, Metric]) -> dict[str, Any]:
+def _net(recovered: Metric | None, lost: Metric | None) -> dict[str, float]:
     """Equation 1 from what is told of both shares; the distances to their ends are added."""
-    both = [found.get(_key({**metric, "name": name})) for name in ("recovered", "lost")]
-    if any(one is None or one["value"] is None for one in both):
-        return metric
-    recovered, lost = (one for one in both if one is not None)
+    if recovered is None or lost is None or None in (recovered["value"], lost["value"]):
+        return {}
     value = recovered["value"] - lost["value"]
-    if recovered["low"] is None or lost["low"] is None:
-        return {**metric, "value": value}
+    if None in (recovered["low"], lost["low"]):
+        return {"value": value}
     down = math.hypot(recovered["value"] - recovered["low"], lost["high"] - lost["value"])
     up = math.hypot(recovered["high"] - recovered["value"], lost["value"] - lost["low"])
-    return {**metric, "value": value, "low": value - down, "high": min(value + up, 1.0)}
+    return {"value": value, "low": value - down, "high": min(value + up, 1.0)}
 
 
-def _key(metric: Metric) -> str:
-    return json.dumps([metric["name"], metric["scope"], metric["parameters"]], default=str)
+def _key(metric: Metric, name: str = "") -> str:
+    return json.dumps([name or metric["name"], metric["scope"], metric["parameters"]], default=str)

@@ -9,11 +9,12 @@ import pytest
 from audit.alignment.metrics import streaming as module
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.measures import accuracy
-from audit.alignment.metrics.streaming import ALL, Stream
+from audit.alignment.metrics.streaming import Stream
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.engine.scores.cuts import Cut
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.results.metric_list import ALL
 
 
 def many(
