@@ -130,7 +130,11 @@ EDITS = Table(
     row="a node",
 )
 TERMS = Table(
-    Columns(key("name", "Limit"), setting("value", "Value"), text("unit reason", "Of|Why")),
+    Columns(
+        key("name", "Limit"),
+        setting("value", "Value", type="number"),
+        text("unit reason", "Of|Why"),
+    ),
     title="What counts as a change",
     row="a limit",
 )
