@@ -68,12 +68,6 @@ def test_a_broken_table_is_one_message_with_its_place(tmp_path: Path, text: str,
     assert str(path) in str(caught.value)
 
 
-def test_a_table_that_is_not_there_or_empty_is_one_message(tmp_path: Path) -> None:
-    for path in (tmp_path / "nowhere.csv", table(tmp_path, "")):
-        with pytest.raises(InputError, match="required"):
-            read_code_dates(path)
-
-
 def test_codes_as_numbers_are_refused(tmp_path: Path) -> None:
     frame = pl.DataFrame({"code": [389.0], "first": [None], "last": [None]})
     frame.write_parquet(tmp_path / "d.parquet")

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from audit.base.errors import InputError, SchemaError
 from audit.base.files import (
-    files_in,
     open_bytes,
     read_bytes,
     read_json,
@@ -90,25 +89,6 @@ def test_json_that_is_too_much_is_told(tmp_path: Path, text: str, found: str) ->
     with pytest.raises(InputError, match="of moderate depth") as caught:
         read_json(written(tmp_path, "a.json", text.encode()))
     assert found in caught.value.found
-
-
-@pytest.mark.parametrize("read", [read_bytes, read_text, read_json])
-def test_an_empty_file_is_told(tmp_path: Path, read: object) -> None:
-    with pytest.raises(InputError, match="a file with content is required\nFound: an empty file"):
-        read(written(tmp_path, "a.json", b" \n"))  # type: ignore[operator]
-
-
-def test_what_is_no_folder_is_told_by_the_system(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a readable folder is required") as caught:
-        files_in(written(tmp_path, "a", b"a"))
-    assert caught.value.found == "Not a directory"
-
-
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file of Linux")
-def test_what_the_system_cannot_read_is_told() -> None:
-    with pytest.raises(InputError, match="a readable file is required") as caught:
-        read_bytes(Path("/proc/self/mem"))
-    assert caught.value.found == "Input/output error"
 
 
 @pytest.mark.parametrize(("name", "head"), [("a.pt", b"text"), ("a.csv", b"\x80\x04.")])
