@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from audit.counting.pair_table import PairTable
     from audit.counting.pair_verdicts import ReadTable
 
+Metric: TypeAlias = Mapping[str, Any]
+"""``name, scope, value, low, high, n, parameters`` of a metric."""
 Tables: TypeAlias = Mapping[str, pl.DataFrame | pl.LazyFrame]
 """Restricted tables by the name of their Parquet file."""
 
@@ -84,9 +86,9 @@ class ModelPart:
     """
 
     pair_table: PairTable
-    metrics: tuple[Mapping[str, Any], ...] = ()
+    metrics: tuple[Metric, ...] = ()
     absent_metrics: tuple[Mapping[str, str], ...] = ()
-    beside: tuple[Mapping[str, Any], ...] = ()
+    beside: tuple[Metric, ...] = ()
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     @property
@@ -119,7 +121,7 @@ class ModelPart:
 
         if record["ledger"]["predictions"] is None:
             return None
-        rows: dict[str, list[Mapping[str, Any]]] = {"metrics": [], "beside": []}
+        rows: dict[str, list[Metric]] = {"metrics": [], "beside": []}
         for row in table("metrics").collect().iter_rows(named=True):
             row["parameters"] = json.loads(row["parameters"])
             rows[row.pop("part")].append(row)
