@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.errors import InputError, SchemaError
+from audit.base.errors import InputError
 from audit.base.files import (
     open_bytes,
     read_bytes,
@@ -20,8 +20,6 @@ from audit.base.files import (
     refuse_pickle,
 )
 from audit.base.limits import UNPACKED, limits
-from audit.base.table import name_among
-from audit.base.tables import open_table
 
 
 def written(folder: Path, name: str, content: bytes) -> Path:
@@ -96,14 +94,3 @@ def test_what_may_be_a_pickle_is_refused(name: str, head: bytes) -> None:
     with pytest.raises(InputError, match="could run code"):
         refuse_pickle(Path(name), head)
     refuse_pickle(Path("a.csv"), b"text")
-
-
-@pytest.mark.parametrize("wanted", ["id", "ID"])
-def test_a_column_that_is_there_twice_is_none_to_choose(tmp_path: Path, wanted: str) -> None:
-    table = open_table(written(tmp_path, "table.csv", b"id,label,id\n1,dog,2\n"))
-    with pytest.raises(SchemaError, match=f"one column named {wanted!r} is required"):
-        name_among([*table.schema], wanted, "here")
-    assert table.column("id") is None
-    assert table.column(" LABEL") == "label"
-    with pytest.raises(SchemaError, match=r"(?s)named 'other'.*'id'.*the hint"):
-        name_among([*table.schema], "other", "here", "the hint")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 
 import polars as pl
@@ -31,16 +31,6 @@ def test_spells_are_read_by_name_and_sorted(tmp_path: Path) -> None:
     text = f"{TEXT}2005-09-30 00:00:00,585,1979-01-01,\n"
 
     assert read_code_dates(table(tmp_path, text)) == SPELLS
-
-
-@pytest.mark.parametrize("kind", [date, datetime])
-def test_parquet_may_hold_days_as_days(tmp_path: Path, kind: type[date]) -> None:
-    rows = [(s.code, *(d and kind(d.year, d.month, d.day) for d in s[1:])) for s in SPELLS]
-    pl.DataFrame(rows, ["code", "first", "last"], orient="row").write_parquet(
-        tmp_path / "d.parquet"
-    )
-
-    assert read_code_dates(tmp_path / "d.parquet") == SPELLS
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from audit.base.declared import Columns
-from audit.base.plurals import filled, in_words
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
@@ -167,29 +166,6 @@ def test_a_shared_finding_has_titles() -> None:
     assert shown["parts"][0]["evidence"] == {"n": 95}
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "text"),
-    [
-        ("instances", 12345, "12,345"),
-        ("share", 0.1234, "12.3%"),
-        ("residual_share", 1.0, "100.0%"),
-        ("residual_share", 0.9999, ">99.9%"),
-        ("chance_share", 1e-15, "<0.1%"),
-        ("limit", 0.5, "50%"),
-        ("lift", 1234.5, "1,234"),
-        ("ratio", 5.0, "5"),
-        ("ratio", 3.456, "3.46"),
-        ("instances", None, "some"),
-    ],
-)
-def test_evidence_in_words(name: str, value: int | float | str | None, text: str) -> None:
-    assert in_words(name, value) == text
-
-
-def test_a_placeholder_without_evidence_stays_as_it_is() -> None:
-    assert filled("{n} and {m}", {"n": 1}) == "1 and {m}"
-
-
 def test_a_result_shows_itself(toy_hierarchy: Hierarchy) -> None:
     apart = BranchRule(branches=("animal", "tool"), rule="disjoint", reason="")
     shown = run_audit(
@@ -201,17 +177,6 @@ def test_a_result_shows_itself(toy_hierarchy: Hierarchy) -> None:
     told = shown._repr_markdown_()
     assert "| error | 1 of 1 instance (100.0%)" in told
     assert "| 1 | 100.0% | Decide" in told
-
-
-def test_what_a_notebook_shows_is_no_markup_of_the_data() -> None:
-    named = finding("note", 5, statement="<b>{n}</b> | of\n*all*", curator="[see](x)")
-    (line,) = [one for one in result(check(named))._repr_markdown_().splitlines() if "5" in one][
-        -1:
-    ]
-
-    assert "&#60;b&#62;5&#60;/b&#62; &#124; of &#42;all&#42;" in line
-    assert "&#91;see&#93;(x)" in line
-    assert line.count(" | ") == 4
 
 
 FOUND = finding(
