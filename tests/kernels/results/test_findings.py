@@ -199,6 +199,7 @@ def said_of(finding: Finding) -> str:
         ([("a b", 40), ("c b", 9), ("a d", 8)], "most often c"),
         ([("a b", 40), ("a d", 9), ("c d", 9)], "most often d or c and d"),
         ([("a b", 40), ("a d", 9), ("c b", 9), ("c d", 9)], None),
+        ([("a b", 40), ("c b", 8)], "most often c"),
         ([("a b", 40), ("c b", 7)], None),
         ([("c", 40)], "always c"),
         ([("c", 40), ("d", 3)], "mostly c"),
