@@ -94,6 +94,7 @@ def test_the_status_of_an_audit_is_the_worst_of_its_checks() -> None:
 
     assert result(skipped).status == "not_applicable"
     assert result(skipped, passed).status == "pass"
+    assert result(replace(passed, denominator=0)).status == "not_applicable"
     assert result(passed, check(finding("note")), check(finding("warning"))).status == "warn"
     assert result(passed, failed).status == "fail"
     assert result(failed, crashed).status == "error"
