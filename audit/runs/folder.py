@@ -56,7 +56,7 @@ class FolderKind:
 
 RUN = FolderKind("run", RESULT, (HTML, PDF))
 COMPARISON = FolderKind("comparison", "comparison.json", ("comparison.html",))
-COMPARISON_VERSION = "5.1"
+COMPARISON_VERSION = "6.0"
 """Version of the schema of ``comparison.json``."""
 
 
