@@ -28,14 +28,12 @@ from audit.results.order import BY_RESULT
 from audit.runs.analyses import ANALYSES
 
 Schema: TypeAlias = dict[str, Any]
-_TYPES = {"text": "string", "count": "integer", "whole": "integer", "exact": "integer"}
-"""Type of each kind; that of others is a number."""
 
 
 def column(of: Column) -> Schema:
     """What stands in a column, or null; of a number its kind under ``told``, and why it is told."""
     told = {} if of.kind == "text" else {"told": f"{of.kind}: {of.reason}".removesuffix(": ")}
-    return {"type": [of.type or _TYPES.get(of.kind, "number"), "null"], **told}
+    return {"type": [of.holds, "null"], **told}
 
 
 def fields(*columns: Iterable[Column], **inner: Schema) -> Schema:
@@ -128,7 +126,8 @@ def comparison_schema() -> Schema:
     """The schema of ``comparison.json``, likewise."""
     sides = fields(old=_OBJECT, new=_OBJECT)
     rounding = fields(old=_or_null(_ROUNDING), new=_or_null(_ROUNDING))
-    counted = whole("edits exchanges nodes pairs new gone worse better metrics confusions measures")
+    counted = whole("edits exchanges nodes pairs labels metrics confusions measures")
+    findings = whole("new gone worse better")
     beyond = text("beyond_old beyond_new")
     metrics = rows_of(compared.METRICS, beyond, parameters=_OBJECT)
     moved = rows(text("node title"), count("support_old support_new"))
@@ -141,7 +140,7 @@ def comparison_schema() -> Schema:
         rounding=rounding,
         terms=rows_of(compared.TERMS),
         causes=rows_of(compared.CAUSES, flag("changed"), text("old new")),
-        totals=fields(counted),
+        totals=fields(counted, findings),
         exchanges=rows_of(compared.EXCHANGES, fewer=moved, more=moved),
         nodes=_changed(compared.NODES, text("branch"), chance("p_value")),
         pairs=_changed(compared.PAIRS, chance("odds_ratio p_value q_value")),
@@ -170,7 +169,12 @@ def comparison_schema() -> Schema:
             )
         ),
     )
-    made["properties"] |= {"mended": _mended(since_reference=_OBJECT), "measures": metrics}
+    records = fields(count("common changed"), whole("total"), rows=rows_of(compared.RECORDS))
+    made["properties"] |= {
+        "mended": _mended(since_reference=_OBJECT),
+        "measures": metrics,
+        "records": records,
+    }
     return {"$schema": _DRAFT, "title": "What changed between two runs", **made}
 
 
@@ -201,7 +205,7 @@ def _identity() -> Schema:
 
 def _ledger() -> Schema:
     read = (one for one in declared.PREDICTIONS.values() if one.kind != "text")
-    thresholds = setting("confusion_threshold decision_threshold")
+    thresholds = setting("confusion_threshold decision_threshold", type="number")
     return fields(
         declared.LEDGER.values(),
         refused=_each(column(*count("rows", of="rows"))),

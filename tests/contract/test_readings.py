@@ -21,7 +21,7 @@ import audit
 from audit.analyses.entailment.analysis import Entailment
 from audit.analyses.entailment.reading import read_entailment
 from audit.analyses.entailment.settings import Entailing
-from audit.analyses.explanations.reading.reading import read_attributions
+from audit.analyses.explanations.reading import read_attributions
 from audit.base.errors import InputError
 from audit.base.progress import silent
 from audit.base.readings import AskedError, Reading
@@ -103,8 +103,7 @@ def of_numbered_tuples(folder: Path, **options: Any) -> Found:
     model = at(folder, ("model.csv", "id,score\n0,0.5\n1,0.5\n2,0.5\n"))
     stated = Entailing(files=(tuples,), kind="hypernyms", predictions=(model,), **options)
     found = Entailment.read(stated, silent)
-    assert found.beside.predictions is not None
-    return found.beside.predictions.frame.rows(), found.readings
+    return found.given["predictions"].frame.rows(), found.readings
 
 
 def of_premises(folder: Path, **options: Any) -> Found:
@@ -327,13 +326,13 @@ TOLD = [
          of_scores(9 * SCORES, {"id": [*"aabcd"], "label": [CLASSES[1], *CLASSES]},
                    classes=CLASSES, transform="softmax", by_order=True),
          {"transform": "sigmoid"}),
-    Told("entailment.answer_columns.by_number", "number 0", "--numbered-from 1",
+    Told("analyses.entailment.answers.by_number", "number 0", "--numbered-from 1",
          of_numbered_tuples, {"numbered_from": 1}),
-    Told("entailment.reading._readings", "entails", "--classes FILE",
+    Told("analyses.entailment.reading._readings", "entails", "--classes FILE",
          of_premises, {"classes": ["entailment", "not_entailment"]}),
-    Told("explanations.reading.reading._readings", "'<go>'", "--special-tokens all",
+    Told("analyses.explanations.reading._readings", "'<go>'", "--special-tokens all",
          of_attributions, {"special": "all"}),
-    Told("explanations.reading.reading._of_texts", "each label of its text", "a column target",
+    Told("analyses.explanations.reading._of_texts", "each label of its text", "a column target",
          of_evidence, {"named": (("2", "x"), ("1", "x"))}),
     Told("hierarchies.formats.edges.keyed", "'name'", "--hierarchy-child COL",
          of_hierarchy("h.csv", "id,name,parent\n1,a,\n2,b,a\n3,c,a\n"), {"child": "id"}),

@@ -11,8 +11,8 @@ from typing import Any, Self
 import polars as pl
 
 from audit.results.mended import MENDED
+from audit.results.metric_list import ALL
 from audit.results.result import AuditResult
-from audit.results.told_metrics import ALL
 from audit.runs.compare.causes import Cause, causes, same_data
 from audit.runs.compare.counts import TERMS, Changes
 from audit.runs.compare.edits import EDIT_COLUMNS, EDITS, Release

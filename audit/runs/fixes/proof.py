@@ -11,7 +11,8 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.files import sha256_of
-from audit.results.mended import MENDED_CHANGES, Mended
+from audit.results.columns import MENDED
+from audit.results.mended import Mended
 from audit.results.result import AuditResult
 from audit.runs.fixes.changes import CERTAIN, Change, read_log
 
@@ -66,7 +67,7 @@ def _counted(changes: Sequence[Change], reference: AuditResult, log: Path) -> pl
         (reference.sha256, *key, n, len(records[key]), proposals[key[0]])
         for key, n in sorted(made.items())
     ]
-    return pl.DataFrame(rows, schema=MENDED_CHANGES, orient="row")
+    return pl.DataFrame(rows, schema=MENDED.types, orient="row")
 
 
 def _proposed(
