@@ -1,4 +1,4 @@
-"""Tables of measurements in the shared view: what the schema says of them, and what they tell."""
+"""Tables of analyses as they are shared."""
 
 from __future__ import annotations
 
@@ -70,14 +70,6 @@ def rows(
         ]
     )  # fmt: skip
     return shared_rows(frame, rule, Rounding(width, {"instances": 300}))
-
-
-def test_where_nothing_is_rounded_numbers_are_whole() -> None:
-    told = rows([(4, 3), (90, 60)], width=0)
-    assert [row["name"] for row in told] == ["f", "e"]
-    assert told[0] == {"name": "f", "verdict": "pass", "q": 0.2, "share": 0.01, "low": 0.0,
-                       "high": 4 / 300, "n": 4, "k": 3}  # fmt: skip
-    assert list(told[0]) == list(RULE.columns) == list(rows([(90, 60)])[0])
 
 
 def test_numbers_that_are_not_finite_are_null() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 
 import polars as pl
@@ -33,16 +33,6 @@ def test_spells_are_read_by_name_and_sorted(tmp_path: Path) -> None:
     assert read_code_dates(table(tmp_path, text)) == SPELLS
 
 
-@pytest.mark.parametrize("kind", [date, datetime])
-def test_parquet_may_hold_days_as_days(tmp_path: Path, kind: type[date]) -> None:
-    rows = [(s.code, *(d and kind(d.year, d.month, d.day) for d in s[1:])) for s in SPELLS]
-    pl.DataFrame(rows, ["code", "first", "last"], orient="row").write_parquet(
-        tmp_path / "d.parquet"
-    )
-
-    assert read_code_dates(tmp_path / "d.parquet") == SPELLS
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -66,12 +56,6 @@ def test_a_broken_table_is_one_message_with_its_place(tmp_path: Path, text: str,
         read_code_dates(path)
     assert told in str(caught.value)
     assert str(path) in str(caught.value)
-
-
-def test_a_table_that_is_not_there_or_empty_is_one_message(tmp_path: Path) -> None:
-    for path in (tmp_path / "nowhere.csv", table(tmp_path, "")):
-        with pytest.raises(InputError, match="required"):
-            read_code_dates(path)
 
 
 def test_codes_as_numbers_are_refused(tmp_path: Path) -> None:

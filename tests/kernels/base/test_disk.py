@@ -1,4 +1,4 @@
-"""Files and folders that are whole or not there, whatever ends the process that writes them."""
+"""Places are locked, cleared after a killed process, and written whole."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import pytest
 
@@ -30,7 +29,6 @@ import os, signal, sys
 from pathlib import Path
 from audit.base import disk
 
-disk._exchanged_at_once = lambda *_: False
 out, when = Path(sys.argv[1]), int(sys.argv[2])
 rename = Path.rename
 
@@ -72,12 +70,6 @@ def test_two_do_not_work_on_one_place(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_places_beside_each_other_are_not_in_each_others_way(tmp_path: Path) -> None:
-    with working_beside(tmp_path / "a"), working_beside(tmp_path / "b" / "a") as other:
-        assert other.is_dir()
-    assert left_in(tmp_path) == set()
-
-
 def test_what_a_killed_process_left_goes_with_the_next(tmp_path: Path) -> None:
     out = tmp_path / "run"
     killed(out)
@@ -100,16 +92,9 @@ def test_a_folder_that_was_being_replaced_is_there_again(tmp_path: Path, when: i
     assert left_in(tmp_path) == {"run"}
 
 
-@pytest.mark.parametrize("at_once", [True, False])
-def test_two_folders_change_places(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool
-) -> None:
+def test_two_folders_change_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b"):
         (tmp_path / name / name).mkdir(parents=True)
-    if not at_once:
-        monkeypatch.setattr(disk, "_exchanged_at_once", lambda *_: False)
-    elif sys.platform == "linux":
-        monkeypatch.delattr(Path, "rename")
     monkeypatch.chdir(tmp_path)
     exchange(Path("a"), Path("b"))
 
@@ -140,27 +125,6 @@ def test_a_full_disk_is_told_apart_from_one_that_may_not_be_written(
         raise OSError(number, os.strerror(number))
     assert room in str(told.value)
     assert os.strerror(number) in str(told.value)
-
-
-@pytest.mark.parametrize("failing", ["mkdtemp", "mkdir"])
-def test_a_place_that_cannot_be_prepared_is_told_and_left_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
-) -> None:
-    mkdir = Path.mkdir
-
-    def fails(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    def fails_inside(path: Path, *given: Any, **named: Any) -> None:
-        return fails() if path.name == ".run.work" else mkdir(path, *given, **named)
-
-    if failing == "mkdtemp":
-        monkeypatch.setattr(disk.tempfile, "mkdtemp", fails)
-    else:
-        monkeypatch.setattr(Path, "mkdir", fails_inside)
-    with pytest.raises(OutputError, match="Permission denied"), working_beside(tmp_path / "run"):
-        pass
-    assert left_in(tmp_path) == set()
 
 
 class Interrupt:
@@ -234,17 +198,6 @@ def test_a_disk_that_knows_no_locks_is_worked_on_without(
     assert left_in(tmp_path) == set()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks on Windows")
-def test_a_disk_that_fails_as_it_locks_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import fcntl
-
-    monkeypatch.setattr(fcntl, "flock", refusing(errno.EIO))
-    with pytest.raises(OutputError, match=os.strerror(errno.EIO)), working_beside(tmp_path / "run"):
-        pass
-
-
 @pytest.mark.parametrize(
     ("stands", "overwrite", "told"),
     [
@@ -269,12 +222,3 @@ def test_what_stands_there_is_replaced_only_if_it_is_a_file_and_asked(
 
     assert (tmp_path / "file").read_text() == "old"
     assert (tmp_path / "new").read_text() == "new"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows names pipes elsewhere")
-def test_what_is_no_regular_file_is_never_replaced(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for writing in (written_whole(tmp_path / "pipe"), replacing(tmp_path / "pipe", overwrite=True)):
-        with pytest.raises(OutputError, match="a regular file is required"), writing:
-            pytest.fail("nothing may be written")
-    assert (tmp_path / "pipe").is_fifo()

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base.errors import InputError, SchemaError
+from audit.base.errors import InputError
 from audit.base.files import (
-    files_in,
     open_bytes,
     read_bytes,
     read_json,
@@ -21,8 +20,6 @@ from audit.base.files import (
     refuse_pickle,
 )
 from audit.base.limits import UNPACKED, limits
-from audit.base.table import name_among
-from audit.base.tables import open_table
 
 
 def written(folder: Path, name: str, content: bytes) -> Path:
@@ -92,38 +89,8 @@ def test_json_that_is_too_much_is_told(tmp_path: Path, text: str, found: str) ->
     assert found in caught.value.found
 
 
-@pytest.mark.parametrize("read", [read_bytes, read_text, read_json])
-def test_an_empty_file_is_told(tmp_path: Path, read: object) -> None:
-    with pytest.raises(InputError, match="a file with content is required\nFound: an empty file"):
-        read(written(tmp_path, "a.json", b" \n"))  # type: ignore[operator]
-
-
-def test_what_is_no_folder_is_told_by_the_system(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a readable folder is required") as caught:
-        files_in(written(tmp_path, "a", b"a"))
-    assert caught.value.found == "Not a directory"
-
-
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file of Linux")
-def test_what_the_system_cannot_read_is_told() -> None:
-    with pytest.raises(InputError, match="a readable file is required") as caught:
-        read_bytes(Path("/proc/self/mem"))
-    assert caught.value.found == "Input/output error"
-
-
 @pytest.mark.parametrize(("name", "head"), [("a.pt", b"text"), ("a.csv", b"\x80\x04.")])
 def test_what_may_be_a_pickle_is_refused(name: str, head: bytes) -> None:
     with pytest.raises(InputError, match="could run code"):
         refuse_pickle(Path(name), head)
     refuse_pickle(Path("a.csv"), b"text")
-
-
-@pytest.mark.parametrize("wanted", ["id", "ID"])
-def test_a_column_that_is_there_twice_is_none_to_choose(tmp_path: Path, wanted: str) -> None:
-    table = open_table(written(tmp_path, "table.csv", b"id,label,id\n1,dog,2\n"))
-    with pytest.raises(SchemaError, match=f"one column named {wanted!r} is required"):
-        name_among([*table.schema], wanted, "here")
-    assert table.column("id") is None
-    assert table.column(" LABEL") == "label"
-    with pytest.raises(SchemaError, match=r"(?s)named 'other'.*'id'.*the hint"):
-        name_among([*table.schema], "other", "here", "the hint")

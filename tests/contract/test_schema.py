@@ -15,10 +15,6 @@ from fixtures import results
 SCHEMA = result_schema()
 
 
-def test_schema_is_a_schema() -> None:
-    Draft202012Validator.check_schema(SCHEMA)
-
-
 @pytest.mark.parametrize(
     "make",
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 import pytest
 
 from audit.checks.judging import remembered
-from audit.results import since as module
-from audit.results.findings import CheckResult, Finding, Ids, Judgement
+from audit.results.findings import Ids
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.since import since_reference
 from audit.runs.folder import write_run
@@ -60,10 +58,6 @@ def told(old: dict[str, Any], new: dict[str, Any], folded: tuple[str, ...] = ())
     return since_reference(old, [new], {"c": Ids(standing, known, frozenset(folded))}, [])
 
 
-def test_examples_hold() -> None:
-    assert doctest.testmod(module).failed == 0
-
-
 def test_each_finding_is_what_became_of_it() -> None:
     old = before("warn", finding("a", 100), finding("b", 100), finding("c", 100), folded=("f",))
     now = [finding("a", 100, known=True), finding("b", 300), finding("n", 50), finding("f", 60)]
@@ -74,12 +68,6 @@ def test_each_finding_is_what_became_of_it() -> None:
     }  # fmt: skip
     (counts,) = found["checks"]
     assert [counts[name] for name in ("new", "worse", "known", "gone")] == [1, 2, 1, 1]
-
-
-def test_effects_stand_side_by_side() -> None:
-    found = told(before("warn", finding("b", 100)), check("warn", finding("b", 300)))
-    (line,) = found["findings"]
-    assert (line["effect"], line["before"], line["now"]) == ("share", 0.1, 0.3)
 
 
 def test_what_is_folded_now_is_not_gone() -> None:
@@ -93,11 +81,6 @@ def test_a_check_that_was_not_asked_compares_nothing(was: str, now: str) -> None
     found = told(before(was, finding("a", 100)), check(now, finding("b", 100)))
     assert found["findings"] == []
     assert found["checks"][0]["new"] is None
-
-
-def test_effects_of_a_reference_tell_no_count() -> None:
-    value = module.effect({"share": 1234 / 5001})[1]
-    assert value == 0.247
 
 
 def test_a_run_read_back_tells_the_same(tmp_path: Path) -> None:
@@ -124,35 +107,6 @@ def test_depths_are_told_beside_the_reference_of_the_same_hierarchy() -> None:
     edited = {**reference.identity["hierarchy"], "sha256": "0" * 64}
     other = replace(reference, identity={**reference.identity, "hierarchy": edited})
     assert not _held_against(other, reference).shared()["since_reference"]["depths"]
-
-
-def test_a_run_without_a_reference_tells_none() -> None:
-    assert results.sample_result().shared()["since_reference"] is None
-
-
-def test_every_standing_finding_of_the_result_is_counted_once() -> None:
-    reference = results.sample_result()
-    found = _held_against(reference, reference).shared()["since_reference"]
-    checks = {check.name: check for check in reference.checks}
-    for line in found["checks"]:
-        check = checks[line["name"]]
-        if line["new"] is not None:
-            assert line["new"] == line["gone"] == 0
-            assert line["worse"] + line["known"] == len(check.standing)
-
-
-def test_known_findings_are_those_judged_so() -> None:
-    reference = results.sample_result()
-    known = replace(reference, checks=tuple(map(_known, reference.checks)))
-    found = _held_against(known, reference).shared()["since_reference"]
-    assert {line["change"] for line in found["findings"]} == {"known"}
-
-
-def _known(check: CheckResult) -> CheckResult:
-    def judged(finding: Finding) -> Finding:
-        return replace(finding, judgement=Judgement(known=True))
-
-    return replace(check, findings=tuple(map(judged, check.findings)))
 
 
 def _held_against(result: AuditResult, reference: AuditResult) -> AuditResult:
