@@ -69,6 +69,7 @@ def cycle(found: Measured) -> Iterator[Row]:
         members = found.frames["graph_members"].rename({"text": end, "first": f"{end}_first"})
         tuples = tuples.join(members, on=["relation", end])
     inside = tuples.filter(pl.col("instance_first") == pl.col("concept_first"))
+    behind = inside.partition_by("relation", "instance_first", as_dict=True)
     for row in found.frames["graph_components"].to_dicts():
         pair, relation = " and ".join(map(quoted, row["cycle"][:2])), row["relation"]
         said = (
@@ -86,7 +87,7 @@ def cycle(found: Measured) -> Iterator[Row]:
                 "to be synonyms."
             )
         yield found.row(
-            inside.filter(relation=relation, instance_first=row["first"]),
+            behind[relation, row["first"]],
             {"texts": row["texts"], "edges": row["edges"]},
             relation,
             row["first"],

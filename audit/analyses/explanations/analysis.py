@@ -14,9 +14,8 @@ from audit.analyses.explanations.checks import EVIDENCE_IGNORED, METHODS_DISAGRE
 from audit.analyses.explanations.declared import FACTS, HEADLINES, SAYS, TABLES
 from audit.analyses.explanations.importance import read_accuracies
 from audit.analyses.explanations.measure import measure_explanations
-from audit.analyses.explanations.reading.reading import read_attributions
+from audit.analyses.explanations.reading import read_attributions
 from audit.analyses.explanations.settings import Explaining
-from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress
 from audit.base.readings import Reading
 from audit.checks.analysis import FileAnalysis
@@ -60,7 +59,6 @@ class Explanations(FileAnalysis):
         elsewhere = None
         if settings.accuracy is not None:
             elsewhere = read_accuracies(settings.accuracy, attributions)
-        give_back_freed_memory()
         return cls(attributions, elsewhere, settings, attributions.readings)
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:

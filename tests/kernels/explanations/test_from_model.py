@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 import audit
-from fixtures.doors import read_attributions
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("captum")
@@ -19,10 +16,7 @@ pytest.importorskip("shap")
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 WORDS = ["[PAD]", "[CLS]", "a", "b", "c", "d"]
-TEXTS = [
-    {"id": "1", "text": "a b c", "target": "yes"},
-    {"id": "2", "text": "c d", "target": "yes"},
-]
+TEXTS = [{"id": "1", "text": "a b c", "target": "yes"}, {"id": "2", "text": "c d", "target": "yes"}]
 METHODS = ("gradient", "integrated_gradients")
 
 
@@ -50,43 +44,6 @@ class Model(torch.nn.Module):  # type: ignore[name-defined, misc]
     def forward(self, ids: Any) -> Any:
         total = self.words(ids).sum(dim=(1, 2))
         return SimpleNamespace(logits=torch.stack([-total, total], 1))
-
-
-def test_a_linear_model_has_its_weights_as_scores(tmp_path: Path) -> None:
-    made = audit.attributions((Model(), Tokenizer()), TEXTS, METHODS)
-    lines = made.to_dicts()
-
-    found = {(line["id"], line["method"]): line["scores"] for line in lines}
-    assert found["1", "integrated_gradients"] == pytest.approx([1, 2, -1])
-    assert found["1", "gradient"] == [1, 1, 1]
-    assert {(line["id"], line["gold"], line["predicted"]) for line in lines} == {
-        ("1", True, True), ("2", True, False),
-    }  # fmt: skip
-    made.write_ndjson(tmp_path / "attributions.jsonl")
-    assert len(read_attributions(tmp_path / "attributions.jsonl").rows) == 4
-
-
-def test_without_a_label_the_answer_of_the_model_is_explained() -> None:
-    texts = pl.DataFrame(TEXTS).drop("target")
-    made = audit.attributions((Model(), Tokenizer()), texts, "gradient")
-    assert set(made.select("id", "target").rows()) == {("1", "yes"), ("2", "no")}
-
-
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        ([{"id": "1"}], "the columns id and text"),
-        ([*TEXTS, {"id": "3", "text": None, "target": "yes"}], "1 rows without one"),
-    ],
-)
-def test_what_are_no_texts_is_refused(texts: list[dict[str, Any]], message: str) -> None:
-    with pytest.raises(audit.AuditError, match=message):
-        audit.attributions((Model(), Tokenizer()), texts, METHODS)
-
-
-def test_what_is_no_model_is_refused() -> None:
-    with pytest.raises(audit.AuditError, match="a model with get_input_embeddings"):
-        audit.attributions((torch.nn.Linear(1, 1), Tokenizer()), TEXTS, METHODS)
 
 
 EVERY = (
@@ -142,29 +99,6 @@ def test_a_linear_model_has_its_weights_times_the_way() -> None:
     assert found["1", "lime"] == pytest.approx(way, abs=0.1)
 
 
-def test_sigmoid_of_three_inputs() -> None:
-    """f = sigmoid(x1 + 2 x2 - x3) at (1, 1, 1) from 0."""
-    model = Weighted(1)
-    model.words.weight.data = torch.tensor([[0.0], [0], [1], [1], [1], [0]])
-    model.weights.data = torch.zeros(2, 9, 1)
-    model.weights.data[1, 1:4, 0] = torch.tensor([1.0, 2, -1])
-    found = explained(model, "integrated_gradients", TEXTS[:1], link="sigmoid")
-    scores = found["1", "integrated_gradients"]
-    assert scores == pytest.approx([0.190399, 0.380797, -0.190399], abs=5e-7)
-
-
-@pytest.mark.parametrize("link", ["identity", "sigmoid", "softmax"])
-def test_scores_sum_to_the_output_less_that_of_padding(link: Any) -> None:
-    model = Weighted(after=torch.tanh)
-    ids = torch.tensor([[1, 2, 3, 4], [1, 0, 0, 0]])
-    logits = model(ids)
-    linked = {"identity": logits, "sigmoid": logits.sigmoid(), "softmax": logits.softmax(1)}[link]
-    whole, bare = linked[:, 1].tolist()
-    found = explained(model, ("integrated_gradients", "partition_shap"), link=link)
-    for method in ("integrated_gradients", "partition_shap"):
-        assert sum(found["1", method]) == pytest.approx(whole - bare, abs=1e-9)
-
-
 def test_a_row_depends_on_its_text_label_and_seed_alone() -> None:
     model = Weighted(after=torch.tanh)
     together = explained(model, EVERY)
@@ -177,18 +111,6 @@ def test_a_row_depends_on_its_text_label_and_seed_alone() -> None:
     assert (np.random.random(), torch.rand(1).item()) == expected
     assert alone == {key: scores for key, scores in together.items() if key[0] == "2"}
     assert explained(model, "lime", TEXTS[1:], seed=1)["2", "lime"] != alone["2", "lime"]
-
-
-def test_the_model_stays_as_it_is() -> None:
-    model = Weighted().train()
-    before = {name: one.clone() for name, one in model.state_dict().items()}
-    explained(model, METHODS)
-
-    assert model.training
-    assert model.weights.requires_grad
-    assert model.weights.grad is None
-    assert all(torch.equal(one, before[name]) for name, one in model.state_dict().items())
-    assert not model.words._forward_hooks
 
 
 def test_a_recurrent_layer_and_a_second_embedding() -> None:
@@ -236,25 +158,3 @@ def test_an_embedding_that_is_called_twice() -> None:
 
     with pytest.raises(audit.AuditError, match="must call its embedding layer once"):
         explained(Twice(), "gradient")
-
-
-@pytest.mark.parametrize(
-    ("texts", "method", "message"),
-    [
-        (TEXTS, (), "different methods are required"),
-        (TEXTS, ("gradient", "gradient"), "different methods are required"),
-        (TEXTS, "magic", "different methods are required"),
-        ([{**TEXTS[0], "target": "maybe"}], "gradient", "among the labels of the model"),
-        ([TEXTS[0], TEXTS[0]], "gradient", "each id and target may stand once"),
-        ([{**TEXTS[0], "text": ""}], "gradient", "a token that is not special"),
-        ([], "gradient", "the columns id and text"),
-    ],
-)
-def test_what_is_asked_must_be_there(texts: Any, method: Any, message: str) -> None:
-    with pytest.raises(audit.AuditError, match=message):
-        explained(Weighted(), method, texts)
-
-
-def test_a_device_that_is_not_there() -> None:
-    with pytest.raises(audit.AuditError, match="a device that torch can use"):
-        audit.attributions((Weighted(), Tokenizer()), TEXTS, "gradient", device="abacus")

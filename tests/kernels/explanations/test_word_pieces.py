@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.analyses.explanations.reading.texts import merged_scores, merged_tokens, word_starts
+from audit.analyses.explanations.words import merged_scores, merged_tokens, word_starts
 
 
 def merged(tokens: list[str]) -> list[str]:
@@ -35,12 +35,6 @@ def merged(tokens: list[str]) -> list[str]:
 )
 def test_each_way_to_divide_words(tokens: list[str], words: list[str]) -> None:
     assert merged(tokens) == words
-
-
-def test_a_model_goes_by_the_marker_that_most_of_its_tokens_bear() -> None:
-    tokens = pl.Series(["Ġa", "##b", "Ġc", "a", "##b"])
-    starts = word_starts(tokens, np.array([0, 0, 0, 1, 1]), np.array([1, 0, 0, 1, 0], bool))
-    assert starts.tolist() == [True, True, True, True, False]
 
 
 @st.composite
