@@ -43,7 +43,6 @@ from fixtures.entailment_results import audited_in_full
 from fixtures.explained_releases import explained_release, measured_release, thirty_nodes
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
-from fixtures.represented_releases import measured_with
 from fixtures.strategies import hierarchies, trees
 
 ROOT = Path(__file__).parents[2]
@@ -712,14 +711,9 @@ def of_analyses() -> tuple[Finding, ...]:
     explained, dataset = explained_release(
         1, hierarchy=thirty_nodes(), ignored="b", instances=130, strength=2.0
     )
-    runs = (
-        measured_with(absent="b1"),
-        measured_with(entangled=("a0", "a1")),
-        measured_release(explained, dataset),
-    )
+    measured = measured_release(explained, dataset)
     results = [
         one.run(measured)
-        for measured in runs
         for one in ALL_CHECKS
         if isinstance(one, Check) and one.reads in measured.analyses
     ]

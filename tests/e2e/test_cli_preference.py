@@ -121,7 +121,11 @@ def test_a_run_is_verified_compared_and_shown(folder: Path) -> None:
         assert tied.count("S1") > tied.count("S0")
 
 
-def test_what_goes_with_a_run_needs_one(folder: Path) -> None:
-    assert made(folder, "--title", "x") == made(folder, "--no-pdf") == 2
-    assert made(folder) == 0
+def test_a_relation_is_of_a_wordnet(folder: Path) -> None:
+    files = folder / "scores.jsonl", "--questions", folder / "questions.jsonl"
+    arguments = ["preference", *files, "--hierarchy", folder / "edges.csv", "--relation", "holonym"]
+    done = CliRunner().invoke(app, [*map(str, [*arguments, "--out", folder / "none"])])
+    assert done.exit_code == 2
+    assert "--relation needs a WordNet folder" in " ".join(done.output.split())
+    assert not (folder / "none").exists()
     assert made(folder, "--out", folder / "run") == 2
