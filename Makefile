@@ -44,11 +44,12 @@ explore: $(VENV)/.test  ## Run the property tests on random examples, by a seed 
 	$(PYTEST) -m hypothesis --hypothesis-profile=explore --hypothesis-seed=$$seed $(PYTEST_ARGS) \
 	|| { status=$$?; echo "To see this failure again: $$repeat"; exit $$status; }
 
-mutate: $(VENV)/.test  ## Try mutants of each room (ROOMS="readers pairs checks runs") on TESTS
-	$(VENV)/bin/python scripts/mutate.py $(and $(ROOMS),--rooms $(ROOMS)) --tests $(or $(TESTS),tests) --mutants $(or $(MUTANTS),30) --seed $(or $(SEED),4)
+mutate: $(VENV)/.test  ## Try small faults of each room (ROOMS="readers checks") on TESTS; hours
+	$(PIP) pytest-cov
+	$(VENV)/bin/python scripts/mutate.py $(and $(ROOMS),--rooms $(ROOMS)) --tests $(or $(TESTS),tests) --faults $(or $(FAULTS),30) --seed $(or $(SEED),4)
 
 nightly: test-bounds  ## Run what takes hours: bounds, mutants of every room, more examples, other Pythons
-	$(MAKE) mutate MUTANTS=$(or $(MUTANTS),300)
+	$(MAKE) mutate
 	$(MAKE) explore
 	@for python in python3.11 python3.12 python3.13 python3.14; do \
 		if command -v $$python >/dev/null; then \
@@ -63,8 +64,8 @@ check: $(VENV)/.test  ## Lint and check types
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-bench: $(VENV)/.test  ## Measure commands, BEFORE=REVISION in turns; 15 minutes
-	$(VENV)/bin/python benchmarks/commands.py --page $(and $(BEFORE),--before $(BEFORE))
+bench: $(VENV)/.test  ## Measure commands, BEFORE=REVISION in turns
+	$(VENV)/bin/python benchmarks/commands.py $(and $(BEFORE),--before $(BEFORE))
 
 docs: $(VENV)/.demo  ## Make the site of docs/ in site/, every warning an error
 	$(PIP) --editable '.[docs]'

@@ -1,17 +1,19 @@
 """How the pages of docs/ become a site: ``make docs``."""
 
 import json
-from collections.abc import Iterator
+import sys
 from importlib import metadata
 from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import GoogleDocstring
 
-from audit.base.declared import Column, Table
-from audit.results.tables import TABLES
-from audit.runs.analyses import ANALYSES
+from audit.policy.reading import policy_schema
 from audit.runs.schema import comparison_schema, result_schema
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from declared import with_tables
 
 project = "audit"
 author = "The audit developers"
@@ -57,57 +59,16 @@ def short_signature(*told: object) -> tuple[str, str] | None:
     return ("(**keys)", "") if told[2] == "audit.Policy" else None
 
 
-HOW = {
-    "text": "as it is",
-    "whole": "as it is: it counts no persons",
-    "setting": "as it is: it is stated",
-    "count": "in bins",
-    "sum": "in bins",
-    "mean": "in steps",
-    "factor": "in two digits",
-    "share": "computed from told numbers",
-    "ratio": "computed from told numbers",
-    "difference": "computed from told numbers",
-    "end": "computed from told numbers",
-    "metric": "as its metric says",
-    "chance": "in the window alone",
-}
-"""How the columns of a kind are told."""
-
-
-def with_tables(_: Sphinx, page: str, text: list[str]) -> None:
-    """The page of tables lists what is declared."""
-    if page == "tables":
-        every = {"The data and the model": TABLES} | {
-            kind.name.capitalize(): kind.tables for kind in ANALYSES
-        }
-        for group, tables in every.items():
-            text[0] += f"\n## {group}\n"
-            text[0] += "".join(line for item in tables.items() for line in table_lines(*item))
-
-
-def table_lines(name: str, table: Table) -> Iterator[str]:
-    """A declared table in Markdown."""
-    title = f"**{table.title}.** " if table.title else ""
-    row = f"A row is {table.row}." if table.row else ""
-    yield f"\n### `{name}`\n\n{title}{row}\n\n"
-    yield "| column | heading | told |\n|---|---|---|\n"
-    for column in table.columns.values():
-        yield f"| `{column.name}` | {column.heading} | {told(column)} |\n"
-
-
-def told(column: Column) -> str:
-    """How a column is told."""
-    if column.reason:
-        digits = "in two digits" if column.kind == "estimate" else "as it is"
-        return f"{digits}: {column.reason}"
-    return HOW[column.kind]
+def with_declared(_: Sphinx, page: str, text: list[str]) -> None:
+    """Tables of a page that are made of declarations."""
+    text[0] = with_tables(text[0])
 
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
-    for name, schema in {"result": result_schema(), "comparison": comparison_schema()}.items():
+    schemas = {"result": result_schema(), "comparison": comparison_schema()}
+    for name, schema in (schemas | {"policy": policy_schema()}).items():
         file = Path(__file__).with_name(f"{name}.schema.json")
         file.write_text(json.dumps(schema, indent=1), "utf-8")
-    app.connect("source-read", with_tables)
+    app.connect("source-read", with_declared)
     app.connect("autodoc-process-signature", short_signature)

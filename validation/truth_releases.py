@@ -201,14 +201,21 @@ def _draw_sites(rng: np.random.Generator, members: BoolArray) -> tuple[Sites, Fl
 
 @cache
 def _parents(residual: bool) -> tuple[int, ...]:
-    """Headings all of whose children are labels; with ``residual`` one of them a catch-all."""
+    """Headings all of whose children are labels; with ``residual`` one of them a catch-all.
+
+    Then the heading is a category whose catch-alls end in 8 or 9, as ICD-9-CM has them: the last of
+    five digits may say the site or course of a disease that is named, and "other lesion of median
+    nerve" names the nerve.
+    """
     hierarchy, members = icd9cm(), _free_diseases()
     vague = residual_nodes(hierarchy)
     found = []
     for parent in np.flatnonzero(~hierarchy.assignable & (hierarchy.depth > 2)).tolist():
         below = dag.row(hierarchy.child_matrix, parent)
         labels = len(below) > 0 and members[below].all() and "-" not in hierarchy.nodes[parent]
-        if labels and (not residual or vague[below].any()):
+        catch_alls = [hierarchy.nodes[child] for child in below[vague[below]]]
+        by_custom = catch_alls and all(code[3:] in (".8", ".9") for code in catch_alls)
+        if labels and (by_custom or not residual):
             found.append(parent)
     return tuple(found)
 

@@ -75,11 +75,3 @@ def test_every_layout_has_a_case(tmp_path: Path) -> None:
     hit = [one for n, path in enumerate(CASES) for one in read(path, tmp_path / str(n))]
     assert None not in hit
     assert {one.title for one in hit if one} == {one.title for one in LAYOUTS}
-
-
-def test_the_page_has_them_all() -> None:
-    from make_format_docs import PAGE, page_with_table, table
-
-    page = PAGE.read_text("utf-8")
-    assert page_with_table(page) == page, "write it again with scripts/make_format_docs.py"
-    assert len(page.replace(table(), "").encode()) <= 11 * 1024

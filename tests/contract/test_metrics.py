@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-
-import pytest
 
 from audit import metrics
 from audit.results.metric_list import BESIDE, METRICS
@@ -26,11 +23,3 @@ def test_every_metric_is_a_function_but_the_one_of_batches_alone() -> None:
 
 def test_reports_have_a_word_for_every_metric() -> None:
     assert list(words.METRICS) == [one.name for one in (*METRICS, *BESIDE)]
-
-
-def test_the_page_lists_every_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", [str(SCRIPTS), *sys.path])
-    from make_metric_docs import PAGE, page_with_table
-
-    page = PAGE.read_text("utf-8")
-    assert page_with_table(page) == page, "write it again with scripts/make_metric_docs.py"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -21,8 +20,6 @@ from audit.cli.declared import declared, options_of
 from audit.cli.run import run
 from audit.runs.sealed_run import Manifest
 from audit.runs.settings import Judging, Settings
-
-SCRIPT = runpy.run_path(str(Path(__file__).parents[3] / "scripts" / "make_cli_docs.py"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,25 +52,12 @@ def test_a_field_more_is_an_option_more() -> None:
     assert "Kitchen" in shown
 
 
-def test_a_field_more_is_a_row_more() -> None:
-    row = "| `--flavour` | `plain` or `salted`: flavour of the numbers (default `plain`) |"
-    assert row in SCRIPT["table"](audit_flavoured)
-
-
 def test_a_field_more_is_stored_and_read_again() -> None:
     stated = ("labels.csv", "--hierarchy", "icd9cm", "--flavour", "salted")
 
     assert invoked(audit_flavoured, *stated) == (0, "salted\n")
     settings = Flavoured(dataset="x", hierarchy="icd9cm", flavour="salted", today=date(2024, 5, 1))
     assert TypeAdapter(Flavoured).validate_python(settings.stored()) == settings
-
-
-def test_the_page_is_what_the_script_makes() -> None:
-    page = SCRIPT["PAGE"].read_text("utf-8")
-
-    assert page == SCRIPT["page_with_tables"](page), "write it with scripts/make_cli_docs.py"
-    for name in SCRIPT["BY_NAME"].keys() - {"list"}:
-        assert f"<!-- audit {name} -->" in page
 
 
 def test_a_manifest_refuses_a_field_that_settings_lack() -> None:

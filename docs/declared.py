@@ -1,0 +1,191 @@
+"""Tables of the site that declarations make: a page holds ``<!-- made: NAME -->`` for each."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Literal, get_args, get_origin
+
+from audit import metrics
+from audit.base.declared import Column, Table
+from audit.base.settings import Argument
+from audit.cli.app import COMMANDS
+from audit.cli.declared import Declared, options_of
+from audit.cli.run import run
+from audit.data.layouts import LAYOUTS, Layout
+from audit.policy.policy import Policy
+from audit.policy.reading import policy_schema
+from audit.policy.statements import Threshold
+from audit.results.metric_list import METRICS
+from audit.results.tables import TABLES
+from audit.runs.analyses import ANALYSES
+
+MARK = re.compile(r"<!-- made: ([\w ]+) -->")
+
+
+def with_tables(page: str) -> str:
+    """A page with what its marks name; KeyError for a name that nothing makes."""
+    return MARK.sub(lambda found: _made(*found[1].split(" ", 1)), page)
+
+
+def _made(what: str, command: str = "") -> str:
+    return options(command) if what == "options" else MADE[what]()
+
+
+def _table(heads: str, rows: Iterator[Sequence[str]]) -> str:
+    lines = [f"| {heads} |", "|---" * (heads.count("|") + 1) + "|"]
+    escaped = ([cell.replace("|", r"\|") for cell in row] for row in rows)
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in escaped)])
+
+
+def _code(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def options(command: str) -> str:
+    """The options of a command: their meaning, and names alone of those that `run` has alike."""
+    function = {name: function for name, function, *_ in COMMANDS}[command]
+    before = {} if function is run else {one.flags: _stated(one) for one in options_of(run)}
+    every = [one for one in options_of(function) if not isinstance(one.option, Argument)]
+    same = [one for one in every if before.get(one.flags) == _stated(one)]
+    own = [one for one in every if one not in same]
+    parts = [_table("option | meaning", ((_code(one.flags), _meaning(one)) for one in own))]
+    if same:
+        parts.append(f"As for `audit run`: {_code([flag for one in same for flag in one.flags])}.")
+    return "\n\n".join(parts[not own :])
+
+
+def _stated(one: Declared) -> str:
+    return repr((one.option, one.default or None))
+
+
+def _meaning(one: Declared) -> str:
+    said = one.option.help.removesuffix(".")
+    literals = [kind for kind in (one.kind, *get_args(one.kind)) if get_origin(kind) is Literal]
+    if literals and not one.option.sets:
+        said += f" ({_code(get_args(literals[0]))})"
+    if get_origin(one.option.typed or one.kind) in (tuple, list) and "repeated" not in said:
+        said += "; may be repeated"
+    if one.required:
+        return f"{said}; required."
+    plain = isinstance(one.default, int | float | str) and not isinstance(one.default, bool)
+    return f"{said}; by default `{one.default}`." if plain and one.default != "" else f"{said}."
+
+
+def layouts() -> str:
+    """The published tables of labels: what they are, their columns, which rows count."""
+
+    def rows() -> Iterator[Sequence[str]]:
+        for _, group in groupby(LAYOUTS, key=lambda one: one.name):
+            every = [*group]
+            parts = [one.title.partition(": ") for one in every]
+            yield (
+                f"[{parts[0][0]}]({every[0].source}): {'; '.join(rest for _, _, rest in parts)}",
+                "; ".join(dict.fromkeys(_code(one.id) for one in every)),
+                "; ".join(dict.fromkeys(f"`{name}`" for one in every for name in one.labels)),
+                "; ".join(dict.fromkeys(said for one in every for said in _beside(one))),
+            )
+
+    return _table("what | id | labels | beside, and what counts", rows())
+
+
+def _beside(layout: Layout) -> Iterator[str]:
+    if layout.group:
+        yield f"`{layout.group}`"
+    if layout.sep:
+        yield f"joined by `{layout.sep}`"
+    if layout.version:
+        yield f"version `{layout.version}`"
+    if layout.where:
+        yield _code(layout.where)
+
+
+def metric_list() -> str:
+    """Every metric: what it is, arguments of its function, direction and source."""
+
+    def rows() -> Iterator[Sequence[str]]:
+        for metric in METRICS:
+            function = getattr(metrics, metric.name, None)
+            given = [] if function is None else inspect.signature(function).parameters
+            own = _code([name for name in given if name not in ("hierarchy", "classes")])
+            of = own or "only in the class"
+            yield f"`{metric.name}`", metric.title, of, metric.better, metric.source
+
+    return _table("metric | what it is | arguments | better | from", rows())
+
+
+def policy_keys() -> str:
+    """Every key of a policy: meaning, default and unit."""
+    stated = (Policy.__doc__ or "").split("Args:")[1]
+    found = re.findall(r"^ {8}(\w+): (.*(?:\n {9,}.*)*)", stated, re.M)
+    meanings = {name: re.sub(r"\s+", " ", text).strip() for name, text in found}
+    properties = policy_schema()["properties"]
+
+    def rows() -> Iterator[Sequence[str]]:
+        for name, field in Policy.model_fields.items():
+            default: Any = field.get_default(call_default_factory=True)
+            limit = isinstance(default, Threshold)
+            value = f"{default.value:g}" if limit else f"`{default}`" if default else "none"
+            yield (
+                f"`{name}`",
+                meanings[name],
+                value,
+                properties[name]["description"] if limit else "",
+            )
+
+    return _table("key | meaning | default | unit", rows())
+
+
+HOW = {
+    "text": "as it is",
+    "whole": "as it is: it counts no persons",
+    "setting": "as it is: it is stated",
+    "count": "in bins",
+    "sum": "in bins",
+    "mean": "in steps",
+    "factor": "in two digits",
+    "share": "computed from told numbers",
+    "ratio": "computed from told numbers",
+    "difference": "computed from told numbers",
+    "end": "computed from told numbers",
+    "metric": "as its metric says",
+    "chance": "in the window alone",
+}
+"""How the columns of a kind are told."""
+
+
+def tables() -> str:
+    """Every declared table, with its columns."""
+    every = {"The data and the model": TABLES} | {
+        kind.name.capitalize(): kind.tables for kind in ANALYSES
+    }
+    return "\n\n".join(
+        part
+        for group, of in every.items()
+        for part in (f"## {group}", *(_declared(*item) for item in of.items()))
+    )
+
+
+def _declared(name: str, table: Table) -> str:
+    title = f"**{table.title}.** " if table.title else ""
+    row = f"A row is {table.row}." if table.row else ""
+    rows = ((f"`{one.name}`", one.heading, _told(one)) for one in table.columns.values())
+    return f"### `{name}`\n\n{title}{row}\n\n{_table('column | heading | told', rows)}"
+
+
+def _told(column: Column) -> str:
+    if column.reason:
+        digits = "in two digits" if column.kind == "estimate" else "as it is"
+        return f"{digits}: {column.reason}"
+    return HOW[column.kind]
+
+
+MADE: Mapping[str, Callable[[], str]] = {
+    "layouts": layouts,
+    "metrics": metric_list,
+    "policy": policy_keys,
+    "tables": tables,
+}
+"""What a mark may name, beside ``options COMMAND``."""
