@@ -71,12 +71,7 @@ class Described:
         return None
 
     def combinations(self, places: Sequence[int]) -> tuple[IntArray, IntArray]:
-        """Combinations of concepts that classes have in some dimensions.
-
-        Returns:
-            Their concepts, `NONE` in other dimensions, shape ``(combinations, dimensions)``; and
-            the combination of each class.
-        """
+        """Combinations of concepts of classes in some dimensions, and that of each class."""
         codes = np.full_like(self.class_codes, NONE)
         codes[:, places] = self.class_codes[:, places]
         unique, of_class = np.unique(codes, axis=0, return_inverse=True)
@@ -238,10 +233,9 @@ def _class_frame(
 
 
 def centre(layer: FloatArray) -> tuple[FloatArray, float]:
-    """Mean features and the root of their mean variance, 1 if all rows are equal.
+    """Mean features, and the root of their mean variance, 1 if all rows are equal.
 
-    One number for all features, so that angles stay; rows less the first, divided by the second,
-    have mean 0 and, all together, mean square 1.
+    It is one number for all features, so that angles stay.
     """
     size = float(np.sqrt(layer.var(axis=0).mean()))
     return layer.mean(axis=0), size if size > 0 else 1.0

@@ -222,11 +222,11 @@ def _texts(labels: Any, classes: Sequence[str]) -> list[list[str]]:
 def _highest(outputs: Any, instances: int, classes: Sequence[str]) -> list[str]:
     """The class of the highest output of each instance."""
     numbers = getattr(outputs, "logits", outputs)
-    shape = getattr(numbers, "shape", type(numbers).__name__)
+    shape = tuple(getattr(numbers, "shape", ()))
     if shape != (instances, len(classes)):
         raise SchemaError(
             f"the model must give a tensor of {instances:,} instances x {len(classes):,} classes",
-            found=str(shape),
+            found=f"{type(numbers).__name__} of shape {shape}",
             hint="forward=lambda model, inputs: ... takes the outputs from what the model gives; "
             "predictions=False leaves them out",
         )

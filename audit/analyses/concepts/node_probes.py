@@ -42,8 +42,7 @@ class Below:
     Args:
         member: Whether an instance is at or below each tested node, shape (instances, tested).
         tested: Those with enough instances below them and elsewhere, ascending.
-        families: The places among the tested ones of the children of each parent that has at
-            least two.
+        families: Of each parent of at least two of them the children's places among them.
         rows_of: The instances below each of these parents, ascending.
         unit: The number of each instance's group, or its own, shape (instances,).
         fitted: For each split and each of its halves, the instances of it; units are whole.
@@ -116,10 +115,7 @@ def instances_below(
 
 
 def inverse(rows: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Applies the inverse of the covariance of rows, drawn to a sphere, to directions.
-
-    Rows and directions have the shape (n, features).
-    """
+    """Applies the inverse of the covariance of rows, drawn to a sphere, to directions, as rows."""
     centred = rows - rows.mean(axis=0)
     covariance = centred.T @ centred / max(len(rows), 1)
     features = len(covariance)
@@ -251,12 +247,7 @@ def fit_siblings(z: FloatArray, below: Below, halves: int | None = None) -> Sibl
 
 
 def unexplained(z: FloatArray, member: BoolArray, fitted: BoolArray) -> FloatArray:
-    """What nodes leave of the features of all instances: residuals of a regression on them.
-
-    Args:
-        member: Whether an instance is below each node, shape (n, nodes).
-        fitted: The instances that the regression is fitted on.
-    """
+    """What nodes leave of the features of all instances: residuals of a regression on some."""
     marks, own = member.astype(np.float64), z[fitted]
     mean, of_fit = own.mean(axis=0), marks[fitted]
     gram = of_fit.T @ of_fit + 1e-6 * len(own) * np.eye(marks.shape[1])

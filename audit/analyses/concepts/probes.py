@@ -34,10 +34,7 @@ Result = TypeVar("Result")
 class Probe:
     """Multinomial logistic regression: answers are the class of the highest score.
 
-    Args:
-        classes: Shape (k,), ascending, at least two.
-        weight: Shape (k, features); for two classes the rows are opposite.
-        bias: Shape (k,).
+    Of k classes, ascending, weights have the shape (k, features); of two their rows are opposite.
     """
 
     classes: IntArray
@@ -67,10 +64,8 @@ def fit(z: FloatArray, target: IntArray, *, exact: bool = False) -> Probe:
     """Fit a probe with balanced weights: every class weighs the same.
 
     Args:
-        z: Shape (n, features).
         target: Classes, shape (n,), at least two different ones.
-        exact: Whether to fit in double precision, which the rank of the weights needs; single
-            precision takes half the time.
+        exact: Whether to fit in double precision, which the rank of the weights needs.
     """
     from sklearn import config_context
     from sklearn.linear_model import LogisticRegression
@@ -106,11 +101,7 @@ def in_parallel(work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[
 def placements(score: FloatArray, inside: BoolArray) -> FloatArray:
     """Of inside ones the share of others with a lower score, of others that of inside ones above.
 
-    The mean over the inside ones is the area under the curve.
-
-    Args:
-        score: Shape (n,); equal scores count as half.
-        inside: Shape (n,), at least one true and one false.
+    Equal scores count as half. The mean over the inside ones is the area under the curve.
     """
     order = np.argsort(score)
     ordered, own = score[order], inside[order]
@@ -129,10 +120,7 @@ def placements(score: FloatArray, inside: BoolArray) -> FloatArray:
 class Ablation:
     """An affine map ``z - (z - mean) @ read @ write`` that removes as many directions as it reads.
 
-    Args:
-        mean: Shape (features,).
-        read: Shape (features, removed).
-        write: Shape (removed, features), with ``write @ read`` the identity.
+    ``read`` has the shape (features, removed), and ``write @ read`` is the identity.
     """
 
     mean: FloatArray
@@ -149,10 +137,6 @@ def inlp(z: FloatArray, concept: IntArray) -> Iterator[Ablation]:
 
     Ends where a probe has no direction left. Null It Out: Guarding Protected Attributes by
     Iterative Nullspace Projection; the tests of concepts use the first iteration.
-
-    Args:
-        z: Shape (n, features).
-        concept: Shape (n,), at least two different ones.
     """
     basis = np.empty((0, z.shape[1]))
     while True:
@@ -171,10 +155,6 @@ def leace(z: FloatArray, concept: IntArray) -> Ablation:
     All concepts weigh the same. After it the covariance of every feature with every concept is
     zero, so that the best linear probe of the same instances answers without looking. LEACE:
     Perfect linear concept erasure in closed form.
-
-    Args:
-        z: Shape (n, features).
-        concept: Shape (n,).
     """
     marks = (concept[:, None] == np.unique(concept)).astype(np.float64)
     share = (marks / marks.sum(axis=0)).sum(axis=1) / marks.shape[1]

@@ -89,14 +89,10 @@ def representations_of(
     """Representations of arrays in memory. Every instance is kept, those without a label too.
 
     Args:
-        layers: Per layer, in the order in which a model computes them, numbers of shape
-            ``(instances, features)``. Single and double precision stay as they are, half becomes
-            single, all else double.
+        layers: In the order in which a model computes them, numbers of shape ``(instances,
+            features)``. Single and double precision stay, half becomes single, all else double.
         labels: Per instance its label, a list of them, or None. A repeated label counts once.
-        ids: Ids of the instances; their numbers from 0 if None.
-        predictions: Per instance the label that is predicted, or None.
-        pairs: Per instance the minimal pair that it belongs to, or None.
-        head: What predicts from the last layer.
+        ids: Numbers from 0 if None.
         where: Where all this was read, for messages.
 
     Raises:
@@ -194,20 +190,15 @@ _KNOWN = ("id", "labels", "prediction", "pair", "layers", *_HEAD)
 
 
 def read_representations(path: Path | str) -> Representations:
-    """Read representations by layer, with labels and, if given, ids, predictions, pairs and head.
-
-    A layer is called ``layer:NAME``; beside layers stand ``id``, ``labels``, ``prediction``,
-    ``pair``, ``head_weight``, ``head_bias`` and ``head_classes``. Layers are in the order of the
-    file, or in that of ``layers``.
+    """Read representations by layer, with what docs/concepts.md lists beside layers.
 
     Args:
         path: A NumPy archive (``.npz``), where text is in arrays of text or of whole numbers; or
             ``.safetensors``, where text is in the metadata, as lists in JSON.
 
     Raises:
-        FormatError: If the file has another suffix.
-        InputError: If it cannot be read whole, or holds pickled objects.
-        SchemaError: If anything in it is not as `representations_of` requires.
+        InputError: If it cannot be read whole, or holds pickled objects; FormatError if it has
+            another suffix; SchemaError if anything in it is not as `representations_of` requires.
     """
     source, lists = Path(path), dict[str, list[Any]]()
     match source.suffix.lower():
@@ -355,13 +346,8 @@ def _tensor(entry: Mapping[str, Any], content: bytes) -> AnyArray:
 def write_representations(representations: Representations, path: Path | str) -> None:
     """Write representations as ``.npz``; read again they are the same, as are their bytes.
 
-    Args:
-        representations: What to write, with layers in single or double precision.
-        path: The file. An existing one is replaced.
-
     Raises:
-        InputError: If its suffix is another.
-        OutputError: If the file cannot be written.
+        InputError: If the suffix is another; OutputError if the file cannot be written.
     """
     path = Path(path)
     if path.suffix.lower() != ".npz":

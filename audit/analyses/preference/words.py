@@ -58,8 +58,7 @@ class Sides:
         asked: The questions that are measured, one for each that was asked, and ``key``: what the
             specific answer denotes, null for nothing.
         nodes: The node of the specific answer of each question that was asked.
-        below: Words at or below what a key denotes.
-        above: Words above it.
+        below: Words at or below what a key denotes; ``above`` those above it.
     """
 
     hierarchy: str
@@ -89,11 +88,6 @@ def sides_of(
     released: bool,
 ) -> Sides:
     """The words of both sides of all questions.
-
-    Args:
-        source: A WordNet folder, or a hierarchy that `audit.load_hierarchy` accepts.
-        relation: Of WordNet; None for that of the questions' predicate.
-        senses: Where ``stated`` senses are from; None without.
 
     Raises:
         InputError: If the hierarchy cannot be read, or has no such relation, or the released code

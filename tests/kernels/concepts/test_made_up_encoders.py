@@ -97,16 +97,6 @@ def test_tables_have_their_columns_and_agree() -> None:
     assert found["dimensions"]["slices"].to_list() == [6, 6, 9]
 
 
-def test_a_head_that_ignores_the_representation_is_grounded_in_one_class_and_not_causal() -> None:
-    encoded = symbolic(12)
-    ignoring = LinearHead(world.CLASSES, np.zeros((18, 8)), np.arange(18.0))
-    frames = measured(replace(encoded, head=ignoring)).frames
-    grounded = frames["parts"].filter(test="is_grounded").row(0, named=True)
-
-    assert (grounded["accuracy"], grounded["chance"]) == (1 / 18, pytest.approx(1 / 18))
-    assert {*verdicts(frames, "is_causal")} == {"fail"}
-
-
 def test_the_head_of_a_model_is_applied_to_its_own_units() -> None:
     """A head that reads the one-hot symbols; representations are scaled inside."""
     encoded = symbolic(24)

@@ -78,13 +78,6 @@ def test_chance_is_the_majority_of_what_was_judged(described: Described) -> None
     assert (found["instances"], found["classes"]) == (300, 18)
 
 
-def test_below_chance_passes_one_and_fails_the_other(described: Described) -> None:
-    assert by_threshold("at_or_below_chance", 0.0, 1 / 3) == "pass"
-    assert by_threshold("at_chance", 0.0, 1 / 3) == "fail"
-    assert by_interval("at_chance", estimated(described, np.full(18, 0.1))) == "fail"
-    assert estimated(described, np.zeros(18))["p_above_chance"] == 1.0
-
-
 @pytest.mark.parametrize(
     ("requirement", "accuracy", "verdict"),
     [

@@ -16,7 +16,6 @@ import pytest
 from audit.analyses.preference.analysis import measure_preference
 from audit.analyses.preference.measure import LOST, TIED, WON, among_highest
 from audit.analyses.preference.settings import Preferring
-from audit.analyses.preference.words import plain
 from audit.base.errors import AuditError
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Found
@@ -113,16 +112,6 @@ def test_nothing_to_compare_is_null(folder: Folder) -> None:
     assert counts(found)["Acc@10"] == (0, 1, 0, 0)
     assert counts(found)["P(s-down, s-up)"] == (None, 0, 0, 1)
     assert found.frames["measured"]["low"].to_list()[1:] == [None] * 3
-
-
-def test_any_growing_function_case_and_order_of_tokens_give_the_same(folder: Folder) -> None:
-    before = folder.run(k=2)
-    folder.scored([(key, {t: 3 * s - 9 for t, s in scores.items()}) for key, scores in SCORED])
-    assert same(folder.run(k=2), before)
-    folder.scored(
-        [(key, {t.title(): scores[t] for t in reversed(scores)}) for key, scores in SCORED[::-1]]
-    )
-    assert same(folder.run(k=2), before)
 
 
 def test_tokens_of_one_word_count_with_the_highest(folder: Folder) -> None:
@@ -238,11 +227,6 @@ def test_an_unknown_predicate_needs_a_relation_and_a_task_its_top(wordnet: Folde
     write_wordnet(wordnet.path / "small", {"entity": Synset(["entity"])})
     assert "person.n.01" in wordnet.refused(words="small")
     assert str(wordnet.path) in wordnet.refused(words=".")
-
-
-@pytest.mark.parametrize("word", ["New York", "new_york", " NEW  YORK ", "New_York"])
-def test_words_are_compared_without_case_and_underscores(word: str) -> None:
-    assert plain(word) == "new york"
 
 
 @pytest.mark.parametrize(

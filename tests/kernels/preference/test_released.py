@@ -155,18 +155,6 @@ def test_the_four_metrics_are_those_of_the_released_loops(tmp_path: Path, seed: 
     assert (result.facts["released"], result.facts["unscored"]) == (True, 2)
 
 
-def test_the_released_code_differs_where_it_is_said_to(tmp_path: Path) -> None:
-    ranked = [("artist", 0.5), ("painter", 0.5), ("Dali", 0.9), ("chef", 0.4)]
-    world = World(tmp_path, [("a", "painter", "artist")], {0: ranked})
-
-    released, text = rows(world.run()), rows(world.run(released=False))
-    assert released["P(s-down, s-up)"]["value"] == 1
-    assert text["P(s-down, s-up)"]["value"] == 1  # Dali is a painter
-    assert released["P(s-updown, t)"]["value"] == 1
-    assert released["P(s, g)"]["value"] == 0  # equal, and artist is listed first
-    assert text["P(s, g)"]["tied"] == 1
-
-
 def test_a_chosen_sense_stands_above_the_rule_that_chooses(tmp_path: Path) -> None:
     world = World(tmp_path, [("a", "cook", "worker")], {0: [("worker", 0.1), ("chef", 0.2)]})
 
