@@ -34,7 +34,6 @@ _ONE_SIDE = "In one run alone groups have several instances: name their column i
 _MODELS = {
     "same": "The predictions are the same in both runs.",
     "differ": "The predictions of the two runs differ.",
-    "alike": "The predictions were read from different files, and every number of them is equal.",
     "only_old": "Only the earlier run has predictions.",
     "only_new": "Only the later run has predictions.",
 }
@@ -170,6 +169,7 @@ def _use(view: Row) -> Chapter | None:
     rounding = rounding_of(view)
     of = {f"of_{side}": view["ledger"][side]["instances"] for side in ("old", "new")}
     nodes, pairs = ([{**row, **of} for row in view[one]["rows"]] for one in ("nodes", "pairs"))
+    records = view.get("records", {})
     exchanges = [
         {
             **row,
@@ -181,12 +181,22 @@ def _use(view: Row) -> Chapter | None:
     shown = [
         table(tables.EXCHANGES, exchanges, rounding,
               more=view["totals"]["exchanges"] - len(exchanges)),
+        table(tables.RECORDS, records.get("rows", ()), rounding,
+              more=records.get("total", 0) - len(records.get("rows", ()))),
         table(tables.NODES, nodes, rounding, more=view["nodes"]["changed"] - len(nodes)),
         table(tables.PAIRS, pairs, rounding, more=view["pairs"]["changed"] - len(pairs)),
         table(tables.EDITS, view["edits"]["rows"], rounding,
               more=sum(view["edits"]["totals"].values()) - len(view["edits"]["rows"])),
     ]  # fmt: skip
-    return chapter("Use of nodes", shown, anchor="use")
+    return chapter("Use of nodes", shown, anchor="use", lead=_of_records(records, rounding))
+
+
+def _of_records(records: Row, rounding: Rounded) -> str:
+    """How many of the records that both runs keep have other labels."""
+    if not records:
+        return ""
+    common, changed = (in_sentence(records[one], rounding) for one in ("common", "changed"))
+    return f"Of {common} records in both runs by their ids, {changed} have other labels."
 
 
 def _used(node: Row, rounding: Rounded) -> str:

@@ -46,7 +46,7 @@ def inputs_of_a_command() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not isinstance(error, (AuditError, RuntimeError)):  # as the end of a command is
+        if not isinstance(error, (AuditError, RuntimeError, BrokenPipeError)):
             refuse_changed(*_SEEN)
         raise
     finally:

@@ -21,12 +21,8 @@ def explore(
     ] = False,
 ) -> None:
     """Look at a run in a browser, on this machine only; Ctrl-C ends it."""
-    from audit.explorer import require_explorer
-
-    require_explorer()
     from audit.explorer.application import serve
-    from audit.explorer.run.opened_run import open_run
-    from audit.explorer.site import Site
+    from audit.explorer.opened import open_run
 
     opened = open_run(
         run,
@@ -34,7 +30,7 @@ def explore(
         day=imprint_of_run(run).day,
         show_instances=show_instances,
     )
-    serve(Site(opened), port, _print_address)
+    serve(opened, port, _print_address)
 
 
 def _print_address(address: str) -> None:

@@ -100,8 +100,7 @@ def apply(
             found="no run" if run is None else "neither",
             hint="`audit fixes RUN --csv FILE` writes the sheet",
         )
-    from audit.runs.fixes.corrections import write_corrected
-    from audit.runs.fixes.data_again import data_of
+    from audit.runs.fixes.corrections import data_of, write_corrected
     from audit.runs.sealed_run import refuse_broken
 
     sheets = _signed(decisions, by)

@@ -10,11 +10,12 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from audit.base.dag import IntArray
+from audit.base.dag import FloatArray, IntArray
 from audit.base.progress import Progress
 from audit.base.readings import Reading
 from audit.counting.label_nodes import CountedLabels, LabelNodes
 from audit.counting.pair_table import PairTable
+from audit.counting.pair_verdicts import keys_of
 from audit.counting.residual_nodes import Residual, residual_kinds
 from audit.data.dataset import LabelDataset
 from audit.data.placing import Ledger
@@ -33,7 +34,7 @@ from audit.engine.pairs.margins import (
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import Mapped, RecordCounts, Records
 from audit.engine.pairs.sums import UNIT, Sums
-from audit.engine.statistics.grouped import Grouped, NodeSums
+from audit.engine.statistics.grouped import Grouped
 from audit.hierarchies.hierarchy import Hierarchy
 
 
@@ -75,8 +76,9 @@ class Counts(Protocol):
         """Counts of whole instances by kind and key."""
 
     @property
-    def node_sums(self) -> NodeSums:
-        """Nodes by group."""
+    def node_sums(self) -> FloatArray:
+        """Sums over groups of the share of a group's labelled instances that carry each node, and
+        of the squares of these shares, shape (2, n_nodes)."""
 
     def pair_records(self) -> PairRecords:
         """The counts of records from which pairs are judged."""
@@ -126,12 +128,12 @@ class PairCount(Counts):
 
     Args:
         counted: Counts of whole instances by kind and key.
-        pairs: Every pair with a joint instance.
+        pairs: Every pair with a joint instance, from `counted_pairs`.
     """
 
     labels: LabelNodes
     counted: RecordCounts
-    pairs: PairCounts
+    pairs: pl.DataFrame
 
     @property
     def records(self) -> RecordCounts:
@@ -144,19 +146,30 @@ class PairCount(Counts):
         return self.labels.counted(self.records)
 
     @property
-    def node_sums(self) -> NodeSums:
-        """Nodes, each instance being a group of its own."""
-        support = self.support.astype(np.float64)
-        return NodeSums(support, support)
+    def node_sums(self) -> FloatArray:
+        """As in `Counts`, each instance being a group of its own."""
+        return np.stack([self.support] * 2).astype(np.float64)
 
     def pair_records(self) -> PairRecords:
         """The counts of records from which pairs are judged, without groups."""
-        alone = self.records.at("alone", len(self.hierarchy))
-        return PairRecords(self.strata, self.records.of("entailed"), alone)
+        size, n_nodes = self.records.at("size", LEAST_LABELS), len(self.hierarchy)
+        cuts, lengths = length_cuts(size), np.flatnonzero(size)
+        stratum = np.full(len(size), NO_STRATUM, np.int64)
+        stratum[lengths] = strata_of(lengths, cuts)
+        margins = {
+            kind: with_parts(self.records.of(kind), stratum, n_nodes ** (1 + (kind == "between")))
+            for kind in MARGINS
+        }
+        sizes = np.bincount(stratum[lengths], size[lengths]).astype(np.int64)
+        return PairRecords(
+            strata=strata_from(cuts, sizes, margins, n_nodes),
+            entailed=self.records.of("entailed"),
+            alone=self.records.at("alone", n_nodes),
+        )
 
     def pairs_of(self, records: PairRecords, progress: Progress) -> PairTable:
         """Every pair with a joint instance."""
-        return pair_table(self, self.pairs, records)
+        return pair_table(self, self.pairs, records.entailed)
 
     @property
     def record_frame(self) -> pl.DataFrame:
@@ -171,22 +184,6 @@ class PairCount(Counts):
 
     def __len__(self) -> int:
         return self.ledger.instances
-
-    @cached_property
-    def strata(self) -> Strata:
-        """Margins of the instances with at least two most specific labels, in strata of length."""
-        size = self.records.at("size", LEAST_LABELS)
-        cuts, n_nodes = length_cuts(size), len(self.hierarchy)
-        lengths = np.repeat(np.arange(len(size)), np.minimum(size, 1))
-        stratum = np.full(len(size), NO_STRATUM, np.int64)
-        stratum[lengths] = strata_of(lengths, cuts)
-        used = np.flatnonzero(stratum >= 0)
-        margins = {
-            kind: with_parts(self.records.of(kind), stratum, n_nodes ** (1 + (kind == "between")))
-            for kind in MARGINS
-        }
-        sizes = np.bincount(stratum[used], size[used]).astype(np.int64)
-        return strata_from(cuts, sizes, margins, n_nodes)
 
 
 def mapped_of(
@@ -205,18 +202,24 @@ def mapped_of(
 
 def pair_table(
     counts: Counts,
-    pairs: PairCounts,
-    records: PairRecords,
+    pairs: pl.DataFrame,
+    entailed: Sums,
     sums: Mapping[str, IntArray] | None = None,
 ) -> PairTable:
-    """The table of all pairs with a joint instance, and sums of them in units of 1 / `UNIT`."""
-    hierarchy, instances = counts.hierarchy, counts.ledger.instances
-    lines, n_nodes = in_line(hierarchy.closure), len(hierarchy)
-    table = counted_pairs(pairs, instances).with_columns(
-        pl.Series("joint_entailed", joint_entailed(pairs, records.entailed, lines, n_nodes)),
+    """The table of all pairs with a joint instance, and sums of them in units of 1 / `UNIT`.
+
+    Args:
+        pairs: From `counted_pairs`.
+        entailed: From `audit.engine.pairs.entailed.count_entailed`.
+    """
+    hierarchy = counts.hierarchy
+    lines, keys = in_line(hierarchy.closure), keys_of(pairs, len(hierarchy))
+    alone = joint_entailed(keys, pairs["joint"].to_numpy(), entailed, lines)
+    table = pairs.with_columns(
+        pl.Series("joint_entailed", alone),
         *(pl.Series(name, values / UNIT) for name, values in (sums or {}).items()),
     )
-    return PairTable(table.lazy(), lambda: hierarchy, counts.support, instances)
+    return PairTable(table.lazy(), lambda: hierarchy, counts.support, counts.ledger.instances)
 
 
 def counted_pairs(counts: PairCounts, instances: int) -> pl.DataFrame:

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csc_array, csr_array
 
-from audit.base.dag import IntArray, Sparse
+from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress
-from audit.counting.counts import Counts, PairRecords, mapped_of, pair_table
+from audit.counting.counts import Counts, PairRecords, counted_pairs, mapped_of, pair_table
 from audit.counting.pair_table import PairTable
 from audit.counting.residual_nodes import Residual
 from audit.data.dataset import LabelDataset
@@ -24,17 +24,15 @@ from audit.engine.pairs.margins import (
     Strata,
     count_margins,
     length_cuts,
-    lighter,
     strata_from,
     strata_of,
 )
 from audit.engine.pairs.pair_counts import PairCounts, count_pairs
 from audit.engine.pairs.record_counts import InstanceCounts, RecordRows
-from audit.engine.pairs.sums import UNIT, Sums, weighed_sums
+from audit.engine.pairs.sums import UNIT, weighed_sums
 from audit.engine.statistics.grouped import (
     Alike,
     Grouped,
-    NodeSums,
     alike,
     joint_weights,
     node_sums,
@@ -140,8 +138,10 @@ class Instances(Counts):
         return None if self.group_of is None else alike(self.specific, self.group_of)
 
     @cached_property
-    def node_sums(self) -> NodeSums:
-        """Nodes by group."""
+    def node_sums(self) -> FloatArray:
+        """Sums over groups of the share of a group that carries each node, and of its squares."""
+        if self.alike is None:
+            return np.stack([self.support] * 2).astype(np.float64)
         return node_sums(self.aggregated, self.alike)
 
     def pair_records(self) -> PairRecords:
@@ -154,26 +154,6 @@ class Instances(Counts):
 
         With ``groups`` the records are in these, and each weighs one.
         """
-        cuts, stratum = self._strata_by(columns)
-        margins = count_margins(self.specific, self.aggregated, stratum, self._branches)
-        size = np.bincount(stratum[stratum >= 0]).astype(np.int64)
-        strata = strata_from(cuts, size, margins, len(self.hierarchy))
-        return PairRecords(
-            strata=strata,
-            entailed=self.records.of("entailed"),
-            alone=self.records.at("alone", len(self.hierarchy)),
-            grouped=self._grouped(strata, stratum, self._alike_by(groups)),
-        )
-
-    @property
-    def _branches(self) -> IntArray:
-        return self.records.mapped.branch_of
-
-    def _strata_by(self, columns: tuple[str, ...]) -> tuple[IntArray, IntArray]:
-        """Cuts of the number of labels, and each instance's stratum by it and by given columns.
-
-        Instances with fewer than two most specific labels have stratum -1.
-        """
         dataset, lengths = self.dataset, np.diff(self.specific.indptr).astype(np.int64)
         categories = [
             found[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
@@ -182,28 +162,28 @@ class Instances(Counts):
             if name in found.columns
         ]
         cuts = length_cuts(np.bincount(lengths))
-        return cuts, strata_of(lengths, cuts, categories)
+        stratum, alike = strata_of(lengths, cuts, categories), self.alike
+        if groups is not None:
+            size = np.bincount(groups, lengths > 0).astype(np.int64)
+            alike = Alike(groups, size, lengths > 0, 0.0)
+        return PairRecords(
+            strata=self._margins(cuts, stratum),
+            entailed=self.records.of("entailed"),
+            alone=self.records.at("alone", len(self.hierarchy)),
+            grouped=None if alike is None else self._grouped(cuts, stratum, alike),
+        )
 
-    def _by_weight(self, strata: Strata, stratum: IntArray, weight: IntArray) -> Strata:
-        """The margins of the instances that take part, by weight."""
-        some = np.flatnonzero((stratum >= 0) & (weight < UNIT))
-        of, less = stratum[some], UNIT - weight[some]
-        rows = self.specific[some], self.aggregated[some]
-        margins = count_margins(*rows, of, self._branches, less)
-        size = weighed_sums(of, less, len(strata.size))
-        return lighter(strata, strata_from(strata.cuts, size, margins, len(self.hierarchy), UNIT))
+    def _margins(self, cuts: IntArray, stratum: IntArray, weight: IntArray | None = None) -> Strata:
+        """The margins of the instances that take part, by weight where there is one."""
+        branches, part = self.records.mapped.branch_of, np.flatnonzero(stratum >= 0)
+        margins = count_margins(self.specific, self.aggregated, stratum, branches, weight)
+        each = np.ones(len(part), np.int64) if weight is None else weight[part]
+        unit = 1 if weight is None else UNIT
+        size = weighed_sums(stratum[part], each)
+        return strata_from(cuts, size, margins, len(self.hierarchy), unit)
 
-    def _alike_by(self, groups: IntArray | None) -> Alike | None:
-        if groups is None:
-            return self.alike
-        labelled = np.diff(self.specific.indptr) > 0
-        size = np.bincount(groups, labelled).astype(np.int64)
-        return Alike(groups, size, labelled, 0.0)
-
-    def _grouped(self, strata: Strata, stratum: IntArray, alike: Alike | None) -> Grouped | None:
-        """The instances that take part with their groups; None without groups."""
-        if alike is None:
-            return None
+    def _grouped(self, cuts: IntArray, stratum: IntArray, alike: Alike) -> Grouped:
+        """The instances that take part with their groups."""
         part = np.flatnonzero(stratum >= 0)
         part = part[np.argsort(alike.group[part], kind="stable")]
         return Grouped(
@@ -212,7 +192,7 @@ class Instances(Counts):
             group=alike.group[part],
             weight=alike.weight[part] / UNIT,
             below=self.hierarchy.below,
-            strata=self._by_weight(strata, stratum, alike.weight),
+            strata=self._margins(cuts, stratum, alike.weight),
             alike=alike,
         )
 
@@ -224,31 +204,26 @@ class Instances(Counts):
         """
         counts = count_pairs(self._confused, progress)
         give_back_freed_memory()
-        sums = {} if self.alike is None else self._weighed(counts, records.entailed, self.alike)
-        table = pair_table(self, counts, records, sums)
-        del counts, sums  # which are as large as the table
+        sums = {} if self.alike is None else self._weighed(counts, self.alike)
+        pairs = counted_pairs(counts, len(self.dataset))
+        del counts
+        table = pair_table(self, pairs, records.entailed, sums)
+        del pairs, sums
         give_back_freed_memory()
         return table
 
-    def _weighed(self, counts: PairCounts, entailed: Sums, alike: Alike) -> dict[str, IntArray]:
-        """``observed`` and ``group_sum`` of each pair, in units of 1 / `UNIT`."""
+    def _weighed(self, counts: PairCounts, alike: Alike) -> dict[str, IntArray]:
+        """``observed`` and ``group_sum`` of each pair, in units of 1 / `UNIT`.
+
+        What instances with a label below both nodes weigh is left out.
+        """
         weights = alike.weight, alike.part_of_group
         sums = joint_weights(counts, self.aggregated, weights)
-        for both, weight in zip(sums, weights, strict=True):
-            self._less_entailed(both, counts, entailed, weight)
-        return dict(zip(("observed", "group_sum"), sums, strict=True))
-
-    def _less_entailed(
-        self, both: IntArray, counts: PairCounts, entailed: Sums, weight: IntArray
-    ) -> None:
-        """Take the weights of instances with a label below both nodes of a pair from ``both``."""
-        some = np.flatnonzero(weight < UNIT)
         keys = counts.keys(len(self.hierarchy))
-        both[np.searchsorted(keys, entailed.keys)] -= UNIT * entailed.joint
-        through_one = count_entailed(
-            self.specific[some], self.hierarchy.closure, UNIT - weight[some]
-        )
-        both[np.searchsorted(keys, through_one.keys)] += through_one.joint
+        for both, weight in zip(sums, weights, strict=True):
+            through_one = count_entailed(self.specific, self.hierarchy.closure, weight)
+            both[np.searchsorted(keys, through_one.keys)] -= through_one.joint
+        return dict(zip(("observed", "group_sum"), sums, strict=True))
 
 
 def _rows(dataset: LabelDataset) -> RecordRows:

@@ -17,7 +17,7 @@ from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.base.table import Table
 from audit.base.tables import open_table
-from audit.counting.counts import PairCount, mapped_of
+from audit.counting.counts import PairCount, counted_pairs, mapped_of
 from audit.counting.label_nodes import LabelNodes, label_counts, label_nodes, summed_counts
 from audit.counting.residual_nodes import residual_nodes
 from audit.data.columns import AS_WRITTEN, Columns
@@ -97,7 +97,7 @@ def count_pairs(
     give_back_freed_memory()
     told = (*found.readings, *labels.readings)
     labels = replace(labels, readings=told, persons=found.persons)
-    return PairCount(labels, counting.records, counting.pairs.counts())
+    return counting.count(labels)
 
 
 def _read(rows: pl.DataFrame, before: int) -> int:
@@ -150,6 +150,11 @@ class Counting:
         counts = InstanceCounts(rows, self.mapped)
         self.records.add(counts)
         self.pairs.add(counts.carried.values)
+
+    def count(self, labels: LabelNodes) -> PairCount:
+        """The count of all instances that were added."""
+        instances = self.records.total("length")
+        return PairCount(labels, self.records, counted_pairs(self.pairs.counts(), instances))
 
 
 ROWS = {"instance": pl.String, "label": pl.Int64, "row": pl.Int64}

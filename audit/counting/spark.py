@@ -15,7 +15,7 @@ from audit.base.dag import FloatArray, IntArray
 from audit.base.limits import limits, stated_limits
 from audit.base.progress import Progress, silent
 from audit.base.table import gathered
-from audit.counting.counts import PairCount
+from audit.counting.counts import PairCount, counted_pairs
 from audit.counting.file import ROWS, Counting, mapped, whole_instances
 from audit.counting.label_nodes import (
     KEYS,
@@ -155,6 +155,5 @@ def count_of(sums: pl.DataFrame, labels: LabelNodes) -> PairCount:
         for (kind,), own in by_kind.items()
         if kind != PAIRS
     }
-    return PairCount(
-        labels, RecordCounts(records), PairCounts(*np.divmod(key, n_nodes), joint, bits)
-    )
+    counts, pairs = RecordCounts(records), PairCounts(*np.divmod(key, n_nodes), joint, bits)
+    return PairCount(labels, counts, counted_pairs(pairs, counts.total("length")))

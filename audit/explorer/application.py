@@ -16,73 +16,69 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from audit.base.errors import InputError
+from audit.explorer import pages
 from audit.explorer.guard import Guard
-from audit.explorer.site import FileAsked, NotThereError, Site, View, result_json, static_file
-from audit.explorer.views import (
-    findings,
-    hierarchy,
-    instances,
-    nodes,
-    pairs,
-    parts,
-)
+from audit.explorer.opened import OpenedRun
+from audit.explorer.record_page import CHOICES, show_record
+from audit.explorer.sheets import refuse_unknown
+from audit.explorer.site import missing, parameters, static_file
+from audit.explorer.tables import NotThereError
 
 HOST = "127.0.0.1"
-PAGES: Mapping[str, View] = {
-    **findings.PAGES,
-    **nodes.PAGES,
-    **pairs.PAGES,
-    **hierarchy.PAGES,
-    **parts.PAGES,
-    **instances.PAGES,
-    "/result.json": result_json,
-    "/static/{name}": static_file,
+PAGES: Mapping[str, tuple[pages.View, tuple[str, ...]]] = {
+    "/": (pages.show_verdict, ()),
+    "/finding": (pages.show_finding, ("id", "start")),
+    "/node": (pages.show_node, ("id", "start")),
+    "/pair": (pages.show_pair, ("a", "b")),
+    "/record": (show_record, ("id", "finding", *CHOICES)),
+    "/search": (pages.show_search, ("q", "start")),
+    "/tables": (pages.show_tables, ()),
+    "/result.json": (pages.result_json, ()),
 }
-"""What answers at each address, given the application's run and the request."""
-_OF_TABLES = frozenset(("start", "sheet", "csv", "order"))
-"""Parameters of every page: those of its tables."""
-_QUERY = ("finding", "behaviour", "nodes", "predicted", "outcome", "mass", "least")
-_SUBGRAPHS = ("first", "second", "side")
-ASKED: Mapping[str, tuple[str, ...]] = {
-    "/": (),
-    "/findings": ("check", "severity", "state", "branch"),
-    "/finding": ("id",),
-    "/node": ("id", "relation"),
-    "/confusions": ("relation", "depth", "below"),
-    "/search": ("q",),
-    "/pair": ("a", "b"),
-    "/hierarchy": ("id", "open"),
-    "/model": ("name", "scope"),
-    "/subgraphs": _SUBGRAPHS[:2],
-    "/instances": (*_QUERY, *_SUBGRAPHS),
-    "/instance": ("id", *_QUERY, *instances.CHOICES),
-}
-"""Further parameters of pages; those of the tables of an analysis are their columns."""
+"""What answers at each address, and the parameters that it has."""
+GONE = (
+    "A table of the run cannot be read any more: the run was moved, replaced or judged again since"
+    " it was opened. End audit explore, and start it again."
+)
 
 
-def application(site: Site, port: int, secret: str) -> Guard:
+def application(run: OpenedRun, port: int, secret: str) -> Guard:
     """The guarded application."""
-    return Guard(pages_of(site), port, secret)
+    return Guard(pages_of(run), port, secret)
 
 
-def pages_of(site: Site) -> ASGIApp:
+def pages_of(run: OpenedRun) -> ASGIApp:
     """The application without its guard."""
+
+    def table(request: Request) -> Response:
+        return pages.show_table(run, parameters(request), request.path_params["name"])
+
     return Starlette(
-        routes=[Route(path, partial(_answer_to, page, site)) for path, page in PAGES.items()],
+        routes=[
+            *(Route(path, partial(_answer, run, *page)) for path, page in PAGES.items()),
+            Route("/table/{name}", table),
+            Route("/records", lambda request: pages.show_records(run, parameters(request))),
+            Route("/static/{name}", lambda one: static_file(one.path_params["name"])),
+        ],
         exception_handlers={
-            FileAsked: lambda _, asked: asked.file,
-            NotThereError: lambda request, what: site.missing(request, str(what)),
-            404: lambda request, _: site.missing(request, "There is no such page."),
-            OSError: lambda request, _: site.gone(request),
+            NotThereError: lambda _, what: missing(run, str(what)),
+            404: lambda *_: missing(run, "There is no such page."),
+            OSError: lambda *_: missing(run, GONE, 500),
         },
     )
 
 
-def serve(site: Site, port: int, opened: Callable[[str], None]) -> None:
+def _answer(run: OpenedRun, page: pages.View, known: tuple[str, ...], request: Request) -> Response:
+    asked = parameters(request)
+    refuse_unknown(asked, known)
+    return page(run, asked)
+
+
+def serve(run: OpenedRun, port: int, opened: Callable[[str], None]) -> None:
     """Serve on this machine alone until interrupted; an `InputError` if the port is in use."""
     with listening_at(port) as listening:
         taken = listening.getsockname()[1]
-        guarded = application(site, taken, secrets.token_urlsafe(32))
+        guarded = application(run, taken, secrets.token_urlsafe(32))
         settings = uvicorn.Config(
             guarded,
             http="h11",
@@ -95,16 +91,6 @@ def serve(site: Site, port: int, opened: Callable[[str], None]) -> None:
         opened(f"http://{HOST}:{taken}{guarded.root}/")
         with suppress(KeyboardInterrupt):
             uvicorn.Server(settings).run(sockets=[listening])
-
-
-def _answer_to(page: View, site: Site, request: Request) -> Response:
-    """A page; an address with a parameter that the page does not have is refused."""
-    known = ASKED.get(request.url.path)
-    unknown = [] if known is None else sorted({*request.query_params} - {*known} - _OF_TABLES)
-    if known is not None and unknown:
-        has = f"it has {', '.join(known)}" if known else "it has none"
-        raise NotThereError(f"This page has no parameter {', '.join(unknown)}; {has}.")
-    return page(site, request)
 
 
 def listening_at(port: int) -> socket.socket:

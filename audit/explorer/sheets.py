@@ -1,160 +1,210 @@
-"""Tables of the window: the same rows as a page of HTML and as CSV."""
+"""A table as a page shows it: its cells with what they lead to, and the way to its other pages."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
 
-from audit.base.stored_tables import defused_text
-from audit.explorer.links import address
-from audit.explorer.run.paged_tables import Page, Row, Span
+import polars as pl
 
-ROWS = 25
-"""Rows of a page."""
-ROWS_AT_ONCE = 20_000
-"""Rows of a long table that are held at a time as it is written."""
-REMARK = "exact: not for sharing"
-Kind: TypeAlias = Literal[
-    "text", "texts", "named", "marked", "node", "level", "count", "share", "points", "number",
-    "precise", "finding", "told", "measured", "instance", "linked", "flag", "severity",
-]  # fmt: skip
-"""What values are. ``named`` is a text of the user's, ``marked`` one that stands out. ``points`` is
-a difference of two shares, whose bounds stand in the row as ``x_low`` and ``x_high``. What is
-``told``, or ``measured``, is shown as the row's ``cells`` have it."""
+from audit.base.declared import Column
+from audit.explorer.opened import OpenedRun
+from audit.explorer.rows import ROWS
+from audit.explorer.tables import NotThereError, Shown, is_node
+from reports.cells import Cell, cell
+from reports.figures import kind_of
+from reports.marks import Scale, scale_of
+from reports.words import NOTHING, Row, printable
+from reports.words import name as in_words
+
+PAIRS = ("pairs", "model_pairs")
+FEW = 8
+"""Rows of a table that is shown beside others."""
+MARKED = ("labels", "answers")
+"""Columns of the records of a finding that say what is behind it."""
+
+
+def address(path: str, **asked: object) -> str:
+    """An address of the window; what is empty is not asked for."""
+    kept = {name: value for name, value in asked.items() if value not in ("", None)}
+    return f"{path}?{urlencode(kept)}" if kept else path
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column: the name of its values in a row, its heading, and what they are.
+class Linked:
+    """A cell, and where it leads; a node or a finding has an id behind its name."""
 
-    ``title`` names the value with the title of a node, ``beside`` that of a number that is drawn
-    beside a count, such as what is expected. A ``linked`` text leads to the address of the same
-    name and ``_address`` in its row, where there is one.
+    cell: Cell
+    to: str = ""
+    id: str = ""
+    marked: bool = False
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Some rows of a table, at the address ``path`` with the parameters ``asked``.
+
+    Args:
+        first: Number of the first row, from 1.
+        total: Number of all rows that are asked for.
+        fixed: Parameters that say what the page is of, beside those of the table.
+        few: Whether it stands beside others, and its other rows are a link away.
     """
 
-    name: str
-    heading: str
-    kind: Kind = "text"
-    title: str = "title"
-    beside: str = ""
-
-    @property
-    def numeric(self) -> bool:
-        """Whether its values are numbers."""
-        return self.kind in ("count", "share", "points", "number", "precise", "measured")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all values of a row that belong to it."""
-        further = {
-            "node": (self.title,),
-            "finding": ("id",),
-            "level": (self.title,),
-            "points": (f"{self.name}_low", f"{self.name}_high"),
-        }
-        return tuple(filter(None, (self.name, *further.get(self.kind, ()), self.beside)))
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A page of a table, at the address ``path`` with the parameters ``asked``."""
-
-    id: str
-    caption: str
-    columns: tuple[Column, ...]
-    page: Page
-    span: Span
+    table: Shown
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Linked]]
     path: str
-    asked: Mapping[str, str] = field(default_factory=dict)
-    orders: Mapping[str, str] = field(default_factory=dict)
-    order: str = ""
-
-    @property
-    def largest(self) -> float:
-        """The largest number that is drawn in a row, so that all bars have one scale."""
-        drawn = [column for column in self.columns if column.beside]
-        names = [name for column in drawn for name in (column.name, column.beside)]
-        return max((float(row[n] or 0) for row in self.page.rows for n in names), default=0.0) or 1
-
-    @property
-    def first(self) -> int:
-        """Number of the first row, from 1; 0 if there is none."""
-        return self.span.offset + 1 if self.page.rows else 0
+    asked: Mapping[str, str]
+    first: int
+    total: int
+    fixed: Sequence[str]
+    caption: str
+    few: bool
 
     @property
     def last(self) -> int:
         """Number of the last row."""
-        return self.span.offset + len(self.page.rows) if self.page.rows else 0
+        return self.first + len(self.rows) - 1
+
+    @property
+    def own(self) -> bool:
+        """Whether the address is the table's own, where it is filtered and put in order."""
+        return self.path.startswith(("/table/", "/records"))
+
+    @property
+    def filtered(self) -> bool:
+        """Whether it was asked for anything but a page or an order."""
+        return bool({*self.asked} - {"start", "order", *self.fixed})
+
+    def address(self, **changed: object) -> str:
+        """The same table asked otherwise."""
+        return address(self.path, **{**self.asked, **changed})
 
     @property
     def before(self) -> str:
         """Address of the page before this; empty if this is the first."""
-        before = max(min(self.span.offset, self.page.total) - ROWS, 0)
-        start = str(before) if before else ""
-        return self._address(start=start, sheet=start and self.id) if self.span.offset else ""
+        start = self.first - 1 if self.rows else self.total
+        return self.address(start=max(start - ROWS, 0) or "") if start else ""
 
     @property
     def after(self) -> str:
         """Address of the page after this; empty if this is the last."""
-        more = self.page.rows and self.last < self.page.total
-        return self._address(start=str(self.last), sheet=self.id) if more else ""
+        return self.address(start=self.last) if self.rows and self.last < self.total else ""
 
-    @property
-    def csv(self) -> str:
-        """Address of the whole table as CSV."""
-        return self._address(csv=self.id, start="", sheet="")
+    def way(self, column: Column) -> str:
+        """How it is in the order of a column: ``ascending, descending`` or empty."""
+        ways = {column.name: "ascending", f"-{column.name}": "descending"}
+        return ways.get(self.asked.get("order", ""), "")
 
-    def ordered_by(self, order: str) -> str:
-        """Address of the same table in another order."""
-        return self._address(order=order, start="", sheet="")
+    def ordered_by(self, column: Column) -> str:
+        """Address of its order by a column: largest numbers, first texts; then the other way."""
+        falling = (column.kind != "text") != (self.way(column) == self.first_way(column))
+        return self.address(order=f"{'-' if falling else ''}{column.name}", start="")
 
-    def _address(self, **changed: str) -> str:
-        return address(self.path, **{**self.asked, **changed})
+    @staticmethod
+    def first_way(column: Column) -> str:
+        """How it is put in the order of a column at first."""
+        return "ascending" if column.kind == "text" else "descending"
 
-
-def csv_text(columns: Sequence[Column], rows: Sequence[Row]) -> str:
-    """A table as CSV: every row, a text that would be a formula defused."""
-    names = _names_of(columns)
-    return _lines([[*names, "sharing"]]) + _as_csv(names, rows)
-
-
-def csv_parts(columns: Sequence[Column], rows: Callable[[Span], Page]) -> Iterator[str]:
-    """A long table as CSV, some rows at a time; as `csv_text`."""
-    yield csv_text(columns, ())
-    names, offset = _names_of(columns), 0
-    while part := rows(Span(offset, ROWS_AT_ONCE)).rows:
-        yield _as_csv(names, part)
-        offset += len(part)
+    def choices(self, column: Column) -> Sequence[str]:
+        """The texts of a column to choose from, with the one that is asked for; none of nodes."""
+        found = [] if is_node(column) else self.table.choices(column.name)
+        asked = self.asked.get(column.name)
+        return [*found, asked] if found and asked and asked not in found else found
 
 
-def _names_of(columns: Sequence[Column]) -> list[str]:
-    return list(dict.fromkeys(name for column in columns for name in column.names))
+def sheet(
+    run: OpenedRun,
+    table: Shown,
+    path: str,
+    asked: Mapping[str, str],
+    *,
+    fixed: Sequence[str] = (),
+    caption: str = "",
+    most: int = ROWS,
+    page: tuple[pl.DataFrame, int] | None = None,
+) -> Sheet:
+    """The rows of a table that an address asks for.
+
+    Args:
+        most: How many there are at most; fewer than a page stand beside other tables.
+        page: The rows of the page, and how many there are, where they are known.
+    """
+    query = table.query({one: asked[one] for one in asked if one not in fixed}, run.hierarchy)
+    found, total = page or table.rows.page(query)
+    every = table.columns.values()
+    within = {name for one in every for name in (one.title, one.among, *one.ends)}
+    columns = [one for one in every if one.name not in within]
+    rows = found[:most].to_dicts()
+    scales = {one.name: _scale(one, rows) for one in columns}
+    return Sheet(
+        table=table,
+        columns=columns,
+        rows=[[_linked(run, table, one, row, scales[one.name]) for one in columns] for row in rows],
+        path=path,
+        asked=asked,
+        first=query.start + 1,
+        total=total,
+        fixed=fixed,
+        caption=caption or table.heading,
+        few=most < ROWS,
+    )
 
 
-def _as_csv(names: Sequence[str], rows: Sequence[Row]) -> str:
-    return _lines([*(_plain(row[name]) for name in names), REMARK] for row in rows)
+def few(run: OpenedRun, table: Shown, caption: str = "", **asked: str) -> Sheet:
+    """The first rows of a table that is shown beside others; the rest is a link away."""
+    path, fixed = f"/table/{table.name}", ("node",) if table.name in PAIRS else ()
+    return sheet(run, table, path, asked, fixed=fixed, caption=caption, most=FEW)
 
 
-def _lines(rows: Iterable[Sequence[Any]]) -> str:
-    written = io.StringIO()
-    csv.writer(written, lineterminator="\n").writerows(rows)
-    return written.getvalue()
+def _scale(column: Column, rows: list[dict[str, Any]]) -> Scale | None:
+    if column.mark is None:
+        return None
+    names = (column.name, *column.ends, column.mark.limit, column.mark.reference)
+    numbers = (row.get(name) for row in rows for name in names if name)
+    return scale_of(kind_of(column), (one for one in numbers if isinstance(one, int | float)))
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, str):
-        return defused_text(value)
-    if isinstance(value, (list, tuple)):
-        return defused_text("; ".join(map(str, value)))
-    return "" if value is None else value
+def _linked(run: OpenedRun, table: Shown, column: Column, row: Row, scale: Scale | None) -> Linked:
+    """A cell with its link: nodes, findings, records, pairs, checks and addresses lead on."""
+    value, name = row[column.name], column.name
+    if isinstance(value, list):
+        return Linked(Cell(printable("; ".join(one or NOTHING for one in value))))
+    if value is None or isinstance(value, bool) or column.kind != "text":
+        shown = cell(column, row, table.columns, None, scale)
+        text, small = printable([shown.text, shown.small])
+        return Linked(Cell(text, small, shown.mark, shown.numeric))
+    said = printable(in_words(str(value)) if column.words else str(value))
+    if is_node(column) or (name == "relation" and value in run.hierarchy):
+        to = address("/node", id=value) if value in run.hierarchy else ""
+        return Linked(Cell(printable(row.get(column.title) or run.title(value))), to, said)
+    if name in ("id", "finding") and value in run.findings:
+        title = printable(row.get(column.title) or "")
+        return Linked(Cell(title), address("/finding", id=value), said)
+    return Linked(Cell(said), _to(run, table, name, row), marked=name in MARKED)
 
 
-def span_of(asked: Mapping[str, str]) -> Span:
-    """The rows that an address asks for: all for a file, else a page; nonsense is the first."""
-    if asked.get("csv"):
-        return Span()
-    start = asked.get("start", "")
-    return Span(int(start) if start.isascii() and start.isdigit() and len(start) < 12 else 0, ROWS)
+def _to(run: OpenedRun, table: Shown, name: str, row: Row) -> str:
+    """Where a text leads; empty for nowhere."""
+    value = str(row[name])
+    if name == "check":
+        return address("/table/findings", check=value)
+    if name in ("instance", "id"):
+        return address("/record", id=value, finding=row.get("finding"))
+    if name == "relation" and {"a", "b"} <= row.keys():
+        return address("/pair", a=row["a"], b=row["b"])
+    if table.name == "behaviours" and name == "title":
+        cases = address("/table/cases", finding=f"behaviour:{row['name']}")
+        return address("/records", behaviour=row["name"]) if run.records else cases
+    return value if value.startswith(("https://", "http://")) and " " not in value else ""
+
+
+def refuse_unknown(asked: Mapping[str, str], known: Iterable[str]) -> None:
+    """Raise NotThereError if an address asks for what a page does not have."""
+    names = [*known]
+    if unknown := sorted({*asked} - {*names}):
+        has = f"it has {', '.join(names)}" if names else "it has none"
+        raise NotThereError(f"This page has no parameter {', '.join(unknown)}; {has}.")

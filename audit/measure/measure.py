@@ -163,8 +163,8 @@ class Measurements:
 
     @cached_property
     def nodes(self) -> pl.DataFrame:
-        """The node table: the hierarchy's nodes with ``direct, support``, the sums of
-        `NodeSums`, ``residual, residual_rule``.
+        """The node table: the hierarchy's nodes with ``direct, support, group_sum,
+        group_squares`` (`Counts.node_sums`), ``residual, residual_rule``.
         """
         kinds = [self.residual.get(i) for i in range(len(self.hierarchy))]
         specific = {
@@ -173,12 +173,12 @@ class Measurements:
             if review.decision == "specific"
         }
         rules = [found.rule if found else specific.get(i) for i, found in enumerate(kinds)]
-        sums = self.counts.node_sums
+        sums, squares = self.counts.node_sums
         return self.hierarchy.node_frame().with_columns(
             pl.Series("direct", self.direct_support),
             pl.Series("support", self.support),
-            pl.Series("group_sum", sums.carried),
-            pl.Series("group_squares", sums.carried_squares),
+            pl.Series("group_sum", sums),
+            pl.Series("group_squares", squares),
             pl.Series("residual", [r.kind if r else None for r in kinds], pl.String),
             pl.Series("residual_rule", rules, pl.String),
         )
@@ -295,7 +295,7 @@ def measure(
         residual=residual,
         pairs=replace(pairs, verdicts=verdicts),
         excess=excess,
-        residuals=residual_use(counts, residual, instances),
+        residuals=residual_use(counts, residual),
         validity=pl.DataFrame(schema=VALIDITY)
         if instances is None
         else validity(instances.dataset, policy.code_dates),

@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
+from audit.base.declared import schema
 from audit.base.progress import Progress, silent
 from audit.counting.counts import PairRecords
-from audit.counting.pair_verdicts import Verdicts
-from audit.engine.pairs.scan import Finds, Meets, Rules, Scan, Surprising
+from audit.counting.pair_verdicts import Verdicts, ends_of
+from audit.engine.pairs.scan import Meets, Rules, Scan
 from audit.engine.statistics.association import poisson_p_value
 from audit.engine.statistics.expectation import (
     Expectation,
@@ -25,14 +26,7 @@ from audit.engine.statistics.expectation import (
 from audit.engine.statistics.fdr import Family, family, threshold
 from audit.engine.statistics.grouped import Alike, Scales
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.reported_pairs import (
-    Candidates,
-    Excesses,
-    candidates,
-    reported_pairs,
-    that_matter,
-    verdicts,
-)
+from audit.measure.reported_pairs import reported_pairs, that_matter, verdicts
 from audit.measure.rule_book import associations, first_association
 from audit.policy.policy import Policy
 
@@ -42,6 +36,9 @@ LARGE_FIND = 1.5
 """Least observed over explained of a find that is taken out of what is expected of others; less
 may be an error of the expectation.
 """
+CANDIDATES = schema(("a b", pl.Int64), ("instances observed", pl.Float64))
+"""Tested pairs that can be in excess, in order, with what no expectation changes: the joint records
+without a label below both, and what these weigh; their number without groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,46 +84,54 @@ def judge_pairs(
         can occur more often than expected.
     """
     progress("judging pairs")
-    strata, weighed, least = records.strata, records.weighed, policy.least_joint.value
+    strata, least = records.strata, policy.least_joint.value
     known = family(strata, records.entailed, records.alone, hierarchy.closure, least)
-    labels = label_pairs(weighed, hierarchy.first_branch)
+    labels = label_pairs(records.weighed, hierarchy.first_branch)
     rules = Rules(0.0, least, policy.excess_ratio.value)
-    least_expected = expectation(weighed, hierarchy.first_branch, replace(labels, found=np.inf))
-    chosen = _candidates(blocks, known, least_expected, rules, progress)
+    lowest = expectation(records.weighed, hierarchy.first_branch, replace(labels, found=np.inf))
+    parts, done = [pl.DataFrame(schema=CANDIDATES)], 0
+    for pairs in blocks:
+        parts.append(_candidates(pairs, known, lowest, rules))
+        done += len(pairs)
+        progress("judging pairs", done, None, "pairs")
     progress("scanning pairs")
     rate = policy.false_discovery_rate.value
-    judged = _Rounds(hierarchy, records, known, chosen, rules, rate).settled(labels)
-    finds = judged.finds[that_matter(judged.finds, records, rules)]
+    judged = _Rounds(hierarchy, records, known, pl.concat(parts), rules, rate).settled(labels)
+    finds = that_matter(judged.found, records, rules)
     known_pairs = associations(hierarchy, policy)
     in_use = strata.labelled.sum(axis=0) > 0
-    association = first_association(hierarchy, known_pairs, in_use, *finds.ends)
-    reported = finds[np.flatnonzero(association < 0)]
-    kept, q_value = _verdicts(known, judged, reported)
-    lines = judged.chosen[reported.places]
+    association = first_association(hierarchy, known_pairs, in_use, *ends_of(finds))
+    reported = finds.filter(pl.Series(association < 0))
+    places = judged.chosen[reported["pair"].to_numpy()]
+    explained, rank = (
+        np.full(len(judged.excesses), np.nan),
+        np.zeros(len(judged.excesses), np.int64),
+    )
+    explained[judged.chosen] = judged.scan.explained
+    rank[places] = np.arange(1, len(reported) + 1)
+    kept, own = verdicts(known, judged.expected, judged.excesses, explained, rank)
     return kept, Excess(
         family=known.size,
         left_out=len(known.left_out),
         records=strata.records,
-        threshold=judged.threshold,
-        found=reported_pairs(reported, hierarchy, known, judged.excesses[lines], q_value[lines]),
+        threshold=judged.scan.rules.threshold,
+        found=reported_pairs(reported, judged.found, judged.scan, hierarchy, known, own[places]),
         as_expected=tuple(int((association == i).sum()) for i in range(len(known_pairs) + 1)),
         alike=None if records.grouped is None else records.grouped.alike,
     )
 
 
 def _candidates(
-    blocks: Iterable[pl.DataFrame],
-    known: Family,
-    least: Expectation,
-    rules: Rules,
-    progress: Progress,
-) -> Candidates:
-    parts, done = [], 0
-    for pairs in blocks:
-        parts.append(candidates(pairs, known, least, rules))
-        done += len(pairs)
-        progress("judging pairs", done, None, "pairs")
-    return Candidates.joined(parts)
+    pairs: pl.DataFrame, known: Family, lowest: Expectation, rules: Rules
+) -> pl.DataFrame:
+    """`CANDIDATES` of a block of the pair table; no expectation to judge by is below the lowest."""
+    a, b = ends_of(pairs)
+    apart = (pl.col("joint") - pl.col("joint_entailed")).cast(pl.Float64)
+    weighed = pl.col("observed") if "observed" in pairs.columns else apart
+    both = pairs.select(a=pl.Series(a), b=pl.Series(b), instances=apart, observed=weighed)
+    both = both[known.members(a, b)].filter(pl.col("instances") >= rules.least_joint)
+    joint = rules.factor * lowest.joint(*ends_of(both))
+    return both.filter(pl.Series(both["observed"].to_numpy() >= joint))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,15 +140,17 @@ class _Judged:
 
     Args:
         expected: The expectation from record length.
-        excesses: The candidates, judged by it.
+        excesses: The candidates, judged by it, as `_Rounds` says.
         chosen: Positions of the surprising pairs.
+        scan: The scan of these.
+        found: What it found.
     """
 
     expected: Expectation
-    excesses: Excesses
-    threshold: float
+    excesses: pl.DataFrame
     chosen: IntArray
-    finds: Finds
+    scan: Scan
+    found: pl.DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,13 +158,15 @@ class _Rounds:
     """Judges and scans the candidates in rounds, until no other large finds are made.
 
     Each round but the first takes the large finds of the one before out of what is expected of
-    all pairs.
+    all pairs. A judged candidate has ``expected``, by weight; the one-sided ``p_value`` of its
+    excess; its ``scale``, NaN if not measured, with the number of ``groups`` that carry it and the
+    sum over groups of the squared share of a group's records that do, ``squares``, 0 if not.
     """
 
     hierarchy: Hierarchy
     records: PairRecords
     known: Family
-    candidates: Candidates
+    candidates: pl.DataFrame
     rules: Rules
     rate: float
 
@@ -169,59 +178,50 @@ class _Rounds:
         known = np.empty(0, np.int64)
         for _ in range(MOST_ROUNDS):
             judged = self._judged(labels, meets)
-            finds = judged.finds
-            finds = finds[np.flatnonzero(finds.observed >= LARGE_FIND * finds.explained)]
-            places = np.sort(judged.chosen[finds.places])
+            finds = judged.found.filter(pl.col("observed") >= LARGE_FIND * pl.col("explained"))
+            places = np.sort(judged.chosen[finds["pair"].to_numpy()])
             if np.array_equal(places, known):
                 break
-            found = pairs_found(strata, facet, hierarchy.below, (*finds.ends, finds.delta))
+            large = (*ends_of(finds), finds["delta"].to_numpy())
+            found = pairs_found(strata, facet, hierarchy.below, large)
             known, labels = places, replace(labels, found=found)
         return judged
 
     def _judged(self, labels: LabelPairs, meets: Meets) -> _Judged:
         expected = expectation(self.records.weighed, self.hierarchy.first_branch, labels)
-        more = self._scaled(self.candidates.judged(expected, self.rules))
-        rules = replace(self.rules, threshold=threshold(more.p_value, self.known.size, self.rate))
-        chosen = np.flatnonzero(more.p_value <= rules.threshold)
-        scan = Scan(self._surprising(more[chosen]), meets, expected.joint, rules)
-        found = scan.run()
-        finds = Finds(scan, found, np.arange(len(found.pair)))
-        return _Judged(expected, more, rules.threshold, chosen, finds)
+        more = self._scaled(expected.joint(*ends_of(self.candidates)))
+        limit = threshold(more["p_value"].to_numpy(), self.known.size, self.rate)
+        chosen = np.flatnonzero(more["p_value"].to_numpy() <= limit)
+        above, surprising = np.diff(self.hierarchy.closure.indptr), more[chosen]
+        a, b = ends_of(surprising)
+        surprising = surprising.with_columns(ancestors=pl.Series(above[a] + above[b]))
+        scan = Scan(surprising, meets, expected.joint, replace(self.rules, threshold=limit))
+        return _Judged(expected, more, chosen, scan, scan.run())
 
-    def _scaled(self, more: Excesses) -> Excesses:
-        """Excesses with their scale, and their p value by it, where any scale could let them pass.
+    def _scaled(self, joint: FloatArray) -> pl.DataFrame:
+        """The candidates as judged, of which so many joint records are expected.
 
-        No scale makes more of a pair than its records, so that the others are judged by these.
+        p is that of all instances as they are, which is the least that any scale can give, and
+        with groups of those that pass that of their scale. 1 where there is no excess.
         """
-        if self._scales is None:
-            return replace(more, scale=np.broadcast_to(1.0, len(more.a)))
-        passing = np.flatnonzero(
-            more.p_value <= threshold(more.p_value, self.known.size, self.rate)
-        )
-        own = more[passing]
-        p_value = more.p_value
-        scale, groups, squares = more.scale.copy(), more.groups.copy(), more.squares.copy()
-        measured = self._scales.of(own.a, own.b, own.expected)
-        scale[passing], groups[passing], squares[passing] = measured
-        effective = own.observed / scale[passing]
-        few = np.minimum(effective, groups[passing]) < self.rules.least_joint
-        judged = poisson_p_value(effective, own.expected / scale[passing])
-        p_value[passing] = np.where(few, 1.0, judged)
-        return replace(more, scale=scale, groups=groups, squares=squares)
+        instances, observed = (self.candidates[name].to_numpy() for name in [*CANDIDATES][2:])
+        more, n = np.flatnonzero(observed >= self.rules.factor * joint), len(joint)
+        p_value, groups, squares = np.ones(n), np.zeros(n, np.int64), np.zeros(n)
+        share = instances[more] / observed[more]
+        p_value[more] = poisson_p_value(instances[more], joint[more] * share)
+        scale = np.full(n, 1.0 if self._scales is None else np.nan)
+        if self._scales is not None:
+            some = np.flatnonzero(p_value <= threshold(p_value, self.known.size, self.rate))
+            own = *ends_of(self.candidates[some]), joint[some]
+            scale[some], groups[some], squares[some] = self._scales.of(*own)
+            effective = observed[some] / scale[some]
+            judged = poisson_p_value(effective, joint[some] / scale[some])
+            few = np.minimum(effective, groups[some]) < self.rules.least_joint
+            p_value[some] = np.where(few, 1.0, judged)
+        each = {"p_value": p_value, "scale": scale, "groups": groups, "squares": squares}
+        columns = {name: pl.Series(values) for name, values in each.items()}
+        return self.candidates.with_columns(expected=pl.Series(joint), **columns)
 
     @cached_property
     def _scales(self) -> Scales | None:
         return None if self.records.grouped is None else Scales(self.records.grouped)
-
-    def _surprising(self, pairs: Excesses) -> Surprising:
-        above = np.diff(self.hierarchy.closure.indptr)
-        ancestors = above[pairs.a] + above[pairs.b]
-        return Surprising(pairs.a, pairs.b, pairs.observed, pairs.expected, ancestors, pairs.scale)
-
-
-def _verdicts(known: Family, judged: _Judged, reported: Finds) -> tuple[Verdicts, FloatArray]:
-    more, chosen = judged.excesses, judged.chosen
-    explained, rank = np.full(len(more.a), np.nan), np.zeros(len(more.a), np.int64)
-    explained[chosen] = reported.scan.explained
-    rank[chosen[reported.places]] = np.arange(1, len(reported) + 1)
-    return verdicts(known, judged.expected, more, explained, rank)

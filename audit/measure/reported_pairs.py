@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 
 import numpy as np
 import polars as pl
@@ -12,148 +11,12 @@ import polars as pl
 from audit.base.dag import FloatArray, IntArray, row
 from audit.base.declared import schema
 from audit.counting.counts import PairRecords
-from audit.counting.pair_verdicts import ENDS, Verdicts, ends_of
-from audit.engine.pairs.scan import Finds, Rules
-from audit.engine.statistics.association import poisson_p_value, shrunk_ratio
+from audit.counting.pair_verdicts import CHANCES, ENDS, Verdicts, ends_of
+from audit.engine.pairs.scan import Rules, Scan
+from audit.engine.statistics.association import shrunk_ratio
 from audit.engine.statistics.expectation import Expectation
 from audit.engine.statistics.fdr import Family, benjamini_hochberg
 from audit.hierarchies.hierarchy import Hierarchy
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Tested pairs to be judged, with what no expectation changes.
-
-    Args:
-        a: First nodes, shape (n_pairs,), in the order of the pair table.
-        instances: Joint records without a label below both.
-        observed: What these weigh; their number without groups.
-    """
-
-    a: IntArray
-    b: IntArray
-    instances: FloatArray
-    observed: FloatArray
-
-    @classmethod
-    def joined(cls, parts: list[Candidates]) -> Candidates:
-        """Concatenate the candidates of several blocks, in order."""
-        kinds: dict[str, type[np.generic]] = dict.fromkeys(("a", "b"), np.int64)
-        kinds |= dict.fromkeys(("instances", "observed"), np.float64)
-        columns = (
-            np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
-            for name, kind in kinds.items()
-        )
-        return cls(*columns)
-
-    def judged(self, expected: Expectation, rules: Rules) -> Excesses:
-        """The candidates with what is expected of them; p = 1 where that is no excess.
-
-        With groups p is the least that any scale can give: that of all instances as they are.
-        """
-        joint = expected.joint(self.a, self.b)
-        more = np.flatnonzero(self.observed >= rules.factor * joint)
-        p_value, instances = np.ones(len(joint)), self.instances[more]
-        p_value[more] = poisson_p_value(instances, joint[more] * (instances / self.observed[more]))
-        return Excesses(
-            **{field.name: getattr(self, field.name) for field in fields(Candidates)},
-            expected=joint,
-            p_value=p_value,
-            scale=np.broadcast_to(np.nan, len(joint)),
-            groups=np.broadcast_to(0, len(joint)),
-            squares=np.broadcast_to(0.0, len(joint)),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Excesses(Candidates):
-    """Tested pairs that may have more joint records than expected; all others have p = 1.
-
-    Args:
-        expected: Joint records expected from record length, by weight, shape (n_pairs,).
-        p_value: One-sided, for excess.
-        scale: What one effective record counts in observed and expected; NaN if not measured.
-        groups: Number of groups that carry the pair; 0 if not measured.
-        squares: Sum over groups of the squared share of a group's records that carry it; likewise.
-
-    Where nothing was measured, one number stands for all pairs of it.
-    """
-
-    expected: FloatArray
-    p_value: FloatArray
-    scale: FloatArray
-    groups: IntArray
-    squares: FloatArray
-
-    @property
-    def effective(self) -> FloatArray:
-        """What is observed, in effective records, shape (n_pairs,); NaN if not measured."""
-        return self.observed / self.scale
-
-    def __getitem__(self, chosen: IntArray) -> Excesses:
-        return Excesses(*(getattr(self, field.name)[chosen] for field in fields(self)))
-
-
-def candidates(pairs: pl.DataFrame, known: Family, least: Expectation, rules: Rules) -> Candidates:
-    """The pairs in a block of the pair table that can be in excess.
-
-    Args:
-        pairs: ``a, b, joint, joint_entailed``, and ``observed`` where there are groups.
-        least: An expectation that none of those to judge by falls below.
-        rules: Criteria of an excess; their threshold is not used.
-    """
-    a, b = ends_of(pairs)
-    places = known.members(a, b)
-    instances = (pairs["joint"] - pairs["joint_entailed"]).to_numpy().astype(np.float64)
-    places = places[instances[places] >= rules.least_joint]
-    observed = pairs["observed"].to_numpy() if "observed" in pairs.columns else instances
-    a, b, instances, observed = a[places], b[places], instances[places], observed[places]
-    more = np.flatnonzero(observed >= rules.factor * least.joint(a, b))
-    return Candidates(a[more], b[more], instances[more], observed[more])
-
-
-def verdicts(
-    known: Family,
-    expected: Expectation,
-    more: Excesses,
-    explained: FloatArray,
-    found_rank: IntArray,
-) -> tuple[Verdicts, FloatArray]:
-    """What is kept of the judgement of pairs, and the q value of each excess.
-
-    Args:
-        more: Pairs that may have more joint records than expected, shape (n_excesses,).
-        explained: Expected joint records of each excess given all other reported pairs; NaN if its
-            p value is above the threshold. Shape (n_excesses,).
-        found_rank: Rank of each excess among the reported pairs, from 1; 0 if not reported.
-    """
-    q_value = benjamini_hochberg(more.p_value, known.size)
-    looked_at = ~np.isnan(explained) | (more.groups > 0)
-    kept = np.flatnonzero((more.p_value < 1) | looked_at)
-    judged = _ends(more, kept).with_columns(
-        p_value=pl.Series(more.p_value[kept]), q_value=pl.Series(q_value[kept])
-    )
-    told = np.flatnonzero(looked_at)
-    few, explained = more[told], explained[told]
-    ratios = shrunk_ratio(few.effective, explained / few.scale)
-    columns = {
-        "explained": explained,
-        **dict(zip(("shrunk_ratio", "ratio_low", "ratio_high"), ratios, strict=True)),
-    }
-    counted: dict[str, IntArray | FloatArray] = {"found_rank": found_rank[told]}
-    if few.groups.any():
-        columns["effective"] = few.effective
-        counted |= {"groups": few.groups, "group_squares": few.squares}
-    further = _ends(more, told).with_columns(
-        *(pl.Series(name, own, nan_to_null=True) for name, own in columns.items()),
-        *(pl.Series(name, own).replace(0, None) for name, own in counted.items()),
-    )
-    return Verdicts(known.used, known.left_out, expected, judged, further), q_value
-
-
-def _ends(pairs: Candidates, some: IntArray) -> pl.DataFrame:
-    return pl.DataFrame({"a": pairs.a[some], "b": pairs.b[some]}, schema=ENDS)
-
 
 FREQUENT = 0.5
 """Share of the records above which a node counts as frequent: the odds ratio can report its
@@ -179,63 +42,102 @@ parent that the finding names instead, null if it names the pair; and the earlie
 explain part of it, the one that explains most first."""
 
 
-def that_matter(finds: Finds, records: PairRecords, rules: Rules) -> IntArray:
-    """Positions of the finds with a large excess, shape (n_large,).
+def verdicts(
+    known: Family,
+    expected: Expectation,
+    more: pl.DataFrame,
+    explained: FloatArray,
+    found_rank: IntArray,
+) -> tuple[Verdicts, pl.DataFrame]:
+    """What is kept of the judgement of pairs; and all excesses with their ``q_value, effective``.
+
+    Args:
+        more: Pairs that may have more joint records than expected, as judged.
+        explained: Expected joint records of each excess given all other reported pairs; NaN if its
+            p value is above the threshold. Shape (n_excesses,).
+        found_rank: Rank of each excess among the reported pairs, from 1; 0 if not reported.
+    """
+    every = more.with_columns(
+        q_value=pl.Series(benjamini_hochberg(more["p_value"].to_numpy(), known.size)),
+        effective=pl.col("observed") / pl.col("scale"),
+        explained=pl.Series(explained),
+        found_rank=pl.Series(found_rank),
+    )
+    looked_at = pl.col("explained").is_not_nan() | (pl.col("groups") > 0)
+    ends = pl.col("a", "b").cast(ENDS["a"])
+    judged = every.filter((pl.col("p_value") < 1) | looked_at).select(ends, *CHANCES)
+    few = every.filter(looked_at)
+    shrunk, low, high = _ratios(few["effective"], few["explained"] / few["scale"])
+    ratios = few.select(ends, "explained", shrunk_ratio=shrunk, ratio_low=low, ratio_high=high)
+    numbers = [few["found_rank"]]
+    if (few["groups"] > 0).any():
+        ratios = ratios.with_columns(few["effective"])
+        numbers += [few["groups"], few["squares"].alias("group_squares")]
+    told = ratios.with_columns(pl.col(pl.Float64).fill_nan(None))
+    told = told.with_columns(one.replace(0, None) for one in numbers)
+    return Verdicts(known.used, known.left_out, expected, judged, told), every
+
+
+def _ratios(observed: pl.Series, expected: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
+    ratio, low, high = map(pl.Series, shrunk_ratio(observed.to_numpy(), expected.to_numpy()))
+    return ratio, low, high
+
+
+def that_matter(finds: pl.DataFrame, records: PairRecords, rules: Rules) -> pl.DataFrame:
+    """The finds with a large excess.
 
     The excess is measured by the ratio or, for very frequent nodes, by the odds ratio pooled over
     all strata.
     """
-    strata, weighed = records.strata, records.weighed
-    most = np.maximum(*(strata.support[end] for end in finds.ends))
-    first, second = (weighed.support[end] / weighed.unit for end in finds.ends)
-    observed, n = finds.observed, weighed.records / weighed.unit
-    large = observed >= rules.excess_ratio * finds.explained
-    frequent = most > FREQUENT * strata.records
-    neither = n - first - second + observed
+    strata, weighed, ends = records.strata, records.weighed, ends_of(finds)
+    most = np.maximum(*(strata.support[end] for end in ends))
+    first, second = (weighed.support[end] / weighed.unit for end in ends)
+    observed, explained = (finds[name].to_numpy() for name in ("observed", "explained"))
+    neither = weighed.records / weighed.unit - first - second + observed
     odds = observed * neither >= ODDS_RATIO * (first - observed) * (second - observed)
-    return np.flatnonzero(large | (frequent & odds))
+    frequent = most > FREQUENT * strata.records
+    return finds.filter(pl.Series((observed >= rules.excess_ratio * explained) | (frequent & odds)))
 
 
 def reported_pairs(
-    finds: Finds, hierarchy: Hierarchy, family: Family, own: Excesses, q_value: FloatArray
+    reported: pl.DataFrame,
+    finds: pl.DataFrame,
+    scan: Scan,
+    hierarchy: Hierarchy,
+    family: Family,
+    own: pl.DataFrame,
 ) -> pl.DataFrame:
     """The table of the reported pairs, columns `FOUND`.
 
     Args:
+        reported: Those of the finds that are reported.
+        finds: All finds of the scan.
         own: The reported pairs among the excesses.
-        q_value: q value of each pair, shape (n_finds,).
     """
-    a, b = finds.ends
-    shrunk, low, high = shrunk_ratio(own.effective, finds.explained / own.scale)
-    return pl.DataFrame(
-        {
-            "rank": np.arange(1, len(finds) + 1),
-            "a": a,
-            "b": b,
-            "instances": own.instances.astype(np.int64),
-            "groups": own.groups,
-            "observed": finds.observed,
-            "effective": own.effective,
-            "expected_length": finds.scan.pairs.expected[finds.places],
-            "explained": finds.explained,
-            "shrunk_ratio": shrunk,
-            "ratio_low": low,
-            "ratio_high": high,
-            "p_value": own.p_value,
-            "q_value": q_value,
-            "strength": finds.found.strength[finds.numbers],
-            "parent": _parents(hierarchy, family, list(zip(a.tolist(), b.tolist(), strict=True))),
-            "explained_by": [_explaining(finds, number) for number in finds.numbers.tolist()],
-        },
-        schema=FOUND,
-    )
-
-
-def _explaining(finds: Finds, number: int) -> list[list[int]]:
-    pairs = finds.scan.pairs
-    earlier = finds.scan.explaining(finds.found, number)
-    places = [int(finds.found.pair[other]) for other, _ in earlier]
-    return [[int(pairs.a[place]), int(pairs.b[place])] for place in places]
+    pairs = list(reported.select("a", "b").iter_rows())
+    shrunk, low, high = _ratios(own["effective"], reported["explained"] / own["scale"])
+    numbers = np.flatnonzero(finds["pair"].is_in(reported["pair"].implode())).tolist()
+    explaining = ([i for i, _ in scan.explaining(finds, number)] for number in numbers)
+    ends = finds.select("a", "b").to_numpy()
+    return reported.select(
+        "a",
+        "b",
+        "observed",
+        "explained",
+        "strength",
+        own["groups"],
+        own["effective"],
+        own["p_value"],
+        own["q_value"],
+        rank=pl.int_range(1, pl.len() + 1),
+        instances=own["instances"],
+        expected_length=pl.col("expected"),
+        shrunk_ratio=shrunk,
+        ratio_low=low,
+        ratio_high=high,
+        parent=pl.Series(_parents(hierarchy, family, pairs), dtype=pl.Int64),
+        explained_by=pl.Series([ends[i].tolist() for i in explaining], dtype=FOUND["explained_by"]),
+    ).select(pl.col(name).cast(kind) for name, kind in FOUND.items())
 
 
 def _parents(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from audit.base.declared import schema
 from audit.counting.counts import Counts
 from audit.counting.dataset import Instances
 from audit.counting.residual_nodes import Residual
-from audit.engine.pairs.record_counts import RESIDUAL_KINDS, Records
+from audit.engine.pairs.record_counts import RESIDUAL_KINDS
 from audit.engine.statistics.intervals import (
     at_freedom,
     effective_n,
@@ -95,27 +95,12 @@ def residual_share(labelled: IntArray, residual: IntArray, group_of: IntArray | 
         residual: Those of them whose labels below it are all residual.
         group_of: Group number of each instance of the dataset; None without groups.
     """
-    return _shares(labelled, [residual], group_of)[0]
-
-
-def _shares(
-    labelled: IntArray, of_each: Sequence[IntArray], group_of: IntArray | None
-) -> list[Share]:
-    """The same of several sets of residual instances below one parent, all of them in the first."""
-    n = len(labelled)
-    if group_of is None or not n:
-        return [alone(len(residual), n) for residual in of_each]
+    if group_of is None or not len(labelled):
+        return alone(len(residual), len(labelled))
     groups, sizes = np.unique(group_of[labelled], return_counts=True)
-    n_by_group, shares = sizes.astype(np.float64), list[Share]()
-    for residual in of_each:
-        if shares and len(residual) == shares[0].k:
-            shares.append(shares[0])
-            continue
-        places = np.searchsorted(groups, group_of[residual])
-        k_by_group = np.bincount(places, minlength=len(groups)).astype(np.float64)
-        effective = effective_n(k_by_group, n_by_group)
-        shares.append(Share(len(residual), n, effective, len(groups)))
-    return shares
+    k = np.bincount(np.searchsorted(groups, group_of[residual]), minlength=len(groups))
+    effective = effective_n(k.astype(np.float64), sizes.astype(np.float64))
+    return Share(len(residual), len(labelled), effective, len(groups))
 
 
 def judged_parents(hierarchy: Hierarchy, residual: Mapping[int, Any]) -> IntArray:
@@ -128,53 +113,40 @@ def judged_parents(hierarchy: Hierarchy, residual: Mapping[int, Any]) -> IntArra
     return np.flatnonzero((residual_below > 0) & (assignable_below > residual_below))
 
 
-def residual_use(
-    counts: Counts, residual: Mapping[int, Residual], instances: Instances | None = None
-) -> pl.DataFrame:
+def residual_use(counts: Counts, residual: Mapping[int, Residual]) -> pl.DataFrame:
     """The residual share of every parent with residual and specific nodes below, by kind.
 
     Args:
-        counts: The counts; their ``below`` and ``only_residual`` are used without instances.
+        counts: The counts; groups of their instances, where there are any, give effective sizes.
         residual: Residual nodes by index.
-        instances: The instances counted, whose groups give the effective sample size; None treats
-            every instance as its own group.
     """
-    hierarchy, labelled_at = counts.hierarchy, counts.direct_support
-    parents = judged_parents(hierarchy, residual).tolist()
-    if instances is None:
-        shares = _shares_of_counts(counts.records, len(hierarchy), parents)
-    else:
-        shares = _shares_of_instances(instances, parents)
-    every = [(parent, kind, share) for kind, of in shares.items() for parent, share in of.items()]
-    worth = np.array([share.worth() for *_, share in every])
-    ends = wilson(np.array([share.value for *_, share in every]) * worth, worth)
-    rows = list[tuple[Any, ...]]()
-    for (parent, kind, share), *own in zip(every, *(end.tolist() for end in ends), strict=True):
-        counted = (share.k, share.n, int(labelled_at[parent]), share.groups, share.effective)
-        rows.append((hierarchy.nodes[parent], kind, *counted, share.value, *own))
-    return pl.DataFrame(rows, schema=RESIDUALS, orient="row").sort("parent", "residual")
+    hierarchy, records = counts.hierarchy, counts.records
+    below = records.at("below", len(hierarchy))
+    only = records.at("only_residual", len(RESIDUAL_KINDS) * len(hierarchy))
+    by_kind = only.reshape(-1, len(hierarchy)).tolist()
+    shares, rows = list[Share](), list[tuple[Any, ...]]()
+    for parent in judged_parents(hierarchy, residual).tolist():
+        for kind, (word, k) in enumerate(zip(RESIDUAL_KINDS, by_kind, strict=True)):
+            if not below[parent]:
+                continue
+            if kind and k[parent] == by_kind[0][parent]:
+                shares.append(shares[-kind])
+            else:
+                shares.append(_share_of(counts, parent, kind, k[parent], int(below[parent])))
+            rows.append((hierarchy.nodes[parent], word, int(counts.direct_support[parent])))
+    worth = np.array([share.worth() for share in shares])
+    low, high = wilson(np.array([share.value for share in shares]) * worth, worth)
+    each = zip(rows, shares, low.tolist(), high.tolist(), strict=True)
+    lines = [
+        (node, kind, of.k, of.n, direct, of.groups, of.effective, of.value, *ends)
+        for (node, kind, direct), of, *ends in each
+    ]
+    return pl.DataFrame(lines, schema=RESIDUALS, orient="row").sort("parent", "residual")
 
 
-_Shares = Mapping[str, Mapping[int, Share]]
-"""Shares by kind of residual node and parent, for parents with an instance below."""
-
-
-def _shares_of_counts(records: Records, n_nodes: int, parents: list[int]) -> _Shares:
-    below = records.at("below", n_nodes).tolist()
-    only = records.at("only_residual", len(RESIDUAL_KINDS) * n_nodes).reshape(-1, n_nodes)
-    return {
-        kind: {parent: alone(k[parent], below[parent]) for parent in parents if below[parent]}
-        for kind, k in zip(RESIDUAL_KINDS, only.tolist(), strict=True)
-    }
-
-
-def _shares_of_instances(instances: Instances, parents: list[int]) -> _Shares:
-    below, group_of = instances.below, instances.group_of
-    n_below = np.diff(below.sums.indptr)
-    shares: dict[str, dict[int, Share]] = {kind: {} for kind in RESIDUAL_KINDS}
-    for parent in (one for one in parents if n_below[one]):
-        of_each = [below.only_residual(parent, kind) for kind in range(len(RESIDUAL_KINDS))]
-        of_parent = _shares(below.labelled(parent), of_each, group_of)
-        for kind, share in zip(RESIDUAL_KINDS, of_parent, strict=True):
-            shares[kind][parent] = share
-    return shares
+def _share_of(counts: Counts, parent: int, kind: int, k: int, n: int) -> Share:
+    """The share of a parent: k residual instances of a kind among n."""
+    if not isinstance(counts, Instances) or counts.group_of is None:
+        return alone(k, n)
+    labelled, only = counts.below.labelled(parent), counts.below.only_residual(parent, kind)
+    return residual_share(labelled, only, counts.group_of)

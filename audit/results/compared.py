@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from audit.base.declared import (
+    NONE,
     Columns,
     Mark,
     Table,
@@ -128,6 +129,15 @@ EDITS = Table(
     ),
     title="Edits of the hierarchy",
     row="a node",
+)
+RECORDS = Table(
+    Columns(
+        node("label_old label_new", "Label before|Label now", title="title_old title_new"),
+        count("records", "Records", of=NONE),
+    ),
+    title="Labels that changed on the same records",
+    row="a label that records lost, gained, or exchanged for another",
+    listed="records",
 )
 TERMS = Table(
     Columns(key("name", "Limit"), setting("value", "Value"), text("unit reason", "Of|Why")),

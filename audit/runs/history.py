@@ -18,7 +18,7 @@ STEPS: tuple[Step, ...] = ("appeared", "disappeared", "persisting", "not_asked")
 """What becomes of a finding from one run to the next: the later run alone lists it, the earlier one
 alone, both do, or the check did not run in one of the two.
 
-Whether it is new or gone takes a test, which `audit.runs.compare.finding_changes` makes.
+Whether it is new or gone takes a test, which `audit.runs.compare.findings` makes.
 """
 
 _Check: TypeAlias = Mapping[str, Any]

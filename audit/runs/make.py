@@ -34,7 +34,7 @@ from audit.results.result import AuditResult
 from audit.runs.analyses import ANALYSES, CHECK_NAMES, added_checks
 from audit.runs.audit import run_audit
 from audit.runs.engines import as_counted, not_counted, refuse_not_counted
-from audit.runs.fixes.proof import mended_by
+from audit.runs.fixes.changes import mended_by
 from audit.runs.inputs import deciding_files, read_data, read_hierarchy, read_reference
 from audit.runs.instances import write_instances
 from audit.runs.manifest import input_record, with_inputs

@@ -128,7 +128,8 @@ def comparison_schema() -> Schema:
     """The schema of ``comparison.json``, likewise."""
     sides = fields(old=_OBJECT, new=_OBJECT)
     rounding = fields(old=_or_null(_ROUNDING), new=_or_null(_ROUNDING))
-    counted = whole("edits exchanges nodes pairs new gone worse better metrics confusions measures")
+    counted = whole("edits exchanges nodes pairs labels metrics confusions measures")
+    findings = whole("new gone worse better")
     beyond = text("beyond_old beyond_new")
     metrics = rows_of(compared.METRICS, beyond, parameters=_OBJECT)
     moved = rows(text("node title"), count("support_old support_new"))
@@ -141,7 +142,7 @@ def comparison_schema() -> Schema:
         rounding=rounding,
         terms=rows_of(compared.TERMS),
         causes=rows_of(compared.CAUSES, flag("changed"), text("old new")),
-        totals=fields(counted),
+        totals=fields(counted, findings),
         exchanges=rows_of(compared.EXCHANGES, fewer=moved, more=moved),
         nodes=_changed(compared.NODES, text("branch"), chance("p_value")),
         pairs=_changed(compared.PAIRS, chance("odds_ratio p_value q_value")),
@@ -170,7 +171,12 @@ def comparison_schema() -> Schema:
             )
         ),
     )
-    made["properties"] |= {"mended": _mended(since_reference=_OBJECT), "measures": metrics}
+    records = fields(count("common changed"), whole("total"), rows=rows_of(compared.RECORDS))
+    made["properties"] |= {
+        "mended": _mended(since_reference=_OBJECT),
+        "measures": metrics,
+        "records": records,
+    }
     return {"$schema": _DRAFT, "title": "What changed between two runs", **made}
 
 

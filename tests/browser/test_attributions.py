@@ -41,7 +41,7 @@ def opened(browser: Browser, reader: Visitor) -> Iterator[Callable[..., Page]]:
         page = context.new_page()
         page.on("console", lambda message: faults.append(message.text))
         page.on("dialog", lambda dialog: faults.append(dialog.message))
-        page.goto(f"{here}/instance?{urlencode({'id': instance})}")
+        page.goto(f"{here}/record?{urlencode({'id': instance})}")
         return page
 
     yield open_page

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 PAGES = (
-    "/", "/findings", "/hierarchy?id=001-999", "/hierarchy?open=001-999/390-459&open=00-99",
-    "/node?id=428", "/pair?a=428&b=584", "/instances", "/search?q=anemia", "/nowhere",
+    "/table/findings?status=open", "/table/pairs?order=-joint&depth=2", "/table/nodes?below=428",
+    "/tables", "/node?id=428", "/pair?a=428&b=584", "/records", "/search?q=anemia", "/nowhere",
 )  # fmt: skip
 
 
@@ -33,29 +33,14 @@ def window(
         yield visitor
 
 
-@pytest.mark.parametrize("width", [420, 1280, 1920])
-def test_the_walk_to_a_record_takes_four_clicks_and_leads_back(opened: Opened, width: int) -> None:
-    page = opened("/", width=width)
-    page.click("nav >> text=Findings")
-    page.click("#findings tbody tr:has(td:last-child:not(:text('0'))) th a")
-    page.click("#cases tbody tr >> nth=0 >> a")
-    assert page.locator("h1").inner_text().startswith("Instance ")
-    assert page.locator(".tree summary").count() > 0
-    page.click(".tree a.node >> nth=0")
-    assert "/node?" in page.url
-    for _ in range(4):
-        page.go_back()
-    assert page.url.endswith("/")
-
-
 def test_the_walk_by_keyboard_alone(opened: Opened) -> None:
     page = opened("/")
-    focus_on(page, "nav a[href$='/instances']")
+    focus_on(page, "nav a[href$='/records']")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/instances")
-    focus_on(page, "#instances tbody a")
+    page.wait_for_url("**/records")
+    focus_on(page, "tbody a")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/instance?*")
+    page.wait_for_url("**/record?*")
     first = page.locator("h1").inner_text()
     with page.expect_navigation():
         page.keyboard.press("ArrowRight")
@@ -83,38 +68,49 @@ def test_no_violation_of_wcag_2_2_aa(opened: Opened, manner: str) -> None:
     options, rules = MANNERS[manner]
     page = opened("/", **options)
     start = page.url.rstrip("/")
-    finding = page.locator("#checks tbody a").first.get_attribute("href") or ""
-    page.goto(urljoin(start, finding))
-    one = page.locator("#findings tbody a").first.get_attribute("href") or ""
-    page.goto(start + "/instances")
-    instance = page.locator("#instances tbody a").first.get_attribute("href") or ""
-    for path in (*(start + path for path in PAGES), one, instance):
-        page.goto(urljoin(start, path))
+    page.goto(start + "/table/findings")
+    one = page.locator("tbody a").first.get_attribute("href") or ""
+    page.goto(start + "/records")
+    record = page.locator("tbody a").first.get_attribute("href") or ""
+    for path in ("/", *PAGES, one, record):
+        page.goto(urljoin(start, path) if path in (one, record) else start + path)
         unfold(page)
         assert_accessible(page, rules)
         assert_fits(page)
 
 
 def test_every_page_is_complete_without_a_script(opened: Opened) -> None:
-    page = opened("/findings", java_script_enabled=False)
+    page = opened("/table/findings", java_script_enabled=False)
+    page.click("summary")
     page.select_option("[name=severity]", "warning")
-    page.click("text=Filter")
+    page.click("main form button")
     page.wait_for_url("**severity=warning**")
-    page.click("#findings tbody a >> nth=0")
-    page.wait_for_selector("dl.advice")
+    page.click("tbody a >> nth=0")
+    page.wait_for_selector("text=Who publishes the data")
 
 
-@pytest.mark.parametrize(
-    ("fold", "says"), [("ticket", "not to be shared"), ("waiver", "[[waivers]]")]
-)
-def test_a_finding_is_copied_for_a_ticket_and_its_waiver_for_the_policy(
-    opened: Opened, fold: str, says: str
-) -> None:
-    page = opened("/findings", permissions=["clipboard-read", "clipboard-write"])
-    page.click("#findings tbody a >> nth=0")
-    page.click(f".{fold} summary")
-    page.click(f".{fold} button")
-    page.wait_for_selector("output:text('Copied.')")
+def test_a_waiver_is_copied_for_the_policy(opened: Opened) -> None:
+    page = opened("/table/findings", permissions=["clipboard-read", "clipboard-write"])
+    page.click("tbody a >> nth=0")
+    page.click("main details summary")
+    page.click("main details button")
+    page.wait_for_selector("button:text('Copied')")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.replace("\r", "") == page.locator(f".{fold} textarea").input_value()
-    assert says in copied
+    assert copied.replace("\r", "") == page.locator("main textarea").input_value()
+    assert "[[waivers]]" in copied
+
+
+def test_what_is_asked_most_is_found_in_a_few_clicks(opened: Opened) -> None:
+    page = opened("/")
+    page.click(".worst a >> nth=0")
+    page.click("tbody th a >> nth=0")
+    assert page.locator("h1").inner_text().startswith("Record ")
+    page.fill("[type=search]", "428.0")
+    page.press("[type=search]", "Enter")
+    page.wait_for_url("**/node?id=428.0")
+    if page.locator("caption:has-text('Most confused with it')").count():
+        confused = page.locator("section:has(caption:text('Most confused with it')) tbody a")
+        assert "/node?" in (confused.first.get_attribute("href") or "")
+        page.click("text=Labelled with it, and missed by the model")
+        assert "unpredicted=428.0" in page.url
+        assert page.locator("tbody a").count() > 0

@@ -86,18 +86,18 @@ def test_the_walk_leads_to_a_record_and_back(
     page = opened("/", width=width, color_scheme=scheme)
     walker = Walker(page, hand, EVERY if scheme == "light" else COLOURS)
     walker.look()
-    walker.follow("#checks tbody a")
+    walker.follow("section tbody a")
     walker.look()
-    records = page.locator("#findings tbody tr td:last-child").all_inner_texts()
+    records = page.locator("section tbody tr td:nth-child(5)").all_inner_texts()
     known = next(at for at, told in enumerate(records, start=1) if told != "0")
-    walker.follow(f"#findings tbody tr:nth-child({known}) a")
+    walker.follow(f"section tbody tr:nth-child({known}) a")
     walker.look()
     finding = page.url
-    walker.follow("#cases tbody a")
+    walker.follow("section tbody th a")
     walker.look()
 
     assert walker.steps <= MOST_STEPS
-    assert page.locator("h1").inner_text().startswith("Instance ")
+    assert page.locator("h1").inner_text().startswith("Record ")
     assert_no_bar_is_longer_below(page)
 
     walker.follow(".tree a.node")
@@ -105,7 +105,7 @@ def test_the_walk_leads_to_a_record_and_back(
     assert "/node?" in page.url
     with page.expect_navigation():
         page.go_back()
-    walker.follow(".crumbs li:nth-child(2) a")
+    walker.follow(".way a")
     assert page.url == finding
     walker.follow("nav a[href$='/']")
     assert page.locator(".verdict").is_visible()
@@ -115,7 +115,7 @@ def test_the_walk_leads_to_a_record_and_back(
 def test_what_is_worst_is_two_steps_from_its_records(opened: Opened) -> None:
     walker = Walker(opened("/"), "mouse", EVERY)
     walker.follow(".worst a")
-    walker.follow("#cases tbody a")
+    walker.follow("section tbody th a")
     assert_no_bar_is_longer_below(walker.page)
 
 

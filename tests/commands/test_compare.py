@@ -6,6 +6,7 @@ import json
 import shutil
 import xml.etree.ElementTree as ET
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,16 @@ from fixtures.plain_statistics import (
     odds_ratio,
     wilson,
 )
-from fixtures.small_release import EDGES, NODES, TITLES, above, labels_of, options, write_table
+from fixtures.small_release import (
+    EDGES,
+    NODES,
+    TITLES,
+    above,
+    labels_of,
+    options,
+    rows,
+    write_table,
+)
 
 N = 200
 LEAST, RATE, FLOOR = 5, 0.05, 1.2
@@ -183,34 +193,33 @@ def test_findings_are_new_gone_worse_or_better_only_beyond_chance(
     before, after = ({f.id: f for c in run.checks for f in c.findings} for run in runs)
     touched = [concerned(run) for run in runs]
     pairs = {(row["a"], row["b"]): row for row in comparison.pairs.iter_rows(named=True)}
-    told = {f.finding.id: f for check in comparison.checks for f in check.findings}
+    told = {row["id"]: row for row in comparison.findings.iter_rows(named=True)}
     p_values = dict[str, float]()
     for one, found in told.items():
-        assert found.compared is not None
         k, m = (own[one] for own in touched)
         if one.startswith("unexpected_pair"):
             row = pairs["bird", "cow"]
             p_values[one] = max(row["p_value"], row["nodes_p_value"])
             k, m = row["joint_old"], row["joint_new"]
         elif one.startswith("residual_overuse"):
-            p_values[one] = found.compared.p_value
-            k, m = found.compared.counts
+            p_values[one] = found["p_value"]
+            k, m = found["count_old"], found["count_new"]
         else:
             p_values[one] = fisher(k, N, m, N)
-        assert found.compared.counts == (k, m)
-        assert found.compared.p_value == pytest.approx(p_values[one], rel=1e-6)
-        bounds = newcombe(k, found.compared.of[0], m, found.compared.of[1])
-        assert (found.compared.low, found.compared.high) == pytest.approx(bounds, rel=1e-3)
+        assert (found["count_old"], found["count_new"]) == (k, m)
+        assert found["p_value"] == pytest.approx(p_values[one], rel=1e-6)
+        bounds = newcombe(k, found["of_old"], m, found["of_new"])
+        assert (found["low"], found["high"]) == pytest.approx(bounds, rel=1e-3)
     assert told.keys() == before.keys() | after.keys()
     q_values = false_discovery_rates(p_values)
     for one, found in told.items():
         beyond = q_values[one] <= RATE
         if one not in before or one not in after:
             sure = "new" if one in after else "gone"
-            assert found.change == (sure if beyond else "limit")
+            assert found["change"] == (sure if beyond else "limit")
         elif not beyond:
-            assert found.change == "same"
-    unlisted = told["unknown_code:refused"].change
+            assert found["change"] == "same"
+    unlisted = told["unknown_code:refused"]["change"]
     assert unlisted == {"second": "same", "third": "worse", "first": "better"}[new]
 
 
@@ -238,7 +247,7 @@ def test_totals_and_rows_that_are_shared(small: Path, tmp_path: Path) -> None:
     made("compare", small / "first", small / "second", "--out", tmp_path / "out", "--quiet")
     shared = read_json(tmp_path / "out" / "comparison.json")
     comparison = compared(small, "first", "second")
-    changes = Counter(f.change for check in comparison.checks for f in check.findings)
+    changes = Counter(comparison.findings["change"])
 
     assert shared == json.loads(json.dumps(comparison.shared()))
     assert shared["identity"] == {
@@ -277,7 +286,7 @@ def test_the_files_and_manifests_of_a_comparison(small: Path, tmp_path: Path) ->
 
     assert {*held(out)} == {
         *("comparison.html", "comparison.json", "manifest.json", "restricted/manifest.json"),
-        *(f"restricted/{name}_changes.parquet" for name in tables),
+        *(f"restricted/{name}_changes.parquet" for name in (*tables, "label")),
         "restricted/hierarchy_edits.parquet",
     }
     assert manifest["inputs"] == [
@@ -306,6 +315,39 @@ def test_a_model_in_one_run_alone_is_told(
     assert model.predictions == predictions
     assert model.metrics.is_empty()
     assert model.confusions.is_empty()
+
+
+@pytest.mark.parametrize(("old", "new"), [*STEPS[:1], ("second", "first")])
+def test_labels_that_changed_on_the_same_records(small: Path, old: str, new: str) -> None:
+    """One lost and one gained are an exchange; others stand beside nothing."""
+    records = compared(small, f"{old}_modelled", f"{new}_modelled").records
+    before, after = (refused_too(one) for one in (old, new))
+    common = {one for one in before.keys() & after.keys() if before[one] and after[one]}
+    counted = Counter[tuple[str | None, str | None]]()
+    for one in common:
+        lost, gained = before[one] - after[one], after[one] - before[one]
+        if len(lost) == len(gained) == 1:
+            counted[lost.pop(), gained.pop()] += 1
+        else:
+            counted.update([(label, None) for label in lost] + [(None, label) for label in gained])
+
+    assert records is not None
+    assert records.common == len(common)
+    assert records.changed == sum(before[one] != after[one] for one in common) > 0
+    rows = records.labels.select("label_old", "label_new", "records").rows()
+    assert {(was, now): n for was, now, n in rows} == counted
+    assert {was is None or now is None for was, now, _ in rows} == {True, False}
+    assert [n for *_, n in rows] == sorted(counted.values(), reverse=True)
+    kept = audit.read_run(small / new)
+    assert audit.compare_runs(replace(kept, instances=None), kept).records is None
+
+
+def refused_too(release: str) -> dict[str, set[str]]:
+    """The labels of each record as they are written, those that are no nodes included."""
+    own: dict[str, set[str]] = {}
+    for instance, label, *_ in rows(release):
+        own.setdefault(instance, set()).update(filter(None, [label.strip()]))
+    return own
 
 
 def test_metrics_of_two_models_are_those_of_the_runs(small: Path) -> None:
@@ -339,12 +381,11 @@ def test_a_run_compared_with_itself_has_not_changed(small: Path) -> None:
     for name in ("first", "first_grouped", "first_modelled"):
         comparison = compared(small, name, name)
         assert not comparison.changed
-        assert not any(cause.changed for cause in comparison.causes)
+        assert not any(cause["changed"] for cause in comparison.causes)
         assert comparison.nodes["p_value"].null_count() == len(NODES)
         assert {*comparison.nodes["difference"]} == {0.0}
         assert comparison.pairs.is_empty()
-        kinds = {f.change for check in comparison.checks for f in check.findings}
-        assert kinds == {"same"}
+        assert {*comparison.findings["change"]} == {"same"}
         assert comparison.model is None or comparison.model.predictions == "same"
 
 
@@ -381,7 +422,7 @@ def test_edits_of_the_hierarchy(small: Path, tmp_path: Path) -> None:
         ("moved", "tool"): (["thing"], ["plant"]),
         ("retitled", "dog"): (["Dog"], ["Hound"]),
     }
-    assert {cause.name: cause.changed for cause in comparison.causes} == {
+    assert {cause["name"]: cause["changed"] for cause in comparison.causes} == {
         "data": False,
         "hierarchy": True,
         "normaliser": False,
@@ -409,10 +450,10 @@ def test_another_policy_is_a_cause(small: Path, tmp_path: Path) -> None:
         audit.read_run(small / "first"), audit.read_run(tmp_path / "run")
     )
 
-    assert [cause.name for cause in comparison.causes if cause.changed] == ["policy"]
+    assert [one["name"] for one in comparison.causes if one["changed"]] == ["policy"]
     assert comparison.nodes["p_value"].null_count() == len(NODES)
     assert not comparison.nodes["changed"].any()
-    statuses = {check.name: (check.status_old, check.status_new) for check in comparison.checks}
+    statuses = {one["name"]: (one["status_old"], one["status_new"]) for one in comparison.checks}
     assert statuses["unknown_code"] == ("warn", "fail")
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 import audit
 from fixtures.doors import made, refused
@@ -69,6 +74,20 @@ def test_a_run_that_is_judged_again_has_no_exact_reports_of_before(
 
     assert not (tmp_path / "new" / "restricted" / "exact.html").exists()
     assert not [one for one in audit.verify_run(tmp_path / "new") if one.outcome == "does not hold"]
+
+
+@pytest.mark.slow
+def test_who_stops_reading_gets_no_message_and_a_whole_run(small: Path, tmp_path: Path) -> None:
+    """Files of a run that is replaced have changed since they were read, and by the command."""
+    run = Path(shutil.copytree(small / "first", tmp_path / "run"))
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = (sys.executable, "-m", "audit", "report", run, "--no-pdf")
+    done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (141, "")
+    assert not [one for one in audit.verify_run(run) if one.outcome == "does not hold"]
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:

@@ -573,8 +573,9 @@ def test_it_has_a_page_and_a_test_of_its_own(check: Check | WaiverCheck) -> None
     assert check.name in page.read_text(encoding="utf-8")
     room = next((kind.name for kind in ANALYSES if check in kind.checks), "")
     if room:
-        for folder in (ROOT / "tests" / "unit" / room, ROOT / "audit" / room):
-            files = [*folder.rglob("*checks.py"), *folder.glob("checks/*.py")]
+        for folders in (["audit/analyses"], ["tests/unit", "tests/kernels"]):
+            own = [ROOT / folder / room for folder in folders]
+            files = [*(f for one in own for f in [*one.rglob("*checks.py"), *one.glob("checks/*")])]
             assert any(check.name in path.read_text(encoding="utf-8") for path in files)
     else:
         test = ROOT / "tests" / "unit" / "checks" / f"test_{check.name}.py"

@@ -103,8 +103,7 @@ def of_numbered_tuples(folder: Path, **options: Any) -> Found:
     model = at(folder, ("model.csv", "id,score\n0,0.5\n1,0.5\n2,0.5\n"))
     stated = Entailing(files=(tuples,), kind="hypernyms", predictions=(model,), **options)
     found = Entailment.read(stated, silent)
-    assert found.beside.predictions is not None
-    return found.beside.predictions.frame.rows(), found.readings
+    return found.given["predictions"].frame.rows(), found.readings
 
 
 def of_premises(folder: Path, **options: Any) -> Found:
@@ -327,9 +326,9 @@ TOLD = [
          of_scores(9 * SCORES, {"id": [*"aabcd"], "label": [CLASSES[1], *CLASSES]},
                    classes=CLASSES, transform="softmax", by_order=True),
          {"transform": "sigmoid"}),
-    Told("entailment.answer_columns.by_number", "number 0", "--numbered-from 1",
+    Told("analyses.entailment.answers.by_number", "number 0", "--numbered-from 1",
          of_numbered_tuples, {"numbered_from": 1}),
-    Told("entailment.reading._readings", "entails", "--classes FILE",
+    Told("analyses.entailment.reading._readings", "entails", "--classes FILE",
          of_premises, {"classes": ["entailment", "not_entailment"]}),
     Told("explanations.reading.reading._readings", "'<go>'", "--special-tokens all",
          of_attributions, {"special": "all"}),

@@ -15,8 +15,7 @@ import audit
 from audit.base.errors import InputError
 from audit.cli.app import app
 from audit.runs.fixes.changes import Change
-from audit.runs.fixes.corrections import write_corrected
-from audit.runs.fixes.data_again import data_of
+from audit.runs.fixes.corrections import data_of, write_corrected
 from fixtures.remote_servers import KEY, SECRET, Served, serving
 
 ROWS = "id,label\n" + "".join(f"i{n},{('cat', 'owl')[n % 3 == 0]}\n" for n in range(3_000))

@@ -15,8 +15,7 @@ from jsonschema import Draft202012Validator
 from typer.testing import Result
 
 from audit.counting.pair_table import COLUMNS
-from audit.explorer.run.instance_list import InstanceList, InstanceQuery
-from audit.explorer.run.paged_tables import Span
+from audit.explorer.records import Records
 from audit.results.metric_list import METRICS
 from audit.results.result import to_json_bytes
 from audit.runs.read import read_run
@@ -466,15 +465,15 @@ def test_every_kind_of_behaviour_opens_as_many_instances_as_it_counts(release: R
     run = release.folder / "run"
     counted = {b["name"]: b["instances"] for b in release.shared()["overview"]["behaviours"]}
     kept = read_run(run)
-    window = InstanceList(kept, kept.hierarchy)
+    window = Records(kept, kept.hierarchy)
 
     assert [*counted] == ["confident", "split", "contained", "spread", "torn"]
     assert counted["torn"]
     for name, instances in counted.items():
         ids = done(audit("cases", run, f"behaviour:{name}")).stdout.split()
-        shown = window.page(InstanceQuery(behaviour=name), Span())
-        assert len(ids) == len(set(ids)) == shown.total == instances, name
-        assert [row["instance"] for row in shown.rows] == ids
+        shown = window.ids.filter(pl.Series(window.chosen({"behaviour": name})))
+        assert len(ids) == len(set(ids)) == instances, name
+        assert shown.to_list() == ids
     assert "behaviour:torn" in audit("cases", run).stdout
     every = done(audit("cases", run, "--csv", release.folder / "cases.csv"))
     assert every.exit_code == 0

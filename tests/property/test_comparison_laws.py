@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from random import Random
+from typing import Any
 
 import polars as pl
 import pytest
 
 from audit.base.declared import Columns
+from audit.results.compared import RECORDS
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.audit import run_audit
 from audit.runs.compare.comparison import Comparison, compare_runs
-from audit.runs.compare.finding_changes import Compared, FindingChange
-from audit.runs.compare.model_changes import ModelChanges
-from audit.runs.compare.told_changes import EDITS, columns_of
+from audit.runs.compare.models import ModelChanges
+from audit.runs.compare.records import RecordChanges
+from audit.runs.compare.told import EDITS, columns_of
 from audit.runs.instances import instance_frame
 from fixtures.labelled import labelled, tree
 from fixtures.moved_counts import moved, moved_frame
@@ -57,44 +59,41 @@ def comparison(kind: str) -> Comparison:
 def other_members(of: Comparison, seed: int) -> Comparison:
     """The same comparison, with another member of the class of each count."""
     chance, rounding = Random(seed), of.told.rounding
-    old, new = moved(of.old, seed), moved(of.new, seed + 100)
-    sides = [{f.id: f for check in run.checks for f in check.findings} for run in (old, new)]
 
     def table(exact: pl.DataFrame, columns: Columns) -> pl.DataFrame:
         kept = exact.select(name for name in exact.columns if name in columns)
         return moved_frame(kept, columns, rounding, seed)
 
-    def count(n: int, side: str) -> int:
-        told = rounding.count(n, side)
+    def count(n: int | None, side: str) -> int | None:
+        told = None if n is None else rounding.count(n, side)
         return n if told is None else chance.randint(*rounding.bins(side).ends(told))
 
-    def found(one: FindingChange) -> FindingChange:
-        was, now = (
-            None if before is None else there[before.id]
-            for there, before in zip(sides, (one.old, one.new), strict=True)
-        )
-        return replace(one, old=was, new=now, compared=one.compared and subject(one.compared))
-
-    def subject(one: Compared) -> Compared:
-        counts = count(one.counts[0], "old"), count(one.counts[1], "new")
-        of = one.of if one.of_all else (count(one.of[0], "old"), count(one.of[1], "new"))
-        return replace(one, counts=counts, of=of, p_value=0.5, low=0.0, high=1.0)
+    def found(row: dict[str, Any]) -> dict[str, Any]:
+        if row["of_all"] is None:
+            return row
+        counts = ["count_old", "count_new", *(() if row["of_all"] else ("of_old", "of_new"))]
+        moved = {name: count(row[name], name[-3:]) for name in counts}
+        return row | moved | {"p_value": 0.5, "low": 0.0, "high": 1.0}
 
     def models(one: ModelChanges) -> ModelChanges:
-        known = one.common, one.scores_differ, one.answers_differ
-        common, scores, answers = (None if n is None else count(n, "old") for n in known)
-        return replace(one, common=common, scores_differ=scores, answers_differ=answers)
+        names = ("common", "scores_differ", "answers_differ")
+        return replace(one, **{name: count(getattr(one, name), "old") for name in names})
 
-    nodes, pairs = columns_of("support"), columns_of("joint")
+    def records(one: RecordChanges) -> RecordChanges:
+        counts = {name: count(getattr(one, name), "old") for name in ("common", "changed")}
+        return replace(one, labels=table(one.labels, RECORDS.columns), **counts)
+
+    findings = map(found, of.findings.iter_rows(named=True))
     return replace(
         of,
-        old=old,
-        new=new,
+        old=moved(of.old, seed),
+        new=moved(of.new, seed + 100),
         edits=table(of.edits, EDITS),
         model=of.model and models(of.model),
-        node_changes=replace(of.node_changes, table=table(of.nodes, nodes)),
-        pair_changes=replace(of.pair_changes, table=table(of.pairs, pairs)),
-        checks=tuple(replace(c, findings=tuple(map(found, c.findings))) for c in of.checks),
+        records=of.records and records(of.records),
+        nodes=table(of.nodes, columns_of("support")),
+        pairs=table(of.pairs, columns_of("joint")),
+        findings=pl.DataFrame(list(findings), of.findings.schema),
     )
 
 
@@ -103,6 +102,7 @@ def test_comparisons_of_equal_classes_share_equal_bytes(kind: str) -> None:
     told = comparison(kind).shared()
     assert told["exchanges"]
     assert kind == "groups" or told["totals"]["worse"]
+    assert kind != "kept" or told["records"]["rows"]
     assert kind not in ("model", "kept") or told["model"]["confusions"]["rows"]
     for seed in range(6):
         other = other_members(comparison(kind), seed)

@@ -1,112 +1,22 @@
-"""Tuples of an abstraction entailment graph as read, those models are asked about, and counts."""
+"""Tuples of an entailment graph, what models are asked about, and counts by relation and split."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from audit.analyses.entailment.declared import ALL, TABLES
+from audit.analyses.entailment.declared import ALL
 from audit.base.dag import BoolArray, IntArray
 from audit.base.declared import schema
 from audit.base.readings import Reading
 from audit.engine.statistics.intervals import wilson
 from audit.engine.statistics.resampling import GroupBootstrap, group_bootstrap
-
-TEST, TRAIN = "test", "train"
-"""Names of the splits that are measured, and learned from."""
-EVERY_SPLIT = "all"
-"""Stands for the whole data set where no split is the test set."""
-
-
-@dataclass(frozen=True, eq=False)
-class Questions:
-    """What models are asked about."""
-
-    tuples: pl.DataFrame
-    split: str
-
-    @cached_property
-    def valid(self) -> BoolArray:
-        """Whether each tuple is valid, shape (n,)."""
-        return self.tuples["valid"].to_numpy()
-
-    @cached_property
-    def keys(self) -> pl.Series:
-        """Head and instance of each row, joined: the groups that are drawn, and kept in a fold."""
-        return self.tuples.select(pl.concat_str("head", "instance", separator="\0")).to_series()
-
-    @cached_property
-    def drawn(self) -> GroupBootstrap:
-        """The bootstrap over groups of one head and instance."""
-        group = self.keys.rank("dense").cast(pl.Int64) - 1
-        return group_bootstrap(group.to_numpy(), self.keys.unique().sort().to_list())
-
-    @cached_property
-    def parts(self) -> Mapping[str, IntArray]:
-        """Rows of each relation, and of all, as `parts_by_relation`."""
-        return parts_by_relation(self.tuples["relation"])
-
-
-def questions_of(dataset: EntailmentDataset) -> Questions:
-    """The tuples of the test set, or all of them where there is none."""
-    test = dataset.tuples.filter(pl.col("split") == TEST)
-    return Questions(dataset.tuples, EVERY_SPLIT) if test.is_empty() else Questions(test, TEST)
-
-
-def parts_by_relation(relation: pl.Series) -> Mapping[str, IntArray]:
-    """Rows of each relation in report order, and of all of them where there are several."""
-    values = relation.to_numpy()
-    rows = {name: np.flatnonzero(values == name) for name in RELATIONS}
-    present = {name: own for name, own in rows.items() if len(own)}
-    return present if len(present) < 2 else present | {ALL: np.arange(len(values))}
-
-
-def totals(dataset: EntailmentDataset) -> pl.DataFrame:
-    """Count tuples by relation and split, ``quality_totals``."""
-    counts = pl.concat(
-        [
-            dataset.tuples.group_by(relation=relation, split=split).agg(
-                tuples=pl.len().cast(pl.Int64), valid=pl.col("valid").sum().cast(pl.Int64)
-            )
-            for relation in (pl.col("relation"), pl.lit(ALL))
-            for split in (pl.col("split"), pl.lit(ALL))
-        ]
-    ).drop_nulls("split")
-    return in_report_order(with_share(counts, "valid", "tuples")).select(
-        *TABLES["quality_totals"].columns
-    )
-
-
-def with_share(counts: pl.DataFrame, k: str, n: str) -> pl.DataFrame:
-    """The share of two columns of counts with its Wilson interval, as ``share, low, high``.
-
-    All three are null where there is nothing to have a share of.
-    """
-    low, high = wilson(counts[k].to_numpy(), counts[n].to_numpy())
-    given = counts.with_columns(
-        share=pl.col(k) / pl.col(n), low=pl.Series(low), high=pl.Series(high)
-    )
-    return given.with_columns(pl.when(pl.col(n) > 0).then(pl.col(name)) for name in _SHARE)
-
-
-_SHARE = ("share", "low", "high")
-
-
-def in_report_order(table: pl.DataFrame) -> pl.DataFrame:
-    """A table by relation, and by split if it has one; what is of all comes last."""
-    order = {name: place for place, name in enumerate((*RELATIONS, ALL))}
-    splits = {name: place for place, name in enumerate(SPLITS)} | {ALL: len(SPLITS) + 1}
-    keys = [pl.col("relation").replace_strict(order, return_dtype=pl.Int64)]
-    if "split" in table.columns:
-        place = pl.col("split").replace_strict(splits, default=len(SPLITS), return_dtype=pl.Int64)
-        keys += [place, pl.col("split")]
-    return table.sort(keys, maintain_order=True)
-
 
 NOUN, VERB, EVENT = "Noun-Entail", "Verb-Entail", "Event-Entail"
 """The relations of AbsPyramid."""
@@ -114,11 +24,14 @@ ENTAILS, HYPERNYM = "Entails", "Hypernym"
 """The relations of files of two columns: premise and hypothesis, hyponym and hypernym."""
 RELATIONS = (NOUN, VERB, EVENT, ENTAILS, HYPERNYM)
 """All relations, in report order."""
-WHOLE = frozenset((EVENT, ENTAILS, HYPERNYM))
+WHOLE = (EVENT, ENTAILS, HYPERNYM)
 """Relations whose instance is the whole head and whose concept is the whole tail."""
-SPLITS = ("train", "valid", "test")
+TRAIN, TEST = "train", "test"
+"""Splits that are learned from, and measured."""
+SPLITS = (TRAIN, "valid", TEST)
 """Names of splits, in report order; a file may have others, which follow by name."""
-
+ELEMENTS = ("head", "relation", "tail", "instance", "concept")
+"""The parts of a tuple, which are also the usual names of their columns."""
 TUPLES = schema(
     ("id head relation tail instance concept", pl.String),
     ("valid", pl.Boolean),
@@ -128,14 +41,8 @@ TUPLES = schema(
 """One row per kept tuple, in the order of the files. ``id`` is unique. ``split`` is null if the
 file has none. ``votes_valid`` of ``votes`` annotators hold it valid; both are null where nobody's
 vote is known. ``row`` counts the records of all files from 1, those that were refused included."""
-
 VOTES = schema(("id annotator", pl.String), ("valid", pl.Boolean))
 """One row per vote whose annotator is known, sorted by ``id`` and ``annotator``."""
-
-
-def plain(name: str) -> pl.Expr:
-    """A column of text in lower case with single blanks, to compare texts by."""
-    return pl.col(name).str.to_lowercase().str.replace_all(r"\s+", " ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,3 +66,96 @@ class EntailmentDataset:
     sources: tuple[Path, ...]
     numbered: bool = False
     readings: tuple[Reading, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Rows that models answer, in their order, with ``head, relation, instance``.
+
+    Args:
+        split: The test set, or ``all``.
+    """
+
+    rows: pl.DataFrame
+    split: str
+
+    @cached_property
+    def valid(self) -> BoolArray:
+        """Whether each tuple is valid, shape (n,)."""
+        return self.rows["valid"].to_numpy()
+
+    @cached_property
+    def keys(self) -> pl.Series:
+        """Head and instance of each row, joined: the groups that are drawn, and kept in a fold."""
+        return self.rows.select(pl.concat_str("head", "instance", separator="\0")).to_series()
+
+    @cached_property
+    def drawn(self) -> GroupBootstrap:
+        """The bootstrap over groups of one head and instance."""
+        group = self.keys.rank("dense").cast(pl.Int64) - 1
+        return group_bootstrap(group.to_numpy(), self.keys.unique().sort().to_list())
+
+    @cached_property
+    def parts(self) -> Mapping[str, IntArray]:
+        """Rows of each relation, and of all, as `parts_by_relation`."""
+        return parts_by_relation(self.rows["relation"])
+
+
+def questions_of(tuples: pl.DataFrame) -> Questions:
+    """The tuples of the test set, or all of them where there is none."""
+    test = tuples.filter(split=TEST)
+    return Questions(tuples, "all") if test.is_empty() else Questions(test, TEST)
+
+
+def parts_by_relation(relation: pl.Series) -> Mapping[str, IntArray]:
+    """Rows of each relation in report order, and of all of them where there are several."""
+    values = relation.to_numpy()
+    rows = {name: np.flatnonzero(values == name) for name in RELATIONS}
+    present = {name: own for name, own in rows.items() if len(own)}
+    return present if len(present) < 2 else present | {ALL: np.arange(len(values))}
+
+
+def over_all(rows: pl.DataFrame, *keys: str, **counted: pl.Expr) -> pl.DataFrame:
+    """What is counted by some keys, and with `ALL` in place of each of them, in report order.
+
+    Rows without a split are of no split, and of all.
+    """
+    parts = [
+        rows.group_by(names).agg(**counted)
+        for names in product(*((pl.col(key), pl.lit(ALL).alias(key)) for key in keys))
+    ]
+    return in_report_order(pl.concat(parts).drop_nulls(keys))
+
+
+def in_report_order(table: pl.DataFrame) -> pl.DataFrame:
+    """A table by relation, and by split if it has one; what is of all comes last."""
+    order = [_place("relation", RELATIONS)]
+    if "split" in table.columns:
+        order += [place_of_split(), pl.col("split")]
+    return table.sort(order, maintain_order=True)
+
+
+def place_of_split() -> pl.Expr:
+    """The place of a split among others; those of other names follow, what is of all comes last."""
+    return _place("split", SPLITS)
+
+
+def _place(name: str, known: tuple[str, ...]) -> pl.Expr:
+    places = {value: place for place, value in enumerate(known)} | {ALL: len(known) + 1}
+    return pl.col(name).replace_strict(places, default=len(known), return_dtype=pl.Int64)
+
+
+def with_share(counts: pl.DataFrame, k: str, n: str) -> pl.DataFrame:
+    """The share of two columns of counts with its Wilson interval, as ``share, low, high``.
+
+    All three are null where there is nothing to have a share of.
+    """
+    low, high = wilson(counts[k].to_numpy(), counts[n].to_numpy())
+    some, bounds = pl.when(pl.col(n) > 0), (pl.lit(pl.Series(end)) for end in (low, high))
+    given = zip(("share", "low", "high"), (pl.col(k) / pl.col(n), *bounds), strict=True)
+    return counts.with_columns(some.then(one).alias(name) for name, one in given)
+
+
+def plain(name: str) -> pl.Expr:
+    """A column of text in lower case with single blanks, to compare texts by."""
+    return pl.col(name).str.to_lowercase().str.replace_all(r"\s+", " ")

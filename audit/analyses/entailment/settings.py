@@ -10,13 +10,16 @@ from typing import Annotated, Literal, TypeAlias
 from audit.base.errors import InputError
 from audit.base.settings import INPUT, MODEL, Argument, Option, Stored
 
+Files: TypeAlias = tuple[Path, ...]
+File: TypeAlias = Path | None
+
 
 def columns_named(given: Sequence[str]) -> dict[str, str]:
     """Columns by what they hold; raises InputError if one is not NAME=COLUMN."""
     named: dict[str, str] = {}
     for text in given:
-        name, equals, column = text.partition("=")
-        if not (name and equals and column):
+        name, _, column = text.partition("=")
+        if not (name and column):
             raise InputError(
                 "--column needs a name and a column",
                 found=repr(text),
@@ -26,54 +29,46 @@ def columns_named(given: Sequence[str]) -> dict[str, str]:
     return named
 
 
-TupleFiles: TypeAlias = Annotated[
-    tuple[Path, ...],
-    Argument("Tuples: one file, one per split, or a folder of these.", metavar="FILE..."),
-]
-FileKind: TypeAlias = Annotated[
-    Literal["tuples", "premises", "hypernyms"],
-    Option("Five elements; premise and hypothesis; or hyponym and hypernym.", INPUT),
-]
-NamedColumns: TypeAlias = Annotated[
-    Mapping[str, str],
-    Option(
-        "The file's name for a column, if it is not a usual one; may be repeated.",
-        INPUT,
-        flag="--column",
-        metavar="NAME=COLUMN",
-        typed=list[str],
-        parse=columns_named,
-    ),
-]
-ClassFile: TypeAlias = Annotated[
-    Path | None, Option("Names of the classes that labels number from 0, one a line.", INPUT)
-]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Entailing(Stored):
     """The settings for auditing an entailment graph."""
 
-    files: TupleFiles
-    kind: FileKind = "tuples"
-    columns: NamedColumns = field(default_factory=dict)
-    classes: ClassFile = None
-    positives: Annotated[
-        Path | None, Option("Tuples for generation, to compare with the valid ones.", INPUT)
+    files: Annotated[
+        Files,
+        Argument("Tuples: one file, one per split, or a folder of these.", metavar="FILE..."),
+    ]
+    kind: Annotated[
+        Literal["tuples", "premises", "hypernyms"],
+        Option("Five elements; premise and hypothesis; or hyponym and hypernym.", INPUT),
+    ] = "tuples"
+    columns: Annotated[
+        Mapping[str, str],
+        Option(
+            "The file's name for a column, if it is not a usual one; may be repeated.",
+            INPUT,
+            flag="--column",
+            metavar="NAME=COLUMN",
+            typed=list[str],
+            parse=columns_named,
+        ),
+    ] = field(default_factory=dict)
+    classes: Annotated[
+        File, Option("Names of the classes that labels number from 0, one a line.", INPUT)
     ] = None
-    predictions: Annotated[
-        tuple[Path, ...], Option("Predicted validity, by id; may be repeated.", MODEL)
-    ] = ()
+    positives: Annotated[
+        File, Option("Tuples for generation, to compare with the valid ones.", INPUT)
+    ] = None
+    predictions: Annotated[Files, Option("Predicted validity, by id; may be repeated.", MODEL)] = ()
     answers: Annotated[
-        tuple[Path, ...], Option("A language model's answers to prompts; may be repeated.", MODEL)
+        Files, Option("A language model's answers to prompts; may be repeated.", MODEL)
     ] = ()
     generations: Annotated[
-        tuple[Path, ...], Option("Concepts that a model generated; may be repeated.", MODEL)
+        Files, Option("Concepts that a model generated; may be repeated.", MODEL)
     ] = ()
-    ratings: Annotated[Path | None, Option("People's ratings of generated concepts.", MODEL)] = None
+    ratings: Annotated[File, Option("People's ratings of generated concepts.", MODEL)] = None
     numbered_from: Annotated[
         int | None, Option("Number of the first tuple, if none has an id.", MODEL, least=0, most=1)
     ] = None
     meteor: Annotated[
-        Path | None, Option("Also measure METEOR, with the WordNet of this folder.", MODEL)
+        File, Option("Also measure METEOR, with the WordNet of this folder.", MODEL)
     ] = None

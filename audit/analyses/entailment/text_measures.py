@@ -3,8 +3,8 @@
 *BLEU: a Method for Automatic Evaluation of Machine Translation* (Papineni et al.), without
 smoothing. What *AbsPyramid* prints as BLEU-1 and BLEU-2 are the clipped precisions alone. METEOR
 takes the synonyms of a WordNet folder. *ROUGE: A Package for Automatic Evaluation of Summaries*
-(Lin), with the best of several references, on stems: words of more than three letters are stemmed,
-as in the package `rouge-score`; letters of any alphabet count.
+(Lin), with the best of several references, on nltk's stems: words of more than three letters are
+stemmed, as in the package `rouge-score`; letters of any alphabet count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
@@ -24,10 +24,12 @@ from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.machine import require_package
 
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
-_APART = re.compile(r"([!\"#$%&()*+/:;<=>?@\[\\\]^_`{|}~])")
-_AFTER_OTHER = re.compile(r"([^0-9])([.,])")
-_BEFORE_OTHER = re.compile(r"([.,])([^0-9])")
-_AFTER_DIGIT = re.compile(r"([0-9])(-)")
+_APART = (
+    (re.compile(r"([!\"#$%&()*+/:;<=>?@\[\\\]^_`{|}~])"), r" \1 "),
+    (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),
+    (re.compile(r"([.,])([^0-9])"), r" \1 \2"),
+    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
+)
 _ORDERS = (1, 2)
 COUNTS = 2 * len(_ORDERS) + 2
 """Number of counts of an answer: matches and n-grams by order, its length, the reference length."""
@@ -65,8 +67,7 @@ def bleu_measures(sums: FloatArray) -> Mapping[str, FloatArray]:
     """
     one, of_one, two, of_two, length, reference = np.moveaxis(sums, -1, 0)
     first, second = _per(one, of_one), _per(two, of_two)
-    with np.errstate(divide="ignore"):
-        short = np.exp(np.minimum(1 - _per(reference, length), 0.0))
+    short = np.exp(np.minimum(1 - _per(reference, length), 0.0))
     penalty = np.where(length > 0, short, 0.0)
     return {
         "bleu_1_precision": first,
@@ -96,17 +97,15 @@ def bleu_words(text: str) -> list[str]:
     """
     for written, meant in _ENTITIES:
         text = text.replace(written, meant)
-    padded = _APART.sub(r" \1 ", f" {text} ")
-    padded = _AFTER_OTHER.sub(r"\1 \2 ", padded)
-    padded = _BEFORE_OTHER.sub(r" \1 \2", padded)
-    return _AFTER_DIGIT.sub(r"\1 \2 ", padded).split()
+    text = f" {text} "
+    for pattern, padded in _APART:
+        text = pattern.sub(padded, text)
+    return text.split()
 
 
 Meteor: TypeAlias = Callable[[str, Sequence[str]], float]
 """The largest METEOR of an answer over its references."""
-
-_KINDS, _PARTS_OF_SPEECH = ("data", "index"), ("noun", "verb", "adj", "adv")
-_FILES = tuple(f"{kind}.{pos}" for kind in _KINDS for pos in _PARTS_OF_SPEECH)
+_FILES = [f"{kind}.{pos}" for kind in ("data", "index") for pos in ("noun", "verb", "adj", "adv")]
 
 
 def meteor_by(wordnet: Path) -> Meteor:
@@ -122,8 +121,7 @@ def meteor_by(wordnet: Path) -> Meteor:
         SchemaError: If its files are not as WordNet writes them.
     """
     require_package("nltk", "to compute METEOR")
-    missing = [name for name in _FILES if not (wordnet / name).is_file()]
-    if missing:
+    if missing := [name for name in _FILES if not (wordnet / name).is_file()]:
         raise InputError(
             "a WordNet folder with all parts of speech is required for METEOR",
             found=f"no {first_cases(missing)}",
@@ -151,176 +149,6 @@ def meteor_by(wordnet: Path) -> Meteor:
     return best
 
 
-_IRREGULAR = {
-    "skies": "sky",
-    "dying": "die",
-    "lying": "lie",
-    "tying": "tie",
-    "innings": "inning",
-    "outings": "outing",
-    "cannings": "canning",
-} | {
-    word: word
-    for word in (
-        *("sky", "news", "inning", "outing", "canning"),
-        *("howe", "proceed", "exceed", "succeed"),
-    )
-}
-_STEP_2 = (
-    ("ational", "ate"),
-    ("tional", "tion"),
-    ("enci", "ence"),
-    ("anci", "ance"),
-    ("izer", "ize"),
-    ("bli", "ble"),
-    ("alli", "al"),
-    ("entli", "ent"),
-    ("eli", "e"),
-    ("ousli", "ous"),
-    ("ization", "ize"),
-    ("ation", "ate"),
-    ("ator", "ate"),
-    ("alism", "al"),
-    ("iveness", "ive"),
-    ("fulness", "ful"),
-    ("ousness", "ous"),
-    ("aliti", "al"),
-    ("iviti", "ive"),
-    ("biliti", "ble"),
-    ("fulli", "ful"),
-)
-_STEP_3 = (
-    ("icate", "ic"),
-    ("ative", ""),
-    ("alize", "al"),
-    ("iciti", "ic"),
-    ("ical", "ic"),
-    ("ful", ""),
-    ("ness", ""),
-)
-_STEP_4 = (
-    *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent"),
-    *("ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"),
-)
-_VOWELS = "aeiou"
-_WORD = re.compile(r"[^\W_]+")
-_SYLLABLE = re.compile("v+c+")
-
-
-@lru_cache(maxsize=200_000)
-def stem(word: str) -> str:
-    """The stem of a word in lower case; words of one or two letters are their own.
-
-    >>> [stem(word) for word in ("animals", "running", "relational", "skies")]
-    ['anim', 'run', 'relat', 'sky']
-    """
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
-    if len(word) <= 2:
-        return word
-    for step in (_plural, _past, _final_y, _double_suffix, _suffix, _last_suffix, _final_e):
-        word = step(word)
-    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
-
-
-def _plural(word: str) -> str:
-    if word.endswith("ies"):
-        return word[:-1] if len(word) == 4 else word[:-2]
-    if word.endswith("sses"):
-        return word[:-2]
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
-
-
-def _past(word: str) -> str:
-    if word.endswith("ied"):
-        return word[:-1] if len(word) == 4 else word[:-2]
-    if word.endswith("eed"):
-        return word[:-1] if _measure(word[:-3]) > 0 else word
-    for suffix in ("ed", "ing"):
-        rest = word.removesuffix(suffix)
-        if rest != word and "v" in _shape(rest):
-            return _restored(rest)
-    return word
-
-
-def _restored(rest: str) -> str:
-    """What is left of a word without "ed" or "ing", as its present is written."""
-    if rest.endswith(("at", "bl", "iz")):
-        return rest + "e"
-    if len(rest) > 1 and rest[-1] == rest[-2] and _shape(rest)[-1] == "c":
-        return rest if rest[-1] in "lsz" else rest[:-1]
-    return rest + "e" if _measure(rest) == 1 and _is_short(rest) else rest
-
-
-def _final_y(word: str) -> str:
-    rest = word.removesuffix("y")
-    return rest + "i" if rest != word and len(rest) > 1 and _shape(rest)[-1] == "c" else word
-
-
-def _double_suffix(word: str) -> str:
-    if word.endswith("alli") and _measure(word[:-4]) > 0:
-        return _double_suffix(word[:-2])
-    replaced = _replaced(word, _STEP_2)
-    if replaced is None and word.endswith("logi"):
-        return word[:-1] if _measure(word[:-3]) > 0 else word
-    return word if replaced is None else replaced
-
-
-def _suffix(word: str) -> str:
-    replaced = _replaced(word, _STEP_3)
-    return word if replaced is None else replaced
-
-
-def _replaced(word: str, rules: tuple[tuple[str, str], ...]) -> str | None:
-    """The word with the first of the suffixes that it has replaced; None if it has none."""
-    for suffix, written in rules:
-        if word.endswith(suffix):
-            rest = word[: -len(suffix)]
-            return rest + written if _measure(rest) > 0 else word
-    return None
-
-
-def _last_suffix(word: str) -> str:
-    for suffix in _STEP_4:
-        if word.endswith(suffix):
-            rest = word[: -len(suffix)]
-            fits = suffix != "ion" or rest.endswith(("s", "t"))
-            return rest if fits and _measure(rest) > 1 else word
-    return word
-
-
-def _final_e(word: str) -> str:
-    rest = word.removesuffix("e")
-    if rest == word:
-        return word
-    measure = _measure(rest)
-    return rest if measure > 1 or (measure == 1 and not _is_short(rest)) else word
-
-
-def _is_short(word: str) -> bool:
-    """Whether a word ends in consonant, vowel, consonant, the last none of w, x and y."""
-    shape = _shape(word)
-    return (shape.endswith("cvc") and word[-1] not in "wxy") or shape == "vc"
-
-
-def _measure(word: str) -> int:
-    """Number of sequences of vowels followed by consonants."""
-    return len(_SYLLABLE.findall(_shape(word)))
-
-
-@lru_cache(maxsize=200_000)
-def _shape(word: str) -> str:
-    """A letter v for each vowel and c for each consonant; y is a vowel after a consonant."""
-    shape = ""
-    for letter in word:
-        vowel = letter in _VOWELS or (letter == "y" and shape.endswith("c"))
-        shape += "v" if vowel else "c"
-    return shape
-
-
-_STEMMED_FROM = 4
-
-
 def rouge(answer: str, references: Sequence[str]) -> tuple[float, float]:
     """ROUGE-2 recall and ROUGE-L F1, each the largest over the references.
 
@@ -334,28 +162,32 @@ def rouge(answer: str, references: Sequence[str]) -> tuple[float, float]:
     >>> rouge("big dog", ["the big dog barks"])
     (0.3333333333333333, 0.6666666666666666)
     """
-    words = _stems(answer)
-    others = [_stems(reference) for reference in references]
-    recall = max(_pair_recall(words, other) for other in others)
-    return recall, max(_subsequence_f1(words, other) for other in others)
+    words, recalls, f1 = _stems(answer), list[float](), list[float]()
+    own = Counter(pairwise(words))
+    for other in map(_stems, references):
+        pairs = Counter(pairwise(other))
+        recalls.append((own & pairs).total() / max(pairs.total(), 1))
+        precision, recall = (
+            _longest_common(words, other) / max(len(of), 1) for of in (words, other)
+        )
+        f1.append(2 * precision * recall / (precision + recall) if precision else 0.0)
+    return max(recalls), max(f1)
 
 
 @lru_cache(maxsize=200_000)
 def _stems(text: str) -> tuple[str, ...]:
-    return tuple(stem(word) if len(word) >= _STEMMED_FROM else word for word in rouge_words(text))
+    """Runs of letters and digits in lower case, those of other alphabets too, as stems."""
+    words = re.findall(r"[^\W_]+", text.lower())
+    return tuple(_stemmer()(word) if len(word) > 3 else word for word in words)
 
 
-def _pair_recall(words: Sequence[str], reference: Sequence[str]) -> float:
-    own, other = Counter(pairwise(words)), Counter(pairwise(reference))
-    return (own & other).total() / max(other.total(), 1)
+@cache
+def _stemmer() -> Callable[[str], str]:
+    require_package("nltk", "to compute ROUGE")
+    from nltk.stem.porter import PorterStemmer
 
-
-def _subsequence_f1(words: Sequence[str], reference: Sequence[str]) -> float:
-    common = _longest_common(words, reference)
-    if not common:
-        return 0.0
-    precision, recall = common / len(words), common / len(reference)
-    return 2 * precision * recall / (precision + recall)
+    stem: Callable[[str], str] = lru_cache(maxsize=200_000)(PorterStemmer().stem)
+    return stem
 
 
 def _longest_common(some: Sequence[str], others: Sequence[str]) -> int:
@@ -368,12 +200,3 @@ def _longest_common(some: Sequence[str], others: Sequence[str]) -> int:
             row[place] = diagonal + 1 if word == other else max(above, row[place - 1])
             diagonal = above
     return row[-1]
-
-
-def rouge_words(text: str) -> list[str]:
-    """Runs of letters and digits in lower case, those of other alphabets too.
-
-    >>> rouge_words("A well-known café")
-    ['a', 'well', 'known', 'café']
-    """
-    return _WORD.findall(text.lower())

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse
-from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.rows import row_numbers, stored
 from audit.engine.pairs.sums import Sums, added_up, weighed_sums
 
@@ -53,20 +52,20 @@ def count_entailed(specific: Sparse, closure: Sparse, weight: IntArray | None = 
     return Sums(pairs, counts)[counts > 0]
 
 
-def joint_entailed(pairs: PairCounts, entailed: Sums, lines: IntArray, n_nodes: int) -> IntArray:
+def joint_entailed(keys: IntArray, joint: IntArray, entailed: Sums, lines: IntArray) -> IntArray:
     """Number of records with a label at or below both nodes of each pair, shape (n_pairs,).
 
     Where one node of the pair is above the other, this is all its joint records.
 
     Args:
-        pairs: Pairs, sorted by (a, b).
-        entailed: From `count_entailed`; it holds no other pairs than ``pairs``.
+        keys: ``a * n_nodes + b`` of each pair, ascending.
+        joint: Joint records of each.
+        entailed: From `count_entailed`; it holds no other pairs than these.
         lines: From `in_line`.
     """
-    keys = pairs.keys(n_nodes)
-    found = np.zeros_like(pairs.joint)
+    found = np.zeros_like(joint)
     above = places_of(lines, keys)
-    found[above] = pairs.joint[above]
+    found[above] = joint[above]
     found[np.searchsorted(keys, entailed.keys)] = entailed.joint
     return found
 

@@ -228,26 +228,6 @@ class Strata:
         return np.asarray(self.carried.sum(axis=0), np.int64)
 
 
-def lighter(strata: Strata, lost: Strata) -> Strata:
-    """Strata of whole records as those by weight, less what some records lack of a whole one.
-
-    Args:
-        strata: The records, each counted once.
-        lost: Of some of the records what they lack, in units.
-    """
-    whole, less, unit = strata.between, lost.between, lost.unit
-    keys = np.concatenate([whole.keys, less.keys])
-    joint = np.concatenate([whole.joint * unit, -less.joint])
-    return Strata(
-        strata.cuts,
-        strata.size * unit - lost.size,
-        strata.carried * unit - lost.carried,
-        strata.labelled * unit - lost.labelled,
-        added_up(keys, joint),
-        unit,
-    )
-
-
 def strata_from(
     cuts: IntArray, size: IntArray, margins: Mapping[Margin, Sums], n_nodes: int, unit: int = 1
 ) -> Strata:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array, eye_array, triu, vstack
+from scipy.sparse import coo_array, csr_array, eye_array, tril, triu, vstack
 
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.progress import Progress, silent
@@ -17,6 +17,8 @@ from audit.engine.pairs.rows import row_numbers
 
 ENTRIES_PER_BLOCK = 32_000_000
 """Number of pairs of nodes, each counted once for each instance, that a block of rows may have."""
+ROWS_AT_ONCE = 1_024
+"""Number of first nodes whose pairs' confusion is added up at a time."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +67,8 @@ def count_pairs(aggregated: Sparse, progress: Progress = silent) -> PairCounts:
 
     Time and memory grow with the sum over instances of (nodes per instance)^2, not with n_nodes^2.
     """
-    sums, done, total = PairSums(aggregated.shape[1]), 0, aggregated.shape[0]
-    for block in _blocks(aggregated):
-        progress("counting pairs", done, total, "instances")
-        sums.add(block)
-        done += block.shape[0]
-    progress("counting pairs", total, total, "instances")
+    sums = PairSums(aggregated.shape[1])
+    sums.add(aggregated, progress)
     return sums.counts()
 
 
@@ -85,28 +83,34 @@ class PairSums:
         self._joint: Sparse = _zeros(n_nodes, np.int32)
         self._deficits: Sparse = _zeros(n_nodes, np.float64)
 
-    def add(self, values: Sparse) -> None:
+    def add(self, values: Sparse, progress: Progress = silent) -> None:
         """Add instances.
 
         Args:
             values: Aggregated values, shape (n_instances, n_nodes), positive where stored,
                 canonical CSR.
         """
+        done, total = 0, values.shape[0]
         for block in _blocks(values):
+            progress("counting pairs", done, total, "instances")
             self._joint = csr_array(self._joint + _joint_counts(block))
             self._deficits = _added(self._deficits, *_larger_beside_smaller(block))
+            done += block.shape[0]
+        progress("counting pairs", done, total, "instances")
 
     def counts(self) -> PairCounts:
         """The counts of all instances that were added."""
         joint, n_nodes = self._joint, self._joint.shape[0]
-        first = row_numbers(joint).astype(np.int32)
-        counts = PairCounts(first, joint.indices, joint.data, joint.data.astype(np.float64))
-        lacking = self._deficits.tocoo()
-        ends = np.minimum(lacking.row, lacking.col), np.maximum(lacking.row, lacking.col)
-        both = csr_array((lacking.data, ends), shape=joint.shape)
-        keys = row_numbers(both) * np.int64(n_nodes) + both.indices
-        counts.confusion_sum[np.searchsorted(counts.keys(n_nodes), keys)] -= both.data
-        return counts
+        bits, back = joint.data.astype(np.float64), csr_array(tril(self._deficits).T)
+        for start in range(0, n_nodes, ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            lacking = csr_array(triu(self._deficits[rows], start + 1) + back[rows])
+            keys, keys_lacking = (
+                row_numbers(m) * n_nodes + m.indices for m in (joint[rows], lacking)
+            )
+            bits[joint.indptr[start] + np.searchsorted(keys, keys_lacking)] -= lacking.data
+        first = np.repeat(np.arange(n_nodes, dtype=np.int32), np.diff(joint.indptr))
+        return PairCounts(first, joint.indices, joint.data, bits)
 
 
 def _zeros(n: int, kind: type[np.number[Any]]) -> Sparse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
@@ -36,12 +36,6 @@ label, by node. ``size``: with two or more, by their number; the margins of thes
 `audit.engine.pairs.margins.Margin` says, the parts being numbers of most specific labels.
 ``entailed``: from `audit.engine.pairs.entailed.count_entailed`. What has no further key has key 0.
 """
-KINDS: tuple[Kind, ...] = (
-    *("label", "direct", "support", "length", "rows"),
-    *("repeated", "repeated_instances", "repeated_rows", "refused", "all_refused"),
-    *("nested", "nested_instances", "uninformative", "below", "only_residual"),
-    *("alone", "size", "carried", "labelled", "between", "entailed"),
-)
 RESIDUAL_KINDS = ("all", "other", "unspecified")
 """Kinds of residual labels that ``only_residual`` is counted for."""
 
@@ -138,14 +132,20 @@ class InstanceCounts(Records):
 
     def of(self, kind: Kind) -> Sums:
         """The counts of a kind: ``keys``, and the count of each as ``joint``."""
-        found = getattr(self, f"_{kind}")()
+        found = _COUNTED[kind](self)
+        if isinstance(found, int):
+            return counts_by_place(np.array([found], np.int64))
         return found if isinstance(found, Sums) else tallied(found)
+
+    @property
+    def _n_nodes(self) -> int:
+        return len(self.mapped.residual)
 
     @cached_property
     def carried(self) -> Carried:
         """The instances' labels, propagated."""
         keys, _ = self._of_node
-        shape = self.rows.instances, len(self.mapped.residual)
+        shape = self.rows.instances, self._n_nodes
         number, node = np.divmod(keys, shape[1])
         indptr = np.zeros(shape[0] + 1, np.int32)
         np.cumsum(np.bincount(number, minlength=shape[0]), out=indptr[1:])
@@ -161,62 +161,53 @@ class InstanceCounts(Records):
     @property
     def _of_node(self) -> tuple[IntArray, IntArray]:
         """``instance * n_nodes + node`` of each label, ascending, and how many rows have it."""
-        (instance, label), n_nodes = self._written, len(self.mapped.residual)
+        instance, label = self._written
         node = self.mapped.node_of[label]
-        keys = np.sort((instance * n_nodes + node)[node >= 0], kind="stable")  # nearly in order
+        keys = np.sort((instance * self._n_nodes + node)[node >= 0], kind="stable")
         firsts = np.flatnonzero(np.diff(keys, prepend=-1))
         return keys[firsts], np.diff(firsts, append=len(keys))
-
-    def _label(self) -> IntArray:
-        (instance, label), n_labels = self._written, len(self.mapped.node_of)
-        return np.unique(instance * n_labels + label) % max(n_labels, 1)
-
-    def _direct(self) -> Sums:
-        return counts_by_place(support(self.carried.direct))
-
-    def _support(self) -> Sums:
-        return counts_by_place(support(self.carried.values))
-
-    def _length(self) -> IntArray:
-        return np.diff(self.carried.direct.indptr)
-
-    def _rows(self) -> IntArray:
-        keys, rows = self._of_node
-        each = np.bincount(keys // len(self.mapped.residual), rows).astype(np.int64)
-        return each[each > 0]
 
     @cached_property
     def _again(self) -> tuple[IntArray, IntArray]:
         """Instance and node of each label that stands in several rows."""
         keys, rows = self._of_node
-        return np.divmod(keys[rows > 1], len(self.mapped.residual))
-
-    def _repeated(self) -> IntArray:
-        return self._again[1]
-
-    def _repeated_instances(self) -> Sums:
-        return _single(len(np.unique(self._again[0])))
-
-    def _repeated_rows(self) -> Sums:
-        return _single(int((self._of_node[1] - 1).sum()))
+        return np.divmod(keys[rows > 1], self._n_nodes)
 
     @cached_property
     def _unlabelled(self) -> tuple[IntArray, IntArray]:
         """Instance without labels and reason of a refused row, each pair once."""
         (instance, label), reasons = self._written, self.mapped.reason_of
-        alone = (self._length()[instance] == 0) & (reasons[label] >= 0)
+        lengths = np.diff(self.carried.direct.indptr)
+        alone = (lengths[instance] == 0) & (reasons[label] >= 0)
         n = int(reasons.max(initial=0)) + 1
         return np.divmod(np.unique(instance[alone] * n + reasons[label[alone]]), n)
 
-    def _refused(self) -> IntArray:
-        return self._unlabelled[1]
+    @property
+    def _specific(self) -> IntArray:
+        """Number of most specific labels of each instance."""
+        return np.diff(self.carried.specific.indptr).astype(np.int64)
 
-    def _all_refused(self) -> Sums:
-        return _single(len(np.unique(self._unlabelled[0])))
+    @cached_property
+    def _margins(self) -> Mapping[Margin, Sums]:
+        part = np.where(self._specific >= LEAST_LABELS, self._specific, -1)
+        branches = self.mapped.branch_of
+        return count_margins(self.carried.specific, self.carried.values, part, branches)
+
+    def _labels(self) -> IntArray:
+        """Each label as written, once of an instance."""
+        (instance, label), n_labels = self._written, len(self.mapped.node_of)
+        return np.unique(instance * n_labels + label) % max(n_labels, 1)
+
+    def _rows(self) -> IntArray:
+        """Number of rows with a node of each instance that has some."""
+        keys, rows = self._of_node
+        each = np.bincount(keys // self._n_nodes, rows).astype(np.int64)
+        return each[each > 0]
 
     def _nested(self) -> IntArray:
-        beside, direct = self.carried.nested.tocoo(), self.carried.direct
-        rows, n_nodes = np.unique(beside.row), direct.shape[1]
+        """``node * n_nodes + ancestor`` of each two labels of an instance."""
+        beside, direct, n_nodes = self.carried.nested.tocoo(), self.carried.direct, self._n_nodes
+        rows = np.unique(beside.row)
         labels = direct[rows].tocoo()
         ancestors = self.mapped.closure[labels.col].tocoo()
         node, above = labels.col[ancestors.row].astype(np.int64), ancestors.col
@@ -225,53 +216,42 @@ class InstanceCounts(Records):
         met = np.isin(instance * n_nodes + above, keys) & (node != above)
         return np.asarray((node * n_nodes + above)[met])
 
-    def _nested_instances(self) -> Sums:
-        return _single(int((np.diff(self.carried.nested.indptr) > 0).sum()))
-
-    def _uninformative(self) -> Sums:
-        return _single(int(only_among(self.carried.direct, self.mapped.uninformative).sum()))
-
-    def _below(self) -> IntArray:
-        return row_numbers(self.carried.below.sums)
-
     def _only_residual(self) -> IntArray:
-        node, sums = self._below(), self.carried.below.sums.data
-        n_nodes, kinds = len(self.mapped.residual), range(len(RESIDUAL_KINDS))
-        return np.concatenate([k * n_nodes + node[only_residual(sums, k)] for k in kinds])
-
-    @property
-    def _specific(self) -> IntArray:
-        """Number of most specific labels of each instance."""
-        return np.diff(self.carried.specific.indptr).astype(np.int64)
+        below = self.carried.below.sums
+        node, kinds = row_numbers(below), range(len(RESIDUAL_KINDS))
+        each = [k * self._n_nodes + node[only_residual(below.data, k)] for k in kinds]
+        return np.concatenate(each)
 
     def _alone(self) -> IntArray:
         each = np.repeat(self._specific == 1, self._specific)
         return np.asarray(self.carried.specific.indices[each])
 
-    def _size(self) -> IntArray:
-        return self._specific[self._specific >= LEAST_LABELS]
 
-    @cached_property
-    def _margins(self) -> Mapping[Margin, Sums]:
-        part = np.where(self._specific >= LEAST_LABELS, self._specific, -1)
-        branches = self.mapped.branch_of
-        return count_margins(self.carried.specific, self.carried.values, part, branches)
-
-    def _carried(self) -> Sums:
-        return self._margins["carried"]
-
-    def _labelled(self) -> Sums:
-        return self._margins["labelled"]
-
-    def _between(self) -> Sums:
-        return self._margins["between"]
-
-    def _entailed(self) -> Sums:
-        return count_entailed(self.carried.specific, self.mapped.closure)
-
-
-def _single(count: int) -> Sums:
-    return counts_by_place(np.array([count], np.int64))
+_COUNTED: Mapping[Kind, Callable[[InstanceCounts], IntArray | Sums | int]] = {
+    "label": InstanceCounts._labels,
+    "direct": lambda of: counts_by_place(support(of.carried.direct)),
+    "support": lambda of: counts_by_place(support(of.carried.values)),
+    "length": lambda of: np.diff(of.carried.direct.indptr),
+    "rows": InstanceCounts._rows,
+    "repeated": lambda of: of._again[1],
+    "repeated_instances": lambda of: len(np.unique(of._again[0])),
+    "repeated_rows": lambda of: int((of._of_node[1] - 1).sum()),
+    "refused": lambda of: of._unlabelled[1],
+    "all_refused": lambda of: len(np.unique(of._unlabelled[0])),
+    "nested": InstanceCounts._nested,
+    "nested_instances": lambda of: int((np.diff(of.carried.nested.indptr) > 0).sum()),
+    "uninformative": lambda of: int(only_among(of.carried.direct, of.mapped.uninformative).sum()),
+    "below": lambda of: row_numbers(of.carried.below.sums),
+    "only_residual": InstanceCounts._only_residual,
+    "alone": InstanceCounts._alone,
+    "size": lambda of: of._specific[of._specific >= LEAST_LABELS],
+    "carried": lambda of: of._margins["carried"],
+    "labelled": lambda of: of._margins["labelled"],
+    "between": lambda of: of._margins["between"],
+    "entailed": lambda of: count_entailed(of.carried.specific, of.mapped.closure),
+}
+"""How each kind is counted: the key of each instance, or counts, or one count of no further key."""
+KINDS: tuple[Kind, ...] = tuple(_COUNTED)
 
 
 def only_among(direct: Sparse, nodes: BoolArray) -> BoolArray:

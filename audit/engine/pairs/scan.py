@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 import numpy as np
+import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row, rows
+from audit.base.declared import schema
 from audit.engine.pairs.entailed import pairs_above
 from audit.engine.statistics.association import poisson_p_value
 
@@ -73,28 +75,6 @@ NEARLY_ALL = 0.9
 """Share of a pair's records that a pair below it must have to be reported in its place."""
 
 
-@dataclass(frozen=True, eq=False)
-class Surprising:
-    """Pairs whose p value is at most the threshold, sorted by (a, b); arrays of shape (n,).
-
-    Args:
-        observed: Number of records that carry both, without those with a label below both.
-        expected: Expected number of such records.
-        ancestors: Number of ancestors of the two nodes together.
-        scale: What one effective record counts in observed and expected; 1 without groups.
-    """
-
-    a: IntArray
-    b: IntArray
-    observed: FloatArray
-    expected: FloatArray
-    ancestors: IntArray
-    scale: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.a)
-
-
 @dataclass(frozen=True)
 class Rules:
     """The limits from which a number of records is an excess.
@@ -121,119 +101,108 @@ class Rules:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The finds of the scan, the strongest first; arrays of shape (n_found,).
-
-    Args:
-        pair: Position, among the surprising pairs, of the pair that is reported (named).
-        strength: Log likelihood ratio of the pair at which the excess was found.
-        explained: Records of the named pair that its own expectation and earlier finds explained
-            when it was found.
-        delta: Excess of the named pair, observed minus ``explained``, over its own expectation.
-    """
-
-    pair: IntArray
-    strength: FloatArray
-    explained: FloatArray
-    delta: FloatArray
-
-
 def strength_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
     """Poisson log likelihood ratio ``O ln(O / E) - (O - E)``; shapes as given, both positive."""
     return np.asarray(observed * np.log(observed / expected) - (observed - expected))
+
+
+FINDS = schema(("pair a b", pl.Int64), ("strength observed expected explained delta", pl.Float64))
+"""What is found, the strongest first: the pair that is named, as its position among the surprising
+ones and by its nodes; the log likelihood ratio of the pair at which the excess was found; records
+of the named pair as observed, as expected by itself, and as explained by that and earlier finds
+when it was found; and its excess over ``explained`` as a share of ``expected``."""
 
 
 class Scan:
     """Takes the strongest pair, names it, and lets it explain related pairs, until none is left.
 
     Args:
+        pairs: Pairs whose p value is at most the threshold, sorted: ``a, b``; ``observed`` records
+            that carry both, without those with a label below both, and ``expected`` ones;
+            ``ancestors`` of the two nodes together; ``scale``, what one effective record counts in
+            observed and expected, 1 without groups.
         expect: Returns the expected records of pairs, given two arrays of node indices.
     """
 
     def __init__(
         self,
-        pairs: Surprising,
+        pairs: pl.DataFrame,
         meets: Meets,
         expect: Callable[[IntArray, IntArray], FloatArray],
         rules: Rules,
     ) -> None:
-        self.pairs, self.meets, self.expect, self.rules = pairs, meets, expect, rules
-        self.explained = pairs.expected.copy()
+        self.meets, self.expect, self.rules = meets, expect, rules
+        self.a, self.b, self.ancestors = (
+            pairs[name].to_numpy() for name in ("a", "b", "ancestors")
+        )
+        numbers = ("observed", "expected", "scale")
+        self.observed, self.expected, self.scale = (pairs[name].to_numpy() for name in numbers)
+        self.explained = self.expected.copy()
         self.waiting = np.ones(len(pairs), np.bool_)
         self._added = np.zeros(len(pairs))
-        self._by_end = [self._places_by(end) for end in (pairs.a, pairs.b)]
+        shape, each = (len(meets.support), len(pairs)), np.arange(len(pairs))
+        self._by_end = [
+            csr_array((np.ones(len(pairs), np.int8), (end, each)), shape=shape)
+            for end in (self.a, self.b)
+        ]
 
-    def _places_by(self, end: IntArray) -> Sparse:
-        """A value stored for each pair in the row of its end, shape (n_nodes, n_pairs)."""
-        shape, places = (len(self.meets.support), len(end)), np.arange(len(end))
-        return csr_array((np.ones(len(end), np.int8), (end, places)), shape=shape)
-
-    def run(self) -> Found:
-        """Run the scan. Each find takes time that grows with the surprising pairs related to it."""
-        strength = self._strength(np.arange(len(self.pairs)))
+    def run(self) -> pl.DataFrame:
+        """`FINDS`. Each find takes time that grows with the surprising pairs related to it."""
+        strength = self._strength(np.arange(len(self.a)))
         heap = [(-g, place) for place, g in enumerate(strength.tolist())]
         heapify(heap)
-        found: list[tuple[int, float, float, float]] = []
+        found = list[tuple[float, ...]]()
         while heap:
             less, place = heappop(heap)
             if not self.waiting[place] or -less != strength[place]:
                 continue
             named = self._named(place)
-            observed, explained = self.pairs.observed[named], self.explained[named]
-            delta = float((observed - explained) / self.pairs.expected[named])
-            found.append((named, -less, float(explained), delta))
+            records = self.observed[named], self.expected[named], self.explained[named]
+            delta = float((records[0] - records[2]) / records[1])
+            found.append((named, self.a[named], self.b[named], -less, *records, delta))
             self.waiting[[place, named]] = False
             changed = self._explain(named, delta)
             strength[changed] = left = self._strength(changed)
             for again in zip((-left).tolist(), changed.tolist(), strict=True):
                 heappush(heap, again)
-        named_pairs, *numbers = np.array(found, np.float64).reshape(-1, 4).T
-        return Found(named_pairs.astype(np.int64), *numbers)
+        rows = np.array(found, np.float64).reshape(-1, len(FINDS))
+        frame = pl.DataFrame(rows, schema=[*FINDS])
+        return frame.select(pl.col(name).cast(kind) for name, kind in FINDS.items())
 
     def _strength(self, places: IntArray) -> FloatArray:
         """Strength of the excess that is left of pairs, per effective record; shape as given."""
-        pairs = self.pairs
-        left = strength_of(pairs.observed[places], self.explained[places])
-        return np.asarray(left / pairs.scale[places])
+        left = strength_of(self.observed[places], self.explained[places])
+        return np.asarray(left / self.scale[places])
 
-    def explaining(self, found: Found, number: int) -> list[tuple[int, float]]:
+    def explaining(self, found: pl.DataFrame, number: int) -> list[tuple[int, float]]:
         """Earlier finds that explain part of a find, with the records explained, most first."""
-        earlier = found.pair[:number]
-        a, b = self.pairs.a[earlier], self.pairs.b[earlier]
-        at_a, at_b = self._meets_of(int(found.pair[number]))
+        a, b, delta = (found[:number][name].to_numpy() for name in ("a", "b", "delta"))
+        at_a, at_b = self._meets_of(found["pair"][number])
         added = np.zeros(number)
         for x, y in ((a, b), (b, a)):
             there = np.flatnonzero((at_a[x] >= 0) & (at_b[y] >= 0))
-            expected = self.expect(at_a[x[there]], at_b[y[there]]) * found.delta[there]
+            expected = self.expect(at_a[x[there]], at_b[y[there]]) * delta[there]
             added[there] = np.maximum(added[there], expected)
         order = np.argsort(-added, kind="stable")
-        return [(int(i), float(added[i])) for i in order.tolist() if added[i] > 0]
+        return [(i, float(added[i])) for i in order.tolist() if added[i] > 0]
 
     def _meets_of(self, place: int) -> tuple[IntArray, IntArray]:
-        ends = self.pairs.a[place], self.pairs.b[place]
-        at_a, at_b = (self.meets.with_all(int(end)) for end in ends)
-        return at_a, at_b
+        return self.meets.with_all(int(self.a[place])), self.meets.with_all(int(self.b[place]))
 
     def _named(self, taken: int) -> int:
         """The lowest pair that holds nearly all of a pair's records and leaves no excess."""
-        pairs, rules = self.pairs, self.rules
-        places = self._below(taken)
+        rules, scale = self.rules, self.scale[taken]
+        a, b = (self.meets.at_or_below(int(end[taken])) for end in (self.a, self.b))
+        places = np.unique(np.concatenate([self._within(a, b), self._within(b, a)]))
         places = places[self.waiting[places]]
-        places = places[pairs.observed[places] >= NEARLY_ALL * pairs.observed[taken]]
-        left = (pairs.observed[taken] - pairs.observed[places]) / pairs.scale[taken]
-        unexplained = (self.explained[taken] - self.explained[places]) / pairs.scale[taken]
+        places = places[self.observed[places] >= NEARLY_ALL * self.observed[taken]]
+        left = (self.observed[taken] - self.observed[places]) / scale
+        unexplained = (self.explained[taken] - self.explained[places]) / scale
         p_value = poisson_p_value(left, np.maximum(unexplained, 0.0))
         excess = (left >= rules.least_joint) & (left >= rules.excess_ratio * unexplained)
         places = places[~(excess & (p_value <= rules.threshold))]
-        order = np.lexsort((places, -pairs.ancestors[places], pairs.expected[places]))
+        order = np.lexsort((places, -self.ancestors[places], self.expected[places]))
         return int(places[order[0]])
-
-    def _below(self, place: int) -> IntArray:
-        """Pairs with both ends at or below those of a pair, either way round; itself included."""
-        ends = self.pairs.a[place], self.pairs.b[place]
-        a, b = (self.meets.at_or_below(int(end)) for end in ends)
-        return np.unique(np.concatenate([self._within(a, b), self._within(b, a)]))
 
     def _within(self, first: BoolArray, second: BoolArray) -> IntArray:
         """Pairs with their first end among some nodes, and the second one among others.
@@ -245,15 +214,15 @@ class Scan:
             for by_end, nodes in zip(self._by_end, (first, second), strict=True)
         ]
         some = min(places, key=len)
-        return some[first[self.pairs.a[some]] & second[self.pairs.b[some]]]
+        return np.asarray(some[first[self.a[some]] & second[self.b[some]]])
 
     def _explain(self, named: int, delta: float) -> IntArray:
         """Let a find explain what it can of all related pairs; those that wait on, changed."""
-        pairs, (at_a, at_b) = self.pairs, self._meets_of(named)
+        at_a, at_b = self._meets_of(named)
         related = []
         for at_first, at_second in ((at_a, at_b), (at_b, at_a)):
             places = self._within(at_first >= 0, at_second >= 0)
-            added = self.expect(at_first[pairs.a[places]], at_second[pairs.b[places]]) * delta
+            added = self.expect(at_first[self.a[places]], at_second[self.b[places]]) * delta
             self._added[places] = np.maximum(self._added[places], added)
             related.append(places)
         changed = np.unique(np.concatenate(related))
@@ -261,53 +230,9 @@ class Scan:
         self.explained[changed] += self._added[changed]
         self._added[changed] = 0.0
         changed = changed[self.waiting[changed]]
-        scale = pairs.scale[changed]
+        observed, explained = self.observed[changed], self.explained[changed]
         still = self.rules.surprises(
-            pairs.observed[changed] / scale, self.explained[changed] / scale
+            observed / self.scale[changed], explained / self.scale[changed]
         )
         self.waiting[changed[~still]] = False
         return np.asarray(changed[still])
-
-
-@dataclass(frozen=True, eq=False)
-class Finds:
-    """A selection of the pairs that a scan found, the strongest first.
-
-    Args:
-        numbers: Positions of the selected ones, ascending, shape (n_finds,).
-    """
-
-    scan: Scan
-    found: Found
-    numbers: IntArray
-
-    def __getitem__(self, chosen: IntArray) -> Finds:
-        return Finds(self.scan, self.found, self.numbers[chosen])
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    @property
-    def places(self) -> IntArray:
-        """Positions among the surprising pairs, shape (n_finds,)."""
-        return self.found.pair[self.numbers]
-
-    @property
-    def ends(self) -> tuple[IntArray, IntArray]:
-        """First and second nodes, shape (n_finds,) each."""
-        return self.scan.pairs.a[self.places], self.scan.pairs.b[self.places]
-
-    @property
-    def observed(self) -> FloatArray:
-        """What joint records without a label below both nodes weigh, shape (n_finds,)."""
-        return self.scan.pairs.observed[self.places]
-
-    @property
-    def explained(self) -> FloatArray:
-        """Joint records expected from record length and earlier finds, shape (n_finds,)."""
-        return self.found.explained[self.numbers]
-
-    @property
-    def delta(self) -> FloatArray:
-        """Excess over the expectation from record length, shape (n_finds,)."""
-        return self.found.delta[self.numbers]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -20,9 +19,7 @@ MOST_BRANCHES = 200
 PRIOR = 20.0
 """Number added to observed and to expected pairs of labels between two branches (shrinkage)."""
 CHUNK = 1 << 15
-"""Number of pairs, or of terms, computed at a time, few enough for the processor's cache."""
-FEW_STRATA = 5
-"""How many strata times as many as the rarer nodes of pairs have take as long, one by one."""
+"""Number of pairs computed at a time, few enough for the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,72 +45,35 @@ class Expectation:
         """One minus the factor, shape (n_strata, n_facets^2)."""
         return 1.0 - self.factor.reshape(len(self.factor), prod(self.factor.shape[1:]))
 
-    @cached_property
-    def _there(self) -> Sparse:
-        """The shares that are not 0, shape (n_nodes, n_strata), canonical CSR."""
-        return csr_array(self.share.T)
-
     def joint(self, a: IntArray, b: IntArray) -> FloatArray:
         """Records expected to carry both nodes of each pair, shape (n_pairs,).
 
         ``sum over strata of n pi_a pi_b (1 - (1 - c) (1 - pi_a) (1 - pi_b))``; swapping a and b
         gives the same bits. With ``c = 1 - 1 / d`` this is Hajek's correction for records with a
-        fixed number of labels. Time grows with pairs times the strata of the rarer node.
+        fixed number of labels. Time grows with pairs times strata.
         """
-        expected = np.empty(len(a))
+        expected = np.zeros(len(a))
+
+        def fill(some: slice) -> None:
+            facets = np.ravel_multi_index(
+                (self.facet[a[some]], self.facet[b[some]]), self.factor.shape[1:]
+            )
+            for size, share, lacking in zip(self.size, self.share, self._missing, strict=True):
+                expected[some] += _terms(share[a[some]], share[b[some]], size, lacking[facets])
+
         chunks = [slice(start, start + CHUNK) for start in range(0, len(a), CHUNK)]
-        if len(a) <= CHUNK:
-            self._fill(a, b, expected)
-            return expected
-        self._rarer(a[:1], b[:1])  # so that no two threads look for the strata of nodes
-        with ThreadPoolExecutor(cores()) as threads:
-            list(threads.map(lambda some: self._fill(a[some], b[some], expected[some]), chunks))
+        if len(chunks) == 1:
+            fill(chunks[0])
+        elif chunks:
+            with ThreadPoolExecutor(cores()) as threads:
+                list(threads.map(fill, chunks))
         return expected
-
-    def _rarer(self, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Of each pair the node in fewer strata, the other one, and in how many the first is."""
-        strata = np.diff(self._there.indptr)
-        swapped = strata[a] > strata[b]
-        rarer = np.where(swapped, b, a)
-        return rarer, np.where(swapped, a, b), strata[rarer]
-
-    def _fill(self, a: IntArray, b: IntArray, into: FloatArray) -> None:
-        rarer, other, times = self._rarer(a, b)
-        facets = np.ravel_multi_index((self.facet[a], self.facet[b]), self.factor.shape[1:])
-        if FEW_STRATA * int(times.sum()) >= len(a) * len(self.size):
-            into[:] = 0.0
-            for size, share, missing in zip(self.size, self.share, self._missing, strict=True):
-                into += _terms(share[a], share[b], size, missing[facets])
-            return
-        bounds = np.searchsorted(np.cumsum(times), np.arange(0, int(times.sum()), CHUNK))
-        for start, end in pairwise((*np.unique([0, *bounds]).tolist(), len(a))):
-            some = slice(start, end)
-            into[some] = self._of_few(rarer[some], other[some], times[some], facets[some])
-
-    def _of_few(
-        self, rarer: IntArray, other: IntArray, times: IntArray, facets: IntArray
-    ) -> FloatArray:
-        """The sum over the strata of the rarer node alone, in their order; others add nothing."""
-        pair = np.repeat(np.arange(len(rarer)), times)
-        starts = self._there.indptr[rarer] - (np.cumsum(times) - times)
-        place = np.arange(len(pair)) + starts[pair]
-        stratum, first = self._there.indices[place], self._there.data[place]
-        share, missing = self._by_node
-        lacking = missing.reshape(-1, len(self.size))[facets[pair], stratum]
-        terms = _terms(first, share[other[pair], stratum], self.size[stratum], lacking)
-        return np.asarray(np.bincount(pair, terms, len(rarer)), np.float64)
-
-    @cached_property
-    def _by_node(self) -> tuple[FloatArray, FloatArray]:
-        """What is looked up by pair, the strata of a node or of two facets side by side."""
-        missing = np.ascontiguousarray(np.moveaxis(1.0 - self.factor, 0, -1))
-        return np.ascontiguousarray(self.share.T), missing
 
 
 def _terms(
     first: FloatArray, second: FloatArray, size: FloatArray, missing: FloatArray
 ) -> FloatArray:
-    """Summands of strata and pairs, in place of the shares of first nodes."""
+    """Summands of a stratum and pairs, in place of the shares of first nodes."""
     independent = first * second
     independent *= size
     np.subtract(1.0, first, out=first)

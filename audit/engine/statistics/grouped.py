@@ -3,18 +3,16 @@ of nodes that several of a group carry is worth."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csc_array, csr_array, triu
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.engine.pairs.margins import Strata
-from audit.engine.pairs.pair_counts import PairCounts, support
+from audit.engine.pairs.pair_counts import PairCounts
+from audit.engine.pairs.rows import row_numbers
 from audit.engine.pairs.sums import UNIT
 from audit.engine.statistics.expectation import shares
 
@@ -39,38 +37,24 @@ def joint_weights(
         weights: Both weights of each record, at most `UNIT`, shape (n_records,) each.
     """
     sums = counts.joint * np.int64(UNIT), counts.joint * np.int64(UNIT)
-    several = np.flatnonzero(np.minimum(*weights) < UNIT)
-    some, less = csr_array(carried[several]), UNIT - np.stack(weights)[:, several]
-    for start in range(0, len(several), EXACT_AT_ONCE):
-        at_once = slice(start, start + EXACT_AT_ONCE)
-        both = less[0, at_once] + 1j * less[1, at_once]
-        for lines, lacks in _joint_sums(counts, some[at_once], both):
-            sums[0][lines] -= lacks.real.astype(np.int64)
-            sums[1][lines] -= lacks.imag.astype(np.int64)
+    several, n_nodes = np.flatnonzero(np.minimum(*weights) < UNIT), carried.shape[1]
+    for part in np.split(several, range(EXACT_AT_ONCE, len(several), EXACT_AT_ONCE)):
+        rows = csr_array(carried[part])
+        first, second = (UNIT - weight[part] for weight in weights)
+        each = np.repeat(first + 1j * second, np.diff(rows.indptr))
+        carriers, lacking = (
+            csc_array(csr_array((data, rows.indices, rows.indptr), shape=rows.shape))
+            for data in (np.ones(rows.nnz), each)
+        )
+        for start in range(0, n_nodes, NODES_PER_BLOCK):
+            firsts = slice(start, start + NODES_PER_BLOCK)
+            block = triu(lacking[:, firsts].T @ carriers[:, start:], 1, format="csr")
+            own = slice(*np.searchsorted(counts.a, (start, firsts.stop)).tolist())
+            keys = (row_numbers(block) + start) * n_nodes + block.indices + start
+            found = own.start + np.searchsorted(counts[own].keys(n_nodes), keys)
+            sums[0][found] -= block.data.real.astype(np.int64)
+            sums[1][found] -= block.data.imag.astype(np.int64)
     return sums
-
-
-def _joint_sums(
-    counts: PairCounts, carried: Sparse, weight: NDArray[Any]
-) -> Iterator[tuple[IntArray, NDArray[Any]]]:
-    """Places of pairs, and sums of the weights of the records with both, by blocks of nodes."""
-    n_nodes, used = carried.shape[1], np.flatnonzero(support(carried))
-    compact = csr_array(carried[:, used])
-    each, places = np.repeat(weight, np.diff(compact.indptr)), (compact.indices, compact.indptr)
-    ones, rows = (
-        csr_array((data, *places), shape=compact.shape) for data in (np.ones(len(each)), each)
-    )
-    carriers, weighed = csr_array(ones.T), csc_array(rows)
-    for start in range(0, len(used), NODES_PER_BLOCK):
-        firsts = used[start : start + NODES_PER_BLOCK]
-        some = csr_array(weighed[:, start : start + NODES_PER_BLOCK])
-        block = csc_array(carriers[start:] @ some)  # by first node, the second ones ascending
-        first = np.repeat(np.arange(len(firsts)), np.diff(block.indptr))
-        upper = np.flatnonzero(block.indices > first)
-        own = slice(*np.searchsorted(counts.a, (firsts[0], firsts[-1] + 1)).tolist())
-        keys = firsts[first[upper]] * n_nodes + used[block.indices[upper] + start]
-        found = np.searchsorted(counts[own].keys(n_nodes), keys)
-        yield own.start + found, block.data[upper]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,40 +132,23 @@ def alike(specific: Sparse, group: IntArray) -> Alike:
     return Alike(number, size, labelled, min(max(alike / free, 0.0), 1.0) if free > 0 else 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class NodeSums:
-    """Sums over groups of records, each group counting once however many records it has.
-
-    Without groups each record is one, those without labels included, which add nothing.
-
-    Args:
-        carried: Sum of the shares of a group's labelled records that carry each node, (n_nodes,).
-        carried_squares: Sum of the squares of these shares.
-    """
-
-    carried: FloatArray
-    carried_squares: FloatArray
-
-
-def node_sums(values: Sparse, alike: Alike | None) -> NodeSums:
-    """Add up nodes by group.
+def node_sums(values: Sparse, alike: Alike) -> FloatArray:
+    """Sums over groups of the share of a group's labelled records that carry each node, and of the
+    squares of these shares, shape (2, n_nodes).
 
     Args:
         values: Labels at or below each node, shape (n_records, n_nodes), canonical CSR.
-        alike: The records' groups; None if each is a group of its own.
     """
-    n, n_nodes = values.shape
-    group, size = (np.arange(n), np.ones(n)) if alike is None else (alike.group, alike.size)
-    groups = csr_array((np.ones(n, values.dtype), (group, np.arange(n))), shape=(len(size), n))
-    ones = csr_array((np.ones_like(values.data), values.indices, values.indptr), (n, n_nodes))
-    sums, squares = np.zeros((2, n_nodes))
-    for start in range(0, len(size), GROUPS_AT_ONCE):
-        some = slice(start, start + GROUPS_AT_ONCE)
-        summed = csr_array(groups[some] @ ones)
-        share = summed.data / np.repeat(size[some], np.diff(summed.indptr))
-        np.add.at(sums, summed.indices, share)
-        np.add.at(squares, summed.indices, share**2)
-    return NodeSums(sums, squares)
+    n, groups = values.shape[0], len(alike.size)
+    member = csr_array((np.ones(n), (alike.group, np.arange(n))), shape=(groups, n))
+    ones = csr_array((np.ones(values.nnz), values.indices, values.indptr), values.shape)
+    sums, squares = np.zeros((2, values.shape[1]))
+    for start in range(0, groups, GROUPS_AT_ONCE):
+        carried = csr_array(member[start : start + GROUPS_AT_ONCE] @ ones)
+        share = carried.data / alike.size[start + row_numbers(carried)]
+        np.add.at(sums, carried.indices, share)
+        np.add.at(squares, carried.indices, share**2)
+    return np.stack([sums, squares])
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,12 +16,12 @@ from audit.engine.statistics.intervals import LEVEL, difference_interval, wilson
 
 Size: TypeAlias = int | IntArray
 """Size of a sample: one for all counts, or one for each, shape (n,)."""
-
 Number: TypeAlias = IntArray | FloatArray
 """Numbers that count, shape (n,); effective ones need not be whole."""
-
+LEAST_UNITS = 11
+"""Least number of units in each release for their means to be compared."""
 _NEGLIGIBLE = 1e-12
-"""Share of a sum below which a further term is left out."""
+"""Share of a sum, or variance, below which a further term, or the variance, counts as nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +44,6 @@ class GroupSums:
         return replace(self, sums=self.sums[places], squares=self.squares[places])
 
 
-_ALL_EQUAL = 1e-12
-"""Variance over groups below which all of them are taken as equal."""
-
-
 def effective_counts(
     old: GroupSums, new: GroupSums
 ) -> tuple[tuple[FloatArray, IntArray], tuple[FloatArray, IntArray]]:
@@ -55,16 +51,14 @@ def effective_counts(
 
     With q the mean of a group's share in both samples and s its variance over all groups, a sample
     of G groups counts as ``G q (1 - q) / s`` instances, at least one and at most those it has; as
-    its groups where all of them are equal.
-
-    Returns:
-        How many count in each sample, not necessarily whole, and of how many, shape (n,) each.
+    its groups where all of them are equal. Of each sample: how many count, not necessarily whole,
+    and of how many, shape (n,) each.
     """
     groups = np.maximum(old.groups + new.groups, 1)
     sums, squares = old.sums + new.sums, old.squares + new.squares
     q = sums / groups
     variance = np.maximum((squares - 2 * q * sums) / groups + q**2, 0.0)
-    differ = variance > _ALL_EQUAL
+    differ = variance > _NEGLIGIBLE
     worth = q * (1 - q) / np.where(differ, variance, np.inf)
 
     def counted(one: GroupSums) -> tuple[FloatArray, IntArray]:
@@ -101,15 +95,20 @@ class TwoSides:
         return TwoSides(*(getattr(self, one.name)[..., places] for one in fields(self)))
 
     @property
+    def shares(self) -> FloatArray:
+        """Both shares, shape (2, n); 0 of no instances."""
+        return np.asarray(self.k / np.maximum(self.n, 1))
+
+    @property
     def difference(self) -> FloatArray:
         """Share here less that elsewhere, shape (n,)."""
-        here, there = self.k / np.maximum(self.n, 1)
+        here, there = self.shares
         return np.asarray(here - there)
 
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:
         """Newcombe's 95 % interval of the difference, at the effective numbers, shape (n,) each."""
-        sides = zip(self.k / np.maximum(self.n, 1), self.effective, strict=True)
+        sides = zip(self.shares, self.effective, strict=True)
         here, there = ((share, *wilson(share * size, size)) for share, size in sides)
         return difference_interval(here, there)
 
@@ -130,21 +129,27 @@ def two_sides(
     """
     of_each = np.arange(len(here)) if group is None else group
     sides = [_side(counted[side], among[side], of, of_each[side]) for side in (here, ~here)]
-    own_groups, other_groups = (np.asarray(one.groups, np.int64) for _, one in sides)
-    (k, n), (k_there, n_there) = effective_counts(*(one for _, one in sides))
-    means = k / np.maximum(n, 1) - k_there / np.maximum(n_there, 1)
-    own, other = (np.rint(one).astype(np.int64) for one in (k, k_there))
-    freedom = None if group is None else np.minimum(own_groups, other_groups) - 1
-    carried, every = own + other, n + n_there
-    found = TwoSides(
-        k=np.stack([count for count, _ in sides]),
-        n=np.stack([one.instances for _, one in sides]),
-        effective=np.stack([n, n_there]),
-        groups=np.stack([own_groups, other_groups]),
-        expected=np.minimum(carried, every - carried) * (np.minimum(n, n_there) / every),
-        p_value=difference_p_value(other, n_there, own, n, freedom),
+    times, instances, groups = (
+        np.stack(one)
+        for one in zip(*((k, one.instances, one.groups) for k, one in sides), strict=True)
     )
-    return replace(found, p_value=np.where(means * found.difference >= 0, found.p_value, 1.0))
+    (k, n), (k_there, n_there) = effective_counts(*(one for _, one in sides))
+    own, other = (np.rint(one).astype(np.int64) for one in (k, k_there))
+    freedom = None if group is None else groups.min(axis=0) - 1
+    p_value = difference_p_value(other, n_there, own, n, freedom)
+    found = TwoSides(
+        k=times,
+        n=instances,
+        effective=np.stack([n, n_there]),
+        groups=groups,
+        expected=np.minimum(
+            least_expected(own, n, other, n_there),
+            least_expected(n - own, n, n_there - other, n_there),
+        ),
+        p_value=p_value,
+    )
+    alike = (k / np.maximum(n, 1) - k_there / np.maximum(n_there, 1)) * found.difference >= 0
+    return replace(found, p_value=np.where(alike, p_value, 1.0))
 
 
 def _side(
@@ -160,7 +165,7 @@ def _side(
         np.bincount(k.indices, one, len(of)).astype(np.float64)
         for one in (shares, shares**2, k.data)
     )
-    groups = np.bincount(n.indices, minlength=n.shape[1])
+    groups = np.bincount(n.indices, minlength=n.shape[1]).astype(np.int64)
     instances = np.asarray(n.sum(axis=0), np.int64)
     return times.astype(np.int64), GroupSums(sums, squares, groups[of], instances[of])
 
@@ -186,8 +191,14 @@ def means_apart(
     apart, freedom = float(sides[0].mean() - sides[1].mean()), min(map(len, sides)) - 1
     spread = float(np.concatenate(sides).var())
     error = math.sqrt(spread * sum(1 / len(one) for one in sides))
-    p_value = 2 * float(stdtr(freedom, -abs(apart) / error)) if error else float(not apart)
-    return apart, error, p_value, freedom
+    return apart, error, _p_of_distance(apart, error, freedom), freedom
+
+
+def _p_of_distance(distance: float, error: float, freedom: int) -> float:
+    """Two-sided p value by Student's distribution; without an error only 0 is no distance."""
+    if not error:
+        return float(not distance)
+    return 2 * float(stdtr(freedom, -abs(distance) / error))
 
 
 def odds_ratio(k_old: Number, n_old: Size, k_new: Number, n_new: Size) -> FloatArray:
@@ -250,28 +261,22 @@ def share_p_value(k_new: Number, k_old: Number, share: FloatArray) -> FloatArray
     total = (k_old + k_new).astype(np.float64)
     excess = k_new >= total * share
     observed = np.where(excess, k_new, k_old).astype(np.float64)
-    chance = np.where(excess, share, 1 - share)
-    p_value = np.ones(len(total))
-    some = observed > 0
-    tail = betainc(observed[some], total[some] - observed[some] + 1, chance[some])
-    p_value[some] = np.minimum(2 * tail, 1.0)
-    return p_value
+    tail = betainc(observed, total - observed + 1, np.where(excess, share, 1 - share))
+    return np.where(observed > 0, np.minimum(2 * tail, 1.0), 1.0)
 
 
 def _hypergeometric_tail(
     observed: IntArray, total: IntArray, drawn: IntArray, n: Size
 ) -> FloatArray:
-    """Chance of at least as many marked ones among those drawn, shape (n,).
+    """Chance of at least as many marked ones, at least those expected, among those drawn, (n,).
 
-    The first term, times the sum of the ratios of those that follow, until they no longer count.
-
-    Args:
-        observed: Marked ones among those drawn, at least their expected number.
+    The first term, times the sum of the ratios of those that follow, until they no longer count;
+    scipy's takes two hundred times as long.
     """
     first = _log_choose(total, observed) + _log_choose(n - total, drawn - observed)
     first -= _log_choose(np.full_like(drawn, n), drawn)
-    sums = np.ones(len(observed))
-    term, active, x = np.ones(len(observed)), np.arange(len(observed)), observed.astype(np.float64)
+    sums, active = np.ones(len(observed)), np.arange(len(observed))
+    term, x = np.ones(len(observed)), observed.astype(np.float64)
     marked, taken = total.astype(np.float64), drawn.astype(np.float64)
     size = np.broadcast_to(np.asarray(n, np.float64), observed.shape)
     while len(active):
@@ -280,29 +285,16 @@ def _hypergeometric_tail(
         on = term > _NEGLIGIBLE * sums[active]
         active, term, x = active[on], term[on], x[on] + 1
         marked, taken, size = marked[on], taken[on], size[on]
-    tail: FloatArray = np.exp(first) * sums
-    return tail
+    return np.asarray(np.exp(first) * sums)
 
 
 def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
-    logarithm: FloatArray = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return logarithm
-
-
-LEAST_UNITS = 11
-"""Least number of units in each release for their means to be compared."""
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class MeanLoss:
-    """A mean, what it was, and the loss with its interval.
-
-    Args:
-        mean: Mean of the values of this release.
-        before: Mean of those of the earlier release.
-        low: Lower end of the 95 % interval of the loss.
-        p_value: Two-sided p value of no loss.
-    """
+    """A mean, the one ``before`` it, the 95 % interval of the loss, and the p value of none."""
 
     mean: float
     before: float
@@ -345,8 +337,7 @@ def mean_loss(
     error = math.sqrt(effect * (alone + alone_there))
     reach = float(stdtrit(units - 1, (1 + LEVEL) / 2)) * error
     lost = before - mean
-    t = abs(lost) / error if error else math.copysign(math.inf, abs(lost)) if lost else 0.0
-    p_value = 2 * float(stdtr(units - 1, -t))
+    p_value = _p_of_distance(lost, error, units - 1)
     return MeanLoss(mean, before, lost - reach, lost + reach, p_value)
 
 

@@ -13,21 +13,15 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.base.files import refuse_changed, sha256_as_read
-from audit.hierarchies.relations import refuse_other, shared_nodes
+from audit.hierarchies.relations import refuse_other
 from audit.results.result import AuditResult, to_json_bytes
-from audit.runs.compare.causes import causes, same_data
-from audit.runs.compare.edits import Release, common_nodes, hierarchy_edits
-from audit.runs.compare.finding_changes import (
-    FindingTests,
-    check_changes,
-    finding_frame,
-)
-from audit.runs.compare.model_changes import (
-    metric_rows,
-    model_changes,
-)
-from audit.runs.compare.shared_view import Compared, Listed, SharedView
-from audit.runs.compare.use_changes import node_changes, pair_changes
+from audit.runs.compare.findings import COLUMNS, checks_of, finding_changes
+from audit.runs.compare.models import metric_rows, model_changes
+from audit.runs.compare.records import record_changes
+from audit.runs.compare.releases import Release, Releases
+from audit.runs.compare.told import ToldRuns
+from audit.runs.compare.use import node_changes, pair_changes
+from audit.runs.compare.view import Compared, View, causes
 from audit.runs.folder import COMPARISON, COMPARISON_VERSION
 from audit.runs.manifest import RESTRICTED, RESULT, write_manifest, write_restricted_manifest
 
@@ -59,18 +53,30 @@ class Comparison(Compared):
         return self._exact.exchanges
 
     @property
+    def causes(self) -> list[dict[str, Any]]:
+        """What may make the runs differ (data, hierarchy, policy, version and so on), in a fixed
+        order, each with its value in either run, whether it changed, and what follows."""
+        runs = self._exact.runs
+        return causes(self, self.old, self.new, self.edits, runs.shared_nodes)
+
+    @property
+    def checks(self) -> list[dict[str, Any]]:
+        """Every check of either run: its title, statuses and numbers of findings."""
+        return checks_of(self.old, self.new)
+
+    @property
     def changed(self) -> bool:
         """Whether the comparison shows any difference, or predictions that are not the same."""
         return self._exact.changed
 
     @cached_property
-    def _exact(self) -> Listed:
-        return Listed.of(self)
+    def _exact(self) -> View:
+        return View(self, ToldRuns(self.old, self.new, exact=True))
 
     @property
     def measures(self) -> list[dict[str, Any]]:
-        """``measured`` as ``comparison.json`` lists it, a row a number."""
-        return metric_rows(self.measured)
+        """What analyses measured over all instances, as both runs tell it, a row a number."""
+        return metric_rows(self._exact.measures)
 
     def shared(self) -> dict[str, Any]:
         """The view that may be published: the content of ``comparison.json`` and of the HTML.
@@ -78,7 +84,7 @@ class Comparison(Compared):
         Where instances are persons' records it is made of told numbers: tests choose what is
         listed, if these differ too. The same runs give the same bytes.
         """
-        return SharedView(self).view()
+        return View(self, self.told).shared()
 
     def __repr__(self) -> str:
         totals = [f"{count:,} {name}" for name, count in self._exact.totals.items() if count]
@@ -88,9 +94,9 @@ class Comparison(Compared):
 
     def _repr_markdown_(self) -> str:
         rows = "\n".join(
-            f"| {check.name} | {check.status_old or '–'} | {check.status_new or '–'} "
-            f"| {check.total_old:,} | {check.total_new:,} |"
-            for check in self.checks
+            f"| {one['name']} | {one['status_old'] or '–'} | {one['status_new'] or '–'} "
+            f"| {one['total_old']:,} | {one['total_new']:,} |"
+            for one in self.checks
         )
         heading = "| check | old | new | findings old | findings new |\n|---|---|---|---:|---:|"
         return f"**{self!r}**\n\n{heading}\n{rows}\n"
@@ -121,26 +127,22 @@ def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
     for which, run in (("OLD", old), ("NEW", new)):
         if not run.size:
             raise InputError("a run with instances is required", found=f"none in {which}")
-    shared = shared_nodes(*(r.nodes.select("node", "title").iter_rows() for r in (old, new)))
     names = [str(run.identity["hierarchy"]["name"]) for run in (old, new)]
+    shared = ToldRuns(old, new, exact=True).shared_nodes
     refuse_other(shared, (names[0], names[1]), "two runs of one hierarchy are required")
-    before, after = Release(old), Release(new)
-    common = common_nodes(before, after)
-    edits = hierarchy_edits(before, after)
-    same = same_data(old, new)
-    pairs = pair_changes(before, after, common, same_data=same)
-    tests = None if same else FindingTests(before, after, pairs.table)
-    edited = int((~common.as_it_is).sum())
+    of = Releases(Release(old), Release(new))
+    pairs = pair_changes(of)
     return Comparison(
         old=old,
         new=new,
-        causes=causes(old, new, edits, edited, shared),
-        edits=edits,
-        node_changes=node_changes(before, after, common, same_data=same),
-        pair_changes=pairs,
-        checks=check_changes(old, new, tests),
-        edited=edited,
-        model=model_changes(old, new, same_data=same),
+        same_data=of.same_data,
+        edits=of.edits,
+        edited=int((~of.common["alike"]).sum()),
+        nodes=node_changes(of),
+        pairs=pairs,
+        findings=finding_changes(of, pairs),
+        model=model_changes(old, new, same_data=of.same_data),
+        records=record_changes(old, new),
     )
 
 
@@ -151,11 +153,13 @@ def write_changes(comparison: Comparison, shared: Mapping[str, Any], folder: Pat
         "node_changes": comparison.nodes,
         "pair_changes": comparison.pairs,
         "hierarchy_edits": comparison.edits,
-        "finding_changes": finding_frame(comparison.checks),
+        "finding_changes": comparison.findings.select(*COLUMNS),
     }
     if comparison.model is not None:
         tables["metric_changes"] = comparison.model.metrics.drop("beyond_old", "beyond_new")
         tables["confusion_changes"] = comparison.model.confusions
+    if comparison.records is not None:
+        tables["label_changes"] = comparison.records.labels
     (folder / RESTRICTED).mkdir()
     for name, table in tables.items():
         table.write_parquet(folder / RESTRICTED / f"{name}.parquet")

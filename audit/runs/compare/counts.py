@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -21,7 +20,7 @@ from audit.engine.statistics.two_rates import (
     least_expected,
     odds_ratio,
 )
-from audit.runs.compare.edits import Release
+from audit.runs.compare.releases import SIDES, Releases
 
 FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO, CONFUSIONS_TESTED = 0.05, 5, 1.2, 1000
 TERMS: tuple[Mapping[str, Any], ...] = (
@@ -57,135 +56,97 @@ TERMS: tuple[Mapping[str, Any], ...] = (
 
 
 @dataclass(frozen=True, eq=False)
-class Changes:
-    """What changed between two releases: a row a thing, and how many things were tested."""
-
-    table: pl.DataFrame
-    family: int | None
-
-
-def beside(sides: Iterable[pl.DataFrame], on: Sequence[str], how: Any) -> pl.DataFrame:
-    """The tables of both releases, joined; all other columns end with their side."""
-    old, new = (
-        table.rename({name: f"{name}_{side}" for name in table.columns if name not in on})
-        for side, table in zip(("old", "new"), sides, strict=True)
-    )
-    return old.join(new, on=on, how=how, coalesce=True, maintain_order="left")
-
-
-@dataclass(frozen=True, eq=False)
 class Counts:
-    """The same things counted in two releases, in instances or in effective ones.
+    """The same things counted in two releases, in instances, or with groups in effective ones.
+
+    Those are the shares of a mean group, at the number of independent instances that vary as the
+    groups do.
 
     Args:
         old: Instances of OLD that count, shape (n,); effective ones need not be whole.
         n_old: Instances of OLD that they are counted among, one number or shape (n,).
         new: Instances of NEW that count, shape (n,).
         n_new: Instances of NEW that they are counted among, one number or shape (n,).
-        same_data: Whether both runs counted the same data: then differences are not due to chance.
-        freedom: The smaller number of groups, less one; None without groups.
+        of: The releases.
     """
 
     old: IntArray | FloatArray
     n_old: Size
     new: IntArray | FloatArray
     n_new: Size
-    same_data: bool
-    freedom: int | None = None
+    of: Releases
 
-    @cached_property
+    @classmethod
+    def read(cls, table: pl.DataFrame, name: str, of: Releases) -> Self:
+        """What a table of things `beside` each other counts."""
+        if not of.grouped:
+            old, new = (table[f"{name}_{side}"].to_numpy() for side in SIDES)
+            return cls(old, of.sizes[0], new, of.sizes[1], of)
+        sums = (
+            GroupSums(
+                table[f"group_sum_{side}"].to_numpy(),
+                table[f"group_squares_{side}"].to_numpy(),
+                run.groups,
+                run.labelled,
+            )
+            for side, run in zip(SIDES, of, strict=True)
+        )
+        (old, n_old), (new, n_new) = effective_counts(*sums)
+        return cls(old, n_old, new, n_new, of)
+
+    @property
     def means(self) -> tuple[FloatArray, FloatArray]:
         """The rates in OLD and in NEW, shape (n,) each."""
         return self.old / self.n_old, self.new / self.n_new
 
-    @cached_property
+    @property
     def difference(self) -> FloatArray:
         """Rate in NEW less the rate in OLD, shape (n,)."""
         old, new = self.means
         return np.asarray(new - old)
-
-    @cached_property
-    def p_value(self) -> FloatArray:
-        """Two-sided p values, shape (n,); NaN if the data are the same."""
-        if self.same_data:
-            return np.full(len(self.old), np.nan)
-        return difference_p_value(*self._whole, self.freedom)
 
     @property
     def _whole(self) -> tuple[IntArray, Size, IntArray, Size]:
         old, new = (np.rint(counted).astype(np.int64) for counted in (self.old, self.new))
         return old, self.n_old, new, self.n_new
 
-    @cached_property
+    @property
     def tested(self) -> BoolArray:
         """Whether each is in the family, by margins; all False if the data are the same."""
-        if self.same_data:
-            return np.zeros(len(self.old), np.bool_)
-        return np.asarray(least_expected(*self._whole) >= LEAST_EXPECTED)
-
-    @cached_property
-    def odds_ratio(self) -> FloatArray:
-        """As `audit.engine.statistics.two_rates.odds_ratio`, shape (n,)."""
-        return odds_ratio(self.old, self.n_old, self.new, self.n_new)
+        return (least_expected(*self._whole) >= LEAST_EXPECTED) & (not self.of.same_data)
 
     @property
-    def large(self) -> BoolArray:
-        """Whether the effect reaches the least effect size, shape (n,)."""
-        return beyond_floor(self.odds_ratio)
-
-    @property
-    def interval(self) -> tuple[FloatArray, FloatArray]:
+    def _interval(self) -> tuple[FloatArray, FloatArray]:
         """Bounds of the differences; the differences themselves if the data are the same."""
-        if self.same_data:
+        if self.of.same_data:
             return self.difference, self.difference
         sides = ((self.new, self.n_new), (self.old, self.n_old))
         new, old = ((k / n, *wilson(k, n)) for k, n in sides)
         return difference_interval(new, old)
 
-    def columns(self, known: BoolArray, tested: BoolArray, *, grouped: bool) -> pl.DataFrame:
+    def columns(self, known: BoolArray, tested: BoolArray) -> pl.DataFrame:
         """All statistics, a row a thing; null where not known, means of groups without any.
 
         Args:
             known: Whether the thing means the same in both releases.
             tested: Whether it is in the family; p and q values are null where it is not.
         """
-        low, high = self.interval
-        mean_old, mean_new = self.means
+        (low, high), (old, new) = self._interval, self.means
+        freedom = min(one.groups for one in self.of) - 1 if self.of.grouped else None
+        p_value = difference_p_value(*self._whole, freedom)
+        ratio = odds_ratio(self.old, self.n_old, self.new, self.n_new)
         values = {
-            "mean_old": (mean_old, known & grouped),
-            "mean_new": (mean_new, known & grouped),
+            "mean_old": (old, known & self.of.grouped),
+            "mean_new": (new, known & self.of.grouped),
             "difference": (self.difference, known),
             "low": (low, known),
             "high": (high, known),
-            "odds_ratio": (self.odds_ratio, known),
-            "p_value": (self.p_value, tested),
-            "q_value": (q_values(self.p_value, tested), tested),
+            "odds_ratio": (ratio, known),
+            "p_value": (p_value, tested),
+            "q_value": (q_values(p_value, tested), tested),
         }
-        table = pl.DataFrame(
-            {name: np.where(of, one, np.nan) for name, (one, of) in values.items()}
-        )
-        return table.fill_nan(None)
-
-
-def counted(
-    table: pl.DataFrame, name: str, old: Release, new: Release, *, same_data: bool
-) -> tuple[Counts, Counts]:
-    """What `beside` has of things in two releases: in instances, and in effective ones.
-
-    These are the shares of a mean group, at the number of independent instances that vary as the
-    groups do; the same as the instances where no group has several.
-    """
-    of = {one: table[one].to_numpy() for one in table.columns if table[one].dtype.is_numeric()}
-    shown = Counts(of[f"{name}_old"], old.instances, of[f"{name}_new"], new.instances, same_data)
-    if not (old.grouped or new.grouped):
-        return shown, shown
-    sums = (
-        GroupSums(of[f"group_sum_{side}"], of[f"group_squares_{side}"], run.groups, run.labelled)
-        for side, run in (("old", old), ("new", new))
-    )
-    (k_old, n_old), (k_new, n_new) = effective_counts(*sums)
-    freedom = min(old.groups, new.groups) - 1
-    return shown, Counts(k_old, n_old, k_new, n_new, same_data, freedom)
+        table = {name: np.where(of, one, np.nan) for name, (one, of) in values.items()}
+        return pl.DataFrame(table).fill_nan(None)
 
 
 def beyond_floor(ratio: FloatArray) -> BoolArray:
@@ -200,6 +161,6 @@ def q_values(p_value: FloatArray, tested: BoolArray) -> FloatArray:
     return q_value
 
 
-def within_rate(q_value: FloatArray) -> BoolArray:
+def within_rate(q_value: FloatArray | pl.Series) -> BoolArray:
     """Whether false-discovery rates allow to tell a change; not outside the family."""
-    return np.nan_to_num(q_value, nan=1.0) <= FALSE_DISCOVERY_RATE
+    return np.nan_to_num(np.asarray(q_value, np.float64), nan=1.0) <= FALSE_DISCOVERY_RATE

@@ -1,296 +1,236 @@
-"""Corrected tables: what decisions on labels make of the rows of a table, whatever its file is."""
+"""Corrected tables: what decisions on labels make of the rows of tables, whatever their files."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 
 import polars as pl
 
+from audit.base.declared import schema
 from audit.base.errors import InputError, first_cases
-from audit.data.columns import Columns
+from audit.base.plurals import counted
 from audit.data.records import tidy
 from audit.data.rows import rows_in
 from audit.runs.fixes.changes import Change
+from audit.runs.fixes.table_files import OpenTable
 
 _ROW = "\0row"
 """Name of the column of the numbers of rows, which no file has."""
-_Row: TypeAlias = tuple[int, list[Any]]
-"""The number of a row, and its cells of labels: text, lists of text, or flags."""
-_NewRow: TypeAlias = tuple[int, list[Any], bool]
-"""The number of the row it comes from, its cells of labels, and whether it is a further one."""
+_CHANGES = schema(
+    ("instance kind label new table", pl.String), ("keep", pl.Int64), ("finding by", pl.String)
+)
 
 
-class Ledger:
-    """The changes that are to be made, and which of them were.
+def corrected(tables: Sequence[OpenTable], changes: Sequence[Change]) -> list[pl.DataFrame]:
+    """The rows of each table after the changes; a table in which nothing changes is the same one.
+
+    The row of a label that goes is taken out, unless it is the last of its record; one that is
+    added gets a row behind them, with what all rows of a record have alike. Of columns of several
+    labels it takes the first blank cells of the last row, or stands behind those of the last cell.
 
     Raises:
-        InputError: If two of them change one label of an instance.
+        InputError: If two changes are of one label of an instance, or one has no place.
     """
-
-    def __init__(self, changes: Iterable[Change]) -> None:
-        self._of = defaultdict[str, list[Change]](list)
-        for one in changes:
-            self._of[one.instance].append(one)
-        self._seen, self._made = Counter[Change](), set[Change]()
-        twice = [
-            f"{label} of {instance}"
-            for instance, own in self._of.items()
-            for label, n in Counter(one.label or f"+{one.new}" for one in own).items()
-            if n > 1
-        ]
-        if twice:
-            raise InputError(
-                "at most one decision on each label of an instance is required",
-                found=f"several on {first_cases(twice)}",
-            )
-
-    @property
-    def instances(self) -> list[str]:
-        """Those whose labels change."""
-        return [*self._of]
-
-    @property
-    def unmade(self) -> list[Change]:
-        """Changes that no place was found for."""
-        return [one for own in self._of.values() for one in own if one not in self._made]
-
-    def becomes(self, instance: str, label: str, codes: str = "") -> str | None:
-        """What a label as written becomes: itself, another, or None where it goes."""
-        for one in self._asked(instance, codes):
-            if one.kind == "add" or one.label != label:
-                continue
-            self._seen[one] += 1
-            if self._seen[one] > one.keep:
-                self._made.add(one)
-                return one.new if one.kind == "replace" else None
-        return label
-
-    def added(self, instance: str, codes: str = "") -> Iterator[str]:
-        """The labels to add, each given once."""
-        for one in self._asked(instance, codes):
-            if one.kind == "add" and one not in self._made:
-                self._made.add(one)
-                yield one.new
-
-    def _asked(self, instance: str, codes: str) -> Iterator[Change]:
-        for one in self._of[instance]:
-            if not (codes and one.table) or codes == one.table:
-                yield one
-
-
-@dataclass(frozen=True, eq=False)
-class CorrectedTable:
-    """A table after the changes of a ledger: the cells of labels differ, and whole rows.
-
-    The row of a label that goes is taken out, unless it is the last of its record; a further one
-    stands behind them, with what all rows of a record have alike.
-
-    Args:
-        where: Its file, for messages.
-        columns: Where its ids and labels stand.
-        start: Number of its first row, where rows are the ids.
-    """
-
-    frame: pl.DataFrame
-    where: Path
-    columns: Columns
-    ledger: Ledger
-    start: int = 0
-
-    @cached_property
-    def after(self) -> pl.DataFrame:
-        """The rows then; the frame itself where nothing changes."""
-        concerned = self._ids.is_in(self.ledger.instances) & self._counts
-        rows = [*self._changed(concerned)]
-        if not rows:
-            return self.frame
-        changed = self.frame[[at for at, _, _ in rows]].with_columns(
-            pl.Series(_ROW, [at for at, _, _ in rows], pl.UInt32),
-            *map(self._typed, self._names, zip(*(cells for _, cells, _ in rows), strict=True)),
-        )
-        further = pl.Series([one for _, _, one in rows], dtype=pl.Boolean)
-        if further.any():
-            blank = [pl.when(~further).then(pl.col(name)).alias(name) for name in self._varying]
-            changed = changed.with_columns(blank)
-        others = self.frame.with_columns(self._numbers).filter(~concerned)
-        every = pl.concat([others, changed.select(others.columns)])
-        return every.sort(_ROW, maintain_order=True).drop(_ROW)
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return self.columns.label
-
-    @cached_property
-    def _codes(self) -> str:
-        """The code set of all labels, where one is known."""
-        sets = {*self.columns.sets}
-        return (sets.pop() or "") if len(sets) == 1 else ""
-
-    @property
-    def _numbers(self) -> pl.Series:
-        return pl.Series(_ROW, range(len(self.frame)), pl.UInt32)
-
-    @cached_property
-    def _rows(self) -> pl.DataFrame:
-        """``instance, refused`` of each row of the table."""
-        rows = rows_in(self.frame, self.columns, first=self.start, where=self.where)
-        return rows.unique("row", keep="first", maintain_order=True)
-
-    @property
-    def _ids(self) -> pl.Series:
-        return self._rows["instance"]
-
-    @property
-    def _counts(self) -> pl.Series:
-        return self._rows["refused"].is_null()
-
-    def _changed(self, concerned: pl.Series) -> Iterator[_NewRow]:
-        """The rows of the instances that change, afterwards."""
-        own = self.frame.select(map(self._as_read, self._names)).with_columns(self._numbers)
-        rows_of = defaultdict[str, list[_Row]](list)
-        ids = self._ids.filter(concerned)
-        for instance, (*cells, at) in zip(ids, own.filter(concerned).iter_rows(), strict=True):
-            rows_of[instance].append((at, cells))
-        listed = self.frame.schema[self._names[0]].is_nested()
-        several = listed or len(self._names) > 1 or self.columns.sep
-        change = self._of_rows if several else self._of_assertions
-        change = self._of_flags if self.columns.flags else change
-        for instance, rows in rows_of.items():
-            yield from change(instance, rows)
-
-    def _as_read(self, name: str) -> pl.Series:
-        """A column of labels as text, or lists of it, or flags as they are."""
-        values = self.frame[name]
-        if self.columns.flags or values.dtype in (pl.String, pl.List(pl.String)):
-            return values
-        lists = [name] if values.dtype.is_nested() else []
-        return tidy(values.to_frame(), self.where, lists).to_series()
-
-    def _typed(self, name: str, values: Sequence[Any]) -> pl.Series:
-        kind = self.frame.schema[name]
-        if self.columns.flags:
-            return pl.Series(name, values, kind)
-        text = pl.List(pl.String) if kind.is_nested() else pl.String()
-        try:
-            return pl.Series(name, values, text).cast(kind)
-        except pl.exceptions.PolarsError:
-            raise InputError(
-                f"labels that the column {name!r} can hold, {kind}, are required",
-                found=first_cases(dict.fromkeys(map(str, values))),
-                where=self.where,
-            ) from None
-
-    @cached_property
-    def _varying(self) -> list[str]:
-        """Columns whose values differ between rows of one instance."""
-        plain = [
-            name
-            for name, kind in self.frame.schema.items()
-            if name not in self._names and not kind.is_nested()
-        ]
-        every = self.frame.select(plain).group_by(self._ids.alias(_ROW)).agg(pl.all().n_unique())
-        return [name for name in plain if (every[name] > 1).any()]
-
-    def _becomes(self, instance: str, label: str) -> str | None:
-        return self.ledger.becomes(instance, label, self._codes) if label else label
-
-    def _of_assertions(self, instance: str, rows: Sequence[_Row]) -> Iterator[_NewRow]:
-        """A row is an instance and a label."""
-        (last, _), left = rows[-1], 0
-        for at, (cell,) in rows:
-            label = (cell or "").strip()
-            new = self._becomes(instance, label)
-            if new is not None:
-                left += 1
-                yield at, [cell if new == label else new], False
-        for label in self.ledger.added(instance, self._codes):
-            left += 1
-            yield last, [label], True
-        if not left:
-            yield last, [None], False
-
-    def _of_rows(self, instance: str, rows: Sequence[_Row]) -> Iterator[_NewRow]:
-        """A row is an instance; labels are added to its last row."""
-        for at, cells in rows:
-            became = [self._cell(instance, one) for one in cells]
-            if at == rows[-1][0]:
-                self._add(self.ledger.added(instance, self._codes), became)
-            yield at, became, False
-
-    def _cell(self, instance: str, cell: Any) -> Any:
-        if cell is None:
-            return None
-        listed, sign = isinstance(cell, list), self._sign
-        held = cell if listed else cell.split(sign) if sign else [cell]
-        labels = [(one or "").strip() for one in held]
-        became = [self._becomes(instance, one) for one in labels]
-        if became == labels:
-            return cell
-        kept = [one for one in became if one]
-        return kept if listed else self._between.join(kept) or None
-
-    def _add(self, added: Iterator[str], cells: list[Any]) -> None:
-        """Put added labels behind those that the last cell holds, or into the first blank cells."""
-        if self.frame.schema[self._names[-1]].is_nested():
-            cells[-1] = [*(cells[-1] or []), *added]
-        elif self._sign:
-            cells[-1] = self._between.join(filter(None, [(cells[-1] or "").rstrip(), *added]))
+    _refuse_twice(changes)
+    if not tables:
+        return []
+    asked = pl.DataFrame(map(asdict, changes), _CHANGES).with_columns(
+        pl.col("new").replace("", None), number=pl.int_range(pl.len())
+    )
+    codes, table_of = pl.col("codes"), pl.col("table")
+    fits = (codes == "") | (table_of == "") | (codes == table_of)
+    cells = pl.concat(_cells(tables)).join(asked.select("instance").unique(), "instance", "semi")
+    own = cells.join(
+        asked.filter(pl.col("kind") != "add"),
+        on=["instance", "label"],
+        how="left",
+        maintain_order="left",
+    ).with_columns(number=pl.when(fits).then("number"))
+    nth = pl.int_range(pl.len()).over("number")
+    own = own.with_columns(acts=pl.col("number").is_not_null() & (nth >= pl.col("keep")))
+    last = own.group_by("file", "codes", "instance", maintain_order=True).agg(pl.col("row").last())
+    added = (
+        asked.filter(kind="add")
+        .join(last, on="instance")
+        .filter(fits)
+        .sort("number", "file")
+        .unique("number", keep="first", maintain_order=True)
+    )
+    frames, made = list[pl.DataFrame](), {*own.filter("acts")["number"], *added["number"]}
+    for file, table in enumerate(tables):
+        there, here = own.filter(file=file), added.filter(file=file)
+        if not (there["acts"].any() or len(here)):
+            frames.append(table.frame)
+        elif table.joins:
+            frame, unplaced = _of_cells(table, there, here)
+            made -= unplaced
+            frames.append(frame)
         else:
-            for n in (n for n, one in enumerate(cells) if not (one or "").strip()):
-                cells[n] = next(added, cells[n])
+            frames.append(_of_rows(table, there, here))
+    refuse_unmade(one for number, one in enumerate(changes) if number not in made)
+    return frames
 
-    @property
-    def _sign(self) -> str:
-        sep = self.columns.sep
-        return sep if sep.isspace() else sep.strip()
 
-    @cached_property
-    def _between(self) -> str:
-        """What stands between the labels of the first cell that holds several."""
-        held = (one for name in self._names for one in self.frame[name].drop_nulls())
-        found = (re.search(f"{re.escape(self._sign)}[ ]*", one.strip()) for one in held)
-        return next((one[0] for one in found if one), self.columns.sep)
+def _refuse_twice(changes: Sequence[Change]) -> None:
+    keys = pl.Series([f"{one.label or f'+{one.new}'} of {one.instance}" for one in changes])
+    if keys.is_duplicated().any():
+        twice = keys.filter(keys.is_duplicated()).unique(maintain_order=True)
+        raise InputError(
+            "at most one decision on each label of an instance is required",
+            found=f"several on {first_cases(twice)}",
+        )
 
-    def _of_flags(self, instance: str, rows: Sequence[_Row]) -> Iterator[_NewRow]:
-        """Each label has a column of flags."""
-        for at, cells in rows:
-            states = dict(zip(self._names, map(_state_of, cells), strict=True))
-            carried = {self._becomes(instance, one) for one, yes in states.items() if yes} - {None}
-            if at == rows[-1][0]:
-                carried |= {*self.ledger.added(instance, self._codes)}
-            if lacking := carried - {*states}:
-                raise InputError(
-                    "a column for each label that is written is required",
-                    found=f"none for {first_cases(sorted(map(str, lacking)))}",
-                    hint="rename or add the column, and audit the table anew, or decide otherwise",
-                )
-            yield (
-                at,
-                [
-                    cell if yes == (label in carried) else self._written(n, state=not yes)
-                    for n, (cell, (label, yes)) in enumerate(
-                        zip(cells, states.items(), strict=True)
-                    )
-                ],
-                False,
+
+def refuse_unmade(unmade: Iterable[Change]) -> None:
+    """Raise InputError if there are changes that no place was found for."""
+    if several := [*unmade]:
+        raise InputError(
+            "a place in the data is required for each change",
+            found=f"none for {counted(len(several), 'changes')}: "
+            + first_cases(f"{one.label or 'add ' + one.new} of {one.instance}" for one in several),
+            hint="a label is added only where a cell of the record is blank, or holds several",
+        )
+
+
+def _cells(tables: Sequence[OpenTable]) -> list[pl.DataFrame]:
+    """Each label of the rows that count, in order; null where a cell is blank.
+
+    ``file, row, instance, codes`` (the code set of the table, where it is one), ``column, label``.
+    """
+    found, start = list[pl.DataFrame](), 0
+    for file, one in enumerate(tables):
+        rows = rows_in(one.frame, one.columns, first=start, where=one.path)
+        rows = rows.unique("row", keep="first", maintain_order=True)
+        start += len(one.frame)
+        sets = {*one.columns.sets}
+        known = rows.select(
+            pl.lit(file).alias("file"),
+            pl.int_range(pl.len()).alias("row"),
+            "instance",
+            pl.lit((sets.pop() or "") if len(sets) == 1 else "").alias("codes"),
+            pl.col("refused").is_null().alias("counts"),
+        )
+        held = (
+            known.with_columns(column=pl.lit(n), label=_lists(one, name)).explode(
+                "label", empty_as_null=True
             )
-
-    def _written(self, place: int, *, state: bool) -> Any:
-        """What stands for a state in a column of flags, else in the others."""
-        for name in (self._names[place], *self._names):
-            for value in self.frame[name].drop_nulls().unique(maintain_order=True):
-                if _state_of(value) == state:
-                    return value
-        kind = self.frame.schema[self._names[place]]
-        return state if kind != pl.String else "1" if state else None
+            for n, name in enumerate(one.columns.label)
+        )
+        label = pl.col("label").str.strip_chars().replace("", None)
+        every = pl.concat(held).filter("counts").drop("counts").with_columns(label)
+        found.append(every.sort("row", "column", maintain_order=True))
+    return found
 
 
-def _state_of(cell: Any) -> bool:
-    """Whether a cell of flags says that its label is carried."""
-    return str(cell).strip().lower() in ("1", "1.0", "true")
+def _lists(table: OpenTable, name: str) -> pl.Series:
+    """The labels of each cell of a column as text, in lists."""
+    values = table.frame[name]
+    if values.dtype not in (pl.String, pl.List(pl.String)):
+        lists = [name] if values.dtype.is_nested() else []
+        values = tidy(values.to_frame(), table.path, lists).to_series()
+    if values.dtype.is_nested():
+        return values
+    sign = _sign(table)
+    text = pl.col(name)
+    made = text.str.split(sign) if sign else pl.concat_list(text)
+    return values.to_frame(name).select(made).to_series()
+
+
+def _sign(table: OpenTable) -> str:
+    sep = table.columns.sep
+    return sep if sep.isspace() else sep.strip()
+
+
+def _of_rows(table: OpenTable, own: pl.DataFrame, added: pl.DataFrame) -> pl.DataFrame:
+    """A table whose rows are an instance and a label."""
+    (name,) = table.columns.label
+    goes = pl.col("acts") & (pl.col("kind") == "remove")
+    left = ~goes.all().over("instance") | pl.col("instance").is_in(added["instance"].implode())
+    stays = ~goes | (~left & (pl.col("row") == pl.col("row").max().over("instance")))
+    acting = own.with_columns(stays=stays).filter("acts").select("row", "new", "stays")
+    numbered = table.frame.with_row_index(_ROW).with_columns(pl.col(_ROW).cast(pl.Int64))
+    edits = numbered.join(acting, left_on=_ROW, right_on="row", how="left", maintain_order="left")
+    kept = edits.filter(pl.col("stays").fill_null(value=True))
+    became = _typed(table, name, kept["new"])
+    kept = kept.with_columns(
+        pl.when(pl.col("stays").is_null()).then(pl.col(name)).otherwise(became).alias(name)
+    )
+    further = numbered[added["row"].to_list()].with_columns(
+        _typed(table, name, added["new"]), *(pl.lit(None).alias(one) for one in _varying(table))
+    )
+    both = pl.concat([kept.select(numbered.columns), further], how="vertical_relaxed")
+    return both.sort(_ROW, maintain_order=True).drop(_ROW)
+
+
+def _varying(table: OpenTable) -> list[str]:
+    """Columns whose values differ between rows of one instance."""
+    rows = rows_in(table.frame, table.columns, where=table.path).unique("row", keep="first")
+    plain = [
+        name
+        for name, kind in table.frame.schema.items()
+        if name not in table.columns.label and not kind.is_nested()
+    ]
+    by = rows.sort("row")["instance"].alias(_ROW)
+    every = table.frame.select(plain).group_by(by).agg(pl.all().n_unique())
+    return [name for name in plain if (every[name] > 1).any()]
+
+
+def _of_cells(
+    table: OpenTable, own: pl.DataFrame, added: pl.DataFrame
+) -> tuple[pl.DataFrame, set[int]]:
+    """A table whose rows are instances, and the numbers of additions that have no place in it."""
+    names, unplaced = table.columns.label, set[int]()
+    columns = [table.frame[name].to_list() for name in names]
+    label = pl.when("acts").then("new").otherwise("label")
+    became = own.with_columns(label=label).group_by("row", "column", maintain_order=True)
+    for row, column, labels, acts in became.agg(
+        pl.col("label").drop_nulls(), pl.col("acts").any()
+    ).iter_rows():
+        if acts:
+            columns[column][row] = _cell(table, labels)
+    for row, new, number in added.select("row", "new", "number").iter_rows():
+        place = next((n for n, one in enumerate(columns) if not _held(one[row])), None)
+        if table.frame.schema[names[-1]].is_nested():
+            columns[-1][row] = [*(columns[-1][row] or []), new]
+        elif table.columns.sep:
+            before = (columns[-1][row] or "").rstrip()
+            columns[-1][row] = _between(table).join(filter(None, [before, new]))
+        elif place is None:
+            unplaced.add(number)
+        else:
+            columns[place][row] = new
+    made = (_typed(table, name, one) for name, one in zip(names, columns, strict=True))
+    return table.frame.with_columns(made), unplaced
+
+
+def _held(cell: object) -> str:
+    return str(cell or "").strip()
+
+
+def _cell(table: OpenTable, labels: list[str]) -> object:
+    listed = table.frame.schema[table.columns.label[0]].is_nested()
+    return labels if listed else _between(table).join(labels) or None
+
+
+def _between(table: OpenTable) -> str:
+    """What stands between the labels of the first cell that holds several."""
+    if not table.columns.sep:
+        return ""
+    held = (one for name in table.columns.label for one in table.frame[name].drop_nulls())
+    found = (re.search(f"{re.escape(_sign(table))}[ ]*", one.strip()) for one in held)
+    return next((one[0] for one in found if one), table.columns.sep)
+
+
+def _typed(table: OpenTable, name: str, values: Iterable[object]) -> pl.Series:
+    kind = table.frame.schema[name]
+    text = pl.List(pl.String) if kind.is_nested() else pl.String()
+    try:
+        return pl.Series(name, values, text, strict=False).cast(kind)
+    except pl.exceptions.PolarsError:
+        raise InputError(
+            f"labels that the column {name!r} can hold, {kind}, are required",
+            found=first_cases(dict.fromkeys(map(str, values))),
+            where=table.path,
+        ) from None

@@ -14,14 +14,16 @@ import polars as pl
 from audit.base.disk import on_disk, working_beside, written_whole
 from audit.base.errors import InputError, OutputError, first_cases
 from audit.base.files import read_json, sha256_of
-from audit.base.plurals import counted
+from audit.base.plugins import using
+from audit.base.remote import allowing
 from audit.data.dataset import LabelDataset
 from audit.results.result import to_json_bytes
 from audit.runs.fixes.changes import Change
-from audit.runs.fixes.corrected import CorrectedTable, Ledger
-from audit.runs.fixes.data_again import read_again
+from audit.runs.fixes.corrected import corrected, refuse_unmade
 from audit.runs.fixes.table_files import OpenTable, open_tables
+from audit.runs.inputs import read_data, stated_policy
 from audit.runs.manifest import MANIFEST, RESTRICTED
+from audit.runs.sealed_run import SealedRun
 from audit.runs.settings import Settings
 
 LOG_END = ".changes.json"
@@ -34,6 +36,41 @@ CORRECTIONS = ("id", "old", "new", "finding", "keep")
 def log_of(out: Path) -> Path:
     """Where the log of what was written is."""
     return out.with_name(f"{out.name}{LOG_END}")
+
+
+def read_again(settings: Settings) -> LabelDataset:
+    """The data that settings name, with the plugins and network that they were read with."""
+    with using(settings.plugins), allowing(settings.allow_network):
+        return read_data(replace(settings, predictions=None), stated_policy(settings))[0]
+
+
+def data_of(run: Path, data: str | None = None) -> tuple[Settings, LabelDataset]:
+    """The settings and the data of a run; refused where an input is not as it was.
+
+    Args:
+        data: Where the data are now, if they moved.
+    """
+    sealed = SealedRun(run)
+    made = None if sealed.manifest is None else sealed.manifest.settings
+    if made is None:
+        raise InputError(
+            "a run that records how it was made is required",
+            found="a changed manifest" if sealed.manifest is None else "one made from Python",
+            where=run,
+        )
+    settings = replace(made, dataset=data or made.dataset)
+    with using(settings.plugins), allowing(settings.allow_network):
+        faults = list(sealed.changed_inputs(Path(made.dataset), Path(settings.dataset)))
+    labels = None if faults else read_again(settings)
+    queried = {one.sha256 for one in sealed.inputs if one.query is not None}
+    if labels is None or (queried and labels.digest not in queried):
+        raise InputError(
+            "the data as they were when the run was made are required",
+            found=first_cases(faults) if faults else "a query that gives other rows",
+            where=run,
+            hint="audit the data as they are now, and decide on that run",
+        )
+    return settings, labels
 
 
 @dataclass(frozen=True)
@@ -62,17 +99,21 @@ def write_corrected(
         InputError: If a change is of a label that is not there, or two are of the same.
         OutputError: If something is at ``out``, or it cannot be written.
     """
-    ledger, log = Ledger(changes), log_of(out)
+    log = log_of(out)
     _refuse_occupied(out)
-    before = _labels_of(labels)
-    _refuse_absent(changes, before, labels)
+    before, known = _labels_of(labels), {*labels.instances["instance"]}
+    refuse_unmade(
+        one
+        for one in changes
+        if one.instance not in known or (one.label and (one.instance, one.label) not in before)
+    )
     tables = open_tables(labels, settings)
+    frames = corrected(tables, changes)
     with working_beside(out) as folder, on_disk(out):
         if tables:
-            begun, told = _copy(folder, settings, ledger, tables)
-            _refuse_unmade(ledger.unmade)
-            moved = read_again(replace(settings, dataset=str(begun)))
-            _refuse_other_labels(before, _labels_of(moved), changes, begun)
+            begun, told = _copy(folder, Path(settings.dataset), tables, frames)
+            found = _labels_of(read_again(replace(settings, dataset=str(begun))))
+            _refuse_other_labels(before, found, changes, begun)
         else:
             begun, told = _list(folder / out.name, run, changes)
         about = {
@@ -87,22 +128,16 @@ def write_corrected(
 
 
 def _copy(
-    folder: Path,
-    settings: Settings,
-    ledger: Ledger,
-    tables: Sequence[OpenTable],
+    folder: Path, dataset: Path, tables: Sequence[OpenTable], frames: Sequence[pl.DataFrame]
 ) -> tuple[Path, dict[str, Any]]:
-    dataset, files, start = Path(settings.dataset), dict[str, Any](), 0
-    copy, not_kept = folder / dataset.name, dict[str, None]()
+    files, copy, not_kept = dict[str, Any](), folder / dataset.name, dict[str, None]()
     (shutil.copytree if dataset.is_dir() else shutil.copyfile)(dataset, copy)
-    for one in tables:
-        table = CorrectedTable(one.frame, one.path, one.columns, ledger, start)
-        start += len(one.frame)
-        if table.after is table.frame:
+    for one, frame in zip(tables, frames, strict=True):
+        if frame is one.frame:
             continue
         name = one.path.relative_to(dataset) if dataset.is_dir() else Path(one.path.name)
         into = copy / name if dataset.is_dir() else copy
-        one.write(table.after, into)
+        one.write(frame, into)
         files[name.as_posix()] = {"before": sha256_of(one.path), "after": sha256_of(into)}
         not_kept[one.not_kept] = None
     return copy, {"files": files, "not_kept": [*not_kept]}
@@ -140,29 +175,6 @@ def _refuse_occupied(place: Path) -> None:
         )
 
 
-def _refuse_absent(
-    changes: Sequence[Change], before: set[tuple[str, str]], labels: LabelDataset
-) -> None:
-    known = {*labels.instances["instance"]}
-    _refuse_unmade(
-        [
-            one
-            for one in changes
-            if one.instance not in known or (one.label and (one.instance, one.label) not in before)
-        ]
-    )
-
-
-def _refuse_unmade(unmade: Sequence[Change]) -> None:
-    if unmade:
-        raise InputError(
-            "a place in the data is required for each change",
-            found=f"none for {counted(len(unmade), 'changes')}: "
-            + first_cases(f"{one.label or 'add ' + one.new} of {one.instance}" for one in unmade),
-            hint="a label is added only where a cell of the record is blank, or holds several",
-        )
-
-
 def _refuse_other_labels(
     before: set[tuple[str, str]],
     found: set[tuple[str, str]],
@@ -184,7 +196,8 @@ def _labels_of(labels: LabelDataset) -> set[tuple[str, str]]:
     """Each instance and label as written, those of refused rows too unless they do not count."""
     refused = pl.when(pl.col("reason") != "left_out").then("label")
     texts = pl.concat([labels.mappings["label"], labels.refusals.select(refused)["label"]])
-    written = labels.written.with_columns(label=texts.gather(labels.written["line"]))
-    ids = labels.instances["instance"].gather(written["instance"])
-    pairs = zip(ids.to_list(), written["label"].to_list(), strict=True)
-    return {(one, label) for one, label in pairs if label is not None}
+    written = labels.written.select(
+        labels.instances["instance"].gather(labels.written["instance"]).alias("instance"),
+        label=texts.gather(labels.written["line"]),
+    )
+    return {*written.drop_nulls().iter_rows()}

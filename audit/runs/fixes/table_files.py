@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,6 @@ from audit.runs.settings import Settings
 
 Write = Callable[[pl.DataFrame, Path], object]
 _TEXT = "text is written a row a line, with quotes only where they are needed"
-_LINES = "a line has every key that any has, null where it had none; blanks go"
 _BOOK = "a workbook keeps the values of its cells: no formulas, styles or empty sheets"
 _PARQUET = "row groups, compression and metadata of Parquet are those that Polars writes"
 
@@ -45,6 +42,12 @@ class OpenTable:
     frame: pl.DataFrame
     write: Write
     not_kept: str
+
+    @property
+    def joins(self) -> bool:
+        """Whether a row holds all labels of an instance."""
+        listed = self.frame.schema[self.columns.label[0]].is_nested()
+        return listed or len(self.columns.label) > 1 or bool(self.columns.sep)
 
 
 def open_tables(labels: LabelDataset, settings: Settings) -> list[OpenTable]:
@@ -67,14 +70,13 @@ def open_tables(labels: LabelDataset, settings: Settings) -> list[OpenTable]:
 
 def _is_plain(part: Table, columns: Columns) -> bool:
     """Whether cells hold the labels themselves, so that they can be changed there."""
-    listed = [name for name in columns.label if part.schema[name].is_nested()]
     written = part.head.select(
         pl.col(name).str.starts_with("[").any()
         for name in columns.label
         if part.schema[name] == pl.String()
     )
     as_lists = any(written.row(0)) if written.width else False
-    return not (columns.take or part.class_names or as_lists or (columns.flags and listed))
+    return not (columns.take or part.class_names or as_lists or columns.flags)
 
 
 def _opened(path: Path, part: Table, settings: Settings) -> tuple[pl.DataFrame, Write, str] | None:
@@ -85,8 +87,7 @@ def _opened(path: Path, part: Table, settings: Settings) -> tuple[pl.DataFrame, 
     if suffix == ".xlsx":
         return _workbook(path, part)
     if suffix in (".jsonl", ".ndjson"):
-        frame = _lines(path)
-        return None if frame is None else (frame, partial(write, pl.DataFrame.write_ndjson), _LINES)
+        return None
     lines = csv.reader(part.text.first, delimiter=part.text.separator or ",")
     header = next((n for n, cells in enumerate(lines) if cells == [*part.schema]), None)
     if header is None or not (part.text.separator and part.text.header) or settings.skip_rows:
@@ -118,24 +119,3 @@ def _write(
 ) -> None:
     text = text_of(rows).encode(encoding)
     into.write_bytes(gzip.compress(text, mtime=0) if packed else text)
-
-
-def _lines(path: Path) -> pl.DataFrame | None:
-    """Lines of JSON that are equal once Polars has read and written them, but for nulls."""
-    data = read_bytes(path)
-    try:
-        frame = pl.read_ndjson(BytesIO(data), infer_schema_length=None)
-        written = frame.write_ndjson().encode()
-    except pl.exceptions.PolarsError:
-        return None
-    return frame if _objects(data) == _objects(written) else None
-
-
-def _objects(data: bytes) -> list[Any]:
-    return [_without_nulls(json.loads(one)) for one in data.splitlines() if one.strip()]
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
-    return [*map(_without_nulls, value)] if isinstance(value, list) else (type(value), value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -62,21 +61,6 @@ def test_chunks_change_no_bit(expected: Expectation) -> None:
     with pytest.MonkeyPatch.context() as context:
         context.setattr(subject, "CHUNK", 7)
         assert (expected.joint(a, b) == whole).all()
-
-
-@pytest.mark.parametrize(("strata", "each"), [(5, 5), (6, 1), (300, 1)])
-def test_only_strata_that_have_the_rarer_node_take_time(strata: int, each: int) -> None:
-    """But for few, which are taken one by one: each node is in one, and the last one in all."""
-    share = np.zeros((strata, N_NODES + 1))
-    share[np.arange(N_NODES) % strata, np.arange(N_NODES)] = 1
-    share[:, N_NODES] = 0.5
-    one, facet = np.ones((strata, 1, 1)), np.zeros(N_NODES + 1, np.int64)
-    expected = Expectation(np.full(strata, 10.0), share, facet, one)
-    with patch.object(subject, "_terms", wraps=subject._terms) as terms:
-        expected._fill(*np.triu_indices(N_NODES + 1, 1), np.empty(N_NODES * (N_NODES + 1) // 2))
-
-    pairs = N_NODES * (N_NODES + 1) // 2
-    assert sum(len(call.args[0]) for call in terms.call_args_list) == pairs * each
 
 
 @given(expectations())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import shutil
 from collections.abc import Iterator
@@ -12,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from audit.explorer.views import instances
+from audit.explorer import record_page
 from fixtures.explained_notes import HOSTILE, SCORES, TOKENS, write_notes
 from fixtures.explored import Visitor, entered
 from reports.words import printable
-from tests.unit.explorer.test_pages import rows_of
 
 STEPS = (0.1, 0.25, 0.5, 0.75)
 """Sizes from which each shade is drawn, as the page says in words."""
@@ -36,7 +33,7 @@ def reader(notes: Path) -> Iterator[Visitor]:
 
 
 def page_of(visitor: Visitor, instance: str, **asked: str) -> str:
-    answer = visitor.get("/instance", id=instance, **asked)
+    answer = visitor.get("/record", id=instance, **asked)
     assert answer.status == 200
     return answer.text
 
@@ -53,12 +50,9 @@ def test_marks_are_the_scores_of_the_table(reader: Visitor, method: str, target:
     asked = {"method": method, "target": target}
     text = page_of(reader, "both", **asked)
     drawn = re.findall(r'<mark class="s(\d)( against)?">(.*?)</mark>', passage(text, "Tokens"))
-    table = [
-        (token, int(place), float(score.replace("−", "-")))
-        for token, place, score in rows_of(text, "scores")
-    ]
+    table = [*zip(range(5), map(printable, TOKENS), SCORES[method], strict=True)]
     largest = max(abs(score) for *_, score in table)
-    marked = sorted((place, token, score) for token, place, score in table if score)
+    marked = [row for row in table if row[2]]
 
     assert [unescape(token) for *_, token in drawn] == [
         token for _, token, score in marked if abs(score) >= STEPS[0] * largest
@@ -68,13 +62,10 @@ def test_marks_are_the_scores_of_the_table(reader: Visitor, method: str, target:
         for *_, score in marked
         if abs(score) >= STEPS[0] * largest
     ]
-    assert [row[1] for row in sorted(table, key=lambda row: row[1])] == [1, 2, 3, 4, 5]
-    assert [abs(row[2]) for row in table] == sorted((abs(s) for s in SCORES[method]), reverse=True)
-    sheet = reader.get("/instance", id="both", csv="scores", **asked)
-    lines = [*csv.DictReader(io.StringIO(sheet.text))]
-    written = sorted((int(line["place"]), float(line["score"])) for line in lines)
-    assert written == [*enumerate(SCORES[method], start=1)]
-    assert {line["sharing"] for line in lines} == {"exact: not for sharing"}
+    listed = text[text.index('aria-label="Largest scores"') :]
+    told = re.findall(r'<span class="muted">([^<]+)</span>', listed[: listed.index("</ol>")])
+    scores = [abs(float(one.replace("−", "-"))) for one in told]
+    assert scores == sorted(map(abs, SCORES[method]), reverse=True)
 
 
 def test_tokens_that_are_markup_stay_text(reader: Visitor) -> None:
@@ -87,14 +78,13 @@ def test_tokens_that_are_markup_stay_text(reader: Visitor) -> None:
 
 
 def test_links_lead_to_every_method_and_label(reader: Visitor) -> None:
-    text = page_of(reader, "both", order="labels")
+    text = page_of(reader, "both")
     links = re.findall(r'<a href="([^"]+)#attributions"><bdi>(.*?)</bdi>', text)
 
     assert [words for _, words in links] == ["b1", "occlusion"]
     for to, words in links:
         led = reader.get(unescape(to))
         assert f"<strong><bdi>{words}</bdi></strong>" in led.text
-        assert "order=labels" in unescape(to)
 
 
 def test_what_an_address_asks_for_and_is_not_there_is_the_first(reader: Visitor) -> None:
@@ -107,11 +97,10 @@ def test_what_an_address_asks_for_and_is_not_there_is_the_first(reader: Visitor)
 def test_many_tokens_are_cut_and_it_is_said(
     reader: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(instances, "MOST", 2)
+    monkeypatch.setattr(record_page, "MOST_TOKENS", 2)
     text = page_of(reader, "both")
 
     assert "3 more tokens are not shown" in text
-    assert len(rows_of(text, "scores")) == len(TOKENS)
 
 
 def test_attributions_that_the_run_was_not_made_from_are_not_shown(
@@ -140,7 +129,7 @@ def test_labels_stand_in_bold_and_no_other_node(reader: Visitor) -> None:
 
 def test_hit_miss_and_false_are_words_and_no_colour_alone(visitor: Visitor) -> None:
     """Labels d and b1, answers d and a1."""
-    tree = visitor.get("/instance", id="two").text
+    tree = visitor.get("/record", id="two").text
     tree = tree[tree.index('class="tree"') :]
     rows = re.findall(
         r'<span class="name">(.*?)</span>\n<span class="what">(.*?)</span>', tree, re.S

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from audit.explorer.guard import HEADERS
-from audit.explorer.run.opened_run import open_run
+from audit.explorer.opened import open_run
 from fixtures.explored import SECRET, Visitor, served
 
 
@@ -36,7 +36,7 @@ def test_the_secret_path_opens_one_session(stranger: Visitor) -> None:
     assert stranger.get("/").status == 200
 
 
-@pytest.mark.parametrize("path", ["/findings", "/static/explorer.js", "/no/such/page", "", "/."])
+@pytest.mark.parametrize("path", ["/tables", "/static/window.js", "/no/such/page", "", "/."])
 @pytest.mark.parametrize("cookie", ["", "audit_1=x", "=;;\x01", "audit_{port}=guess"])
 def test_without_the_session_everything_is_refused(
     stranger: Visitor, path: str, cookie: str
@@ -57,7 +57,7 @@ def test_cookies_of_other_programs_lock_nobody_out(stranger: Visitor, foreign: s
     stranger.enter()
     stranger.cookie = f"{other}; {stranger.cookie}; {other}"
 
-    assert stranger.get("/findings").status == 200
+    assert stranger.get("/tables").status == 200
 
 
 def test_all_that_a_page_leads_to_lies_below_the_path(visitor: Visitor) -> None:
@@ -90,7 +90,7 @@ def test_other_methods_are_refused(visitor: Visitor, method: str) -> None:
     assert visitor.ask(method, "/").status == 405
 
 
-@pytest.mark.parametrize("path", ["/", "/nowhere", "/static/explorer.css", "/node?id=root"])
+@pytest.mark.parametrize("path", ["/", "/nowhere", "/static/window.css", "/node?id=root"])
 def test_every_answer_forbids_what_no_page_needs(visitor: Visitor, path: str) -> None:
     answer = visitor.get(path)
 
@@ -106,7 +106,7 @@ def test_every_answer_forbids_what_no_page_needs(visitor: Visitor, path: str) ->
         "/static/..%2f..%2fetc%2fpasswd",
         "/static/%2e%2e/%2e%2e/etc/passwd",
         "/static//etc/passwd",
-        "/static/explorer.css/..",
+        "/static/window.css/..",
         "//etc/passwd",
     ],
 )

@@ -13,8 +13,7 @@ from audit.base.settings import Aggregation
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.data.weighted_dag import InstanceTree, WeightedDag
-from audit.explorer.run.instance_list import InstanceList, InstanceQuery
-from audit.explorer.run.paged_tables import Span
+from audit.explorer.records import Records
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
@@ -199,9 +198,9 @@ def test_ids_that_are_numbers_stand_as_numbers_in_the_window(
 ) -> None:
     ids = ["0", "1", "2", "10", "100", "b2", "b10"]
     run = kept(labelled(toy_hierarchy, {one: ["dog"] for one in reversed(ids)}), None, tmp_path)
-    listed = InstanceList(read_run(run), toy_hierarchy).page(InstanceQuery(), Span())
+    listed = Records(read_run(run), toy_hierarchy).ids
 
-    assert [row["instance"] for row in listed.rows] == [*ids[:5], "b10", "b2"]
+    assert listed.to_list() == [*ids[:5], "b10", "b2"]
 
 
 def test_a_node_hidden_from_those_above_is_drawn_all_the_same(tmp_path: Path) -> None:

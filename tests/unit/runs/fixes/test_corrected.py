@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ import pytest
 
 from audit.base.errors import InputError
 from audit.runs.fixes.changes import Change
-from audit.runs.fixes.corrections import Applied, write_corrected
-from audit.runs.fixes.data_again import read_again
+from audit.runs.fixes.corrections import Applied, read_again, write_corrected
 from audit.runs.settings import Settings
 from fixtures.held import sha256
 
@@ -46,33 +44,6 @@ def applied(
     return write_corrected(
         folder / "run", known, read_again(known), changes, folder / f"out_{name}"
     )
-
-
-def flags(yes: str, no: str, carried: Sequence[str]) -> bytes:
-    """A table of a column for each label, of instances from 100 on and a weight."""
-    rows = [
-        f"{100 + n},{','.join(yes if one in own.split() else no for one in LABELS)},7.5"
-        for n, own in enumerate(carried)
-    ]
-    return "\n".join([f"id,{','.join(LABELS)},weight", *rows, ""]).encode()
-
-
-FLAGS: dict[str, Any] = {"flags": True, "id": ("id",)}
-BEFORE, AFTER = ("a1 b1", "b2 c1", "a2 d1"), ("b1 d1", "b2", "a2 b1 d1")
-OF_FLAGS = (
-    Change("100", "replace", "a1", "d1"),
-    Change("101", "remove", "c1"),
-    Change("102", "add", new="b1"),
-)
-
-
-@pytest.mark.parametrize("words", [("1", "0"), ("True", "False")])
-def test_flags_are_written_as_their_columns_write_them(
-    words: tuple[str, str], tmp_path: Path
-) -> None:
-    done = applied(tmp_path, "w.csv", flags(*words, BEFORE), *OF_FLAGS, **FLAGS)
-
-    assert done.out.read_bytes() == flags(*words, AFTER)
 
 
 TEXTS = {
@@ -141,18 +112,6 @@ def test_a_text_of_another_encoding_stays_in_it(tmp_path: Path) -> None:
     assert done.out.read_text("cp1252") == text.replace("a1", "b1")
 
 
-def test_lines_of_json_keep_their_values(tmp_path: Path) -> None:
-    lines = '{"id":"1","of":{"é":1.5},"labels":["a1","b1"]}\n{"id":"2","labels":["c1"],"z":null}\n'
-
-    changes = Change("1", "remove", "a1"), Change("2", "add", new="d1")
-    done = applied(tmp_path, "l.jsonl", lines.encode(), *changes)
-
-    assert [*map(json.loads, done.out.read_text("utf-8").splitlines())] == [
-        {"id": "1", "of": {"é": 1.5}, "labels": ["b1"], "z": None},
-        {"id": "2", "of": None, "labels": ["c1", "d1"], "z": None},
-    ]
-
-
 def test_a_further_row_of_parquet_has_what_others_have_alike(tmp_path: Path) -> None:
     table = pl.DataFrame(
         {"id": [7, 7, 8], "site": ["n", "n", "s"], "seq": [1, 2, 1], "label": ["a1", "a2", "b1"]},
@@ -181,25 +140,6 @@ def test_lists_of_labels_change_and_other_columns_keep_their_types(tmp_path: Pat
     assert pl.read_parquet(done.out).schema == table.schema
 
 
-@pytest.mark.parametrize("kind", [pl.Boolean, pl.Int8, pl.Float32, pl.String])
-def test_flags_of_parquet_keep_their_type(kind: type[pl.DataType], tmp_path: Path) -> None:
-    whole = {"a1": [1, 0, 1], "a2": [0, 0, 0], "b1": [1, 1, 1]}
-    table = pl.DataFrame({"id": ["x", "y", "z"], **whole})
-    first = pl.Boolean if kind == pl.Boolean else kind
-    table = table.with_columns(pl.col(*whole).cast(first))
-
-    changes = [Change("x", "replace", "a1", "a2"), Change("y", "remove", "b1")]
-    done = applied(tmp_path, "w.parquet", table, *changes, Change("y", "add", new="a1"), **FLAGS)
-
-    found = pl.read_parquet(done.out)
-    assert found.schema == table.schema
-    assert found.select(pl.col(*whole).cast(pl.Float64)).to_dict(as_series=False) == {
-        "a1": [0, 1, 1],
-        "a2": [1, 0, 0],
-        "b1": [1, 0, 1],
-    }
-
-
 def test_a_workbook_keeps_the_values_of_its_cells(tmp_path: Path) -> None:
     table = pl.DataFrame({"id": ["007", "008"], "n": [1.5, 20000.0], "label": ["a1", "b1"]})
 
@@ -220,6 +160,8 @@ def test_rows_that_do_not_count_stay_as_they_are(tmp_path: Path) -> None:
 
 LISTED = {
     "p.psv": b"1|a1|b1\n2|c1\n",
+    "lines.jsonl": b'{"id":"1","labels":["a1"]}\n{"id":"2","labels":["c1"]}\n',
+    "flags.csv": b"id,a1,a2\n1,1,0\n2,0,1\n",
     "mixed.jsonl": b'{"id":"1","x":[1,"a"],"labels":["a1"]}\n{"id":"2","labels":["c1"]}\n',
     "numbers.npy": b"",
 }
@@ -233,6 +175,8 @@ def test_data_that_are_no_table_get_a_list_of_corrections(name: str, tmp_path: P
         (tmp_path / "names.txt").write_text("a1\na2\n")
         data, options = stream.getvalue(), {"classes": tmp_path / "names.txt"}
 
+    if name == "flags.csv":
+        options = {"flags": True, "id": ("id",)}
     change = Change("1", "replace", "a1", "a2", finding="f", by="me")
     done = applied(tmp_path, name, data, change, **options)
 
@@ -266,12 +210,7 @@ def test_a_change_without_a_place_is_refused_and_nothing_is_written(
     assert sorted(one.name for one in tmp_path.iterdir()) == sorted([name, "run", "tree.csv"])
 
 
-def test_a_label_without_a_free_cell_or_a_column_is_refused(tmp_path: Path) -> None:
-    for folder in ("full", "flags"):
-        (tmp_path / folder).mkdir()
+def test_a_label_without_a_free_cell_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="none for 1 change: 'add c1 of 1'"):
-        applied(tmp_path / "full", "s.csv", b"id,DX1,DX2\n1,a1,b1\n2,b2,\n",
+        applied(tmp_path, "s.csv", b"id,DX1,DX2\n1,a1,b1\n2,b2,\n",
                 Change("1", "add", new="c1"), **STATED["columns"])  # fmt: skip
-    with pytest.raises(InputError, match="a column for each label that is written"):
-        applied(tmp_path / "flags", "w.csv", b"id,a1,a2,b1\n1,1,0,1\n2,0,0,1\n",
-                Change("1", "replace", "a1", "c1"), **FLAGS)  # fmt: skip

@@ -1,0 +1,225 @@
+"""The records that a run keeps: a table that questions are put to, and the tree of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.measures import subgraph_preference
+from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.declared import Columns, text, whole
+from audit.engine.scores.cuts import decide
+from audit.engine.statistics.association import ratio
+from audit.explorer.rows import Stored
+from audit.explorer.tables import NotThereError, Shown, index_of, number_of
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.results.result import AuditResult
+from audit.runs.case_lists import BEHAVIOUR
+from audit.runs.instances import in_id_order, instance_tree, instance_view, kept_labels, records
+from reports.words import Row
+
+LEAST = 0.01
+"""Share of the root below which a node is left out of the tree."""
+MASS = "0.1"
+"""Least share of the scores that nodes with mass have, where an address states none."""
+COLUMNS = Columns(
+    text("instance group", "Record|Group"),
+    whole(
+        "labels answers hits misses false mistakes",
+        "Labels|Answers|Labels answered|Labels missed|False answers|Mistakes",
+    ),
+)
+CODES = {
+    "nodes": "Labelled at or below",
+    "unlabelled": "Not labelled at or below",
+    "predicted": "Answered at or below",
+    "unpredicted": "Not answered at or below",
+    "mass": "Share of scores at or below each",
+    "first": "First subgraph",
+    "second": "Second subgraph",
+}
+"""Questions about nodes: codes with commas."""
+OUTCOMES = {
+    "right": "every label answered, and nothing else",
+    "missed": "a label missed",
+    "false": "a false answer",
+    "right_branch": "the right branch, the wrong node",
+}
+SIDES = ("first", "second", "tied")
+"""Which of two subgraphs an instance prefers (equation 3)."""
+ASKED = (*CODES, "least", "outcome", "behaviour", "finding", "side")
+"""What the records can be asked beside their columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The records of a run that keeps them, in the order of their ids."""
+
+    result: AuditResult
+    hierarchy: Hierarchy
+
+    def table(self, asked: Mapping[str, str]) -> Shown:
+        """The records that an address asks for."""
+        there = self._summary.filter(pl.Series(self.chosen(asked)))
+        has_model = self.result.ledger["predictions"] is not None
+        shown = there if has_model else there.select("instance", "group", "labels")
+        own = Columns(one for one in COLUMNS.values() if one.name in shown.columns)
+        return Shown("records", own, Stored(shown.lazy()), "Records", "a record")
+
+    def chosen(self, asked: Mapping[str, str]) -> BoolArray:
+        """Which records an address asks for, shape (n_records,)."""
+        kept = np.ones(len(self.ids), bool)
+        told = {name: self._told(asked.get(name, "")) for name in CODES}
+        for name, values in (("labelled", self._labels), ("predicted", self._answers)):
+            there = "nodes" if name == "labelled" else name
+            for node in told[there]:
+                kept &= values @ self._below(node) > 0
+            for node in told[f"un{name}"]:
+                kept &= values @ self._below(node) == 0
+        least = number_of(asked.get("least") or MASS)
+        if not 0 < least <= 1:
+            raise NotThereError(f"A share is above 0 and at most 1, such as 0.1; found {least}.")
+        for node in told["mass"]:
+            share = ratio(self._scores @ self._below(node), self._scores.sum(axis=1))
+            kept &= share >= least * (1 - 1e-9)
+        if told["first"] and told["second"]:
+            sides, side = self.preferred(told["first"], told["second"]), asked.get("side")
+            kept &= sides == SIDES.index(side) if side in SIDES else sides >= 0
+        if behaviour := asked.get("behaviour"):
+            kept &= self._behind(BEHAVIOUR + behaviour)
+        if finding := asked.get("finding"):
+            kept &= self._behind(finding)
+        if outcome := asked.get("outcome"):
+            kept &= self._outcome(outcome)
+        return kept
+
+    def preferred(self, first: Sequence[str], second: Sequence[str]) -> IntArray:
+        """Number in `SIDES` of what each instance prefers; -1 without scores on either side."""
+        one, other = (np.flatnonzero(sum(map(self._below, nodes))) for nodes in (first, second))
+        batch = Batch(self.hierarchy, self._labels, self._scores)
+        compared, won, tied = subgraph_preference(one, other).of_batch(batch)
+        return np.where(~compared, -1, np.where(won, 0, np.where(tied, 2, 1)))
+
+    def sides(self, asked: Mapping[str, str]) -> list[int] | None:
+        """How many prefer each of two subgraphs, and are left out; None if none are asked for."""
+        first, second = (self._told(asked.get(name, "")) for name in ("first", "second"))
+        if not (first and second):
+            return None
+        found = self.preferred(first, second)
+        return [int((found == place).sum()) for place in (0, 1, 2, -1)]
+
+    def view(self, record: str) -> Row | None:
+        """The tree of a record; None if it has no labels and no predictions."""
+        rows = self._rows.filter(pl.col("instance") == record)
+        if rows.is_empty():
+            return None
+        tree = instance_tree(rows, self.hierarchy, self.result)
+        return {**instance_view(tree, record, LEAST), "group": rows["group"].first()}
+
+    def told(self, ids: pl.Series, nodes: Sequence[str]) -> pl.DataFrame:
+        """Records with their labels at or below some nodes, and their others."""
+        kept = kept_labels(self.result, ids)
+        return records(ids, kept, nodes, self.hierarchy, self.result)
+
+    @cached_property
+    def ids(self) -> pl.Series:
+        """The ids of all records."""
+        return self._rows["instance"].unique(maintain_order=True)
+
+    def _told(self, codes: str) -> list[str]:
+        """The nodes that an address names, each of the hierarchy."""
+        named = [one.strip() for one in codes.split(",") if one.strip()]
+        for one in named:
+            index_of(one, self.hierarchy)
+        return named
+
+    def _below(self, node: str) -> IntArray:
+        """1 at or below a node, else 0."""
+        at = self.hierarchy.index(node)
+        return np.asarray(self.hierarchy.below[[at]].toarray()[0], np.int64)
+
+    def _behind(self, finding: str) -> BoolArray:
+        cases = self.result.cases
+        if cases is None:
+            return np.zeros(len(self.ids), bool)
+        behind = cases.filter(pl.col("finding").cast(pl.String) == finding).select("instance")
+        return self.ids.is_in(behind.collect()["instance"].implode()).to_numpy()
+
+    def _outcome(self, outcome: str) -> BoolArray:
+        of = {name: self._summary[name].to_numpy() for name in ("hits", "misses", "false")}
+        match outcome:
+            case "right":
+                return np.asarray((of["misses"] == 0) & (of["false"] == 0) & (of["hits"] > 0))
+            case "missed":
+                return np.asarray(of["misses"] > 0)
+            case "false":
+                return np.asarray(of["false"] > 0)
+            case "right_branch":
+                return self._right_branch
+        raise NotThereError(f"There is no outcome {outcome}; there are {', '.join(OUTCOMES)}.")
+
+    @cached_property
+    def _right_branch(self) -> BoolArray:
+        """Whether a record has a missed and a false node in one branch."""
+        hit = self._labels.multiply(self._answers)
+        missed, false = (self._branches(of - hit) for of in (self._labels, self._answers))
+        return np.asarray(missed.multiply(false).sum(axis=1) > 0).ravel()
+
+    def _branches(self, values: Sparse) -> Sparse:
+        """Values of each record in each branch; a node of several counts in its first."""
+        branch = self.hierarchy.first_branch
+        there = np.flatnonzero(branch >= 0)
+        ones = np.ones(len(there), np.int64)
+        to = csr_array((ones, (there, branch[there])), shape=(len(branch), len(branch)))
+        return csr_array(values @ to)
+
+    @cached_property
+    def _rows(self) -> pl.DataFrame:
+        assert self.result.instances is not None, "the run keeps its instances"
+        return in_id_order(self.result.instances.sort("node")).collect()
+
+    def _matrix(self, column: str) -> Sparse:
+        rows = self._rows.select(pl.col("instance").rle_id()).to_series().to_numpy()
+        names = pl.Enum(self.hierarchy.nodes)
+        nodes = self._rows["node"].cast(names).to_physical().to_numpy().astype(np.int64)
+        values = self._rows[column].fill_null(0).to_numpy()
+        shape = (len(self.ids), len(self.hierarchy))
+        made = csr_array((values, (rows.astype(np.int64), nodes)), shape=shape)
+        made.eliminate_zeros()
+        return made
+
+    @cached_property
+    def _labels(self) -> Sparse:
+        return csr_array(self._matrix("label").astype(np.int64))
+
+    @cached_property
+    def _scores(self) -> Sparse:
+        return csr_array(self._matrix("score").astype(np.float64))
+
+    @cached_property
+    def _answers(self) -> Sparse:
+        """Predicted nodes, 0 or 1."""
+        predictions = self.result.ledger["predictions"]
+        if predictions is None:
+            return csr_array(self._labels.shape, dtype=np.int64)
+        least, single = predictions["decision_threshold"], predictions["single_label"]
+        decided = decide(self._scores, float(least), single_label=bool(single))
+        return csr_array((decided > 0).astype(np.int64))
+
+    @cached_property
+    def _summary(self) -> pl.DataFrame:
+        """A row a record, with the columns of `COLUMNS`."""
+        labels, answers = (m.sum(axis=1) for m in (self._labels, self._answers))
+        hits = self._labels.multiply(self._answers).sum(axis=1)
+        group = self._rows.group_by("instance", maintain_order=True).agg(pl.col("group").first())
+        counted = {"labels": labels, "answers": answers, "hits": hits}
+        counted |= {"misses": labels - hits, "false": answers - hits}
+        return group.with_columns(
+            pl.Series(name, values, pl.Int64) for name, values in counted.items()
+        ).with_columns(mistakes=pl.col("misses") + pl.col("false"))

@@ -1,1 +1,0 @@
-"""The pages of the application, a file for each place in it."""

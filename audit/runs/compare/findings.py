@@ -1,0 +1,335 @@
+"""Changes of checks and findings, tested, and as far as told numbers show them too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from audit.base.declared import Column, schema
+from audit.checks.limits import main_effect
+from audit.engine.statistics.intervals import difference_interval, newcombe, wilson
+from audit.engine.statistics.two_rates import difference_p_value
+from audit.measure.residual_differences import p_of_difference
+from audit.measure.residual_use import Share
+from audit.results.findings import CheckResult, Finding
+from audit.results.result import AuditResult
+from audit.runs.compare.counts import q_values, within_rate
+from audit.runs.compare.releases import SIDES, Releases
+from audit.runs.compare.told import ToldRuns
+from audit.sharing.told import told_rows
+
+_PAIRS = ("redundant_nodes", "unexpected_pair")
+"""Checks whose findings are on two nodes; those of ``cross_branch`` are where they have no key."""
+_RESIDUALS = "residual_overuse"
+_SHARES = ((), ("reference", ""))
+"""Rest of the key, after the node, of findings on a share of residual labels of all instances."""
+CHANGES = ("new", "worse", "gone", "better", "limit", "same", "not_asked")
+TOLD = CHANGES[:4]
+"""Changes beyond chance."""
+COLUMNS = schema(
+    ("check id change", pl.String),
+    ("nodes", pl.List(pl.String())),
+    ("severity_old severity_new effect", pl.String),
+    ("effect_old effect_new p_value", pl.Float64),
+    ("touched_old touched_new", pl.Int64),
+)
+"""Of the table that is written: a row a finding of either release. ``change`` is ``limit`` if one
+release has it, and no test says that the two differ, and ``not_asked`` if the check did not run in
+the other. ``effect`` names the main effect: share or ratio, else the instances concerned."""
+SUBJECT = schema(
+    ("count_old of_old count_new of_new", pl.Int64), ("difference low high", pl.Float64)
+)
+"""What both releases say of the subject of a finding that was tested."""
+_UNASKED = (None, "error", "not_applicable")
+"""Statuses of checks that did not run."""
+_HELD = {"new": ("new", "worse"), "gone": ("gone", "better")}
+"""What tests say of a finding that is told of one run alone."""
+_Row = dict[str, Any]
+
+
+_Effect = tuple[str, float, float]
+"""Name of an effect, its value, and the upper end of its interval."""
+_Found = tuple[_Row, Finding | None, Finding | None]
+"""A row of `COLUMNS`, and the finding as either release has it."""
+
+
+def checks_of(old: AuditResult, new: AuditResult) -> list[_Row]:
+    """All checks of either run, in NEW's order: statuses, None where a run lacks it, and totals."""
+    return [
+        {
+            "name": name,
+            "title": next(one.title for one in (now, was) if one),
+            "status_old": was and was.status,
+            "status_new": now and now.status,
+            "total_old": len(was.standing) if was else 0,
+            "total_new": len(now.standing) if now else 0,
+        }
+        for name, was, now in _in_both(old, new)
+    ]
+
+
+def _in_both(
+    old: AuditResult, new: AuditResult
+) -> Iterator[tuple[str, CheckResult | None, CheckResult | None]]:
+    before, after = ({check.name: check for check in run.checks} for run in (old, new))
+    for name in {**after, **before}:
+        yield name, before.get(name), after.get(name)
+
+
+def finding_changes(of: Releases, pairs: pl.DataFrame) -> pl.DataFrame:
+    """All findings of either release, matched by id: columns `COLUMNS`, `SUBJECT` and ``of_all``.
+
+    A finding is new if it is reported in NEW and OLD does not have it, not even folded into
+    another, and a test says that the two differ; gone is the reverse. It is worse if its effect in
+    NEW is above the interval of its effect in OLD, better if the effect in OLD is above the
+    interval in NEW, unless a test finds no difference. All tests are corrected together.
+
+    Args:
+        pairs: Changes of all pairs that were tested.
+    """
+    tests = FindingTests(of, pairs)
+    rows = [
+        row if of.same_data or row["change"] == "not_asked" else row | tests.of(old, new)
+        for row, old, new in _matched(of.old.run, of.new.run)
+    ]
+    table = pl.DataFrame(rows, {**COLUMNS, **SUBJECT, "of_all": pl.Boolean})
+    if of.same_data:
+        return _in_order(table)
+    known = table["p_value"].is_not_null().to_numpy()
+    beyond = pl.lit(pl.Series(within_rate(q_values(table["p_value"].to_numpy(), known))))
+    alone, both = (pl.col("change").is_in(some) for some in (("new", "gone"), ("worse", "better")))
+    chance = both & ~beyond & pl.col("p_value").is_not_null()
+    change = pl.when(alone & ~beyond).then(pl.lit("limit")).when(chance).then(pl.lit("same"))
+    return _in_order(table.with_columns(change=change.otherwise("change")))
+
+
+def _in_order(findings: pl.DataFrame) -> pl.DataFrame:
+    """Findings by their check and change, those that touch most instances first."""
+    checks = pl.Enum(findings["check"].unique(maintain_order=True))
+    return findings.sort(
+        pl.col("check").cast(checks),
+        pl.col("change").cast(pl.Enum(CHANGES)),
+        -pl.coalesce("touched_new", "touched_old"),
+        "id",
+    )
+
+
+def _matched(old: AuditResult, new: AuditResult) -> Iterator[_Found]:
+    """All findings of either run, with what their effects alone say of their change."""
+    sizes = old.size, new.size
+    for name, was, now in _in_both(old, new):
+        asked = {one and one.status for one in (was, now)}.isdisjoint(_UNASKED)
+        before, after = (
+            {one.id: one for one in (check.findings if check else ()) if not one.judgement.dropped}
+            for check in (was, now)
+        )
+        for one in now.standing if now else ():
+            yield _row(name, before.get(one.id), one, sizes, asked=asked)
+        for one in was.standing if was else ():
+            if one.id not in after:
+                yield _row(name, one, None, sizes, asked=asked)
+
+
+def _row(
+    check: str, old: Finding | None, new: Finding | None, sizes: tuple[int, int], *, asked: bool
+) -> _Found:
+    was, now = (None if one is None else main_effect(one) for one in (old, new))
+    effect, known = now or was, new or old
+    assert effect is not None, "one of two releases has it"
+    assert known is not None, "one of two releases has it"
+    if was is None or now is None:
+        change = "not_asked" if not asked else "new" if was is None else "gone"
+    else:
+        change = _change(was, now, sizes)
+    row = {
+        "check": check,
+        "id": known.id,
+        "nodes": [*known.nodes],
+        "change": change,
+        "effect": effect[0],
+        "effect_old": was[1] if was and was[0] == effect[0] else None,
+        "effect_new": now and now[1],
+        "severity_old": old and old.judged_severity,
+        "severity_new": new and new.judged_severity,
+        "touched_old": old and old.touched,
+        "touched_new": new and new.touched,
+    }
+    return row, old, new
+
+
+def _change(was: _Effect, now: _Effect, sizes: tuple[int, int]) -> str:
+    """Whether the effect of one release is above the interval of the other's."""
+    if was[0] != now[0]:
+        return "same"
+    (_, before, high_before), (_, after, high_after) = was, now
+    if was[0] == "touched":
+        (before, high_before), (after, high_after) = (
+            (touched / max(n, touched, 1), wilson(touched, max(n, touched))[1])
+            for touched, n in zip((before, after), sizes, strict=True)
+        )
+    return "worse" if after > high_before else "better" if before > high_after else "same"
+
+
+@dataclass(frozen=True, eq=False)
+class FindingTests:
+    """The chance that what two releases say of one thing differs as much.
+
+    A finding on a pair of nodes is tested as that pair is, one on residual labels by their shares,
+    and one that names every case by its instances, which are none where it is not told. What has a
+    limit, and is told only where that is passed, cannot be tested otherwise.
+    """
+
+    releases: Releases
+    pairs: pl.DataFrame
+
+    def of(self, old: Finding | None, new: Finding | None) -> _Row:
+        """``p_value``, `SUBJECT` and ``of_all`` of a finding; nothing if it cannot be tested."""
+        known = new or old
+        assert known is not None, "one of two releases has it"
+        if known.check in _PAIRS or (known.check == "cross_branch" and not known.key):
+            row = self._of_pairs.get(tuple(sorted(known.nodes[-2:])))
+            return {} if row is None else self._pair(row)
+        if known.check == _RESIDUALS and known.key[1:] in _SHARES:
+            there, here = (shares.get(known.nodes[0]) for shares in self._residual)
+            p_value = p_of_difference(here, there)
+            if here is None or there is None or p_value is None:
+                return {}
+            ends = newcombe(here.value, here.worth(), there.value, there.worth())
+            return _tested(p_value, (there.k, here.k), (there.n, here.n), ends, of_all=False)
+        if any(one is not None and one.beyond != 1.0 for one in (old, new)):
+            return {}
+        return self._instances(*(0 if one is None else one.touched for one in (old, new)))
+
+    def _pair(self, row: Mapping[str, Any]) -> _Row:
+        """By groups the test and the interval are of other shares than those of instances."""
+        p_value = max(row["p_value"], row["nodes_p_value"])
+        ends = (row["low"], row["high"]) if row["mean_old"] is None else (None, None)
+        return _tested(p_value, (row["joint_old"], row["joint_new"]), self.releases.sizes, ends)
+
+    def _instances(self, *touched: int) -> _Row:
+        of = self.releases.sizes
+        k, m = map(min, touched, of)
+        sizes = [round(n * worth) for n, worth in zip(of, self._worth, strict=True)]
+        before, after = (
+            np.array([round(one * worth)]) for one, worth in zip((k, m), self._worth, strict=True)
+        )
+        p_value = float(difference_p_value(before, sizes[0], after, sizes[1])[0])
+        return _tested(p_value, (k, m), of, newcombe(m / of[1], sizes[1], k / of[0], sizes[0]))
+
+    @cached_property
+    def _of_pairs(self) -> Mapping[tuple[str, ...], Mapping[str, Any]]:
+        tested = self.pairs.filter(pl.col("q_value").is_not_null())
+        return {(row["a"], row["b"]): row for row in tested.iter_rows(named=True)}
+
+    @cached_property
+    def _residual(self) -> tuple[Mapping[str, Share], ...]:
+        """Shares of residual labels by parent, of each release."""
+        return tuple(
+            {
+                row["parent"]: Share(row["k"], row["n"], row["n_effective"], row["groups"])
+                for row in one.run.residuals.filter(residual="all").iter_rows(named=True)
+            }
+            for one in self.releases
+        )
+
+    @cached_property
+    def _worth(self) -> tuple[float, ...]:
+        """How many independent instances one is worth, on average over nodes, given its group."""
+        return tuple(_worth(one.run.nodes) for one in self.releases)
+
+
+def _worth(nodes: pl.DataFrame) -> float:
+    sums, squares = (nodes[f"group_{name}"].to_numpy() for name in ("sum", "squares"))
+    effective = np.divide(sums**2, squares, out=np.zeros(len(sums)), where=squares > 0)
+    return float(effective.sum() / max(nodes["support"].sum(), 1))
+
+
+def _tested(
+    p_value: float,
+    counts: tuple[int, int],
+    of: tuple[int, int],
+    ends: tuple[Any, Any],
+    *,
+    of_all: bool = True,
+) -> _Row:
+    difference = counts[1] / of[1] - counts[0] / of[0]
+    values = (counts[0], of[0], counts[1], of[1], difference, *ends)
+    return {"p_value": p_value, "of_all": of_all, **dict(zip(SUBJECT, values, strict=True))}
+
+
+def told_findings(exact: pl.DataFrame, runs: ToldRuns) -> pl.DataFrame:
+    """What both runs tell of `finding_changes`: columns `COLUMNS` and `SUBJECT`.
+
+    A change beyond chance is one only where told numbers differ too.
+    """
+    if not runs.width:
+        return exact
+    known = {row["id"]: row for row in exact.iter_rows(named=True)}
+    subjects = runs.table(
+        pl.DataFrame([*_subjects(exact, runs)], {"id": pl.String, **SUBJECT}), "count"
+    )
+    apart = {*runs.apart(subjects, "count")["id"]}
+    rows = []
+    for row, old, new in _matched(runs.old.told, runs.new.told):
+        was = known.get(row["id"], {"change": "same", "of_all": None})
+        if row["change"] in _HELD:
+            differs = was["of_all"] is None or row["id"] in apart
+            if not differs or was["change"] not in _HELD[row["change"]]:
+                row["change"] = "limit"
+        elif row["change"] != "not_asked":
+            differs = _differ(runs, (old, new), row["effect"], was["change"])
+            row["change"] = was["change"] if differs else "same"
+        rows.append(row)
+    told = _in_order(pl.DataFrame(rows, COLUMNS))
+    return told.join(subjects, on="id", how="left", maintain_order="left")
+
+
+def _subjects(exact: pl.DataFrame, runs: ToldRuns) -> Iterator[_Row]:
+    """What was tested, with what counts are of as it is told; intervals are computed from it."""
+    for row in exact.filter(pl.col("of_all").is_not_null()).iter_rows(named=True):
+        told = (
+            {}
+            if row["of_all"]
+            else {f"of_{side}": runs.rounding.count(row[f"of_{side}"], side) for side in SIDES}
+        )
+        yield {name: row[name] for name in ("id", *SUBJECT)} | told | {"low": 0.0, "high": 0.0}
+
+
+def _differ(
+    runs: ToldRuns, both: tuple[Finding | None, Finding | None], effect: str, change: str
+) -> bool:
+    """Whether told effects of a finding that both runs have differ as the exact ones do."""
+    if change not in ("worse", "better"):
+        return False
+    old, new = ((side, one) for side, one in zip(SIDES, both, strict=True) if one is not None)
+    if effect == "touched":
+        return runs.differ(*(runs.rounding.count(one.touched, side) for side, one in (old, new)))
+    before, after = (_estimate(runs, one, effect, side) for side, one in (old, new))
+    if None in (*before, *after):
+        return False
+    low, high = difference_interval(after, before)
+    return bool(low > 0 if change == "worse" else high < 0)
+
+
+def _estimate(runs: ToldRuns, finding: Finding, name: str, side: str) -> tuple[Any, Any, Any]:
+    """A share or ratio of a finding with the ends of its interval, as they are told.
+
+    Those of nearly all are not compared.
+    """
+    checks = runs.sides[side].checks
+    columns = next(check.evidence for check in checks if check.name == finding.check)
+    if columns[name].kind not in ("share", "ratio"):
+        return None, None, None
+    ends = {end: Column(end, "end", (name,), side=at) for end, at in (("<", -1), (">", 1))}
+    evidence = {**finding.evidence, **dict.fromkeys(ends, 0.0)}
+    (told,) = told_rows([evidence], columns | ends, runs.rounding)
+    counted = columns[columns[name].of[0]]
+    part = told[counted.name]
+    if part is None or runs.rounding.bins(counted.total).near_all(part):
+        return None, None, None
+    return told[name], told["<"], told[">"]
