@@ -17,7 +17,6 @@ from audit.cli.terminal.tables import (
     LONGEST,
     STYLE,
     chapter,
-    filled,
     one_line,
     status_word,
     table,
