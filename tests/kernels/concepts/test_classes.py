@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from audit.analyses.concepts.classes import MOST_ROWS, Described, describe, draw_split
 from audit.analyses.concepts.classes import most_of_a_class as most
 from audit.analyses.concepts.facets import facets_from_depths
+from audit.analyses.concepts.tests_of_concepts import Scene
 from audit.base.errors import InputError
 from fixtures.examples import examples
 from fixtures.labelled import tree
@@ -69,6 +70,32 @@ def test_classes_of_a_slice_differ_in_its_dimension_alone(present: set[tuple[str
             for b in range(a)
             if np.array_equal(np.flatnonzero(codes[a] != codes[b]), [place])
         }
+
+
+@examples(30)
+@given(st.sets(st.sampled_from(COMBINATIONS), min_size=4))
+def test_probes_are_judged_on_unseen_classes_of_concepts_that_they_have_seen(
+    present: set[tuple[str, ...]],
+) -> None:
+    names = [name for name, one in zip(CLASSES, COMBINATIONS, strict=True) if one in present]
+    found = described([[name] for name in names for _ in range(2)])
+    split = draw_split(found, [f"i{row}" for row in range(2 * len(names))], 0)
+    scene = Scene(np.zeros((len(split.rows), 1)), split, found)
+    for (place, *_), seen in scene.seen.items():
+        codes, shown = split.codes[:, place], np.isin(split.class_of, seen)
+        fitted = [row for row in range(len(codes)) if shown[row] and split.quarter[row] % 2]
+        known = {codes[row] for row in fitted}
+        judged = [
+            row
+            for row in range(len(codes))
+            if not shown[row] and split.quarter[row] % 2 == 0 and codes[row] in known
+        ]
+        rows = scene.rows(place, seen)
+        if len(known) < 2 or not judged:
+            assert rows is None
+        else:
+            assert rows is not None
+            assert [of.tolist() for of in rows] == [fitted, judged]
 
 
 def test_folds_of_a_nested_dimension_hold_some_of_each_concept_once() -> None:
