@@ -122,7 +122,7 @@ def test_labels_of_different_concepts_leave_the_dimension_and_are_counted() -> N
 
 
 def test_a_dimension_of_which_most_instances_have_several_concepts_is_not_tested() -> None:
-    half = described([["blick"], ["nost"], *[["blick", "dax"], ["nost", "dax"]]] * 2)
+    half = described([["blick"], ["nost"], ["blick", "nost"], ["blick", "nost"]] * 2)
     more = described([["blick"], ["nost"], ["blick"], ["nost"], *[["blick", "nost"]] * 5])
 
     assert half.why_unfit(0) is None

@@ -96,6 +96,21 @@ def test_siblings_of_one_vector_are_not_separated_but_by_an_earlier_layer() -> N
     assert rows["bell"]["sibling_instances"] == 80
 
 
+def test_of_several_siblings_the_hardest_is_told() -> None:
+    wide = tree("a b c d < one", "e < two", "one two < all")
+    looks = {"a": 0.0, "b": 6.0, "c": 2.0, "d": 2.2, "e": -6.0}
+    labels = [[leaf] for leaf in looks for _ in range(40)]
+    z = np.array([[looks[leaf], 0.0] for leaf, *_ in labels])
+    z += np.random.default_rng(0).normal(scale=0.3, size=z.shape)
+    columns = {"id": [f"i{row}" for row in range(200)], "labels": labels}
+    nothing = {"answers": pl.lit(None, pl.List(pl.String)), "group": pl.lit(None, pl.String)}
+    table = pl.DataFrame(columns).with_columns(**nothing)
+    found = told(node_frame(wide, {"last": z}, "last", table, range(2)), "sibling")
+
+    assert found["c"] == "d"
+    assert found["d"] == "c"
+
+
 def test_what_predictions_confuse_is_unused_and_counted() -> None:
     found = of_leaves(60, {"horn": "bell"}, last=layer(APART, 60, 0.1))
 
