@@ -100,6 +100,7 @@ def _sentence(view: Row) -> str:
     said += _beyond_chance(totals["metrics"], model["metrics"]["total"], "metrics") if model else []
     said += _beyond_chance(totals.get("measures", 0), len(view.get("measures", ())),
                            "measured numbers")  # fmt: skip
+    said += _of_records(view.get("records"), rounding_of(view))
     edits = totals["edits"]
     return " ".join([*said, *[f"The hierarchy has {counted(edits, 'edits')}."] * bool(edits)])
 
@@ -188,15 +189,15 @@ def _use(view: Row) -> Chapter | None:
         table(tables.EDITS, view["edits"]["rows"], rounding,
               more=sum(view["edits"]["totals"].values()) - len(view["edits"]["rows"])),
     ]  # fmt: skip
-    return chapter("Use of nodes", shown, anchor="use", lead=_of_records(records, rounding))
+    return chapter("Use of nodes", shown, anchor="use")
 
 
-def _of_records(records: Row, rounding: Rounded) -> str:
+def _of_records(records: Row | None, rounding: Rounded) -> list[str]:
     """How many of the records that both runs keep have other labels."""
     if not records:
-        return ""
+        return []
     common, changed = (in_sentence(records[one], rounding) for one in ("common", "changed"))
-    return f"Of {common} records in both runs by their ids, {changed} have other labels."
+    return [f"Of {common} records in both runs by their ids, {changed} have other labels."]
 
 
 def _used(node: Row, rounding: Rounded) -> str:

@@ -8,12 +8,17 @@ from typing import Any, Concatenate, ParamSpec
 
 import polars as pl
 
-from audit.alignment.inputs import HierarchyLike, hierarchy_from, labels_and_outputs, outputs_from
+from audit.alignment.inputs import (
+    Classes,
+    HierarchyLike,
+    hierarchy_from,
+    labels_and_outputs,
+    outputs_from,
+)
 from audit.alignment.metrics import measures
 from audit.alignment.metrics.measures import Average, Measure, On
 from audit.alignment.metrics.model import nodes_of
 from audit.alignment.metrics.streaming import whole
-from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.counting.counts import counted_pairs
 from audit.counting.pair_table import PairTable
@@ -32,28 +37,13 @@ def _of_sets(
     y_pred: Any,
     *,
     hierarchy: HierarchyLike,
-    classes: Sequence[str] | None = None,
+    classes: Classes = None,
     average: Average = "micro",
     threshold: float = 0.5,
 ) -> float:
     """Labels and predictions count with all their ancestors but the root.
 
-    Args:
-        y_true: Labels: one an instance, a list or set of them, class numbers, or an array or sparse
-            matrix of 0 and 1 with a column a class.
-        y_pred: The same; or scores, as such a matrix or a dictionary an instance. Of scores that
-            sum to one the highest is predicted, of others all from ``threshold``.
-        hierarchy: A hierarchy, its name or path, or a dictionary of parents.
-        classes: Names of the classes by number, or of the columns; None: the hierarchy's nodes.
-        average: ``micro`` over all nodes, ``macro`` over instances.
-        threshold: Least score of a predicted node.
-
-    Returns:
-        Between 0 and 1; NaN where nothing is predicted (precision), there is no label (recall), or
-        neither (F1).
-
-    Raises:
-        SchemaError: If a label or class is no node, or the two have other shapes.
+    NaN where nothing is predicted (precision), there is no label (recall), or neither (F1).
     """
     graph = hierarchy_from(hierarchy)
     gold, outputs = labels_and_outputs(y_true, y_pred, graph, classes)
@@ -68,29 +58,18 @@ def _at_depth(
     y_score: Any,
     *,
     hierarchy: HierarchyLike,
-    classes: Sequence[str] | None = None,
+    classes: Classes = None,
     depth: int | None = None,
 ) -> float:
     """The share of instances whose one answer there is right.
 
     The answer is the node with the highest aggregated score among those at the depth and the leaves
-    above it; it is right at or above a label. Instances without a label there are left out.
-
-    Args:
-        y_true: Labels, as in `hierarchical_precision`.
-        y_score: Scores, or one label an instance.
-        hierarchy, classes: As in `hierarchical_precision`.
-        depth: The depth, the root having 0; None: the leaves.
-
-    Returns:
-        NaN without a label there.
-
-    Raises:
-        SchemaError: As `hierarchical_precision`; or if sets of labels are predicted.
+    above it; it is right at or above a label. Instances without a label there are left out; NaN
+    without any.
     """
     graph = hierarchy_from(hierarchy)
     measure = measures.accuracy(_cut(graph, depth))
-    return _of_answers(measure, y_true, y_score, graph, classes)[name]
+    return _of_answers(name, measure, y_true, y_score, graph, classes)
 
 
 def _moved(
@@ -99,27 +78,18 @@ def _moved(
     y_score: Any,
     *,
     hierarchy: HierarchyLike,
-    classes: Sequence[str] | None = None,
+    classes: Classes = None,
     fine: int | None = None,
     coarse: int = 1,
 ) -> float:
     """Moving up is from a fine depth to a coarse one; all is over the errors at the fine one.
 
-    Args:
-        y_true, y_score, hierarchy, classes: As in `accuracy`.
-        fine: Depth at which errors are counted; None: the leaves.
-        coarse: Depth that they are judged at.
-
-    Returns:
-        NaN without errors; `accuracy_alignment` is `recovered` less `lost`, at most 1, and below
-        zero where more is lost.
-
-    Raises:
-        SchemaError: As `accuracy`.
+    `accuracy_alignment` is `recovered` less `lost`, at most 1, and below zero where more is lost;
+    NaN without errors.
     """
     graph = hierarchy_from(hierarchy)
     measure = measures.accuracy_alignment(_cut(graph, fine), _cut(graph, coarse))
-    return _of_answers(measure, y_true, y_score, graph, classes)[name]
+    return _of_answers(name, measure, y_true, y_score, graph, classes)
 
 
 def _uncertain(
@@ -127,46 +97,30 @@ def _uncertain(
     y_score: Any,
     *,
     hierarchy: HierarchyLike,
-    classes: Sequence[str] | None = None,
+    classes: Classes = None,
     fine: int | None = None,
     coarse: int = 1,
 ) -> float:
     """Moving up is from a fine depth to a coarse one; entropies are means over instances.
 
     As printed, the change is below zero where uncertainty lies within nodes; the relative drop is
-    that of the code released with the paper.
-
-    Args:
-        y_score: Scores, shape (n_instances, n_classes), or a dictionary an instance.
-        hierarchy, classes: As in `accuracy`.
-        fine: The finer depth; None: the leaves.
-        coarse: The coarser one.
-
-    Returns:
-        NaN without scores above 0; the relative drop also where the entropy at the fine depth is 0.
-
-    Raises:
-        SchemaError: If a class is no node, or labels without scores are given.
+    that of the code released with the paper. NaN without scores above 0; the relative drop also
+    where the entropy at the fine depth is 0.
     """
     graph = hierarchy_from(hierarchy)
     measure = measures.uncertainty_alignment(_cut(graph, fine), _cut(graph, coarse))
-    return whole(measure, graph, None, _scores(y_score, graph, classes))[name]
+    return _of_scores(name, measure, y_score, graph, classes)
 
 
 def _severity(
-    name: str,
-    y_true: Any,
-    y_score: Any,
-    *,
-    hierarchy: HierarchyLike,
-    classes: Sequence[str] | None = None,
+    name: str, y_true: Any, y_score: Any, *, hierarchy: HierarchyLike, classes: Classes = None
 ) -> float:
     """Its mean over wrong answers, in edges above the leaves. Of several labels the nearest counts.
 
-    Arguments and errors are those of `accuracy`; NaN without mistakes.
+    NaN without mistakes.
     """
     graph = hierarchy_from(hierarchy)
-    return _of_answers(measures.mistake_severity(), y_true, y_score, graph, classes)[name]
+    return _of_answers(name, measures.mistake_severity(), y_true, y_score, graph, classes)
 
 
 def _preferred(
@@ -176,50 +130,38 @@ def _preferred(
     second: Sequence[str],
     *,
     hierarchy: HierarchyLike,
-    classes: Sequence[str] | None = None,
+    classes: Classes = None,
     below: bool = True,
     on: On = "values",
 ) -> float:
     """Share of instances whose highest score in the first part exceeds that in the second.
 
     Strict; the second part without the first; instances without a score above 0 in one of them are
-    left out.
-
-    Args:
-        y_score: As in `uncertainty_alignment`.
-        first: Nodes of the first part.
-        second: Nodes of the second part.
-        hierarchy, classes: As in `accuracy`.
-        below: Whether all nodes below the named ones belong to a part.
-        on: ``values`` of nodes, or ``aggregated`` ones.
-
-    Returns:
-        NaN where no instance is compared.
-
-    Raises:
-        SchemaError: As `uncertainty_alignment`; if a node is not in the hierarchy; or, aggregated,
-            if a node of one part is above one of the other.
+    left out, NaN without any. Aggregated values of nested nodes are refused.
     """
     graph = hierarchy_from(hierarchy)
     left, right = (nodes_of(nodes, below, graph) for nodes in (first, second))
     measure = measures.subgraph_preference(left, right, on=on)
-    return whole(measure, graph, None, _scores(y_score, graph, classes))[name]
+    return _of_scores(name, measure, y_score, graph, classes)
 
 
 def _of_answers(
-    measure: Measure,
-    y_true: Any,
-    y_score: Any,
-    hierarchy: Hierarchy,
-    classes: Sequence[str] | None,
-) -> dict[str, float]:
-    gold, outputs = labels_and_outputs(y_true, y_score, hierarchy, classes)
+    name: str, measure: Measure, y_true: Any, y_score: Any, graph: Hierarchy, classes: Classes
+) -> float:
+    gold, outputs = labels_and_outputs(y_true, y_score, graph, classes)
     if outputs.set_valued:
-        raise SchemaError(
-            "one answer per instance is required: scores, or one label each",
-            found="sets of labels",
-        )
-    return whole(measure, hierarchy, gold, outputs.scores)
+        required = "one answer per instance is required: scores, or one label each"
+        raise SchemaError(required, found="sets of labels")
+    return whole(measure, graph, gold, outputs.scores)[name]
+
+
+def _of_scores(
+    name: str, measure: Measure, y_score: Any, graph: Hierarchy, classes: Classes
+) -> float:
+    outputs = outputs_from(y_score, graph, classes)
+    if outputs.set_valued:
+        raise SchemaError("scores are required", found="labels without scores")
+    return whole(measure, graph, None, outputs.scores)[name]
 
 
 def _cut(hierarchy: Hierarchy, depth: int | None) -> Cut:
@@ -227,11 +169,29 @@ def _cut(hierarchy: Hierarchy, depth: int | None) -> Cut:
     return depth_cut(hierarchy.closure, hierarchy.depth, hierarchy.leaf, at)
 
 
-def _scores(y_score: Any, hierarchy: Hierarchy, classes: Sequence[str] | None) -> Sparse:
-    outputs = outputs_from(y_score, hierarchy, classes)
-    if outputs.set_valued:
-        raise SchemaError("scores are required", found="labels without scores")
-    return outputs.scores
+_ARGUMENTS = {
+    "y_true": "Labels: one an instance, a list or set of them, class numbers, or an array or "
+    "sparse matrix of 0 and 1 with a column a class.",
+    "y_pred": "The same; or scores, as such a matrix or a dictionary an instance. Of scores that "
+    "sum to one the highest is predicted, of others all from ``threshold``.",
+    "y_score": "Scores, shape (n_instances, n_classes), or a dictionary an instance; or, beside "
+    "labels, one label each.",
+    "first": "Nodes of the first part.",
+    "second": "Nodes of the second part.",
+    "hierarchy": "A hierarchy, its name or path, or a dictionary of parents.",
+    "classes": "Names of the classes by number, or of the columns; None: the hierarchy's nodes.",
+    "average": "``micro`` over all nodes, ``macro`` over instances.",
+    "threshold": "Least score of a predicted node.",
+    "depth": "The depth, the root having 0; None: the leaves.",
+    "fine": "The finer depth; None: the leaves.",
+    "coarse": "The coarser one.",
+    "below": "Whether all nodes below the named ones belong to a part.",
+    "on": "``values`` of nodes, or ``aggregated`` ones.",
+}
+_RAISES = (
+    "If a label, class or node is not in the hierarchy, labels and predictions are of other "
+    "shapes, or sets are given where scores or one answer each are needed."
+)
 
 
 def _declared(
@@ -247,12 +207,14 @@ def _declared(
 
     (metric,) = (one for one in METRICS if one.name == name)
     of = f" ({metric.source})" if metric.source else ""
+    _, *parameters = inspect.signature(function).parameters.values()
+    said = "\n".join(f"    {one.name}: {_ARGUMENTS[one.name]}" for one in parameters)
     measured.__doc__ = (
         f"{metric.title}{of}; {metric.better} is better.\n\n{inspect.getdoc(function)}\n\n"
+        f"Args:\n{said}\n\nRaises:\n    SchemaError: {_RAISES}\n\n"
         f">>> tree = {TREE}\n>>> {name}({example}, hierarchy=tree)\n{value}\n"
     )
     measured.__name__ = measured.__qualname__ = name
-    _, *parameters = inspect.signature(function).parameters.values()
     measured.__signature__ = inspect.Signature(parameters, return_annotation="float")  # type: ignore[attr-defined]
     return measured
 
@@ -278,7 +240,7 @@ def concept_confusion(
     y_score: Any,
     *,
     hierarchy: HierarchyLike,
-    classes: Sequence[str] | None = None,
+    classes: Classes = None,
     threshold: float = 1e-5,
 ) -> pl.DataFrame:
     """How evenly scores are split between two nodes, in bits, on average over instances.

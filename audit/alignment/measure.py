@@ -29,7 +29,7 @@ from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.intervals import wilson
 from audit.policy.policy import Policy
 from audit.policy.rules import PUBLISHED
-from audit.results.model_overview import most_confused
+from audit.results.overview import most_confused
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,6 +98,11 @@ class Column:
     unit: str = ""
     mark: Mark | None = None
 
+    @property
+    def holds(self) -> str:
+        """The type of its values as JSON names it: ``type``, else that of its kind."""
+        return self.type or _OF_KIND.get(self.kind, "number")
+
 
 class Columns(dict[str, Column]):
     """Columns by name, in order.
@@ -125,8 +130,7 @@ class Columns(dict[str, Column]):
             "integer": pl.Int64(),
             "number": pl.Float64(),
         }
-        kinds = {name: one.type or _OF_KIND.get(one.kind, "number") for name, one in self.items()}
-        return {name: types[kind] for name, kind in kinds.items()}
+        return {name: types[one.holds] for name, one in self.items()}
 
     def stored(self) -> list[dict[str, Any]]:
         """The columns as JSON, each without what is as usual."""
@@ -290,9 +294,9 @@ def count(
     return _each(names, "count", heading, of=under, total=of, among=among)
 
 
-def total(names: str, heading: str = "", *, under: str = "") -> tuple[Column, ...]:
+def total(names: str, heading: str = "", *, under: str = "", type: str = "") -> tuple[Column, ...]:
     """Sums of weights or of counts, part of no total; each told no higher than what it is under."""
-    return _each(names, "sum", heading, of=under, total=NONE)
+    return _each(names, "sum", heading, of=under, total=NONE, type=type)
 
 
 class Shown(TypedDict, total=False):

@@ -26,12 +26,12 @@ from audit.checks.limits import (
 from audit.checks.waivers import Waivers
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Severity
+from audit.results.binned import told_findings
 from audit.results.findings import OF_WAIVERS, CheckResult, Finding
 from audit.results.mended import Mended
 from audit.results.order import in_order, restating
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.since import SHALLOWER, Remembered, kept_check
-from audit.results.told_findings import told_findings
 from audit.sharing.told import Rounding
 
 

@@ -90,7 +90,7 @@ def _render(run: Path, pdf: bool | None, variant: Variant) -> NoReturn:
 
 
 def _render_exact(run: Path, pdf: bool | None, variant: Variant) -> NoReturn:
-    from audit.runs.folder import EXACT, rewriting_run, seal_exact
+    from audit.runs.folder import EXACT, rewriting_run, seal_reports
     from audit.runs.manifest import RESTRICTED
     from audit.runs.read import read_run
     from audit.runs.sealed_run import refuse_broken
@@ -103,7 +103,7 @@ def _render_exact(run: Path, pdf: bool | None, variant: Variant) -> NoReturn:
         restricted = folder / RESTRICTED
         restricted.mkdir(mode=0o700)
         unrendered = render(exact, restricted, imprint, pdf, progress, EXACT, variant)
-        seal_exact(run, folder)
+        seal_reports(run, folder)
     place = run / RESTRICTED / f"{EXACT}.html"
     print_report_place(place, unrendered)
     typer.echo("It is for those who may see the records; it is not to be shared.")

@@ -85,20 +85,18 @@ class PairTable:
     @property
     def frame(self) -> pl.LazyFrame:
         """The whole table; columns are computed for the rows that a query has left."""
-        return self._source(self.counted)
+        return register_io_source(partial(self._queried, self.counted), schema=self.schema)
 
     def within(self, nodes: pl.Series) -> pl.LazyFrame:
         """The rows of `frame` of two of some nodes."""
-        return self._source(self.counted_between(nodes))
+        counted = self.counted_between(nodes)
+        return register_io_source(partial(self._queried, counted), schema=self.schema)
 
     def counted_between(self, nodes: pl.Series) -> pl.LazyFrame:
         """Their rows of ``counted``, sought by number: names take longer."""
         numbers = pl.Series(np.flatnonzero(self.names.is_in(nodes.implode())), dtype=pl.UInt32)
         both = pl.all_horizontal(pl.col("a", "b").is_in(numbers.implode()))
         return self.counted.filter(both)
-
-    def _source(self, counted: pl.LazyFrame) -> pl.LazyFrame:
-        return register_io_source(partial(self._queried, counted), schema=self.schema)
 
     def blocks(self) -> Iterator[pl.DataFrame]:
         """The rows of ``counted`` in blocks, one at least."""
@@ -200,45 +198,37 @@ class _Described:
 
     def column(self, name: str) -> pl.Series:
         """A column of the pair table; null where it has nothing to follow from."""
-        kind, verdicts = self.table.schema[name], self.table.verdicts
-        values: Any = None
+        values: Any = self.rows.get_column(name, default=None)
+        verdicts = self.table.verdicts
         if name in _OF_COUNTS:
             values = _OF_COUNTS[name](self)
-        elif name in _OF_VERDICTS and verdicts is not None:
-            values = _OF_VERDICTS[name](self)
-        elif name in TOLD and verdicts is not None:
-            values = verdicts.told[name].gather(self.told) if name in verdicts.told else None
-        elif name in self.rows.columns:
-            values = self.rows[name]
+        elif verdicts is not None and name in _OF_VERDICTS:
+            values = _OF_VERDICTS[name](self, verdicts)
+        elif verdicts is not None and name in TOLD:
+            told = verdicts.told.get_column(name, default=None)
+            values = None if told is None else told.gather(self.places(verdicts.keys[1]))
+        kind = self.table.schema[name]
         if values is None:
             return pl.repeat(None, len(self.rows), dtype=kind, eager=True).alias(name)
         return pl.Series(name, values).cast(kind)
 
     @cached_property
     def ends(self) -> tuple[IntArray, IntArray]:
-        """Numbers of both nodes, shape (n_pairs,) each."""
         return ends_of(self.rows)
 
-    @cached_property
+    @property
     def joint(self) -> IntArray:
-        """Joint instances."""
         return self.rows["joint"].to_numpy()
 
     @property
-    def instances(self) -> int:
-        """Number of instances, to divide by."""
-        return max(self.table.instances, 1)
+    def rate(self) -> pl.Series:
+        return pl.Series(self.joint / max(self.table.instances, 1))
 
     @property
-    def rate(self) -> pl.Series:
-        """Share of the instances that carry both."""
-        return pl.Series(self.joint / self.instances)
-
-    @cached_property
     def independent(self) -> FloatArray:
         """Joint instances expected of independent nodes."""
         first, second = (self.table.support[end] for end in self.ends)
-        return np.asarray(first * second / self.instances)
+        return np.asarray(first * second / max(self.table.instances, 1))
 
     @cached_property
     def related(self) -> tuple[IntArray, IntArray]:
@@ -255,52 +245,39 @@ class _Described:
             expected[places] = self.table.verdicts.expected.joint(a[places], b[places])
         return expected
 
-    @cached_property
-    def judged(self) -> pl.Series:
-        """Row of each pair in what is kept of the judgement; null where it has none."""
-        return self._places(0)
-
-    @cached_property
-    def told(self) -> pl.Series:
-        """The same in what is told."""
-        return self._places(1)
-
-    def _places(self, kept: int) -> pl.Series:
-        assert self.table.verdicts is not None, "only what was judged is looked up"
+    def places(self, keys: IntArray) -> pl.Series:
+        """Where each pair is among ascending keys, null where it is not."""
         asked = keys_of(self.rows, len(self.table.support))
-        return _places(self.table.verdicts.keys[kept], asked)
+        if not len(keys):
+            return pl.repeat(None, len(asked), dtype=pl.UInt32, eager=True)
+        place = np.searchsorted(keys, asked).clip(max=len(keys) - 1)
+        return _where(keys[place] == asked, pl.Series(place))
 
     def known(self, values: pl.Series | FloatArray) -> pl.Series:
         """Values, and null where a pair was not judged."""
         return _where(~np.isnan(self.expected), pl.Series(values))
 
-    def chance(self, name: str) -> pl.Series:
+    def chance(self, name: str, verdicts: Verdicts) -> pl.Series:
         """A p or q value, which is 1 where nothing of a judged pair is kept."""
-        assert self.table.verdicts is not None
-        return self.known(self.table.verdicts.judged[name].gather(self.judged).fill_null(1.0))
+        found = verdicts.judged[name].gather(self.places(verdicts.keys[0]))
+        return self.known(found.fill_null(1.0))
 
+    @property
     def apart(self) -> IntArray:
         """Joint instances without a label below both nodes."""
         return np.asarray(self.joint - self.rows["joint_entailed"].to_numpy())
 
     def weighed(self, name: str) -> pl.Series:
         """A sum of theirs by weight or over groups; their number where it is that."""
-        apart = pl.Series(self.apart(), dtype=pl.Float64)
+        apart = pl.Series(self.apart, dtype=pl.Float64)
         return self.rows[name].fill_null(apart) if name in self.rows else apart
 
+    @property
     def ratio(self) -> pl.Series:
         """What is observed, by weight with groups, over what length lets expect."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.weighed("observed").to_numpy() / self.expected
         return _where(self.expected > 0, pl.Series(ratio))
-
-
-def _places(keys: IntArray, asked: IntArray) -> pl.Series:
-    """Where each number asked for is among ascending keys, null where it is not."""
-    if not len(keys):
-        return pl.repeat(None, len(asked), dtype=pl.UInt32, eager=True)
-    place = np.searchsorted(keys, asked).clip(max=len(keys) - 1)
-    return _where(keys[place] == asked, pl.Series(place))
 
 
 def _where(there: BoolArray, values: pl.Series) -> pl.Series:
@@ -320,13 +297,13 @@ _OF_COUNTS: Mapping[str, Callable[[_Described], Any]] = {
     "relation": lambda of: pl.Series(RELATIONS).gather(of.related[0]),
     "lca": lambda of: of.table.names.gather(of.related[1]),
 }
-_OF_VERDICTS: Mapping[str, Callable[[_Described], Any]] = {
-    "expected_length": lambda of: of.known(of.expected),
-    "ratio": lambda of: of.ratio(),
-    "p_value": lambda of: of.chance("p_value"),
-    "q_value": lambda of: of.chance("q_value"),
-    "observed": lambda of: of.known(of.weighed("observed")) if "observed" in of.rows else None,
-    "group_sum": lambda of: (
-        _where(of.apart() > 0, of.weighed("group_sum")) if "group_sum" in of.rows else None
+_OF_VERDICTS: Mapping[str, Callable[[_Described, Verdicts], Any]] = {
+    "expected_length": lambda of, _: of.known(of.expected),
+    "ratio": lambda of, _: of.ratio,
+    "p_value": lambda of, verdicts: of.chance("p_value", verdicts),
+    "q_value": lambda of, verdicts: of.chance("q_value", verdicts),
+    "observed": lambda of, _: of.known(of.weighed("observed")) if "observed" in of.rows else None,
+    "group_sum": lambda of, _: (
+        _where(of.apart > 0, of.weighed("group_sum")) if "group_sum" in of.rows else None
     ),
 }

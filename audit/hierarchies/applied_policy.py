@@ -18,7 +18,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import built_in_named
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
-from audit.policy.rules import Exclusive, Expected, Frozen, listed
+from audit.policy.rules import Exclusive, Expected, Frozen
 from audit.policy.statements import ANY_BRANCH, BranchRule
 
 _OF_NODES = ("alone_or_first", "nodes", "still", "if", "needs", "unless")
@@ -106,12 +106,9 @@ def _placed(rule: Frozen | str, places: _Places) -> list[Any]:
     if isinstance(rule, str):
         return [*at([rule])]
     said, pair = rule.model_dump(), _PAIRS.get(type(rule))
-    moved: dict[str, Any] = {
-        key: at(listed(said[key])) for key in _OF_NODES if key in said and key != pair
-    }
+    moved: dict[str, Any] = {key: at(said[key]) for key in _OF_NODES if key in said and key != pair}
     if isinstance(rule, Exclusive):
-        sides = filter(None, map(at, rule.sides))
-        moved["nodes"] = tuple(side[0] if len(side) == 1 else side for side in sides)
+        moved["nodes"] = tuple(filter(None, map(at, rule.sides)))
     ends = product(*(at([end]) for end in said[pair])) if pair else [()]
     try:
         each = [moved | ({pair: both} if pair else {}) for both in ends]

@@ -7,13 +7,34 @@ import math
 from collections.abc import Mapping
 from datetime import date
 from itertools import combinations
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
-Nodes: TypeAlias = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
-AnyNodes: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]
+
+
+def _several(stated: Any) -> Any:
+    return (stated,) if isinstance(stated, str) else stated
+
+
+_Texts: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]
+_OneText: TypeAlias = Annotated[_Texts, Field(min_length=1)]
+AnyNodes: TypeAlias = Annotated[
+    _Texts, BeforeValidator(_several, json_schema_input_type=str | _Texts)
+]
+"""Texts, such as ids of nodes, of which one may be stated without a list."""
+Nodes: TypeAlias = Annotated[
+    _OneText, BeforeValidator(_several, json_schema_input_type=str | _OneText)
+]
+"""The same, at least one."""
 
 
 class Frozen(BaseModel):
@@ -28,34 +49,30 @@ class OnNodes(Frozen):
     @property
     def nodes_named(self) -> tuple[str, ...]:
         """Every node that the record names."""
-        return listed(getattr(self, "nodes", ()))
+        named: tuple[str, ...] = getattr(self, "nodes", ())
+        return named
 
 
 class Exclusive(OnNodes):
     """Nodes of which an instance should carry at most one.
 
     Args:
-        nodes: Two or more sides, each a node with all below it, or a list of such nodes.
+        sides: ``nodes`` in a policy file: two or more, each a node with all below it, or a list of
+            such nodes.
         reason: Why, as the report prints it.
         severity: Of the finding.
     """
 
-    nodes: tuple[str | Nodes, ...] = Field(strict=False, min_length=2)
+    sides: tuple[Nodes, ...] = Field(alias="nodes", strict=False, min_length=2)
     reason: str
     severity: Severity = "warning"
 
-    @field_validator("nodes")
+    @field_validator("sides")
     @classmethod
-    def _apart(cls, nodes: tuple[str | Nodes, ...]) -> tuple[str | Nodes, ...]:
-        sides = [{*listed(side)} for side in nodes]
-        if twice := {node for a, b in combinations(sides, 2) for node in a & b}:
+    def _apart(cls, sides: tuple[Nodes, ...]) -> tuple[Nodes, ...]:
+        if twice := {node for a, b in combinations(sides, 2) for node in {*a} & {*b}}:
             raise ValueError(f"{', '.join(sorted(twice))} must be on one side only")
-        return nodes
-
-    @property
-    def sides(self) -> tuple[tuple[str, ...], ...]:
-        """The nodes of each side."""
-        return tuple(map(listed, self.nodes))
+        return sides
 
     @property
     def nodes_named(self) -> tuple[str, ...]:
@@ -89,9 +106,9 @@ class Companion(OnNodes):
     """A node that asks for another one beside it, each with all below it.
 
     Args:
-        when: The nodes that ask, one or a list; ``if`` in a policy file.
-        needs: What they ask for, a node or a list of which one is enough.
-        unless: Nodes beside which nothing is asked for.
+        asking: The nodes that ask; ``if`` in a policy file.
+        needed: What they ask for, of which one is enough; ``needs`` there.
+        excusing: Nodes beside which nothing is asked for; ``unless`` there.
         position: Where the companion stands among an instance's labels: before the first one that
             asks, after it, or anywhere.
         if_title: What the nodes that ask are, where they are many; empty: the first is named.
@@ -102,9 +119,9 @@ class Companion(OnNodes):
         severity: Of the finding.
     """
 
-    when: str | Nodes = Field(alias="if")
-    needs: str | Nodes
-    unless: str | AnyNodes = ()
+    asking: Nodes = Field(alias="if")
+    needed: Nodes = Field(alias="needs")
+    excusing: AnyNodes = Field(default=(), alias="unless")
     position: Literal["any", "before", "after"] = "any"
     if_title: str = ""
     needs_title: str = ""
@@ -127,21 +144,6 @@ class Companion(OnNodes):
     @property
     def _named(self) -> dict[str, tuple[str, ...]]:
         return {"if": self.asking, "needs": self.needed, "unless": self.excusing}
-
-    @property
-    def asking(self) -> tuple[str, ...]:
-        """The nodes that require a companion."""
-        return listed(self.when)
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The nodes of which one is enough as a companion."""
-        return listed(self.needs)
-
-    @property
-    def excusing(self) -> tuple[str, ...]:
-        """The nodes beside which no companion is required."""
-        return listed(self.unless)
 
     @property
     def sides(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -178,8 +180,8 @@ class Person(Frozen):
     """
 
     sex: str = ""
-    female: str | AnyNodes = ()
-    male: str | AnyNodes = ()
+    female: AnyNodes = ()
+    male: AnyNodes = ()
     age: str = ""
 
     @model_validator(mode="after")
@@ -195,7 +197,7 @@ class Person(Frozen):
     @property
     def values(self) -> dict[str, tuple[str, ...]]:
         """The values in the column of the sex, by their meaning ``female`` or ``male``."""
-        return {"female": listed(self.female), "male": listed(self.male)}
+        return {"female": self.female, "male": self.male}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -215,7 +217,7 @@ class PersonRule(OnNodes):
         severity: Of the finding.
     """
 
-    nodes: str | Nodes
+    nodes: Nodes
     sex: Literal["female", "male"] | None = None
     age_from: int | None = Field(default=None, ge=0)
     age_to: int | None = Field(default=None, ge=0)
@@ -247,11 +249,6 @@ class PersonRule(OnNodes):
         """Identity among rules: its first node, and a digest of the rule."""
         said = (sorted(self.nodes_named), self.sex, self.age_from, self.age_to)
         return self.nodes_named[0], hashlib.sha256(repr(said).encode()).hexdigest()[:8]
-
-
-def listed(nodes: str | tuple[str, ...]) -> tuple[str, ...]:
-    """One node, or several, as a tuple."""
-    return (nodes,) if isinstance(nodes, str) else nodes
 
 
 Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_ -]*$")]

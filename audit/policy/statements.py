@@ -13,7 +13,7 @@ from pydantic.json_schema import SkipJsonSchema
 from audit.base.errors import SchemaError, first_cases
 from audit.base.table import name_among
 from audit.base.tables import open_table
-from audit.policy.rules import AnyNodes, Frozen, Nodes, OnNodes, listed
+from audit.policy.rules import AnyNodes, Frozen, Nodes, OnNodes
 
 _COLUMNS = ("code", "first", "last")
 _DAY = r"^(\d{4}-\d{2}-\d{2})(?:[ T].*)?$"
@@ -193,25 +193,20 @@ class Lifelong(OnNodes):
 
     Args:
         condition: What it is called.
-        nodes: Nodes that carry it, one or a list, each with all below it.
+        carrying: Nodes that carry it, each with all below it; ``nodes`` in a policy file.
         still: Further nodes beside which it counts as still there.
         sure: Whether it is as surely lifelong as a condition can be.
     """
 
     condition: str = Field(min_length=1)
-    nodes: str | Nodes
-    still: str | AnyNodes = ()
+    carrying: Nodes = Field(alias="nodes")
+    still: AnyNodes = ()
     sure: bool = True
-
-    @property
-    def carrying(self) -> tuple[str, ...]:
-        """The nodes that carry it."""
-        return listed(self.nodes)
 
     @property
     def nodes_named(self) -> tuple[str, ...]:
         """Every node beside which it is there."""
-        return (*self.carrying, *listed(self.still))
+        return (*self.carrying, *self.still)
 
 
 class CodeDates(Frozen):

@@ -73,9 +73,10 @@ PREDICTIONS = Columns(
 )
 MENDED = Columns(
     text("run finding decision by"),
-    count("changes proposals", of=NONE),
-    count("records", of="none"),
+    count("changes records proposals", of=NONE),
 )
+"""Digest of the reference; per finding of it, decision and decider the labels that were changed and
+the records with such; and how many proposals the finding had."""
 MODEL_PAIRS = Columns(
     PAIRS.values(),
     count("co_predicted"),

@@ -140,7 +140,11 @@ RECORDS = Table(
     listed="records",
 )
 TERMS = Table(
-    Columns(key("name", "Limit"), setting("value", "Value"), text("unit reason", "Of|Why")),
+    Columns(
+        key("name", "Limit"),
+        setting("value", "Value", type="number"),
+        text("unit reason", "Of|Why"),
+    ),
     title="What counts as a change",
     row="a limit",
 )

@@ -4,49 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from audit.base.plurals import title_and_code
+from audit.base.plurals import filled, title_and_code
 from audit.results.findings import Evidence, Finding, Part
-from audit.sharing.told import Rounding
+from audit.sharing.told import Declared, Rounding
+from audit.sharing.words import said
 
 EXACTLY = Rounding()
 """Tells every number as it is."""
 LINES = ("labels", "pairs", "codes")
 """Names of evidence for the total number of lines, of which the parts are the first."""
+EXAMPLES = 2
+"""Number of nodes that a sentence names as examples."""
+LEAST_TOLD = 5
+"""The pair that is most often behind a finding is named from this part of it on: a fifth."""
 
 
-def mostly(
-    finding: Finding,
-    evidence: Evidence,
-    parts: Sequence[Part],
-    titles: Mapping[str, str | None],
-    rounding: Rounding,
-) -> str | None:
+def sentence(
+    finding: Finding, columns: Declared, titles: Mapping[str, str | None], rounding: Rounding
+) -> str:
+    """The sentence of a finding with its numbers, which ``columns`` say how to tell."""
+    values = {**finding.evidence, "mostly": _mostly(finding, titles, rounding)}
+    return filled(finding.statement, values, said(finding.evidence, columns, rounding))
+
+
+def _mostly(finding: Finding, titles: Mapping[str, str | None], rounding: Rounding) -> str | None:
     """What makes up most of a finding by what is told: of a pair, the first pair below it.
 
     Of a finding that counts its lines, these are examples where none is much of it.
     """
-    lines = [one for one in parts if finding.key or one.nodes != finding.nodes]
+    evidence, own = finding.evidence, () if finding.key else finding.nodes
+    lines = [one for one in largest_first(finding.parts) if finding.key or one.nodes != own]
     if not lines:
         return None
-    n, *others = [_counted_in(one.evidence, evidence) for one in lines]
+    n, *others = (_counted_in(one.evidence, evidence) for one in lines)
     of, pairs = evidence.get("instances"), len(lines[0].nodes) > 1
-    alone = not others and "labelled" in lines[0].evidence
     named = [
-        " and ".join(
-            title_and_code(node, titles.get(node))
-            for node in part.nodes
-            if finding.key or node not in finding.nodes
-        )
-        for part in lines
+        " and ".join(title_and_code(one, titles.get(one)) for one in line.nodes if one not in own)
+        for line in lines
     ]
     every = next((evidence[name] for name in LINES if name in evidence), None)
-    few = " and ".join(named[: 1 if pairs else EXAMPLES])
-    if every == len(named) <= (1 if pairs else EXAMPLES):
+    examples = 1 if pairs else EXAMPLES
+    few = " and ".join(named[:examples])
+    if every == len(named) <= examples:
         return few
     if n is not None and of is not None and rounding.lists(n):
+        alone = not others and "labelled" in lines[0].evidence
         if (alone or (n >= of and (pairs or not others))) and not rounding.width:
             return f"always {named[0]}"
-        if 2 * n > of > n or (2 * n > of and not rounding.width):
+        if 2 * n > of and (of > n or not rounding.width):
             return f"mostly {named[0]}"
         ties = sum(other is not None and other >= n for other in others)
         if pairs and LEAST_TOLD * n >= of and ties < (1 if rounding.width else 2):
@@ -85,9 +90,3 @@ def _counted_in(line: Evidence, evidence: Evidence) -> int | None:
     if labelled is None or of is None or own is None:
         return None
     return int(labelled - (of - own))
-
-
-EXAMPLES = 2
-"""Number of nodes that a sentence names as examples."""
-LEAST_TOLD = 5
-"""The pair that is most often behind a finding is named from this part of it on: a fifth."""

@@ -17,11 +17,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-STATUS_OF_SEVERITY: Mapping[Severity, Status] = {
-    "error": "fail",
-    "warning": "warn",
-    "note": "note",
-}
+_STATUSES: Mapping[Severity, Status] = {"error": "fail", "warning": "warn", "note": "note"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,26 +230,21 @@ class CheckResult:
     @cached_property
     def standing(self) -> tuple[Finding, ...]:
         """Findings that are not folded into others, in report order: those shown and counted."""
-        there = [finding for finding in self.findings if not finding.judgement.dropped]
-        return tuple(one for one in there if self._ids.isdisjoint(one.folded_into))
+        there = (one for one in self.findings if not one.judgement.dropped)
+        return tuple(one for one in there if self._there.isdisjoint(one.folded_into))
 
     @property
     def folded(self) -> int:
         """Number of findings folded into others."""
-        there = sum(not finding.judgement.dropped for finding in self.findings)
-        return there - len(self.standing)
+        return len(self._there) - len(self.standing)
 
     @property
     def ids(self) -> Ids:
         """Ids of the findings that the policy did not drop."""
-        standing = self.standing
-        ids = frozenset(finding.id for finding in standing)
-        there = (finding.id for finding in self.findings if not finding.judgement.dropped)
-        known, unasked = (
-            frozenset(one.id for one in standing if getattr(one.judgement, name))
-            for name in ("known", "unasked")
-        )
-        return Ids(ids, known, frozenset(there) - ids, unasked)
+        standing = frozenset(one.id for one in self.standing)
+        known = frozenset(one.id for one in self.standing if one.judgement.known)
+        unasked = frozenset(one.id for one in self.standing if one.judgement.unasked)
+        return Ids(standing, known, self._there - standing, unasked)
 
     @property
     def ran(self) -> bool:
@@ -269,17 +260,16 @@ class CheckResult:
             return "error"
         if self.not_applicable:
             return "not_applicable"
-        for severity in SEVERITIES:
-            if any(finding.counts_as == severity for finding in self.standing):
-                return STATUS_OF_SEVERITY[severity]
-        return "pass"
+        found = {finding.counts_as for finding in self.standing}
+        return next((_STATUSES[severity] for severity in SEVERITIES if severity in found), "pass")
 
     @cached_property
-    def _ids(self) -> frozenset[str]:
+    def _there(self) -> frozenset[str]:
+        """Ids of the findings that the policy did not drop."""
         return frozenset(one.id for one in self.findings if not one.judgement.dropped)
 
     def _place(self, finding: Finding) -> Place:
-        folded = not self._ids.isdisjoint(finding.folded_into)
+        folded = not self._there.isdisjoint(finding.folded_into)
         return place_of(finding, finding.touched * finding.strength, aside=folded)
 
 
@@ -310,6 +300,6 @@ OF_WAIVERS = ("waiver_expired", "waiver_unused")
 
 
 def promise(finding: Mapping[str, Any]) -> Iterator[str]:
-    """The sentence on who must fix a finding of ``result.json``; empty where nobody must."""
+    """The sentence on who must fix a finding of ``result.json``, if somebody must."""
     if promised := finding.get("to_fix"):
         yield f"{promised['owner']} is to fix this by {promised['expires']}: {promised['reason']}"

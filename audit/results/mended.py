@@ -8,17 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.declared import schema
 from audit.results.parts import Tables
 from audit.results.record import Record
 
 MENDED = "mended"
-MENDED_CHANGES = schema(
-    ("run finding decision by", pl.String), ("changes records proposals", pl.Int64)
-)
-"""Digest of the reference; per finding of it, decision and decider the labels that were changed and
-the records with such; and how many proposals the finding had."""
-_Row = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +19,9 @@ class Mended:
     """The changes that turned the data of the reference into these; nothing else differs.
 
     Args:
-        changes: The columns of `MENDED_CHANGES`. A decision is ``proposed`` (accepted),
-            ``otherwise`` (another label, or none) or ``certain`` (applied without being asked).
+        changes: The columns of `audit.results.columns.MENDED`. A decision is ``proposed``
+            (accepted), ``otherwise`` (another label, or none) or ``certain`` (applied without being
+            asked).
     """
 
     changes: pl.DataFrame
@@ -48,7 +42,7 @@ class Mended:
         return {tuple(row[:-1]): row[-1] for row in summed.iter_rows()}
 
 
-def mended(run: Record) -> Mapping[str, _Row]:
+def mended(run: Record) -> Mapping[str, Any]:
     """``mended`` of ``result.json``; nothing without changes of the reference's data."""
     own, before, given = run.part(Mended), run.reference, run.identity.get("reference")
     if own is None or before is None or given is None or {given["sha256"]} != {*own.changes["run"]}:

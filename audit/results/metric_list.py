@@ -23,16 +23,16 @@ class Metric:
         title: What it is.
         needs: What predictions it is measured of.
         kind: What its value is.
-        better: Which values are better.
         source: Where it is defined; empty: nowhere in particular.
+        better: Which values are better.
     """
 
     name: str
     title: str
     needs: Needs
     kind: Kind
-    better: Better
     source: str = ""
+    better: Better = "higher"
 
     @property
     def heading(self) -> str:
@@ -51,70 +51,58 @@ class Metric:
 _NET, _DROP = "Abstraction Alignment, equation 1", "Abstraction Alignment, equation 2"
 _PREFERENCE, _SETS = "Abstraction Alignment, equation 3", "Kiritchenko et al."
 _RELEASED, _MISTAKES = "the code of Abstraction Alignment", "Making Better Mistakes"
+ALL = "all"
+"""The scope that holds every instance; any other scope is a node id."""
 METRICS: tuple[Metric, ...] = (
-    Metric("accuracy", "Accuracy at a depth of the hierarchy", "answer", "share", "higher"),
-    Metric("f1", "F1 of labels, of their parents and of branches", "answers", "ratio", "higher"),
+    Metric("accuracy", "Accuracy at a depth of the hierarchy", "answer", "share"),
+    Metric("f1", "F1 of labels, of their parents and of branches", "answers", "ratio"),
     Metric(
-        "accuracy_alignment",
-        "Net share of errors that moving up resolves",
-        "answer",
-        "net",
-        "higher",
-        _NET,
+        "accuracy_alignment", "Net share of errors that moving up resolves", "answer", "net", _NET
     ),
-    Metric(
-        "recovered", "Share of errors that moving up makes right", "answer", "share", "higher", _NET
-    ),
+    Metric("recovered", "Share of errors that moving up makes right", "answer", "share", _NET),
     Metric(
         "lost",
         "Right answers that moving up makes wrong, over errors",
         "answer",
         "share",
-        "lower",
         _NET,
+        better="lower",
     ),
     Metric(
         "uncertainty_alignment",
         "Change of entropy on moving up, in bits",
         "scores",
         "bits",
-        "lower",
         _DROP,
+        better="lower",
     ),
     Metric(
-        "abstraction_match",
-        "Relative drop of entropy on moving up",
-        "scores",
-        "ratio",
-        "higher",
-        _RELEASED,
+        "abstraction_match", "Relative drop of entropy on moving up", "scores", "ratio", _RELEASED
     ),
     Metric(
         "subgraph_preference",
         "Preference for one subgraph over another",
         "subgraphs",
         "share",
-        "neither",
         _PREFERENCE,
+        better="neither",
     ),
-    Metric(
-        "hierarchical_precision", "Precision with all ancestors", "sets", "mean", "higher", _SETS
-    ),
-    Metric("hierarchical_recall", "Recall with all ancestors", "sets", "mean", "higher", _SETS),
-    Metric("hierarchical_f1", "F1 with all ancestors", "sets", "mean", "higher", _SETS),
+    Metric("hierarchical_precision", "Precision with all ancestors", "sets", "mean", _SETS),
+    Metric("hierarchical_recall", "Recall with all ancestors", "sets", "mean", _SETS),
+    Metric("hierarchical_f1", "F1 with all ancestors", "sets", "mean", _SETS),
     Metric(
         "mistake_severity",
         "Height at which mistakes and labels meet",
         "answer",
         "height",
-        "lower",
         _MISTAKES,
+        better="lower",
     ),
 )
 """Every metric, in report order."""
 BESIDE: tuple[Metric, ...] = (
-    Metric("ties", "Tied answers", "a metric", "count", "neither"),
-    Metric("residual_from", "Mass above the deeper cut", "a metric", "mean", "neither"),
-    Metric("residual_to", "Mass above the shallower cut", "a metric", "mean", "neither"),
+    Metric("ties", "Tied answers", "a metric", "count", better="neither"),
+    Metric("residual_from", "Mass above the deeper cut", "a metric", "mean", better="neither"),
+    Metric("residual_to", "Mass above the shallower cut", "a metric", "mean", better="neither"),
 )
 """Numbers that help to read some of them."""

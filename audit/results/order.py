@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any
 
 from audit.results.findings import SEVERITIES, CheckResult, Finding, Place, place_of
 from audit.results.since import twin_of
@@ -23,12 +23,16 @@ _ASIDE = 2
 """Rank of what stands aside."""
 BY_RESULT = ("error", "fail", "warn", "note", "pass", "not_applicable")
 """Results of checks, the worst first."""
-Found = TypeVar("Found")
 
 
-def merged(checks: Iterable[Iterable[Found]], place: Callable[[Found], Place]) -> list[Found]:
+def between(finding: Finding) -> Place:
+    """Sort key of a finding among those of other checks."""
+    return place_of(finding, finding.touched * finding.beyond)
+
+
+def merged(checks: Iterable[Iterable[Finding]]) -> list[Finding]:
     """Findings of several checks by their places, without changing the order inside a check."""
-    return list(heapq.merge(*checks, key=place))
+    return list(heapq.merge(*checks, key=between))
 
 
 def worst(findings: Iterable[Finding], most: int = TEN) -> list[Finding]:
@@ -58,65 +62,24 @@ def _rank(finding: Finding) -> tuple[int, int, int]:
     return severity, 2 * finding.judgement.known + finding.judgement.unasked, below
 
 
-def by_first(
-    checks: Iterable[Found], told: Callable[[Found], tuple[str, str]], found: Sequence[str]
-) -> list[Found]:
-    """Checks by their result, then by their first finding; those without one stay in order."""
-    first = {name: place for place, name in reversed(list(enumerate(found)))}
-
-    def place(check: Found) -> tuple[int, int]:
-        result, name = told(check)
-        return BY_RESULT.index(result), first.get(name, len(found))
-
-    return sorted(checks, key=place)
-
-
 def in_order(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
-    """Checks by their result, then by their first finding."""
-    found = [one.check for one in merged((check.standing for check in checks), between)]
-    return tuple(by_first(checks, lambda check: (check.status, check.name), found))
+    """Checks by their result, then by their first finding; those without one stay in order."""
+    found = merged(check.standing for check in checks)
+    first = {one.check: place for place, one in reversed([*enumerate(found)])}
+
+    def place(check: CheckResult) -> tuple[int, int]:
+        return BY_RESULT.index(check.status), first.get(check.name, len(found))
+
+    return tuple(sorted(checks, key=place))
 
 
-def ordered(checks: Iterable[CheckResult]) -> list[Finding]:
+def ordered(checks: Sequence[CheckResult]) -> list[Finding]:
     """All findings of a result: the ten to act on, then the others; folded ones included."""
-    checks = list(checks)
-    found = merged((check.findings for check in checks), between)
+    found = merged(check.findings for check in checks)
     standing = {one.id for check in checks for one in check.standing}
     first = worst(one for one in found if one.id in standing)
     taken = {one.id for one in first}
     return [*first, *(one for one in found if one.id not in taken)]
-
-
-def between(finding: Finding) -> Place:
-    """Sort key of a finding among those of other checks."""
-    return place_of(finding, finding.touched * finding.beyond)
-
-
-def first_findings(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The ten to act on of a shared view, each with its check."""
-    found = {
-        one["id"]: (check["name"], one) for check in shared["checks"] for one in check["findings"]
-    }
-    return [found[id_] for id_ in shared["worst"] if id_ in found]
-
-
-def in_report_order(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Every finding of a shared view, each with its check: those to act on, then check by check."""
-    first = first_findings(shared)
-    taken = {finding["id"] for _, finding in first}
-    rest = [
-        (check["name"], one)
-        for check in shared["checks"]
-        for one in check["findings"]
-        if one["id"] not in taken
-    ]
-    rest.sort(key=lambda one: by_severity(one[1]))
-    return [*first, *rest]
-
-
-def by_severity(finding: Mapping[str, Any]) -> tuple[bool, int]:
-    """Sort key of a shared finding in a list: the worst severity first, waived ones last."""
-    return finding["waiver"] is not None, SEVERITIES.index(finding["severity"])
 
 
 def restating(checks: Iterable[CheckResult], root: str | None) -> frozenset[str]:
@@ -126,15 +89,32 @@ def restating(checks: Iterable[CheckResult], root: str | None) -> frozenset[str]
 
     The more severe of the two is not restated, nor is the first by id of equal ones.
     """
-    standing = [
-        one
-        for check in checks
-        for one in check.standing
-        if one.counts_as and one.nodes not in ((), (root,))
-    ]
-    standing.sort(
-        key=lambda one: (SEVERITIES.index(one.judged_severity), one.aside, one.asks, one.id)
+    found = (one for check in checks for one in check.standing if one.counts_as)
+    standing = sorted(
+        (one for one in found if one.nodes not in ((), (root,))),
+        key=lambda one: (SEVERITIES.index(one.judged_severity), one.aside, one.asks, one.id),
     )
     first = {frozenset(one.about or one.nodes): one.check for one in reversed(standing)}
     same = ((one, first[frozenset(one.about or one.nodes)]) for one in standing)
     return frozenset(one.id for one, check in same if check != one.check)
+
+
+def first_findings(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The ten to act on of a shared view, each with its check."""
+    found = {one["id"]: (name, one) for name, one in _shown(shared)}
+    return [found[id_] for id_ in shared["worst"] if id_ in found]
+
+
+def in_report_order(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Every finding of a shared view, each with its check: those to act on, then check by check."""
+    rest = [found for found in _shown(shared) if found[1]["id"] not in shared["worst"]]
+    return [*first_findings(shared), *sorted(rest, key=lambda found: by_severity(found[1]))]
+
+
+def _shown(shared: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(check["name"], one) for check in shared["checks"] for one in check["findings"]]
+
+
+def by_severity(finding: Mapping[str, Any]) -> tuple[bool, int]:
+    """Sort key of a shared finding in a list: the worst severity first, waived ones last."""
+    return finding["waiver"] is not None, SEVERITIES.index(finding["severity"])

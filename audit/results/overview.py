@@ -1,4 +1,4 @@
-"""Tables of the view on the data: parts of the hierarchy in use, catch-alls, and pairs."""
+"""Tables of the view: parts of the hierarchy in use, catch-alls, pairs, and those of a model."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from audit.engine.statistics.association import shrunk_ratio
 from audit.results.findings import OF_MODEL, SEVERITIES
 from audit.results.parts import DriftPart
 from audit.results.record import Record
+from audit.results.shared_tables import shared_rows
+from audit.results.tables import MODEL
 
 Row: TypeAlias = Mapping[str, Any]
 Rows: TypeAlias = list[dict[str, Any]]
@@ -33,15 +35,23 @@ EACH = 3
 """Number of the most frequent pairs that are told of each depth."""
 CANDIDATES = 40
 """Number of the most frequent nodes of a depth whose pairs are looked at first."""
+MOST_CONFUSED = 15
+"""Number of most confused pairs that get an interval and are shown in reports."""
+_PAIR = ("a", "b", "title_a", "title_b", "relation")
 
 
 def overview(run: Record, checks: Sequence[Row]) -> dict[str, Any]:
-    """Tables on the data by name, ranked by the numbers that they show.
+    """Tables by name, ranked by the numbers that they show; those of a model are empty without one.
 
     ``checks`` of the view colour the tree. Where counts are told in bins, a node is in use from the
     second class on, and sums leave the others out.
     """
     nodes = run.nodes.with_columns(used=pl.col("direct") > run.rounding.width)
+    frames = {} if run.model is None else run.model.frames
+    of_model = {
+        name: shared_rows(frames[name], MODEL[name], run.rounding) if frames else []
+        for name in MODEL
+    }
     return {
         "tree": _with_found(_tree(run), checks, run.edges),
         "pairs": _strong_pairs(run),
@@ -52,10 +62,12 @@ def overview(run: Record, checks: Sequence[Row]) -> dict[str, Any]:
             "depths": _depths(nodes),
             "drift": [*_drift(run)],
         },
+        **of_model,
+        "data_beside_model": _confused(run),
     }
 
 
-def titled(rows: pl.DataFrame, run: Record, **columns: str) -> pl.DataFrame:
+def _titled(rows: pl.DataFrame, run: Record, **columns: str) -> pl.DataFrame:
     """Rows with the titles of nodes: names of the new columns, and of those with the ids."""
     for title, node in columns.items():
         titles = run.nodes.select(pl.col("node").alias(node), pl.col("title").alias(title))
@@ -63,12 +75,10 @@ def titled(rows: pl.DataFrame, run: Record, **columns: str) -> pl.DataFrame:
     return rows
 
 
-def rate(k: int | None, n: int | None, run: Record) -> float | None:
+def _rate(k: int | None, n: int | None, run: Record) -> float | None:
     """A count as a share of instances; None where it may be none or all of them, or n is 0."""
     bins = run.rounding.bins("instances")
-    if k is None or not n or bins.few(k) or bins.all_but_few(k):
-        return None
-    return k / n
+    return None if k is None or not n or bins.few(k) or bins.all_but_few(k) else k / n
 
 
 def _tree(run: Record) -> Rows:
@@ -127,7 +137,7 @@ def _residuals(run: Record) -> Rows:
     ranked = ranked.join(below, on=["parent", "k", "n"], how="anti")
     ranked = ranked.sort(["k", "parent"], descending=[True, False]).head(TOP)
     rows = ranked.select("share", "low", "high", node="parent", instances="k", of="n")
-    return titled(rows, run, title="node").to_dicts()
+    return _titled(rows, run, title="node").to_dicts()
 
 
 def _branches(nodes: pl.DataFrame) -> Rows:
@@ -161,8 +171,7 @@ def _depths(nodes: pl.DataFrame) -> Rows:
 
 def _drift(run: Record) -> Iterator[dict[str, Any]]:
     """Each value of a drift column with the number of nodes that differ there."""
-    drift = run.part(DriftPart)
-    if drift is None:
+    if (drift := run.part(DriftPart)) is None:
         return
     differs = pl.col("differs") & pl.col("difference").is_not_null()
     by_value = drift.nodes.group_by("column", "value").agg(differing=differs.sum())
@@ -173,7 +182,6 @@ def _drift(run: Record) -> Iterator[dict[str, Any]]:
         yield {**row, "labels_per_instance": labels / instances if large else None}
 
 
-_PAIR = ("a", "b", "title_a", "title_b", "relation")
 _JUDGED = ("expected_length", "explained", "observed", "effective", "shrunk_ratio", "ratio_low",
            "ratio_high")  # fmt: skip
 
@@ -191,7 +199,7 @@ def _strong_pairs(run: Record) -> Rows:
     strongest = run.pairs.filter(found).sort(order).head(TOP).collect()
     if strongest.is_empty():  # where none was judged there is nothing beside it
         return []
-    rows = titled(strongest, run, title_a="a", title_b="b")
+    rows = _titled(strongest, run, title_a="a", title_b="b")
     if width:
         rows = rows.with_columns(observed="joint", effective=None)
     return rows.select(*_PAIR, *_JUDGED, instances="joint").to_dicts()
@@ -241,10 +249,10 @@ def _most_of_each(pairs: pl.LazyFrame, depth_of: pl.DataFrame) -> pl.DataFrame:
 def _frequent_pairs(run: Record) -> Rows:
     """The most frequent pairs of each depth, beside what length lets expect of them."""
     rows = most_frequent(run.pair_table, run.nodes, run.rounding.width)
-    named = titled(rows, run, title_a="a", title_b="b")
+    named = _titled(rows, run, title_a="a", title_b="b")
     return [
         {**{name: row[name] for name in ("depth", *_PAIR)}, "instances": row["joint"],
-         "share": rate(row["joint"], run.size, run), **_times(row, run)}
+         "share": _rate(row["joint"], run.size, run), **_times(row, run)}
         for row in named.iter_rows(named=True)
     ]  # fmt: skip
 
@@ -267,3 +275,38 @@ def _times(row: Row, run: Record) -> dict[str, float | None]:
     ratio = row["ratio"]
     times = (float(one[0]) for one in shrunk_ratio(np.array([worth]), np.array([worth / ratio])))
     return dict(zip(_OF_LENGTH, (apart / ratio, *times), strict=True))
+
+
+def _confused(run: Record) -> Rows:
+    """The unrelated pairs of labels that the model confuses most, in the data and as predicted."""
+    if run.model is None:
+        return []
+    predicted = run.ledger["predictions"]["instances_matched"]
+    labelled = run.nodes.filter(pl.col("direct") > run.rounding.width)["node"]
+    top = most_confused(run.model.pairs, labelled).collect().drop("joint")
+    there = run.pair_table.within(pl.concat([top["a"], top["b"]])).select("a", "b", "joint")
+    joined = top.join(there.collect(), on=["a", "b"], how="left", maintain_order="left")
+    joint = pl.col("joint").fill_null(pl.lit(run.rounding.count(0), pl.Int64))
+    named = _titled(joined.with_columns(joint), run, title_a="a", title_b="b")
+    told = (*_PAIR, "joint", "co_predicted", "confusion", "confusion_low", "confusion_high")
+    return [
+        {**{name: row[name] for name in told}, "rate": _rate(row["joint"], run.size, run),
+         "co_predicted_rate": _rate(row["co_predicted"], predicted, run)}
+        for row in named.iter_rows(named=True)
+    ]  # fmt: skip
+
+
+def most_confused(pairs: pl.LazyFrame, labelled: pl.Series) -> pl.LazyFrame:
+    """The `MOST_CONFUSED` unrelated pairs of labels with the highest confusion, highest first.
+
+    Ties are resolved by node order.
+    """
+    return (
+        pairs.filter(
+            ~pl.col("relation").is_in(["ancestor", "overlap"])
+            & pl.col("a").is_in(labelled.implode())
+            & pl.col("b").is_in(labelled.implode())
+        )
+        .sort(["confusion", "a", "b"], descending=[True, False, False], nulls_last=True)
+        .head(MOST_CONFUSED)
+    )

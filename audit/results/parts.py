@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import polars as pl
 
 from audit.base.declared import Columns, Table, schema
 from audit.base.errors import InputError, first_cases
-from audit.results.shared_tables import FACTS, Sentence, shared_facts, shared_rows
+from audit.results.shared_tables import FACTS, Sentence, rows_where, shared_facts, shared_rows
 from audit.results.tables import MODEL
 from audit.sharing.told import Rounding
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from audit.counting.pair_table import PairTable
     from audit.counting.pair_verdicts import ReadTable
 
+Metric: TypeAlias = Mapping[str, Any]
+"""``name, scope, value, low, high, n, parameters`` of a metric."""
 Tables: TypeAlias = Mapping[str, pl.DataFrame | pl.LazyFrame]
 """Restricted tables by the name of their Parquet file."""
 
@@ -41,14 +43,14 @@ class DriftPart:
 
     def tables(self) -> Tables:
         """``drift_values`` and ``drift_nodes``."""
-        return {f"drift_{one.name}": getattr(self, one.name) for one in fields(self)}
+        return {"drift_values": self.values, "drift_nodes": self.nodes}
 
     @classmethod
     def read(cls, table: ReadTable, record: Mapping[str, Any]) -> Self | None:
         """The part of a run with drift columns."""
         if not record["drift"]:
             return None
-        return cls(*(table(f"drift_{one.name}").collect() for one in fields(cls)))
+        return cls(table("drift_values").collect(), table("drift_nodes").collect())
 
 
 _METRICS = schema(
@@ -84,9 +86,9 @@ class ModelPart:
     """
 
     pair_table: PairTable
-    metrics: tuple[Mapping[str, Any], ...] = ()
+    metrics: tuple[Metric, ...] = ()
     absent_metrics: tuple[Mapping[str, str], ...] = ()
-    beside: tuple[Mapping[str, Any], ...] = ()
+    beside: tuple[Metric, ...] = ()
     frames: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     @property
@@ -100,25 +102,17 @@ class ModelPart:
 
     def tables(self) -> Tables:
         """A table of each, ``metrics`` with those beside; ``parameters`` of a metric as JSON."""
+        rows = [
+            {**metric, "part": part, "parameters": json.dumps(metric["parameters"])}
+            for part, own in (("metrics", self.metrics), ("beside", self.beside))
+            for metric in own
+        ]
         return {
             "model_pairs": self.pair_table.lean(),
             "model_support": pl.DataFrame({"support": self.pair_table.support}),
-            "metrics": metric_table(self.metrics, self.beside),
+            "metrics": pl.DataFrame(rows, schema=_METRICS),
             **self.frames,
         }
-
-    def view(self) -> Mapping[str, Any]:
-        """``metrics, metrics_absent, metrics_beside``."""
-        return {
-            "metrics": [{**metric, "beyond": metric.get("beyond")} for metric in self.metrics],
-            "metrics_absent": [dict(metric) for metric in self.absent_metrics],
-            "metrics_beside": [{**one, "beyond": one.get("beyond")} for one in self.beside],
-        }
-
-    @classmethod
-    def absent(cls) -> Mapping[str, Any]:
-        """The same lists, empty."""
-        return {"metrics": [], "metrics_absent": [], "metrics_beside": []}
 
     @classmethod
     def read(cls, table: ReadTable, record: Mapping[str, Any]) -> Self | None:
@@ -127,7 +121,10 @@ class ModelPart:
 
         if record["ledger"]["predictions"] is None:
             return None
-        metrics, beside = metric_rows(table("metrics").collect())
+        rows: dict[str, list[Metric]] = {"metrics": [], "beside": []}
+        for row in table("metrics").collect().iter_rows(named=True):
+            row["parameters"] = json.loads(row["parameters"])
+            rows[row.pop("part")].append(row)
         return cls(
             pair_table=PairTable(
                 counted=table("model_pairs"),
@@ -135,33 +132,11 @@ class ModelPart:
                 support=table("model_support").collect()["support"].to_numpy(),
                 instances=int(record["ledger"]["predictions"]["instances_matched"]),
             ),
-            metrics=metrics,
+            metrics=tuple(rows["metrics"]),
             absent_metrics=tuple(record["metrics_absent"]),
-            beside=beside,
+            beside=tuple(rows["beside"]),
             frames={name: table(name).collect() for name in MODEL},
         )
-
-
-Metrics: TypeAlias = tuple[Mapping[str, Any], ...]
-
-
-def metric_table(metrics: Metrics, beside: Metrics) -> pl.DataFrame:
-    """Metrics and what stands beside them in one table; ``parameters`` of each as JSON."""
-    rows = [
-        {**metric, "part": part, "parameters": json.dumps(metric["parameters"])}
-        for part, of in (("metrics", metrics), ("beside", beside))
-        for metric in of
-    ]
-    return pl.DataFrame(rows, schema=_METRICS)
-
-
-def metric_rows(table: pl.DataFrame) -> tuple[Metrics, Metrics]:
-    """The metrics of `metric_table`, and what stands beside them."""
-    rows: dict[str, list[Mapping[str, Any]]] = {"metrics": [], "beside": []}
-    for row in table.iter_rows(named=True):
-        row["parameters"] = json.loads(row["parameters"])
-        rows[row.pop("part")].append(row)
-    return tuple(rows["metrics"]), tuple(rows["beside"])
 
 
 OTHERS = "analyses"
@@ -177,7 +152,7 @@ class Headline(NamedTuple):
         parameters: Name and column of each parameter; the first column of a name that is not null.
         name: The metric; empty if the column ``called`` says it.
         called: Column with the metric.
-        where: Values of columns that a row must have.
+        where: Values of columns that a row must have, as `rows_where` takes them.
     """
 
     table: str
@@ -219,7 +194,6 @@ class AnalysisPart:
         restricted: Tables that are never shared, by name.
         headlines: What of the tables is told in ``metrics`` too.
         listed: Whether ``result.json`` has an entry of the analysis's own, else it is in `OTHERS`.
-        title: Heading of its chapter; empty for its name.
         says: What the chapter says first, a sentence for each of some rows.
     """
 
@@ -231,7 +205,6 @@ class AnalysisPart:
     restricted: Tables
     headlines: tuple[Headline, ...] = ()
     listed: bool = False
-    title: str = ""
     says: tuple[Sentence, ...] = ()
 
     def __post_init__(self) -> None:
@@ -263,7 +236,6 @@ class AnalysisPart:
             "restricted": list(self.restricted),
             "headlines": self.headlines,
             "listed": self.listed,
-            "title": self.title,
             "says": self.says,
         }
 
@@ -286,7 +258,7 @@ class AnalysisPart:
         shown = Columns(one for one in self.facts_columns.values() if one.heading)
         said = (one.said(shared, self.facts_columns, self.rules, rounding) for one in self.says)
         return {
-            "title": self.title or self.name.capitalize(),
+            "title": self.name.capitalize(),
             "sentence": " ".join(filter(None, said)),
             "facts": shown.stored(),
             "tables": {name: rule.stored() for name, rule in self._measured() if rule.title},
@@ -299,9 +271,7 @@ class AnalysisPart:
     def metrics(self, shared: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """The headline numbers of the shared tables."""
         for one in self.headlines:
-            for row in shared.get(one.table, ()):
-                if all(row[column] in values for column, values in one.where.items()):
-                    yield one.metric(row)
+            yield from map(one.metric, rows_where(shared.get(one.table, ()), one.where))
 
 
 def table_file(name: str, table: str, *, listed: bool) -> str:
@@ -328,6 +298,5 @@ def read_analyses(
             restricted={one: own(one) for one in layout["restricted"]},
             headlines=tuple(Headline(*one) for one in layout["headlines"]),
             listed=layout["listed"],
-            title=layout["title"],
             says=tuple(Sentence(*one) for one in layout["says"]),
         )

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
+from pydantic import TypeAdapter
 
 from audit.base.declared import Columns, schema
-from audit.base.plurals import filled
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
-from audit.results.finding_lines import EXACTLY, largest_first, mostly
-from audit.results.findings import (
-    OF_WAIVERS,
-    CheckResult,
-    Finding,
-    Judgement,
-    Part,
-    Status,
-    Waived,
-)
-from audit.results.order import TEN, between, merged, ordered, worst
+from audit.results.finding_lines import EXACTLY, sentence
+from audit.results.findings import OF_WAIVERS, CheckResult, Finding, Part, Status
+from audit.results.order import BY_RESULT, TEN, between, merged, ordered, worst
 from audit.results.parts import AnalysisPart, DriftPart, ModelPart, ResultPart
 from audit.sharing.told import Rounding
 
@@ -43,24 +35,25 @@ _FURTHER = schema(
     ("strength beyond", pl.Float64),
     ("aside", pl.Boolean),
     ("key folded_into", pl.List(pl.String)),
-    ("record", pl.String),
 )
-_ALWAYS = {"instances": 0, "of": 0}
-"""Numbers that evidence has a field for, whatever the findings have."""
 _METRICS = schema(
     ("name scope", pl.String), ("value low high", pl.Float64), ("n", pl.Int64)
 )  # fmt: skip
+_ALWAYS = {"instances": 0, "of": 0}
+"""Numbers that evidence has a field for, whatever the findings have."""
+_OF_CHECK = ("name", "title", "denominator", "denominator_unit", "not_applicable", "crashed",
+             "nodes", "counts")  # fmt: skip
 
 
 def finding_frame(
     findings: Sequence[Finding], titles: Mapping[str, str | None], weight: Mapping[str, float]
 ) -> pl.DataFrame:
     """A row a finding; evidence and parts as structs, with a field for each name that any has."""
-    own = _struct(finding.evidence for finding in findings)
-    of_parts = _struct(part.evidence for finding in findings for part in finding.parts)
-    nodes = {"nodes": pl.List(pl.String), "titles": pl.List(pl.String)}
-    part = pl.Struct({**nodes, "evidence": of_parts})
-    columns = {**_FINDINGS, "evidence": own, "parts": pl.List(part), **_FURTHER}
+    own = _struct([one.evidence for one in findings])
+    of_parts = _struct([part.evidence for one in findings for part in one.parts])
+    named = schema(("nodes titles", pl.List(pl.String)))
+    parts = {"parts": pl.List(pl.Struct({**named, "evidence": of_parts}))}
+    columns = {**_FINDINGS, "evidence": own, **parts, **_FURTHER, "record": pl.String()}
     rows = [_row(finding, titles) | {"weight": weight[finding.id]} for finding in findings]
     return pl.DataFrame(rows, schema=columns, strict=False)
 
@@ -70,24 +63,21 @@ def _row(finding: Finding, titles: Mapping[str, str | None]) -> dict[str, Any]:
     count, of, share = (values.get(name) for name in ("instances", "of", "share"))
     if share is None and count is not None and of:
         share = count / of
+
+    def lines(of: Finding | Part) -> dict[str, Any]:
+        named = {"nodes": of.nodes, "titles": [titles.get(node) for node in of.nodes]}
+        return {**named, "evidence": dict(of.evidence)}
+
     return {
-        **{name: getattr(finding, name) for name in _FURTHER if name != "record"},
-        **{name: getattr(finding, name) for name in ("check", "id", "nodes")},
+        **{name: getattr(finding, name) for name in ("check", "id", *_FURTHER)},
+        **lines(finding),
         "severity": finding.judged_severity,
-        "sentence": _sentence(finding, titles),
-        "titles": [titles.get(node) for node in finding.nodes],
+        "sentence": sentence(finding, {}, titles, EXACTLY),
         "instances": (finding.touched or None) if count is None else count,
         "share": share,
-        **{end: values.get(end) for end in ("low", "high")},
-        "evidence": dict(values),
-        "parts": [
-            {
-                "nodes": part.nodes,
-                "titles": [titles.get(node) for node in part.nodes],
-                "evidence": dict(part.evidence),
-            }
-            for part in finding.parts
-        ],
+        "low": values.get("low"),
+        "high": values.get("high"),
+        "parts": [lines(part) for part in finding.parts],
         "record": json.dumps(finding, ensure_ascii=False, default=_fields),
     }
 
@@ -97,78 +87,29 @@ def _fields(record: Any) -> dict[str, Any]:
     return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
-def _sentence(finding: Finding, titles: Mapping[str, str | None]) -> str:
-    """The sentence of a finding with all of its numbers."""
-    most = mostly(finding, finding.evidence, largest_first(finding.parts), titles, EXACTLY)
-    return filled(finding.statement, {**finding.evidence, "mostly": most})
-
-
-def _struct(rows: Iterable[Mapping[str, Any]], always: Mapping[str, Any] = _ALWAYS) -> pl.Struct:
-    """The type of some records: numbers where all of a name are, whole ones where all are."""
-    kinds: dict[str, set[type]] = {}
-    for row in (always, *rows):
-        for name, value in row.items():
-            kinds.setdefault(name, set()).update(() if value is None else (type(value),))
-    return pl.Struct({name: _kind(found) for name, found in kinds.items()})
-
-
-def _kind(found: set[type]) -> pl.DataType:
-    if found == {bool}:
-        return pl.Boolean()
-    if found <= {int}:
-        return pl.Int64()
-    return pl.Float64() if found <= {int, float} else pl.String()
-
-
-def finding_of(record: str) -> Finding:
-    """The finding of a row, from its ``record``."""
-    stored = json.loads(record)
-    judgement = stored["judgement"]
-    waiver = judgement.pop("waiver")
-    parts = [Part(tuple(one["nodes"]), one["evidence"]) for one in stored["parts"]]
-    lists = ("nodes", "key", "folded_into", "about")
-    return Finding(
-        **{
-            **stored,
-            **{name: tuple(stored[name]) for name in lists},
-            "parts": tuple(parts),
-            "judgement": Judgement(**judgement, waiver=Waived(**waiver) if waiver else None),
-        }
-    )
-
-
-def _check_record(check: CheckResult) -> dict[str, Any]:
-    return {
-        **{name: getattr(check, name) for name in _OF_CHECK},
-        "evidence": check.evidence.stored(),
-        "of_parts": check.of_parts.stored(),
-    }
-
-
-_OF_CHECK = ("name", "title", "denominator", "denominator_unit", "not_applicable", "crashed",
-             "nodes", "counts")  # fmt: skip
+def _struct(rows: Sequence[Mapping[str, Any]], always: Mapping[str, Any] = _ALWAYS) -> pl.Struct:
+    """The type of some records: of a name whatever all values fit into, whole numbers without."""
+    made, rows = dict[str, pl.DataType](), [always, *rows]
+    for name in dict.fromkeys(name for row in rows for name in row):
+        kind = pl.Series([row.get(name) for row in rows], strict=False).dtype
+        made[name] = pl.Int64() if kind == pl.Null else kind
+    return pl.Struct(made)
 
 
 def read_checks(
     records: Sequence[Mapping[str, Any]], findings: pl.DataFrame
 ) -> Iterator[CheckResult]:
     """The checks of `Record.as_record`, with the findings of their table."""
+    written = TypeAdapter(Finding)
     rows = findings.partition_by("check", as_dict=True)
     for one in records:
         own = rows.get((one["name"],), findings.clear())["record"]
         yield CheckResult(
             **{name: one[name] for name in _OF_CHECK},
-            findings=tuple(map(finding_of, own)),
+            findings=tuple(map(written.validate_json, own)),
             evidence=Columns.read(one["evidence"]),
             of_parts=Columns.read(one["of_parts"]),
         )
-
-
-def metric_frame(metrics: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """A row a metric: ``name, scope, value, low, high, n`` and its ``parameters`` as a struct."""
-    parameters = _struct((one["parameters"] for one in metrics), {"threshold": 0.0})
-    columns = {**_METRICS, "parameters": parameters}
-    return pl.DataFrame([dict(one) for one in metrics], schema=columns, strict=False)
 
 
 COUNTED = "counted"
@@ -249,7 +190,11 @@ class Record:
             "metrics_absent": [] if model is None else [dict(one) for one in model.absent_metrics],
             "drift": self.part(DriftPart) is not None,
             "reference": self.reference is not None,
-            "checks": [_check_record(check) for check in self.checks],
+            "checks": [
+                {name: getattr(check, name) for name in _OF_CHECK}
+                | {"evidence": check.evidence.stored(), "of_parts": check.of_parts.stored()}
+                for check in self.checks
+            ],
         }
 
     @property
@@ -269,15 +214,18 @@ class Record:
 
     @property
     def metrics(self) -> pl.DataFrame:
-        """``name, scope, value, low, high, n, parameters`` of the model's metrics, if any."""
-        return metric_frame(self.metric_rows)
+        """``name, scope, value, low, high, n`` of the model's metrics, if any, with their
+        ``parameters`` as a struct."""
+        named = _struct([one["parameters"] for one in self.metric_rows], {"threshold": 0.0})
+        columns = {**_METRICS, "parameters": named}
+        return pl.DataFrame([*self.metric_rows], schema=columns, strict=False)
 
     @property
     def metric_rows(self) -> tuple[Mapping[str, Any], ...]:
         """``metrics`` as they were measured: a mapping each, with no parameters but its own."""
         return () if self.model is None else self.model.metrics
 
-    @property
+    @cached_property
     def made_with(self) -> Policy:
         """The policy that the run was counted with."""
         return Policy.model_validate_json(json.dumps(self.counted_with))
@@ -315,7 +263,7 @@ class Record:
 
     def worst(self, n: int = TEN) -> pl.DataFrame:
         """The findings to act on first: at most ``n``, few of one check."""
-        first = worst(merged((check.standing for check in self.checks), between), n)
+        first = worst(merged(check.standing for check in self.checks), n)
         return self.findings.filter(pl.col("id").is_in([one.id for one in first]))
 
     @property
@@ -327,10 +275,9 @@ class Record:
         """
         if self.held is not None:
             return self.held
-        order: tuple[Status, ...] = ("error", "fail", "warn", "note", "pass")
         judged = (c for c in self.checks if c.denominator and c.name not in OF_WAIVERS)
         found = {check.status for check in self.checks} - {"pass"} | {c.status for c in judged}
-        return next((status for status in order if status in found), "not_applicable")
+        return min(found, key=BY_RESULT.index, default="not_applicable")
 
     @cached_property
     def titles(self) -> dict[str, str | None]:

@@ -13,6 +13,7 @@ import polars as pl
 
 from audit.base.plurals import counted, percentage
 from audit.results.binned import binned
+from audit.results.metric_list import ALL
 from audit.results.record import Record
 from audit.results.view import view
 
@@ -46,9 +47,8 @@ class AuditResult(Record):
         return copied
 
     def exact(self) -> dict[str, Any]:
-        """The same view with exact numbers, for those who may see the records."""
-        copied: dict[str, Any] = _copied(self._exact)
-        return copied
+        """The same view with exact numbers, made on each call, for who may see the records."""
+        return view(replace(self, policy={**self.policy, "min_cell": 1}))
 
     def as_metrics(self) -> dict[str, float]:
         """Numbers of the shared view by names that MLflow, W&B and DVC take.
@@ -81,10 +81,6 @@ class AuditResult(Record):
     def _shared(self) -> dict[str, Any]:
         return view(self.told)
 
-    @cached_property
-    def _exact(self) -> dict[str, Any]:
-        return view(replace(self, policy={**self.policy, "min_cell": 1}))
-
     def __repr__(self) -> str:
         total = sum(len(check.standing) for check in self.checks)
         return (
@@ -96,23 +92,16 @@ class AuditResult(Record):
     def _repr_markdown_(self) -> str:
         """The status, the findings to act on first, and a model's metrics; exact numbers."""
         first = self.worst()
+        told = first.select("severity", "sentence", "instances", "share", "curator").iter_rows()
         rows = [
-            (
-                row["severity"],
-                row["sentence"],
-                row["instances"],
-                _percent(row["share"]),
-                row["curator"],
-            )
-            for row in first.iter_rows(named=True)
+            (*before, None if share is None else percentage(share), curator)
+            for *before, share, curator in told
         ]
         parts = [f"**{self!r}**", _table("severity, finding, instances, share, to do", rows)]
-        metrics = self.metrics.filter(pl.col("scope") == "all")
-        parts.append(_table("metric, value, low, high, n", metrics.select(*_MEASURED).rows()))
+        metrics = self.metrics.filter(pl.col("scope") == ALL)
+        measured = metrics.select("name", "value", "low", "high", "n").rows()
+        parts.append(_table("metric, value, low, high, n", measured))
         return "\n\n".join(filter(None, parts)) + "\n"
-
-
-_MEASURED = ("name", "value", "low", "high", "n")
 
 
 def _table(headings: str, rows: Sequence[Sequence[Any]]) -> str:
@@ -127,10 +116,6 @@ def _cell(value: Any) -> str:
         return ""
     text = f"{value:,.3f}" if isinstance(value, float) else str(value)
     return re.sub(r"([\\`*_\[\]|$<>&])", lambda one: f"&#{ord(one[1])};", " ".join(text.split()))
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else percentage(share)
 
 
 def _copied(value: Any) -> Any:

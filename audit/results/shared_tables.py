@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ class Sentence(NamedTuple):
     Args:
         text: A sentence with placeholders, as `audit.base.plurals.filled` takes them.
         table: The table whose first rows are told, a sentence each; empty for the facts.
-        where: Values of columns that a row must have.
+        where: Values of columns that a row must have, as `rows_where` takes them.
     """
 
     text: str
@@ -42,11 +42,20 @@ class Sentence(NamedTuple):
         """The sentences on what an analysis shares, told by the kinds of its facts and tables."""
         rows = shared.get(self.table, ()) if self.table else [shared[FACTS]]
         columns = tables[self.table].columns if self.table else facts
-        where = self.where.items()
-        rows = [row for row in rows if all(row[name] in values for name, values in where)]
-        told = ({k: v for k, v in row.items() if not isinstance(v, Mapping | list)} for row in rows)
-        sentences = (filled(self.text, row, said(row, columns, rounding)) for row in told)
-        return " ".join(islice(filter(None, sentences), TOLD))
+
+        def sentence(row: Mapping[str, Any]) -> str:
+            told = {k: one for k, one in row.items() if not isinstance(one, Mapping | list)}
+            return filled(self.text, told, said(told, columns, rounding))
+
+        found = map(sentence, rows_where(rows, self.where))
+        return " ".join(islice(filter(None, found), TOLD))
+
+
+def rows_where(
+    rows: Iterable[Mapping[str, Any]], where: Mapping[str, list[Any]]
+) -> Iterator[Mapping[str, Any]]:
+    """The rows that have one of the values named for each of some columns."""
+    return (row for row in rows if all(row[name] in values for name, values in where.items()))
 
 
 def shared_rows(frame: pl.DataFrame, rule: Table, rounding: Rounding) -> list[dict[str, Any]]:
@@ -77,8 +86,8 @@ def _listed(told: pl.DataFrame, rule: Table, rounding: Rounding) -> pl.DataFrame
         told = told.filter(pl.col(rule.listed) > rounding.width)
     if not rule.order:
         return told
-    names = [name for name in told.columns if rule.columns[name].kind == "text"]
-    texts = [name for name in names if not told.schema[name].is_nested()]
+    texts = [name for name, kind in told.schema.items()
+             if rule.columns[name].kind == "text" and not kind.is_nested()]  # fmt: skip
     by = [*filter(None, [rule.each]), rule.order, *texts]
     falling = [name == rule.order and rule.columns[name].kind == "count" for name in by]
     return told.sort(by, descending=falling, nulls_last=True)

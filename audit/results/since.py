@@ -22,7 +22,6 @@ SHALLOWER = "not_specific", ("shallower",)
 """Check and key of the finding that labels are less deep than in the reference."""
 _COUNTS = ("rows", "instances")
 _TWIN = ":reference:"
-_UNASKED = ("error", "not_applicable")
 _UNKNOWN: Mapping[str, Any] = {"status": None, "standing": (), "folded": (), "findings": ()}
 """Stands for a check that the reference does not have."""
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
@@ -41,23 +40,22 @@ def effect(evidence: Mapping[str, Any]) -> tuple[str | None, float | None]:
 
 def kept_check(check: CheckResult, shared: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept of a check of a reference, whose view has ``shared``."""
-    ids = check.ids
+    ids, kept = check.ids, list[dict[str, Any]]()
+    for one in shared["findings"]:
+        name, value = effect(one["evidence"])
+        count = next((one["evidence"][name] for name in _COUNTS if name in one["evidence"]), None)
+        kept.append({**_named(one), "effect": name, "value": value, "count": count})
     return {
         "name": check.name,
         "status": check.status,
         "standing": sorted(ids.standing),
         "folded": sorted(ids.folded),
-        "findings": [_kept(one) for one in shared["findings"]],
+        "findings": kept,
     }
 
 
-def _kept(finding: Mapping[str, Any]) -> dict[str, Any]:
-    evidence = finding["evidence"]
-    return {
-        **{key: finding[key] for key in ("id", "severity", "nodes")},
-        **dict(zip(("effect", "value"), effect(evidence), strict=True)),
-        "count": next((evidence[name] for name in _COUNTS if name in evidence), None),
-    }
+def _named(finding: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: finding[key] for key in ("id", "severity", "nodes")}
 
 
 def since_reference(
@@ -78,18 +76,30 @@ def since_reference(
     check was not applicable in one of the runs, or if the reference could not have them.
     """
     there = {check["name"]: check for check in before["checks"]}
-    pairs = [(there.get(check["name"], _UNKNOWN), check) for check in checks]
+    lines, findings = list[dict[str, Any]](), list[dict[str, Any]]()
+    for check in checks:
+        old, own = there.get(check["name"], _UNKNOWN), ids[check["name"]]
+        asked = {old["status"], check["status"]}.isdisjoint((None, "error", "not_applicable"))
+        had = {*old["standing"], *old["folded"]}
+        lines.append(
+            {
+                "name": check["name"],
+                "title": check["title"],
+                "status_before": old["status"],
+                "status": check["status"],
+                "new": len(own.standing - own.unasked - had) if asked else None,
+                "worse": len((own.standing & had) - own.known) if asked else None,
+                "known": len(own.known) if asked else None,
+                "gone": len(set(old["standing"]) - own.standing - own.folded) if asked else None,
+            }
+        )
+        findings += _findings(old, check, own) if asked else ()
     return {
         "instances": before["instances"],
         "status": before["status"],
         "depths": _depths(before["depths"], depths) if depths else [],
-        "checks": [_check(old, new, ids[new["name"]]) for old, new in pairs],
-        "findings": [
-            line
-            for old, new in pairs
-            if _ran_in_both(old, new)
-            for line in _findings(old, new, ids[new["name"]])
-        ],
+        "checks": lines,
+        "findings": findings,
     }
 
 
@@ -106,53 +116,31 @@ def twin_of(finding: str) -> str:
     return f"{finding}{_TWIN}"
 
 
-def _ran_in_both(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    return {old["status"], new["status"]}.isdisjoint((None, *_UNASKED))
-
-
-def _check(old: Mapping[str, Any], new: Mapping[str, Any], ids: Ids) -> dict[str, Any]:
-    there = {*old["standing"], *old["folded"]}
-    counts = {
-        "new": len(ids.standing - ids.unasked - there),
-        "worse": len((ids.standing & there) - ids.known),
-        "known": len(ids.known),
-        "gone": len(set(old["standing"]) - ids.standing - ids.folded),
-    }
-    asked = _ran_in_both(old, new)
-    return {
-        "name": new["name"],
-        "title": new["title"],
-        "status_before": old["status"],
-        "status": new["status"],
-        **{change: count if asked else None for change, count in counts.items()},
-    }
-
-
 def _findings(old: Mapping[str, Any], new: Mapping[str, Any], ids: Ids) -> Iterator[dict[str, Any]]:
     there = {*old["standing"], *old["folded"]}
     shown = {one["id"]: one["value"] for one in old["findings"]}
     measured = {one["id"]: one["evidence"] for one in new["findings"]}
-    for finding in new["findings"]:
-        if finding["unasked"]:
+    for one in new["findings"]:
+        if one["unasked"]:
             continue
-        name, value = effect(finding["evidence"])
-        twin = finding["id"] if is_twin(finding["id"]) else twin_of(finding["id"])
+        name, value = effect(one["evidence"])
+        twin = one["id"] if is_twin(one["id"]) else twin_of(one["id"])
         beside = measured.get(twin, {}).get("elsewhere_share")
-        before = shown.get(finding["id"], effect({"share": beside})[1])
-        known = "known" if finding["known"] else "worse"
+        known = "known" if one["known"] else "worse"
         yield {
-            **{key: finding[key] for key in ("id", "severity", "nodes")},
+            **_named(one),
             "check": new["name"],
-            "change": known if finding["id"] in there else "new",
+            "change": known if one["id"] in there else "new",
             "effect": name,
-            "before": before,
+            "before": shown.get(one["id"], effect({"share": beside})[1]),
             "now": value,
-            "of": finding["evidence"].get("of"),
+            "of": one["evidence"].get("of"),
         }
     for one in old["findings"]:
         if one["id"] not in ids.standing | ids.folded:
             yield {
-                **{key: one[key] for key in ("id", "severity", "nodes", "effect")},
+                **_named(one),
+                "effect": one["effect"],
                 "check": new["name"],
                 "change": "gone",
                 "before": one["value"],

@@ -77,7 +77,7 @@ PAIRS = Table(
         count("instances", "Instances"),
         _LENGTHS,
         factor("explained", "Expected", of="support_a support_b"),
-        total("observed effective"),
+        total("observed effective", type="number"),
         ratio(
             "shrunk_ratio",
             "Times expected",
@@ -187,7 +187,7 @@ _EXCHANGED = Columns(
     node("a b", "Label|With", title="title_a title_b"),
     text("relation"),
     count("counted", "Confused", of=NONE),
-    total("expected", "Expected"),
+    total("expected", "Expected", type="number"),
     chance("excess"),
     chance("passes", type="boolean"),
 )
@@ -293,7 +293,11 @@ NOT_APPLICABLE = Table(
     first=60,
 )
 THRESHOLDS = Table(
-    Columns(text("name", "Threshold"), setting("value", "Value"), text("unit reason", "Of|Why")),
+    Columns(
+        text("name", "Threshold"),
+        setting("value", "Value", type="number"),
+        text("unit reason", "Of|Why"),
+    ),
     title="Thresholds",
     row="a threshold",
     first=40,

@@ -6,31 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from audit.base.plurals import filled
-from audit.results.finding_lines import largest_first, mostly, nodes_by_parts
+from audit.results.finding_lines import largest_first, nodes_by_parts, sentence
 from audit.results.findings import CheckResult, Finding, Waived
 from audit.results.mended import mended
-from audit.results.model_overview import model_overview
-from audit.results.order import between, by_first, merged, worst
-from audit.results.overview import overview
-from audit.results.parts import OTHERS, ModelPart
+from audit.results.order import in_order, merged, worst
+from audit.results.overview import Rows, overview
+from audit.results.parts import OTHERS
 from audit.results.record import Record
 from audit.results.since import since_reference
 from audit.sharing.told import Declared, Rounding
-from audit.sharing.words import said
 
-SCHEMA_VERSION = "5.1"
+SCHEMA_VERSION = "6.0"
 
 
 def view(run: Record) -> dict[str, Any]:
     """The view of a run as plain data, from nothing but the numbers that the run holds."""
-    shown = {check.name: _kept(check, run) for check in run.checks}
-    found = merged(shown.values(), between)
-    first = [one.id for one in worst(found)]
-    named = [one.check for one in found]
-    order = by_first(run.checks, lambda check: (check.status, check.name), named)
-    checks = [_check(check, shown[check.name], run) for check in order]
-    tables = {**overview(run, checks), **model_overview(run)}
+    most = int(run.policy["max_findings"])
+    shown = {check.name: check.standing[:most] for check in run.checks}
+    checks = [_check(check, shown[check.name], run) for check in in_order(run.checks)]
+    tables = overview(run, checks)
     return {
         "schema_version": SCHEMA_VERSION,
         "rounding": run.rounding.as_dict(),
@@ -39,7 +33,7 @@ def view(run: Record) -> dict[str, Any]:
         "readings": [dict(reading) for reading in run.readings],
         "policy": dict(run.policy),
         "status": run.status,
-        "worst": first,
+        "worst": [one.id for one in worst(merged(shown.values()))],
         "checks": checks,
         "since_reference": _since(run, checks, tables["coverage"]["depths"]),
         **_parts(run),
@@ -48,14 +42,11 @@ def view(run: Record) -> dict[str, Any]:
     }
 
 
-def _kept(check: CheckResult, run: Record) -> tuple[Finding, ...]:
-    """The findings that are shown."""
-    return check.standing[: int(run.policy["max_findings"])]
-
-
 def _check(check: CheckResult, shown: Sequence[Finding], run: Record) -> dict[str, Any]:
-    columns = [check.evidence[name] for name in check.evidence]
-    columns += [column for name, column in check.of_parts.items() if name not in check.evidence]
+    columns = check.evidence | {
+        name: column for name, column in check.of_parts.items() if name not in check.evidence
+    }
+    counts = [name for name, column in columns.items() if column.kind in ("count", "sum")]
     return {
         "name": check.name,
         "title": check.title,
@@ -67,10 +58,7 @@ def _check(check: CheckResult, shown: Sequence[Finding], run: Record) -> dict[st
         "folded": check.folded,
         "not_shown": len(check.standing) - len(shown),
         "not_told": check.not_told,
-        "counts": [
-            *(column.name for column in columns if column.kind in ("count", "sum")),
-            *(("denominator",) if check.counts not in ("whole", "untold") else ()),
-        ],
+        "counts": counts + ["denominator"] * (check.counts not in ("whole", "untold")),
         "nodes": [heading for heading in check.nodes.split("|") if heading],
         "columns": check.evidence.stored(),
         "part_columns": check.of_parts.stored(),
@@ -86,16 +74,13 @@ def finding_view(
     Args:
         columns: What its numbers are.
     """
-    evidence = dict(finding.evidence)
     parts = largest_first(finding.parts)
-    most = mostly(finding, evidence, parts, titles, rounding)
-    words = said(evidence, columns, rounding)
     return {
         "id": finding.id,
         "severity": finding.judged_severity,
         "nodes": _titled(nodes_by_parts(finding, parts), titles),
-        "statement": filled(finding.statement, evidence | {"mostly": most}, words),
-        "evidence": evidence,
+        "statement": sentence(finding, columns, titles, rounding),
+        "evidence": dict(finding.evidence),
         "parts": [
             {"nodes": _titled(part.nodes, titles), "evidence": dict(part.evidence)}
             for part in parts
@@ -125,27 +110,35 @@ def _titled(
     return [{"id": node, "title": titles.get(node)} for node in nodes]
 
 
-def _since(
-    run: Record, checks: Sequence[Mapping[str, Any]], depths: Sequence[Mapping[str, Any]]
-) -> dict[str, Any] | None:
+def _since(run: Record, checks: Rows, depths: Rows) -> dict[str, Any] | None:
     before = run.reference
     if before is None:
         return None
-    same = before["hierarchy"] == run.identity["hierarchy"]["sha256"]
-    return since_reference(
-        before, checks, {check.name: check.ids for check in run.checks}, depths if same else []
-    )
+    if before["hierarchy"] != run.identity["hierarchy"]["sha256"]:
+        depths = []
+    return since_reference(before, checks, {check.name: check.ids for check in run.checks}, depths)
 
 
 def _parts(run: Record) -> dict[str, Any]:
     """What a model and analyses add."""
-    entries = dict(ModelPart.absent() if run.model is None else run.model.view())
+    model, entries = run.model, dict[str, Any]()
+    for name in ("metrics", "metrics_absent", "metrics_beside"):
+        entries[name] = []
+    if model is not None:
+        entries["metrics"] = _metrics(model.metrics)
+        entries["metrics_absent"] = [dict(one) for one in model.absent_metrics]
+        entries["metrics_beside"] = _metrics(model.beside)
     entries |= mended(run)
     others, declared = dict[str, Any](), dict[str, Any]()
     for part in run.analyses:
         own = part.shared(run.rounding)
-        entries["metrics"] = [*entries["metrics"], *part.metrics(own)]
+        entries["metrics"] += part.metrics(own)
         (entries if part.listed else others)[part.name] = own
         declared[part.name] = part.declared(own, run.rounding)
-    entries |= {"tables": declared} if declared else {}
-    return {**entries, OTHERS: others} if others else entries
+    return (
+        entries | ({"tables": declared} if declared else {}) | ({OTHERS: others} if others else {})
+    )
+
+
+def _metrics(metrics: Sequence[Mapping[str, Any]]) -> Rows:
+    return [{**metric, "beyond": metric.get("beyond")} for metric in metrics]

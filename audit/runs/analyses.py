@@ -14,8 +14,8 @@ from pydantic import TypeAdapter
 from audit.analyses.concepts.analysis import Concepts
 from audit.analyses.entailment.analysis import Entailment
 from audit.analyses.explanations.analysis import Explanations
-from audit.analyses.explanations.reading.row_files import read_rows
-from audit.analyses.explanations.reading.sound_rows import sound_rows
+from audit.analyses.explanations.reading import sound_rows
+from audit.analyses.explanations.row_files import read_rows
 from audit.analyses.preference.analysis import Preference
 from audit.base.errors import InputError, PluginError, first_cases
 from audit.base.plugins import added

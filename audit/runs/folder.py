@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -56,7 +56,7 @@ class FolderKind:
 
 RUN = FolderKind("run", RESULT, (HTML, PDF))
 COMPARISON = FolderKind("comparison", "comparison.json", ("comparison.html",))
-COMPARISON_VERSION = "5.1"
+COMPARISON_VERSION = "6.0"
 """Version of the schema of ``comparison.json``."""
 
 
@@ -151,33 +151,33 @@ def rewriting_run(run: Path) -> Iterator[Path]:
 
 
 def seal_reports(run: Path, folder: Path) -> None:
-    """Copy the rest of a run to a folder of new reports, and seal it."""
-    shutil.copytree(
-        run, folder, copy_function=_linked, ignore=_all_but_reports(run, folder), dirs_exist_ok=True
-    )
-    write_manifest(folder, read_json(run / MANIFEST))
+    """Copy the rest of a run to a folder of new reports, shared or exact, and seal these."""
+    if (folder / RESTRICTED).is_dir():
+        _fill(run, folder, {f"{RESTRICTED}/{MANIFEST}"})
+        seal_restricted(folder, read_json(run / RESTRICTED / MANIFEST))
+    else:
+        _fill(run, folder, {MANIFEST})
+        write_manifest(folder, read_json(run / MANIFEST))
 
 
-def seal_exact(run: Path, folder: Path) -> None:
-    """Copy the rest of a run to a folder of new exact reports, and seal the restricted files."""
+def _fill(run: Path, folder: Path, left: Collection[str]) -> None:
+    """Copy the files that a folder lacks, but for some, and for what a killed process left.
 
-    def ignored(place: str, names: list[str]) -> set[str]:
-        new = (name for name in names if name == MANIFEST or name.startswith(f"{EXACT}."))
-        return set(new) if Path(place) == run / RESTRICTED else set()
-
-    shutil.copytree(run, folder, copy_function=_linked, ignore=ignored, dirs_exist_ok=True)
-    seal_restricted(folder, read_json(run / RESTRICTED / MANIFEST))
-
-
-def _all_but_reports(run: Path, folder: Path) -> Callable[[str, list[str]], set[str]]:
-    """Leaves out the manifest, reports that are there anew, and what a killed process left."""
-    new = {MANIFEST, *(path.name for path in folder.iterdir())}
-
-    def ignored(place: str, names: list[str]) -> set[str]:
-        replaced = new if Path(place) == run else set[str]()
-        return {name for name in names if name in replaced or name.startswith(".report-")}
-
-    return ignored
+    They get a second name where the disk allows it, so that no large table is copied.
+    """
+    if (run / RESTRICTED).is_dir():
+        _restricted(folder)
+    for path in run.rglob("*"):
+        name = path.relative_to(run)
+        there = folder / name
+        left_over = name.parts[0].startswith(".report-")
+        if path.is_dir() or there.exists() or left_over or name.as_posix() in left:
+            continue
+        there.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(path, there)
+        except OSError:
+            shutil.copy2(path, there)
 
 
 def write_judged_tables(run: Path, result: AuditResult, folder: Path) -> None:
@@ -186,12 +186,8 @@ def write_judged_tables(run: Path, result: AuditResult, folder: Path) -> None:
     The run's reports are not copied, since they show the earlier judgement.
     """
     (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
-    shutil.copytree(
-        run / RESTRICTED,
-        folder / RESTRICTED,
-        copy_function=_linked,
-        ignore=shutil.ignore_patterns(FINDINGS, RECORD, REFERENCE, MANIFEST, f"{EXACT}.*"),
-    )
+    judged = (FINDINGS, RECORD, REFERENCE, MANIFEST, f"{EXACT}.html", f"{EXACT}.pdf")
+    _fill(run, folder, {HTML, PDF, MANIFEST, *(f"{RESTRICTED}/{name}" for name in judged)})
     _write_judged(result, folder / RESTRICTED)
 
 
@@ -213,15 +209,6 @@ def seal_judged(
     write_restricted_manifest(folder, result)
     inputs = public_inputs(result.inputs)
     write_manifest(folder, {**manifest, **judged, "inputs": inputs})
-
-
-def _linked(source: str, target: str) -> str:
-    """A second name of a file where the disk allows it, so that no large table is copied."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
-    return target
 
 
 def write_run(result: AuditResult, out: str | Path, *, overwrite: bool = False) -> Path:
@@ -287,6 +274,7 @@ def _write_pairs(pairs: pl.LazyFrame, path: Path) -> None:
 
     kinds = pairs.collect_schema()
     whole = {name: "BYTE_STREAM_SPLIT" for name, kind in kinds.items() if kind.is_integer()}
+    whole |= dict.fromkeys(kinds.keys() & {"a", "b"}, "DELTA_BINARY_PACKED")
     how = {"compression": "zstd", "compression_level": 4, "column_encoding": whole}
     repeated, schema = [*(kinds.keys() - whole.keys() - {"p_value"})], kinds.to_arrow()
     with pq.ParquetWriter(path, schema, use_dictionary=repeated, **how) as writer:

@@ -28,14 +28,12 @@ from audit.results.order import BY_RESULT
 from audit.runs.analyses import ANALYSES
 
 Schema: TypeAlias = dict[str, Any]
-_TYPES = {"text": "string", "count": "integer", "whole": "integer", "exact": "integer"}
-"""Type of each kind; that of others is a number."""
 
 
 def column(of: Column) -> Schema:
     """What stands in a column, or null; of a number its kind under ``told``, and why it is told."""
     told = {} if of.kind == "text" else {"told": f"{of.kind}: {of.reason}".removesuffix(": ")}
-    return {"type": [of.type or _TYPES.get(of.kind, "number"), "null"], **told}
+    return {"type": [of.holds, "null"], **told}
 
 
 def fields(*columns: Iterable[Column], **inner: Schema) -> Schema:
@@ -207,7 +205,7 @@ def _identity() -> Schema:
 
 def _ledger() -> Schema:
     read = (one for one in declared.PREDICTIONS.values() if one.kind != "text")
-    thresholds = setting("confusion_threshold decision_threshold")
+    thresholds = setting("confusion_threshold decision_threshold", type="number")
     return fields(
         declared.LEDGER.values(),
         refused=_each(column(*count("rows", of="rows"))),

@@ -1,14 +1,13 @@
-"""Sealed folders: files of a run or a comparison, verified against its manifest."""
+"""Sealed folders: files of a run or a comparison, verified against its two manifests."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -18,18 +17,17 @@ from audit.base.plugins import record_of
 from audit.base.remote import local
 from audit.results.result import to_json_bytes
 from audit.results.view import SCHEMA_VERSION
-from audit.runs.folder import (
-    COMPARISON,
-    COMPARISON_VERSION,
-    RUN,
-    FolderKind,
-    no_run,
-)
+from audit.runs.folder import COMPARISON, COMPARISON_VERSION, RUN, FolderKind, no_run
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, seal_of
 from audit.runs.settings import Judging, Settings
 
 VERSIONS = {RUN: SCHEMA_VERSION, COMPARISON: COMPARISON_VERSION}
 """Schema version of the content file of each kind of folder."""
+LISTING = f"{RESTRICTED}/{MANIFEST}"
+"""Path of the manifest of the restricted files."""
+SHARED_ALONE = "`audit export --csv` and `audit history` work with a shared copy"
+"""What can be done where only what may be shared is there."""
+NO_RESTRICTED = f"the run has no {RESTRICTED}/: only what may be shared is here"
 
 
 class Input(BaseModel):
@@ -43,32 +41,13 @@ class Input(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The parts of a manifest that verification uses."""
+    """What either manifest of a folder says, as far as verification uses it."""
 
     outputs: dict[str, str]
     inputs: tuple[Input, ...]
     settings: Settings | None = None
     judging: Judging | None = None
     seal: str
-
-
-class RestrictedManifest(BaseModel):
-    """The content of the manifest of the restricted files."""
-
-    outputs: dict[str, str]
-    inputs: tuple[Input, ...]
-    seal: str
-
-
-LISTING = f"{RESTRICTED}/{MANIFEST}"
-"""Path of the manifest of the restricted files."""
-
-SHARED_ALONE = "`audit export --csv` and `audit history` work with a shared copy"
-"""What can be done where only what may be shared is there."""
-NO_RESTRICTED = f"the run has no {RESTRICTED}/: only what may be shared is here"
-
-
-_Kind = TypeVar("_Kind", Manifest, RestrictedManifest)
 
 
 class SealedRun:
@@ -83,12 +62,13 @@ class SealedRun:
         )
         if self.found.isdisjoint((MANIFEST, *(kind.content for kind in VERSIONS))):
             raise no_run(folder)
+        self.kind: FolderKind = next((one for one in VERSIONS if one.content in self.found), RUN)
+        self.stated = self.json_of(MANIFEST)
         self._refuse_other_version()
 
     def _refuse_other_version(self) -> None:
         """Refuse a version that can be one; what cannot is a fault of the manifest."""
-        version = self.stated.get("schema_version")
-        known = VERSIONS[self.kind]
+        version, known = self.stated.get("schema_version"), VERSIONS[self.kind]
         numbered = isinstance(version, str) and re.fullmatch(r"[0-9]+\.[0-9]+", version)
         if numbered and version != known:
             raise InputError(
@@ -101,19 +81,10 @@ class SealedRun:
     @property
     def has_restricted(self) -> bool:
         """Whether any restricted file is there."""
-        return any(name.startswith(f"{RESTRICTED}/") for name in self.found)
+        return any(map(is_restricted, self.found))
 
-    @property
-    def kind(self) -> FolderKind:
-        """What the folder is, by its content file; a run where it has none."""
-        return next((kind for kind in VERSIONS if kind.content in self.found), RUN)
-
-    @cached_property
-    def stated(self) -> Mapping[str, Any]:
-        """What the manifest says, whatever it is; nothing where it is not a JSON object."""
-        return self._object(MANIFEST)
-
-    def _object(self, name: str) -> Mapping[str, Any]:
+    def json_of(self, name: str) -> Mapping[str, Any]:
+        """What a file says, whatever it is; nothing where it is not a JSON object."""
         try:
             content = json.loads(self.content(name))
         except (OSError, ValueError, RecursionError):
@@ -123,18 +94,18 @@ class SealedRun:
     @cached_property
     def manifest(self) -> Manifest | None:
         """The manifest; None if it has changed since it was sealed."""
-        return self._sealed(MANIFEST, Manifest)
+        return self._sealed(MANIFEST)
 
     @cached_property
-    def listing(self) -> RestrictedManifest | None:
+    def listing(self) -> Manifest | None:
         """The manifest of the restricted files; None if it has changed since it was sealed."""
-        return self._sealed(LISTING, RestrictedManifest)
+        return self._sealed(LISTING)
 
-    def _sealed(self, name: str, kind: type[_Kind]) -> _Kind | None:
-        stated = self._object(name)
+    def _sealed(self, name: str) -> Manifest | None:
+        stated = self.json_of(name)
         try:
             whole = to_json_bytes(stated) == self.content(name)
-            manifest = kind.model_validate(stated)
+            manifest = Manifest.model_validate(stated)
         except (OSError, ValueError):
             return None
         return manifest if whole and manifest.seal == seal_of(stated) else None
@@ -142,8 +113,8 @@ class SealedRun:
     @cached_property
     def outputs(self) -> Mapping[str, str]:
         """Digests of the files listed by the manifests; a changed manifest contributes none."""
-        listed = self.listing.outputs if self.listing else {}
-        return {**(self.manifest.outputs if self.manifest else {}), **listed}
+        both = (one.outputs for one in (self.manifest, self.listing) if one is not None)
+        return {name: digest for outputs in both for name, digest in outputs.items()}
 
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
@@ -173,55 +144,38 @@ class SealedRun:
 
         Files in ``remade`` are about to be replaced and may be missing.
         """
-        listing = LISTING if restricted else MANIFEST
-        if (self.listing if restricted else self.manifest) is None:
-            if listing in self.found:
-                return (f"{listing} is not as it was sealed",)
+        name, sealed = (LISTING, self.listing) if restricted else (MANIFEST, self.manifest)
+        if sealed is None:
+            if name in self.found:
+                return (f"{name} is not as it was sealed",)
             shared_alone = restricted and not self.has_restricted
-            return (NO_RESTRICTED if shared_alone else f"there is no {listing}",)
-        found, listed = (
-            {name for name in names if name.startswith(f"{RESTRICTED}/") == restricted}
-            for names in (self.found - {listing}, self.outputs.keys())
+            return (NO_RESTRICTED if shared_alone else f"there is no {name}",)
+        listed, (found, outputs) = (
+            set(sealed.outputs),
+            (
+                {one for one in names if is_restricted(one) == restricted and one != name}
+                for names in (self.found, self.outputs)
+            ),
         )
+        of_kind = found if restricted else {self.kind.content, *self.kind.reports}
+        content = set() if restricted else {self.kind.content}
         wrong = {
-            "missing": (listed if restricted else listed | {self.kind.content})
-            - found
-            - set(remade),
-            "changed": self.changed & listed,
-            "not of the run": (found - listed) | (set() if restricted else self._strangers),
+            "missing": (listed | content) - found - {*remade},
+            "changed": {one for one in found & outputs if not self.intact(one)},
+            "not of the run": found - (outputs & of_kind),
         }
         return tuple(
             f"{word}: {first_cases(sorted(names))}" for word, names in wrong.items() if names
         )
 
-    @property
-    def _strangers(self) -> set[str]:
-        """Shared files, listed or not, that no folder of this kind has."""
-        known = {MANIFEST, self.kind.content, *self.kind.reports}
-        return {name for name in self.found if not name.startswith(f"{RESTRICTED}/")} - known
-
-    def broken(self, remade: Collection[str] = ()) -> Iterator[str]:
-        """Describe every detected change since sealing; yields nothing without any."""
-        yield from self.faults(restricted=False, remade=remade)
-        yield from self.faults(restricted=True, remade=remade)
-
-    @cached_property
-    def changed(self) -> frozenset[str]:
-        """Listed files that exist but have other content are links, or cannot be read."""
-        listed = self.found & self.outputs.keys()
-        return frozenset(name for name in listed if not self._as_sealed(name))
-
-    def _as_sealed(self, name: str) -> bool:
+    def intact(self, name: str) -> bool:
+        """Whether a file is listed, is there, no link, and as it was sealed."""
         path = self.folder / name
         try:
-            whole = path.is_file() and not path.is_symlink()
+            whole = name in self.outputs and path.is_file() and not path.is_symlink()
             return whole and sha256_of(path) == self.outputs[name]
         except OSError:
             return False
-
-    def intact(self, name: str) -> bool:
-        """Whether a file exists and is as it was sealed."""
-        return name in self.outputs and name in self.found and name not in self.changed
 
     def content(self, name: str) -> bytes:
         """The bytes of a file; OSError for what is none, such as a pipe, which never ends."""
@@ -237,14 +191,10 @@ class SealedRun:
 
         from audit.runs.schema import result_schema
 
-        try:
-            shared = json.loads(self.content(RESULT))
-        except (ValueError, RecursionError) as error:
-            return (f"no JSON: {error}",)
-        errors = Draft202012Validator(result_schema()).iter_errors(shared)
+        errors = Draft202012Validator(result_schema()).iter_errors(self.shared)
         return tuple(f"{error.json_path}: {error.message[:120]}" for error in errors)
 
-    @property
+    @cached_property
     def blocked(self) -> str:
         """Why ``result.json`` cannot be compared with other files; empty if it can."""
         if not self.intact(RESULT):
@@ -254,17 +204,12 @@ class SealedRun:
     @cached_property
     def shared(self) -> Mapping[str, Any]:
         """The content of ``result.json``; nothing where it is not a JSON object."""
-        return self._object(RESULT)
+        return self.json_of(RESULT)
 
-    @cached_property
-    def listed(self) -> Mapping[str, Any]:
-        """What the manifest of the restricted files says, whatever it is."""
-        return self._object(LISTING)
 
-    @cached_property
-    def digest(self) -> str:
-        """Digest of ``result.json``, as printed in the reports."""
-        return hashlib.sha256(self.content(RESULT)).hexdigest()
+def is_restricted(name: str) -> bool:
+    """Whether a file of a folder, by its name in it, is not for sharing."""
+    return name.startswith(f"{RESTRICTED}/")
 
 
 def _changed_plugin(recorded: Input) -> Iterator[str]:
@@ -284,7 +229,9 @@ def refuse_broken(runs: Iterable[Path], remade: Collection[str] = ()) -> None:
     Files in ``remade`` are about to be replaced and may be missing.
     """
     for run in runs:
-        refuse_faults(run, tuple(SealedRun(run).broken(remade)))
+        sealed = SealedRun(run)
+        sides = (sealed.faults(restricted=of, remade=remade) for of in (False, True))
+        refuse_faults(run, [one for faults in sides for one in faults])
 
 
 def refuse_faults(run: Path, faults: Sequence[str]) -> None:
@@ -295,5 +242,5 @@ def refuse_faults(run: Path, faults: Sequence[str]) -> None:
             "a run as it was sealed is required",
             found="; ".join(faults),
             where=run,
-            hint=SHARED_ALONE if tuple(faults) == (NO_RESTRICTED,) else hint,
+            hint=SHARED_ALONE if [*faults] == [NO_RESTRICTED] else hint,
         )

@@ -105,7 +105,7 @@ def _other_identity(run: SealedRun) -> list[str]:
     wrong = []
     if run.stated.get("identity") != run.shared["identity"]:
         wrong.append(f"the identity of the manifest is not that of {RESULT}")
-    listed = run.listed.get("inputs") if run.listing else None
+    listed = run.json_of(LISTING).get("inputs") if run.listing else None
     if listed is not None and run.stated["inputs"] != public_inputs(listed):
         wrong.append(f"the inputs of the manifest are not those of {LISTING}")
     return wrong

@@ -21,7 +21,7 @@ import audit
 from audit.analyses.entailment.analysis import Entailment
 from audit.analyses.entailment.reading import read_entailment
 from audit.analyses.entailment.settings import Entailing
-from audit.analyses.explanations.reading.reading import read_attributions
+from audit.analyses.explanations.reading import read_attributions
 from audit.base.errors import InputError
 from audit.base.progress import silent
 from audit.base.readings import AskedError, Reading
@@ -330,9 +330,9 @@ TOLD = [
          of_numbered_tuples, {"numbered_from": 1}),
     Told("analyses.entailment.reading._readings", "entails", "--classes FILE",
          of_premises, {"classes": ["entailment", "not_entailment"]}),
-    Told("explanations.reading.reading._readings", "'<go>'", "--special-tokens all",
+    Told("analyses.explanations.reading._readings", "'<go>'", "--special-tokens all",
          of_attributions, {"special": "all"}),
-    Told("explanations.reading.reading._of_texts", "each label of its text", "a column target",
+    Told("analyses.explanations.reading._of_texts", "each label of its text", "a column target",
          of_evidence, {"named": (("2", "x"), ("1", "x"))}),
     Told("hierarchies.formats.edges.keyed", "'name'", "--hierarchy-child COL",
          of_hierarchy("h.csv", "id,name,parent\n1,a,\n2,b,a\n3,c,a\n"), {"child": "id"}),

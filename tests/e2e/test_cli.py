@@ -25,7 +25,6 @@ from audit.results.findings import CheckResult
 from audit.runs import audit as run_module
 from audit.runs import folder as run_folder
 from audit.runs import manifest
-from audit.runs.analyses import ALL_CHECKS
 from audit.runs.read import read_run
 from audit.runs.schema import result_schema
 from fixtures.commands import audit, refused
@@ -78,24 +77,6 @@ def out(tmp_path: Path) -> Path:
 
 
 # --- a run ----------------------------------------------------------------------------------
-
-TABLES = {
-    *("nodes", "edges", "pairs", "judged_pairs", "pair_margins", "pair_strata", "residuals"),
-    *("findings", "cases", "proposals"),
-}
-
-
-def test_a_run_leaves_every_file_and_nothing_else(toy_files: Files, out: Path) -> None:
-    result = audited(toy_files, out)
-
-    assert result.exit_code == 0, result.output
-    told = ("policy", "manifest", "record")
-    tables = {
-        *(f"restricted/{name}.json" for name in told),
-        *(f"restricted/{name}.parquet" for name in TABLES),
-    }
-    assert left_in(out) == {"report.html", "result.json", "manifest.json", "restricted", *tables}
-    assert left_in(out.parent) == {"run", *(f"run/{name}" for name in left_in(out))}
 
 
 def test_a_summary_goes_to_standard_output(toy_files: Files, out: Path) -> None:
@@ -157,20 +138,6 @@ def test_a_title_that_the_output_cannot_spell_is_no_error(tmp_path: Path, out: P
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_json_prints_the_machine_summary_alone(toy_files: Files, out: Path) -> None:
-    summary = json.loads(audited(toy_files, out, "--json").stdout)
-
-    assert summary["run"] == str(out)
-    assert summary["ledger"]["rows_read"] == 9
-    assert summary["ledger"]["refused"] == {"unknown_code": 1}
-    shown = json.loads((out / "result.json").read_text("utf-8"))["checks"]
-    names = [check["name"] for check in summary["checks"]]
-    assert names == [check["name"] for check in shown]
-    assert set(names) == {check.name for check in (*CHECKS, *ON_WAIVERS)}
-    assert summary["not_written"] == []
-    assert summary["memory"] is None
-
-
 def test_what_memory_was_taken_beyond_what_was_asked_is_told_alike(
     toy_files: Files, out: Path
 ) -> None:
@@ -190,22 +157,6 @@ def test_result_json_is_the_shared_view_and_validates(toy_files: Files, out: Pat
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(shared)
     assert read_run(out).shared() == shared
-
-
-@pytest.mark.slow
-def test_the_same_input_later_gives_the_same_bytes(
-    toy_files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    assert audited(toy_files, tmp_path / "first", "--pdf").exit_code == 0
-    time.sleep(1.1)
-    for file in toy_files:
-        file.touch()
-    assert audited(toy_files, tmp_path / "second", "--pdf").exit_code == 0
-
-    for name in ("result.json", "report.html", "report.pdf"):
-        first, second = ((tmp_path / run / name).read_bytes() for run in ("first", "second"))
-        assert first == second, name
 
 
 def test_only_the_manifest_has_a_path_a_host_or_a_time(
@@ -237,14 +188,6 @@ def test_the_command_runs_as_it_is_installed(toy_files: Files, out: Path) -> Non
 # --- exit statuses ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("fail_on", "status"), [("never", 0), ("warning", 1), ("error", 1)])
-def test_an_error_among_the_findings_exits_as_asked(
-    toy_files: Files, out: Path, fail_on: str, status: int
-) -> None:
-    assert audited(toy_files, out, "--fail-on", fail_on).exit_code == status
-    assert (out / "report.html").is_file()
-
-
 @pytest.mark.parametrize(("fail_on", "status"), [("never", 0), ("warning", 1), ("error", 0)])
 def test_a_warning_among_the_findings_exits_as_asked(
     toy_files: Files, out: Path, tmp_path: Path, fail_on: str, status: int
@@ -255,13 +198,6 @@ def test_a_warning_among_the_findings_exits_as_asked(
     files = (labels, toy_files[1])
 
     assert audited(files, out, "--fail-on", fail_on, "--policy", policy).exit_code == status
-
-
-def test_notes_never_fail(toy_files: Files, out: Path, tmp_path: Path) -> None:
-    labels = tmp_path / "noted.csv"
-    labels.write_text("instance,label\na,cow\na,tool\n")
-
-    assert audited((labels, toy_files[1]), out, "--fail-on", "warning").exit_code == 0
 
 
 def boom(measured: Measurements) -> CheckResult:
@@ -400,16 +336,6 @@ def test_an_instance_is_drawn_however_deep_its_label_lies(tmp_path: Path) -> Non
 # --- the output folder --------------------------------------------------------------------------
 
 
-def test_an_earlier_run_is_replaced_only_with_overwrite(toy_files: Files, out: Path) -> None:
-    audited(toy_files, out)
-    before = (out / "manifest.json").read_bytes()
-
-    assert "--overwrite" in refused(audited(toy_files, out))
-    assert (out / "manifest.json").read_bytes() == before
-    assert audited(toy_files, out, "--overwrite").exit_code == 0
-    assert left_in(out.parent) == {"run", *(f"run/{name}" for name in left_in(out))}
-
-
 def test_an_occupied_place_is_told_before_anything_is_read(toy_files: Files, out: Path) -> None:
     audited(toy_files, out)
 
@@ -537,64 +463,7 @@ def test_a_hierarchy_that_is_not_there_names_what_is(toy_files: Files, out: Path
     assert "icd9cm" in message
 
 
-@pytest.mark.parametrize("content", ["min_cell = 0\n", "nonsense = 1\n", "= ="])
-def test_a_bad_policy_exits_2_with_one_message(
-    toy_files: Files, out: Path, tmp_path: Path, content: str
-) -> None:
-    policy = tmp_path / "strict.toml"
-    policy.write_text(content)
-
-    assert str(policy) in refused(audited(toy_files, out, "--policy", policy))
-
-
-@pytest.mark.parametrize(
-    "options", [["--fail-on", "sometimes"], ["--min-cell", "0"], ["--nonsense"]]
-)
-def test_wrong_usage_exits_2(toy_files: Files, out: Path, options: list[str]) -> None:
-    assert audited(toy_files, out, *options).exit_code == 2
-
-
-def test_what_is_wrong_with_rows_is_counted_and_told(out: Path, tmp_path: Path) -> None:
-    labels, hierarchy = tmp_path / "labels.jsonl", tmp_path / "edges.csv"
-    labels.write_text('{"id": 1, "labels": ["cow", "elf"]}\n{"id": 2, "labels": []}\n')
-    hierarchy.write_text("child,parent\ncow,animal\ncow,animal\ndog,animal\n")
-    ledger = json.loads(audited((labels, hierarchy), out, "--json").stdout)["ledger"]
-
-    assert ledger["refused"] == {"unknown_code": 1}
-    assert ledger["instances_without_labels"] == 1
-    assert ledger["repeated_edges"] == 1
-
-
 # --- the other commands --------------------------------------------------------------------------
-
-
-def test_report_renders_a_run_again(toy_files: Files, out: Path) -> None:
-    audited(toy_files, out)
-    before = {name: (out / name).read_bytes() for name in ("report.html", "result.json")}
-    (out / "report.html").unlink()
-    result = audit("report", out, "--no-pdf")
-
-    assert result.exit_code == 0, result.output
-    assert {name: (out / name).read_bytes() for name in before} == before
-    outputs = json.loads((out / "manifest.json").read_text())["outputs"]
-    assert "report.html" in outputs
-
-
-@pytest.mark.parametrize(
-    ("what", "expected"),
-    [
-        ("hierarchies", ["icd9cm", "icd10cm"]),
-        ("formats", ["mimic3", "mimic4", "caml", "lines", "gaf", "hcup"]),
-        ("formats", ["edges", "levels", "caml", "obo", "audioset", "tree"]),
-        ("checks", [check.name for check in ALL_CHECKS]),
-    ],
-)
-def test_list_tells_what_there_is(what: str, expected: list[str]) -> None:
-    result = audit("list", what)
-
-    assert result.exit_code == 0
-    words = set(result.stdout.split())
-    assert set(expected) <= words
 
 
 @pytest.mark.parametrize(
@@ -612,14 +481,3 @@ def test_what_pairs_cannot_be_judged_by_is_refused(
     message = refused(audited(toy_files, out, "--policy", tmp_path / "pairs.toml"))
     assert told in re.sub(r"\s+", " ", message)
     assert not out.exists()
-
-
-def test_min_cell_of_the_command_line_overrules_the_policy(
-    toy_files: Files, out: Path, tmp_path: Path
-) -> None:
-    policy = tmp_path / "strict.toml"
-    policy.write_text("min_cell = 5\nmax_findings = 7\n")
-    audited(toy_files, out, "--policy", policy, "--min-cell", "3")
-    applied = json.loads((out / "result.json").read_text())["policy"]
-
-    assert (applied["min_cell"], applied["max_findings"]) == (3, 7)

@@ -78,22 +78,6 @@ def status(run: Path, check: str) -> str:
     return next(str(one["status"]) for one in checks if one["name"] == check)
 
 
-@pytest.mark.slow
-def test_what_is_certain_is_mended_and_nothing_else_moves(made: Path, again: Path) -> None:
-    said, copy = audit("fixes", made / "run"), again / "copy.csv"
-
-    assert "certain  remove 1 label on 1 instance" in said
-    before = (made / "labels.csv").read_text("utf-8").splitlines()
-    after = copy.read_text("utf-8").splitlines()
-    lost = [f"r{n}" for n in (2, 5, 6, 7, 8)]
-    gone = [one for one in before if one not in after]
-    assert sorted(gone) == sorted(["r1,250", *(f"{one},8.45" for one in lost)])
-    assert [one for one in after if one not in before] == [f"{one},008.45" for one in lost]
-    assert status(made / "run", "parent_and_child") != "pass"
-    assert status(again / "new", "parent_and_child") == "pass"
-    assert "pass" not in {status(one, "malformed_code") for one in (made / "run", again / "new")}
-
-
 @pytest.mark.parametrize("end", ["csv", "xlsx"])
 def test_sheets_of_two_people_are_applied(end: str, made: Path, tmp_path: Path) -> None:
     rows = rows_of(made / "sheet.csv")
@@ -309,32 +293,3 @@ def labels_after(changes: list[Any]) -> set[str]:
     gone = {(one.instance, one.label) for one in changes if one.label and not one.keep}
     new = {(one.instance, one.new) for one in changes if one.new}
     return {f"{one},{label}" for one, label in (held - gone) | new}
-
-
-def test_data_that_changed_since_are_refused(made: Path, tmp_path: Path) -> None:
-    data: Any = tmp_path / "labels.csv"
-    data.write_bytes((made / "labels.csv").read_bytes())
-    other = run(data, tmp_path / "run")
-    data.write_bytes(data.read_bytes() + b"r9,401.9\n")
-
-    told = audit("apply", other, "--certain", "--out", tmp_path / "c.csv", exits=2)
-
-    assert "the data as they were when the run was made are required" in told
-
-
-def test_a_blind_sample_names_no_finding_and_gives_what_was_confirmed(
-    made: Path, tmp_path: Path
-) -> None:
-    sheet = tmp_path / "blind.csv"
-    audit("sample", made / "run", "--per-finding", "20", "--seed", "1", "--csv", sheet)
-    rows = rows_of(sheet)
-    assert "malformed" not in sheet.read_text("utf-8")
-    for row in rows:
-        row["verdict"] = "wrong" if "4O1.9" in row["labels"] else "right"
-
-    told = json.loads(audit("sample", made / "run", "--judged", written(rows, sheet), "--json"))
-
-    found = {one["finding"]: one for one in told["findings"]}
-    assert found["malformed_code:refused"]["wrong"] == 1
-    assert found["malformed_code:refused"]["concerned"] == [1, 1, 1]
-    assert found[""]["wrong"] == 0

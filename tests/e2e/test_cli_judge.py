@@ -106,16 +106,6 @@ def test_it_writes_beside_the_run_unless_it_is_to_replace_it(desk: Desk, tmp_pat
     assert desk.bytes()["result.json"] == (tmp_path / "judged" / "result.json").read_bytes()
 
 
-def test_a_waiver_takes_an_error_out_of_the_verdict(desk: Desk) -> None:
-    assert desk.audited("--overwrite", "--fail-on", "error").exit_code == 1
-    result = desk.judged(WAIVED, "--fail-on", "error")
-
-    assert result.exit_code == 0, result.output
-    assert desk.status("unknown_code") == "pass"
-    html = (desk.run / "report.html").read_text("utf-8")
-    assert "Elves are handled by hand." in html
-
-
 def test_an_expired_waiver_fails_and_is_told(desk: Desk) -> None:
     result = desk.judged(WAIVED.replace("9999", "2001"), "--fail-on", "error")
 
@@ -131,13 +121,6 @@ def test_the_day_of_judging_is_that_of_the_epoch(
     desk.judged(WAIVED.replace("9999", "2001"))
 
     assert desk.shared()["waivers"][0]["expired"] is False
-
-
-def test_a_severity_changes_what_fails(desk: Desk) -> None:
-    text = '[severities]\nunknown_code = "note"\ncross_branch = "note"\n'
-
-    assert desk.judged(text, "--fail-on", "error").exit_code == 0
-    assert desk.judged(text.replace("note", "error"), "--fail-on", "error").exit_code == 1
 
 
 def test_the_judged_run_is_sealed_again_and_validates(desk: Desk) -> None:
@@ -173,25 +156,7 @@ def test_a_judged_run_leaves_its_copy_alone(desk: Desk, tmp_path: Path) -> None:
     assert {p.name: p.read_bytes() for p in copy.rglob("*") if p.is_file()} == before
 
 
-def test_json_prints_the_machine_summary_alone(desk: Desk) -> None:
-    summary = json.loads(desk.judged(WAIVED, "--json").stdout)
-
-    assert summary["run"] == str(desk.run)
-    assert {"name", "status", "total"} <= set(summary["checks"][0])
-
-
 # --- the reference ----------------------------------------------------------------------------
-
-
-def test_against_itself_a_release_has_nothing_new(desk: Desk, tmp_path: Path) -> None:
-    policy = desk.policy("ratchet = true\n")
-    options = ("--policy", policy, "--reference", desk.run, "--fail-on", "warning")
-    result = desk.audited(*options, out=tmp_path / "second")
-
-    assert result.exit_code == 0, result.output
-    manifest = json.loads((tmp_path / "second" / "manifest.json").read_text())
-    assert manifest["identity"]["reference"] == {"sha256": sha256_of(desk.run / "result.json")}
-    assert "reference" in [source["role"] for source in manifest["inputs"]]
 
 
 def test_a_judgement_may_take_a_reference_too(desk: Desk, tmp_path: Path) -> None:
@@ -254,13 +219,3 @@ def test_a_run_that_is_not_whole_is_refused(desk: Desk, name: str) -> None:
     (desk.run / name).unlink()
 
     refused(desk.judged("max_findings = 3\n"), name)
-
-
-def test_a_report_is_rendered_from_the_result_beside_it(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr("audit.results.result.view")
-    before = desk.bytes()
-
-    assert audit("report", desk.run, "--no-pdf").exit_code == 0
-    assert desk.bytes() == before

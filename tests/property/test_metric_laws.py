@@ -27,7 +27,7 @@ from audit.alignment.metrics.measures import (
     uncertainty_alignment,
 )
 from audit.alignment.metrics.model import moves_of
-from audit.alignment.metrics.streaming import ALL, Row, Stream
+from audit.alignment.metrics.streaming import Row, Stream
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.engine.scores.cuts import (
@@ -40,6 +40,7 @@ from audit.engine.scores.cuts import (
     normalised,
 )
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.results.metric_list import ALL
 from fixtures import brute_force as plain
 from fixtures import brute_force_metrics as oracle
 from fixtures.examples import examples

@@ -21,14 +21,14 @@ from audit.alignment.metrics.measures import (
     subgraph_preference,
     uncertainty_alignment,
 )
-from audit.alignment.metrics.streaming import ALL, Row, Stream
+from audit.alignment.metrics.streaming import Row, Stream
 from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.base.settings import Aggregation, Levels
 from audit.engine.scores.cuts import Cut, depth_cut, level_cut
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.rules import Subgraph
-from audit.results.metric_list import METRICS, Needs
+from audit.results.metric_list import ALL, METRICS, Needs
 
 SCOPE_INSTANCES = 30
 """Least number of instances with a direct label at or below a node for it to be a scope."""

@@ -20,9 +20,8 @@ from audit.engine.statistics.resampling import (
     weighted_sums,
 )
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.results.metric_list import ALL
 
-ALL = "all"
-"""The scope that holds every instance; any other scope is a node id."""
 ROWS_PER_BLOCK = 8192
 """Number of instances whose bootstrap weights are in memory at a time."""
 Row: TypeAlias = dict[str, Any]

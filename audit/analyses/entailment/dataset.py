@@ -108,7 +108,7 @@ def questions_of(tuples: pl.DataFrame) -> Questions:
 
 
 def parts_by_relation(relation: pl.Series) -> Mapping[str, IntArray]:
-    """Rows of each relation in report order, and of all of them where there are several."""
+    """Rows of each relation in report order, and of all where there are several."""
     values = relation.to_numpy()
     rows = {name: np.flatnonzero(values == name) for name in RELATIONS}
     present = {name: own for name, own in rows.items() if len(own)}

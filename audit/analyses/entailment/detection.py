@@ -77,10 +77,7 @@ def measure_detection(
     """Measure models and baselines on the test set, or on all tuples where there is none.
 
     Returns:
-        The tables by name, and what became of the rows: ``rows_read``; ``used``; ``unknown_id``,
-        predictions of tuples that the data set lacks; ``other_split``, those of tuples in other
-        splits than the measured one; and rows that were refused when read, by reason. All but the
-        first add up to the first.
+        The tables by name, and what became of the rows; all counts but ``rows_read`` add up to it.
     """
     asked = questions_of(tuples)
     known = predictions.frame.join(tuples.select("id"), on="id", how="semi")
@@ -360,13 +357,9 @@ def _ranked(drawn: GroupBootstrap, truth: BoolArray, score: FloatArray) -> dict[
 def calibration_error(truth: BoolArray, score: FloatArray) -> tuple[float, float]:
     """Expected calibration error, and what it would be about if scores were calibrated.
 
-    The first is the mean over tuples of the distance between mean score and valid share of their
-    bin. It is above 0 by chance even if every score s is right s of the time; then a bin of n
-    tuples is off by about ``sqrt(2 / pi * sum of s (1 - s)) / n``, which the second averages.
-
-    Args:
-        truth: Whether each tuple is valid, shape (n,), n at least 1.
-        score: Score of valid, in [0, 1], shape (n,).
+    The first is the mean over tuples, of which there is one, of the distance between mean score
+    and valid share of their bin. It is above 0 by chance even if every score s is right s of the
+    time; then a bin of n tuples is off by about ``sqrt(2 / pi * sum of s (1 - s)) / n``.
     """
     place = _bin_of(score)
     off = np.abs(np.bincount(place, weights=score - truth, minlength=BINS))

@@ -45,11 +45,7 @@ def measure_generation(
         meteor: A WordNet folder, which adds METEOR.
 
     Returns:
-        The tables by name, and what became of the rows: ``rows_read``; ``used``; ``repeated``, the
-        same text for the same instance again; ``unknown``, texts for instances that the data set
-        lacks; ``other_split``, those for instances in other splits than the measured one;
-        ``without_reference``, those for instances of which no concept is valid; and rows refused
-        when read, by reason. All but the first add up to the first.
+        The tables by name, and what became of the rows; all counts but ``rows_read`` add up to it.
 
     Raises:
         InputError: If a model has two texts for an instance, the folder is no WordNet with all

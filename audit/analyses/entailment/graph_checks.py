@@ -69,6 +69,7 @@ def cycle(found: Measured) -> Iterator[Row]:
         members = found.frames["graph_members"].rename({"text": end, "first": f"{end}_first"})
         tuples = tuples.join(members, on=["relation", end])
     inside = tuples.filter(pl.col("instance_first") == pl.col("concept_first"))
+    behind = inside.partition_by("relation", "instance_first", as_dict=True)
     for row in found.frames["graph_components"].to_dicts():
         pair, relation = " and ".join(map(quoted, row["cycle"][:2])), row["relation"]
         said = (
@@ -86,7 +87,7 @@ def cycle(found: Measured) -> Iterator[Row]:
                 "to be synonyms."
             )
         yield found.row(
-            inside.filter(relation=relation, instance_first=row["first"]),
+            behind[relation, row["first"]],
             {"texts": row["texts"], "edges": row["edges"]},
             relation,
             row["first"],
@@ -115,19 +116,12 @@ def _edges(
         relation, one = first["relation"], first.get("one_context")
         (numbers,) = found.frames["graph_relations"].filter(relation=relation).to_dicts()
         edges = pl.concat(own.select("relation", instance=a, concept=b) for a, b in steps)
+        tuples = found.tuples.join(edges, on=EDGE, how="semi")
         evidence = bounds("edges", len(own), numbers[among])
         evidence |= {name: numbers[column] for name, column in further.items()}
-        yield (
-            own,
-            first,
-            partial(
-                found.row,
-                found.tuples.join(edges, on=EDGE, how="semi"),
-                evidence,
-                *((relation,) if one is None else (relation, ONE if one else ACROSS)),
-                severity="warning" if one else "note",
-            ),
-        )
+        key = (relation,) if one is None else (relation, ONE if one else ACROSS)
+        severity = "warning" if one else "note"
+        yield own, first, partial(found.row, tuples, evidence, *key, severity=severity)
 
 
 @check("Is any edge both valid and invalid?", _EDGES, "untold", OF_EDGES)

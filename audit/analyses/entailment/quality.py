@@ -74,10 +74,11 @@ def diversity(tuples: pl.DataFrame) -> pl.DataFrame:
         unique_edges_without_penalty=(pl.col("precision") <= THRESHOLD).mean(),
     )
     vocabulary = over_all(words, "relation", vocabulary=pl.col("word").drop_nulls().n_unique())
-    joined = with_share(counts, "social_heads", "heads").join(of_edges, on="relation", how="left")
-    joined = joined.join(vocabulary, on="relation", how="left", maintain_order="left")
+    counted = with_share(counts, "social_heads", "heads")
+    for one in (of_edges, vocabulary):
+        counted = counted.join(one, on="relation", how="left", maintain_order="left")
     named = {"share": "social", "low": "social_low", "high": "social_high"}
-    return TABLES["quality_diversity"].cast(joined.rename(named))
+    return TABLES["quality_diversity"].cast(counted.rename(named))
 
 
 def _words(name: str) -> pl.Expr:
@@ -88,10 +89,8 @@ def with_uniqueness(rows: pl.DataFrame, group: list[str]) -> pl.DataFrame:
     """Rows with the BLEU-1 of their concept against the other concepts of its group.
 
     Clipped unigram precision, times the brevity penalty ``exp(1 - r / c)`` where the concept has
-    c words, fewer than the r of the closest reference, the shorter of two that are as close
-    (*BLEU: a Method for Automatic Evaluation of Machine Translation*; the measure of a set by
-    itself is that of *Texygen: A Benchmarking Platform for Text Generation Models*). Concepts that
-    are the same string are one, which is not a reference of itself.
+    c words, fewer than the r of the closest reference, the shorter of two that are as close.
+    Concepts that are the same string are one, which is not a reference of itself.
 
     Args:
         rows: ``concept`` and the columns of the group.
@@ -137,10 +136,8 @@ _PERSONS = Path(__file__).parent / "data" / "persons.csv"
 
 def social_heads(head: pl.Expr) -> pl.Expr:
     """Whether a head holds a Person variable or, if it is "subject, predicate, object" as those of
-    Levy and Holt, has a person as subject or object.
-
-    A person is a subject or object whose last word, or the last one before an "of", is one of
-    ``persons.csv`` or its plural in -s; names of people are not on that list.
+    Levy and Holt, has a person as subject or object: one whose last word, or the last one before
+    an "of", is one of ``persons.csv`` or its plural in -s.
     """
     parts = head.str.to_lowercase().str.split(",")
     listed = pl.read_csv(_PERSONS)["word"].to_list()
@@ -287,24 +284,13 @@ def shared_keys(tuples: pl.DataFrame) -> pl.DataFrame:
     """Heads with an instance that each two splits share, ``quality_shared_keys``."""
     keys = tuples.drop_nulls("split").select("split", key=pl.struct(SAME_KEY)).unique()
     names = keys.select("split").unique().sort(place_of_split(), "split")["split"]
-    columns = TABLES["quality_shared_keys"].columns.types
-    pairs = pl.DataFrame(
-        list(combinations(names, 2)),
-        {name: columns[name] for name in ("split", "other")},
-        orient="row",
-    )
+    ends = dict.fromkeys(("split", "other"), pl.String)
+    pairs = pl.DataFrame(list(combinations(names, 2)), ends, orient="row")
+    sizes = keys.group_by(other="split").agg(keys=pl.len())
     met = keys.join(keys.rename({"split": "other"}), on="key")
-    counts = pairs.join(
-        keys.group_by(other="split").agg(keys=pl.len()),
-        on="other",
-        how="left",
-        maintain_order="left",
-    ).join(
-        met.group_by("split", "other").agg(shared=pl.len()),
-        on=["split", "other"],
-        how="left",
-        maintain_order="left",
-    )
+    shared = met.group_by(*ends).agg(shared=pl.len())
+    counts = pairs.join(sizes, on="other", how="left", maintain_order="left")
+    counts = counts.join(shared, on=[*ends], how="left", maintain_order="left")
     filled = counts.with_columns(pl.col("shared").fill_null(0))
     return TABLES["quality_shared_keys"].cast(with_share(filled, "shared", "keys"))
 

@@ -38,12 +38,8 @@ COUNTS = 2 * len(_ORDERS) + 2
 def bleu_counts(answer: str, references: Sequence[str]) -> tuple[int, ...]:
     """Matches and n-grams of one and of two words, the answer's length and the reference length.
 
-    A match counts as often as the reference with the most of it has it. The reference length is
-    that of the reference closest in length, the shorter of two.
-
-    Args:
-        answer: The text; empty counts nothing but the reference length.
-        references: At least one.
+    The latter is that of the reference closest in length, the shorter of two; there is at least
+    one. A match counts as often as the reference with the most of it has it.
     """
     words, others = bleu_words(answer), [bleu_words(reference) for reference in references]
     counts: list[int] = []
@@ -57,13 +53,9 @@ def bleu_counts(answer: str, references: Sequence[str]) -> tuple[int, ...]:
 
 
 def bleu_measures(sums: FloatArray) -> Mapping[str, FloatArray]:
-    """BLEU of a corpus from sums of `bleu_counts`, each measure of shape (...).
+    """BLEU of a corpus from sums of `bleu_counts`, shape (..., `COUNTS`); measures have (...).
 
-    A precision without n-grams is 0, as is a BLEU with a precision of 0. Without words in the
-    answers the brevity penalty is 0.
-
-    Args:
-        sums: Shape (..., `COUNTS`).
+    A precision without n-grams is 0, as is the brevity penalty without words in the answers.
     """
     one, of_one, two, of_two, length, reference = np.moveaxis(sums, -1, 0)
     first, second = _per(one, of_one), _per(two, of_two)
@@ -111,14 +103,10 @@ _FILES = [f"{kind}.{pos}" for kind in ("data", "index") for pos in ("noun", "ver
 def meteor_by(wordnet: Path) -> Meteor:
     """METEOR with alpha .9, beta 3 and gamma .5 on words between blanks, in lower case.
 
-    *METEOR: An Automatic Metric for MT Evaluation with Improved Correlation with Human Judgments*
-    (Banerjee and Lavie), where equal words, equal stems and synonyms match. An answer of one word
-    scores .5 at most, even if it is equal to a reference. nltk looks for synonyms among stems, so
-    that *car* matches *auto* and never *automobile*, whose stem is no word.
-
-    Raises:
-        InputError: If it is none, or nltk is not installed.
-        SchemaError: If its files are not as WordNet writes them.
+    An answer of one word scores .5 at most, even if it is equal to a reference. nltk looks for
+    synonyms among stems, so that *car* matches *auto* and never *automobile*, whose stem is no
+    word. Raises InputError if the folder is no WordNet, or nltk is not installed; SchemaError if
+    its files are not as WordNet writes them.
     """
     require_package("nltk", "to compute METEOR")
     if missing := [name for name in _FILES if not (wordnet / name).is_file()]:
@@ -150,14 +138,10 @@ def meteor_by(wordnet: Path) -> Meteor:
 
 
 def rouge(answer: str, references: Sequence[str]) -> tuple[float, float]:
-    """ROUGE-2 recall and ROUGE-L F1, each the largest over the references.
+    """ROUGE-2 recall and ROUGE-L F1, each the largest over the references, of which there is one.
 
     ROUGE-2 recall is the share of a reference's pairs of neighbours that the answer has; 0 for a
-    reference of one word, even if the answer is equal to it. ROUGE-L compares by the longest common
-    subsequence.
-
-    Args:
-        references: At least one.
+    reference of one word, even if the answer is equal to it.
 
     >>> rouge("big dog", ["the big dog barks"])
     (0.3333333333333333, 0.6666666666666666)

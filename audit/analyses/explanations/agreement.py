@@ -6,8 +6,6 @@ Beinborn, Fokkens).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -24,11 +22,9 @@ from audit.analyses.explanations.top_tokens import (
     ranking,
     row_keys,
 )
-from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
+from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.errors import InputError
-from audit.base.machine import cores
-from audit.engine.statistics.association import ratio
-from audit.engine.statistics.means import Clusters, clusters_by, instance_means
+from audit.engine.statistics.means import Clusters, Means, clusters_by, instance_means
 
 UNIT = ["id", "target", "model", "seed", "text"]
 """What distinguishes units, which are rows side by side; other tokens are another text."""
@@ -56,52 +52,22 @@ class Agreed:
         sets: One row per set of methods, a pair or one named in ``together``: ``first, second,
             together, methods`` (their number), and ``members``, places of methods, the human last.
         methods: Names of the methods, and of the human if there is evidence.
-        present: Whether each method has scores, shape (n_units, n_methods).
-        peaks: Number of peaks, same shape; ``tied``, whether keys decided which tokens are the
-            `MAIN_K` highest; ``constant``, whether all scores are equal.
-        dynamic: Agreement of the peaks, shape (n_units, n_sets); NaN where a member is absent.
-        unions: Number of tokens that any member has among its k highest, for k = 1, 2, ...,
-            shape (n_ks, n_units, n_sets).
+        peaks: Number of peaks, NaN where a method has no scores, shape (n_units, n_methods);
+            ``tied``, whether keys decided which tokens are the `MAIN_K` highest; ``constant``,
+            whether all scores are equal.
+        value: Agreement of the peaks (rule 0) and at k (rule k), shape (n_units, rules, n_sets);
+            NaN where a member is absent.
+        chance: Expected agreement of random sets of as many tokens, of the same shape.
     """
 
     units: pl.DataFrame
     sets: pl.DataFrame
     methods: tuple[str, ...]
-    present: BoolArray
-    peaks: IntArray
-    tied: BoolArray
-    constant: BoolArray
-    dynamic: FloatArray
-    unions: IntArray
-
-    @property
-    def tokens(self) -> IntArray:
-        """Number of tokens of each unit."""
-        return self.units["tokens"].to_numpy().astype(np.int64)
-
-    def complete(self) -> BoolArray:
-        """Whether all members are present, shape (n_units, n_sets)."""
-        complete = np.zeros(self.dynamic.shape, np.bool_)
-        for place, own in enumerate(self.sets["members"]):
-            complete[:, place] = self.present[:, own].all(axis=1)
-        return complete
-
-    def fixed(self, k: int) -> FloatArray:
-        """Agreement at k, shape (n_units, n_sets); NaN where a member is absent."""
-        union = self.unions[k - 1]
-        chosen = np.broadcast_to(np.minimum(self.tokens, k)[:, None], union.shape)
-        value = ratio(chosen, union)
-        return np.where(self.complete(), value, np.nan)
-
-    def chance(self, k: int | None = None) -> FloatArray:
-        """Expected agreement of random sets of k tokens, or of as many as there are peaks."""
-        sizes = self.peaks
-        if k is not None:
-            sizes = np.broadcast_to(np.minimum(self.tokens, k)[:, None], sizes.shape)
-        chance = np.full(self.dynamic.shape, np.nan)
-        for place, own in enumerate(self.sets["members"]):
-            chance[:, place] = expected_agreement(sizes[:, own], self.tokens)
-        return np.where(self.complete(), chance, np.nan)
+    peaks: FloatArray
+    tied: FloatArray
+    constant: FloatArray
+    value: FloatArray
+    chance: FloatArray
 
 
 def agreed(attributions: Attributions, *, compat: Compat = None, seed: int = 0) -> Agreed:
@@ -118,11 +84,8 @@ def agreed(attributions: Attributions, *, compat: Compat = None, seed: int = 0) 
     Raises:
         InputError: A method is named as people.
     """
-    kept = (
-        attributions.rows.with_row_index("row")
-        .filter(~pl.col("borrowed").fill_null(False))
-        .unique([*UNIT, "method"], keep="first", maintain_order=True)
-    )
+    own = attributions.own_rows()
+    kept = own.unique([*UNIT, "method"], keep="first", maintain_order=True)
     methods = kept["method"].unique().sort().to_list()
     if HUMAN in methods:
         raise InputError(f"no method may be named {HUMAN!r}", hint="rename the method")
@@ -131,89 +94,86 @@ def agreed(attributions: Attributions, *, compat: Compat = None, seed: int = 0) 
     numbered = units.select(UNIT).with_row_index("unit")
     placed = kept.join(numbered, on=UNIT, nulls_equal=True, maintain_order="left")
     rows = np.full((len(units), len(methods)), -1, np.int64)
-    column = placed["method"].replace_strict(methods, range(len(methods)), return_dtype=pl.Int64)
-    rows[placed["unit"].to_numpy(), column.to_numpy()] = placed["row"].to_numpy()
-    if people := bool(units["item"].is_not_null().any()):
-        item = units["item"].is_not_null().to_numpy()
-    present = np.column_stack([rows >= 0, item]) if people else rows >= 0
-    names = (*methods, HUMAN) if people else tuple(methods)
-    sets = _sets(names, len(methods))
-    shape, n_sets = present.shape, len(sets)
-    found = Agreed(
-        units=units,
-        sets=sets,
-        methods=names,
-        present=present,
-        peaks=np.zeros(shape, np.int64),
-        tied=np.zeros(shape, np.bool_),
-        constant=np.zeros(shape, np.bool_),
-        dynamic=np.full((len(units), n_sets), np.nan),
-        unions=np.zeros((MOST_K, len(units), n_sets), np.int32),
-    )
+    of = placed["method"].replace_strict(methods, range(len(methods)), return_dtype=pl.Int64)
+    rows[placed["unit"].to_numpy(), of.to_numpy()] = placed["row"].to_numpy()
     keys = row_keys(attributions.rows, seed)[np.maximum(rows, 0)]
-    if people:
-        of_people = row_keys(units.with_columns(method=pl.lit(HUMAN)), seed)
-        keys = np.column_stack([keys, of_people])
+    item = units["item"].fill_null(-1).to_numpy()
+    if (item >= 0).any():
+        keys = np.column_stack([keys, row_keys(units.with_columns(method=pl.lit(HUMAN)), seed)])
+        rows = np.column_stack([rows, item])
+        methods.append(HUMAN)
+    sets, n = _sets(methods), units["tokens"].to_numpy().astype(np.int64)
+    members, present = sets["members"].to_list(), rows >= 0
+    value = np.full((len(units), MOST_K + 1, len(sets)), np.nan)
+    chosen = np.full((3, *rows.shape), np.nan)
+    for places in equal_lengths(n, width=len(methods)):
+        scores = _scores(attributions, rows[places], int(n[places[0]]), methods)
+        order = ranking(scores.reshape(-1, scores.shape[2]), keys[places].reshape(-1))
+        picked = peaks(scores, compat)
+        if methods[-1] == HUMAN:
+            picked[:, -1] &= scores[:, -1] > 0
+        chosen[:, places] = (
+            picked.sum(axis=-1),
+            order.tied_at(MAIN_K).reshape(picked.shape[:2]),
+            (order.levels[:, -1] == 0).reshape(picked.shape[:2]),
+        )
+        value[places] = _values(picked, order.ranks.reshape(picked.shape), members)
+    for column, own in enumerate(members):
+        value[~present[:, own].all(axis=1), :, column] = np.nan
+    chosen = np.where(present, chosen, np.nan)
+    sizes = np.nan_to_num(chosen[0]).astype(np.int64)
+    chance = np.where(np.isnan(value), np.nan, _chance(sizes, n, members))
+    own_peaks, tied, constant = chosen
+    return Agreed(units, sets, tuple(methods), own_peaks, tied, constant, value, chance)
 
-    def measure(places: IntArray) -> None:
-        scores = _scores(attributions, units, rows[places], places, people)
-        _measure(found, places, scores, keys[places], compat)
 
-    with ThreadPoolExecutor(cores()) as threads:
-        list(threads.map(measure, equal_lengths(found.tokens, width=len(methods) + 1)))
-    return found
-
-
-def _sets(names: tuple[str, ...], methods: int) -> pl.DataFrame:
+def _sets(methods: list[str]) -> pl.DataFrame:
     """All pairs of methods, each method with the human, and all methods where they are three."""
     sets: list[tuple[list[int], str | None, str | None, str | None]] = [
-        ([a, b], names[a], names[b], None) for a, b in combinations(range(len(names)), 2)
+        ([a, b], methods[a], methods[b], None) for a, b in combinations(range(len(methods)), 2)
     ]
-    if methods > 2:
-        sets.append((list(range(methods)), None, None, ALL))
+    own = [place for place, name in enumerate(methods) if name != HUMAN]
+    if len(own) > 2:
+        sets.append((own, None, None, ALL))
     text = dict.fromkeys(("first", "second", "together"), pl.String)
     frame = pl.DataFrame(sets, {"members": pl.List(pl.Int64), **text}, orient="row")
     return frame.with_columns(methods=pl.col("members").list.len().cast(pl.Int64))
 
 
-def _scores(
-    attributions: Attributions, units: pl.DataFrame, rows: IntArray, places: IntArray, people: bool
-) -> FloatArray:
-    """Scores of all methods and the marks last; zeros where absent, (n_places, n_methods, n)."""
-    n = int(units["tokens"][int(places[0])])
-    scores = np.zeros((len(places), rows.shape[1] + people, n))
-    unit, method = np.nonzero(rows >= 0)
-    scores[unit, method] = matrix(attributions.scores, rows[unit, method], n)
-    item = units["item"].gather(places)
-    marked = item.is_not_null().to_numpy()
-    if attributions.evidence is not None and marked.any():
-        items = item.drop_nulls().to_numpy().astype(np.int64)
-        scores[marked, -1] = matrix(attributions.evidence.marks, items, n)
+def _scores(attributions: Attributions, rows: IntArray, n: int, methods: list[str]) -> FloatArray:
+    """Scores of methods and marks of people, zeros where absent, shape (n_units, n_methods, n)."""
+    scores = np.zeros((*rows.shape, n))
+    for column, name in enumerate(methods):
+        there, evidence = rows[:, column] >= 0, attributions.evidence
+        of = evidence.marks if name == HUMAN and evidence else attributions.scores
+        scores[there, column] = matrix(of, rows[there, column], n)
     return scores
 
 
-def _measure(
-    found: Agreed, places: IntArray, scores: FloatArray, keys: UIntArray, compat: Compat
-) -> None:
-    """Measure units of one length."""
-    shape, n = scores.shape[:2], scores.shape[2]
-    order, present = ranking(scores.reshape(-1, n), keys.reshape(-1)), found.present[places]
-    members = found.sets["members"].to_list()
-    ranks = order.ranks.reshape(scores.shape)
-    for k in range(MOST_K):
-        bits = np.packbits(ranks <= k, axis=-1)
-        for column, own in enumerate(members):
-            united = np.bitwise_or.reduce(bits[:, own], axis=1)
-            found.unions[k, places, column] = np.bitwise_count(united).sum(axis=-1)
-    found.tied[places] = order.tied_at(MAIN_K).reshape(shape) & present
-    found.constant[places] = (order.levels[:, -1] == 0).reshape(shape) & present
-    picked = peaks(scores, compat) & present[..., None]
-    if found.methods[-1] == HUMAN:
-        picked[:, -1] &= scores[:, -1] > 0
-    found.peaks[places] = picked.sum(axis=-1)
+def _values(picked: BoolArray, ranks: IntArray, members: list[list[int]]) -> FloatArray:
+    """Agreement of units of one length by their peaks and at each k, (n_units, rules, n_sets)."""
+    value = np.empty((len(picked), MOST_K + 1, len(members)))
+    bits = [np.packbits(ranks < k, axis=-1) for k in range(1, MOST_K + 1)]
     for column, own in enumerate(members):
-        value = agreement(picked[:, own])
-        found.dynamic[places, column] = np.where(present[:, own].all(axis=1), value, np.nan)
+        value[:, 0, column] = agreement(picked[:, own])
+        for k, of_k in enumerate(bits, start=1):
+            union = np.bitwise_count(np.bitwise_or.reduce(of_k[:, own], axis=1)).sum(axis=-1)
+            value[:, k, column] = min(k, picked.shape[2]) / union
+    return value
+
+
+def _chance(peaks: IntArray, n: IntArray, members: list[list[int]]) -> FloatArray:
+    """Expected agreement of random sets, shape (n_units, rules, n_sets)."""
+    chance = np.empty((len(n), MOST_K + 1, len(members)))
+    fixed = dict[int, FloatArray]()
+    tokens, k = np.repeat(n, MOST_K), np.tile(np.arange(1, MOST_K + 1), len(n))
+    for column, own in enumerate(members):
+        chance[:, 0, column] = expected_agreement(peaks[:, own], n)
+        if len(own) not in fixed:
+            sizes = np.repeat(np.minimum(tokens, k)[:, None], len(own), axis=1)
+            fixed[len(own)] = expected_agreement(sizes, tokens).reshape(-1, MOST_K)
+        chance[:, 1:, column] = fixed[len(own)]
+    return chance
 
 
 def agreement_tables(found: Agreed) -> dict[str, pl.DataFrame]:
@@ -225,12 +185,11 @@ def agreement_tables(found: Agreed) -> dict[str, pl.DataFrame]:
     more than two methods, or else the pairs.
     """
     models = clusters_by(found.units, ["model"])
-    larger = np.flatnonzero(found.sets["together"].is_not_null().to_numpy())
-    every = np.arange(len(found.sets))
+    together = found.sets["together"].is_not_null().to_numpy()
     return {
-        "agreement": _summary(found, models, every),
-        "lengths": _summary(found, _by_length(found), larger if len(larger) else every),
-        "differences": _differences(found, models),
+        "agreement": _summary(found, models, np.ones_like(together)),
+        "lengths": _summary(found, _by_length(found), together if together.any() else ~together),
+        "differences": _differences(found, models, ~together),
         "gains": _gains(found, models),
         "chosen": _chosen(found, models),
     }
@@ -246,7 +205,7 @@ def _by_length(found: Agreed) -> Parts:
     The groups are cut at quantiles of the number of tokens over all units, so that units of one
     length share a group.
     """
-    tokens = found.tokens
+    tokens = found.units["tokens"].to_numpy()
     shares = np.arange(1, LENGTH_GROUPS) / LENGTH_GROUPS
     cuts = np.sort(tokens)[(shares * len(tokens)).astype(np.int64)] if len(tokens) else tokens
     frame = found.units.with_columns(group=np.searchsorted(np.unique(cuts), tokens, "left"))
@@ -255,53 +214,55 @@ def _by_length(found: Agreed) -> Parts:
     return clusters_by(limited, ["model", *limits])
 
 
-def _rules(found: Agreed) -> Iterator[tuple[str, int | None, FloatArray, FloatArray]]:
-    """Each rule with its k (None for peaks), the values, and their chance, (n_units, n_sets)."""
-    yield "dynamic", None, found.dynamic, found.chance()
-    for k in range(1, MOST_K + 1):
-        yield "fixed", k, found.fixed(k), found.chance(k)
+def _means(values: FloatArray, parts: Parts) -> Means:
+    """Means of values of shape (n_units, ...), the last axes as columns."""
+    return instance_means(values.reshape(len(values), -1), parts[1])
 
 
-def _crossed(parts: Parts, others: pl.DataFrame) -> pl.DataFrame:
-    return parts[0].join(others, how="cross", maintain_order="left_right")
+def _mean(values: FloatArray, parts: Parts) -> pl.Series:
+    return pl.Series(_means(values, parts).value.ravel()).fill_nan(None)
 
 
-def _summary(found: Agreed, parts: Parts, sets: IntArray) -> pl.DataFrame:
-    names, tables = _crossed(parts, found.sets[sets].drop("members")), []
-    for rule, k, value, chance in _rules(found):
-        mean, by_chance, above = (
-            instance_means(of[:, sets], parts[1]) for of in (value, chance, value - chance)
-        )
-        tables.append(
-            names.with_columns(
-                rule=pl.lit(rule),
-                k=pl.lit(k, dtype=pl.Int64),
-                **mean.interval("agreement", "low", "high", bounds=(0.0, 1.0)),
-                **mean.counts("n", "units", "undefined"),
-                chance_sizes=pl.Series(by_chance.value.ravel()).fill_nan(None),
-                **above.interval("above_chance", "above_low", "above_high"),
-            )
-        )
+def _crossed(parts: Parts, *others: pl.DataFrame) -> pl.DataFrame:
+    """A row for each part and each row of the others, the last fastest, as `_means` has them."""
+    table = parts[0]
+    for other in others:
+        table = table.join(other, how="cross", maintain_order="left_right")
+    return table
+
+
+def _summary(found: Agreed, parts: Parts, chosen: BoolArray) -> pl.DataFrame:
+    rule = ["dynamic", *["fixed"] * MOST_K]
+    rules = pl.DataFrame({"rule": rule, "k": [None, *range(1, MOST_K + 1)]})
+    sets = found.sets.filter(pl.Series(chosen)).drop("members")
+    value, chance = found.value[..., chosen], found.chance[..., chosen]
+    mean, above = _means(value, parts), _means(value - chance, parts)
     by_sizes = pl.col("chance_sizes")
-    corrected = pl.when(by_sizes < 1 - 1e-12).then(
-        (pl.col("agreement") - by_sizes) / (1 - by_sizes)
+    corrected = (pl.col("agreement") - by_sizes) / (1 - by_sizes)
+    table = _crossed(parts, rules, sets).with_columns(
+        **mean.interval("agreement", "low", "high", bounds=(0.0, 1.0)),
+        **mean.counts("n", "units", "undefined"),
+        chance_sizes=_mean(chance, parts),
+        **above.interval("above_chance", "above_low", "above_high"),
     )
-    table = pl.concat(tables).with_columns(corrected_sizes=corrected)
-    return table.sort(pl.col("together").is_not_null(), maintain_order=True)
+    order = (pl.col("together").is_not_null(), "k")
+    names = [*parts[0].columns, *sets.columns, "rule", "k"]
+    return (
+        table.with_columns(corrected_sizes=pl.when(by_sizes < 1 - 1e-12).then(corrected))
+        .select(*names, pl.exclude(names))
+        .sort(*order, maintain_order=True)
+    )
 
 
-def _differences(found: Agreed, parts: Parts) -> pl.DataFrame:
+def _differences(found: Agreed, parts: Parts, pairs: BoolArray) -> pl.DataFrame:
     """Peaks beside the main k, pair by pair: figure 3 of *Dynamic Top-k Estimation*."""
-    pairs = np.flatnonzero(found.sets["together"].is_null().to_numpy())
-    dynamic, fixed = found.dynamic[:, pairs], found.fixed(MAIN_K)[:, pairs]
-    gap = instance_means(dynamic - fixed, parts[1])
-    means = {"dynamic": dynamic, "fixed": fixed}
-    return _crossed(parts, found.sets[pairs].select("first", "second")).with_columns(
+    dynamic, fixed = found.value[:, 0, pairs], found.value[:, MAIN_K, pairs]
+    gap = _means(dynamic - fixed, parts)
+    names = found.sets.filter(pl.Series(pairs)).select("first", "second")
+    return _crossed(parts, names).with_columns(
         k=pl.lit(MAIN_K, dtype=pl.Int64),
-        **{
-            name: pl.Series(instance_means(of, parts[1]).value.ravel()).fill_nan(None)
-            for name, of in means.items()
-        },
+        dynamic=_mean(dynamic, parts),
+        fixed=_mean(fixed, parts),
         **gap.interval("difference", "low", "high"),
         **gap.counts("n"),
         undefined=gap.undefined.ravel(),
@@ -313,50 +274,37 @@ def _gains(found: Agreed, parts: Parts) -> pl.DataFrame:
 
     Table 1 of *Dynamic Top-k Estimation*. A unit that lacks one of the pairs has no sum.
     """
-    sets: dict[str, list[int]] = {name: [] for name in found.methods if name != HUMAN}
-    for place, one in enumerate(found.sets.iter_rows(named=True)):
-        if one["together"] is None and one["second"] != HUMAN:
-            sets[one["first"]].append(place)
-            sets[one["second"]].append(place)
-    sets = {name: own for name, own in sets.items() if own}
-    names = pl.DataFrame(
-        {"method": [*sets], "pairs": [len(own) for own in sets.values()]},
-        schema={"method": pl.String, "pairs": pl.Int64},
+    pairs = found.sets.with_row_index("set").filter(
+        pl.col("together").is_null() & (pl.col("second") != HUMAN)
     )
-    tables = []
-    for k in GAIN_KS:
-        gap = found.dynamic - found.fixed(k)
-        sums = np.empty((len(gap), len(sets)))
-        for column, own in enumerate(sets.values()):
-            sums[:, column] = gap[:, own].sum(axis=1)
-        mean = instance_means(sums, parts[1])
-        tables.append(
-            _crossed(parts, names).with_columns(
-                k=pl.lit(k, dtype=pl.Int64),
-                **mean.interval("gain", "low", "high"),
-                **mean.counts("n"),
-                undefined=mean.undefined.ravel(),
-            )
+    each = pairs.unpivot(["first", "second"], index="set", value_name="method")
+    of_methods = each.sort("set").group_by("method").agg("set").sort("method")
+    gap = found.value[:, :1] - found.value[:, GAIN_KS]
+    own = [gap[..., places].sum(axis=2) for places in of_methods["set"].to_list()]
+    mean = _means(np.stack(own, axis=2) if own else gap[..., :0], parts)
+    names = of_methods.select("method", pairs=pl.col("set").list.len().cast(pl.Int64))
+    return (
+        _crossed(parts, pl.DataFrame({"k": GAIN_KS}), names)
+        .with_columns(
+            **mean.interval("gain", "low", "high"),
+            **mean.counts("n"),
+            undefined=mean.undefined.ravel(),
         )
-    return pl.concat(tables)
+        .select("model", "method", "pairs", pl.exclude("model", "method", "pairs"))
+        .sort("k", maintain_order=True)
+    )
 
 
 def _chosen(found: Agreed, parts: Parts) -> pl.DataFrame:
     """How many tokens each method chooses by its peaks; ``tied`` and ``constant`` are shares."""
-    absent: FloatArray = np.where(found.present, 0.0, np.nan)
-    mean = instance_means(absent + found.peaks, parts[1])
-    others = {"tokens": found.tokens[:, None], "tied": found.tied, "constant": found.constant}
-    means = {
-        name: instance_means(absent + np.asarray(of, np.float64), parts[1]).value
-        for name, of in others.items()
-    }
-    methods = pl.DataFrame({"method": found.methods}, schema={"method": pl.String})
-    return _crossed(parts, methods).with_columns(
+    mean = _means(found.peaks, parts)
+    tokens = found.units["tokens"].to_numpy()[:, None] + 0 * found.peaks
+    return _crossed(parts, pl.DataFrame({"method": found.methods})).with_columns(
         **mean.counts("n", "units"),
         k=pl.lit(MAIN_K, dtype=pl.Int64),
         **mean.interval("peaks", "low", "high"),
-        **{
-            name: pl.Series(of.ravel()).fill_nan(None)
-            for name, of in {"sd": mean.sd, **means}.items()
-        },
+        sd=pl.Series(mean.sd.ravel()).fill_nan(None),
+        tokens=_mean(tokens, parts),
+        tied=_mean(found.tied, parts),
+        constant=_mean(found.constant, parts),
     )

@@ -14,9 +14,8 @@ from audit.analyses.explanations.checks import EVIDENCE_IGNORED, METHODS_DISAGRE
 from audit.analyses.explanations.declared import FACTS, HEADLINES, SAYS, TABLES
 from audit.analyses.explanations.importance import read_accuracies
 from audit.analyses.explanations.measure import measure_explanations
-from audit.analyses.explanations.reading.reading import read_attributions
+from audit.analyses.explanations.reading import read_attributions
 from audit.analyses.explanations.settings import Explaining
-from audit.base.machine import give_back_freed_memory
 from audit.base.progress import Progress
 from audit.base.readings import Reading
 from audit.checks.analysis import FileAnalysis
@@ -60,7 +59,6 @@ class Explanations(FileAnalysis):
         elsewhere = None
         if settings.accuracy is not None:
             elsewhere = read_accuracies(settings.accuracy, attributions)
-        give_back_freed_memory()
         return cls(attributions, elsewhere, settings, attributions.readings)
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
@@ -73,18 +71,13 @@ class Explanations(FileAnalysis):
 
     def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
         """Measure explanations of labels that are nodes; the table of all nodes is never shared."""
-        settings, labels = self.settings, measured.loaded.dataset
+        labels = measured.loaded.dataset
         found = measure_explanations(
             self.attributions,
             labels.hierarchy,
             dict(labels.mappings.select("label", "node").iter_rows()),
+            self.settings,
             elsewhere=self.elsewhere,
-            informed=settings.informed,
-            reference_model=settings.reference_model,
-            sizes=settings.sizes,
-            only=settings.only,
-            draws=settings.draws,
-            compat=settings.compat,
             seed=seed,
             progress=progress,
         )

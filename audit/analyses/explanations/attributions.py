@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -11,12 +11,10 @@ import numpy as np
 import polars as pl
 
 from audit.analyses.explanations.lists import Lists
-from audit.base.dag import IntArray
 from audit.base.declared import schema
 from audit.base.readings import Reading
 
 EvidenceKind = Literal["marks", "spans", "text"]
-
 ROWS = schema(
     ("id target method model", pl.String),
     ("seed", pl.Int64),
@@ -36,10 +34,8 @@ class Evidence:
         kind: Token masks, character spans, or explanations in free text.
         items: ``text, target, annotators``: the place of the text, and how many people marked it.
         marks: Per item one value per token of its text: the share of its annotators that marked
-            the token. For free text 1 where the explanation holds the word of the token, else 0;
-            stop words count as not held.
-        words: Per item the different words of its evidence, as places in the vocabulary: the words
-            of marked tokens, or those of the explanation without stop words. Ascending.
+            the token; for free text 1 where the explanation holds the word of the token.
+        words: Per item the different words of its evidence, as places in the vocabulary, ascending.
     """
 
     kind: EvidenceKind
@@ -54,15 +50,14 @@ class Attributions:
 
     Args:
         rows: ``id``; ``target``, the label that is explained; ``method``; ``model``; ``seed``;
-            ``gold``, whether the target is a true label of the instance, and ``predicted``,
-            whether the model gives it (both null if unknown); ``group``, instances whose
-            explanations are too alike to stand for each other, such as those of one premise;
-            ``borrowed``, whether the model also read the explanation of another instance, which
-            the baseline of the soft oracle needs; ``text``, the place of its text in ``words``;
-            ``item``, the place of its evidence, null if there is none.
+            ``gold``, whether the target is a true label, and ``predicted``, whether the model
+            gives it (null if unknown); ``group``, instances whose explanations are too alike to
+            stand for each other; ``borrowed``, whether the model also read the explanation of
+            another instance; ``text``, the place of its text in ``words``; ``item``, the place of
+            its evidence, null if there is none.
         scores: Per row one signed score per token of its text.
         words: Per text the word of each token, as a place in the vocabulary. Texts are kept apart
-            by instance and by tokenisation, so that token lists of two models never mix.
+            by instance and by tokenisation.
         tokens: The tokens of all texts as the model has them, text after text, as in ``words``.
         vocabulary: Words as they are compared: lower case, without the markers of word pieces.
         evidence: The human evidence; None if there is none.
@@ -81,6 +76,7 @@ class Attributions:
     sources: tuple[Path, ...] = ()
     readings: tuple[Reading, ...] = ()
 
-    def of_rows(self, places: IntArray) -> Attributions:
-        """The same texts and evidence with these rows alone."""
-        return replace(self, rows=self.rows[places], scores=self.scores.take(places))
+    def own_rows(self) -> pl.DataFrame:
+        """Rows whose model read no other's explanation, each with its place as ``row``."""
+        placed = self.rows.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64))
+        return placed.filter(~pl.col("borrowed").fill_null(False))

@@ -9,27 +9,19 @@ import numpy as np
 import polars as pl
 
 from audit.analyses.explanations.agreement import HUMAN
-from audit.analyses.explanations.evidence_by_node import (
-    BOTH,
+from audit.analyses.explanations.by_node import (
     LEAST_CONCORDANCE,
-    LEAST_PEAK,
-    WITHIN,
-    Examples,
+    LEAST_INSTANCES,
     compared,
+    examples_of,
 )
-from audit.analyses.explanations.node_results import LEAST_INSTANCES
 from audit.base.dag import BoolArray, IntArray
-from audit.base.declared import Columns, chance, count, estimate, mean, setting, text
+from audit.base.declared import Columns, chance, count, estimate, mean, setting
 from audit.checks.check import Check, Limit, Outcome, first_unmet
 from audit.engine.statistics.means import smallest_difference
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.findings import (
-    Finding,
-    Part,
-    finding_id,
-    times_limit,
-)
+from audit.results.findings import Finding, Part, finding_id, times_limit
 
 DIGITS = 3
 """Decimals of numbers in evidence."""
@@ -101,8 +93,8 @@ def _is_low_without(
     inside = _below(rest, node, hierarchy)
     if rest.filter(pl.Series(inside))["id"].n_unique() < LEAST_INSTANCES:
         return len(without) > 1
-    found = compared(Examples.of(rest), inside)
-    return found is not None and found.is_low
+    found = compared(examples_of(rest), inside)
+    return found is not None and found["low"]
 
 
 def _below(examples: pl.DataFrame, node: str, hierarchy: Hierarchy) -> BoolArray:
@@ -114,21 +106,17 @@ def _ignored(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
     model = row["model"]
     of_model = f" of {model}" if _several_models(measured) else ""
     where = measured.hierarchy.describe(measured.hierarchy.index(row["node"]))
-    among = "among texts and evidence of equal length" if row["compared"] == WITHIN else "elsewhere"
     return Finding(
         check=_IGNORED,
         severity="warning",
         nodes=(row["node"],),
         statement=f"Below {where}, the explanations{of_model} follow people’s evidence less than "
         "those of other labels[. Of two tokens, the one that people mark more has the higher score "
-        f"in {{concordance}} of the cases, on {{instances}} instances with such a label][; {among} "
-        "in {concordance_elsewhere}; guessing would give 0.5][. The token with the highest score "
-        "reaches {peak} of the way from chance to the best marked token]"
-        "[; there {peak_elsewhere}].",
+        "in {concordance} of the cases, on {instances} instances with such a label][; among texts "
+        "and evidence of equal length in {concordance_elsewhere}; guessing would give 0.5].",
         evidence={
             "instances": row["instances"],
             **{name: round(row[column], DIGITS) for name, column in _SHOWN.items()},
-            "compared": row["compared"],
             "q_value": float(f"{row['q_value']:.0e}"),
             "family": row["family"],
         },
@@ -139,25 +127,19 @@ def _ignored(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
         data_user="Do not rely on the model here for texts that may lack such words.",
         touched=row["instances"],
         strength=-row["concordance_difference"],
-        beyond=_beyond(row),
+        beyond=times_limit(-row["concordance_high"], LEAST_CONCORDANCE),
         parts=_by_method(measured, row),
         key=(model, row["node"]),
         folded_into=tuple(finding_id(_IGNORED, model, one) for one in into),
     )
 
 
-def _beyond(row: Mapping[str, Any]) -> float:
-    """The least of both measures where both must be low, else the one that is lower."""
-    concordance = times_limit(-row["concordance_high"], LEAST_CONCORDANCE)
-    peak = times_limit(-row["peak_high"], LEAST_PEAK)
-    return min(concordance, peak) if row["compared"] == BOTH else max(concordance, peak)
-
-
-_MEASURED = ("concordance", "peak", "marked", "tokens")
-_SHOWN = {name: name for one in _MEASURED for name in (one, f"{one}_elsewhere")} | {
-    f"{one}_difference{end}": f"{one}{end or '_difference'}"
-    for one in ("concordance", "peak")
-    for end in ("", "_low", "_high")
+_SHOWN = {
+    name: name for one in ("concordance", "marked", "tokens") for name in (one, f"{one}_elsewhere")
+} | {
+    "concordance_difference": "concordance_difference",
+    "concordance_difference_low": "concordance_low",
+    "concordance_difference_high": "concordance_high",
 }
 """Evidence by the columns of the table that hold it."""
 
@@ -204,8 +186,7 @@ EVIDENCE_IGNORED = Check(
         chance(f"{' '.join(_SHOWN)} q_value family"),
         mean("concordance marked", "In the order of people’s marks", n="instances"),
         count("instances", "Instances"),
-        estimate("peak tokens", n="instances", reason="they have no fixed bounds"),
-        text("compared"),
+        estimate("tokens", n="instances", reason="they have no fixed bounds"),
     ),
     of_parts=Columns(chance("concordance concordance_elsewhere")),
     denominator="untold",

@@ -76,11 +76,7 @@ TABLES: Mapping[str, Table] = {
         first=16,
     ),
     "agreement": Table(
-        Columns(
-            text("model", "Model"),
-            _AGREEING,
-            _AGREEMENT,
-        ),
+        Columns(text("model", "Model"), _AGREEING, _AGREEMENT),
         title="Do the methods agree?",
         row="two methods or a set of them, a rule and k",
         first=6,
@@ -102,11 +98,7 @@ TABLES: Mapping[str, Table] = {
             key("measure", "Measure"),
             chance("family"),
             estimate(
-                "mean",
-                "Mean",
-                n="instances",
-                reason="a mean of several measures",
-                ends="low high",
+                "mean", "Mean", n="instances", reason="a mean of several measures", ends="low high"
             ),
             chance("rest difference difference_low difference_high", "Elsewhere|Difference"),
             chance("smallest p_value q_value", "||q"),
@@ -125,14 +117,12 @@ TABLES: Mapping[str, Table] = {
             chance("compared", type="string"),
             chance("family"),
             mean("concordance", "Concordance", n="instances", mark=Mark()),
-            estimate("peak", "Peak", n="instances", reason="it has no least value"),
             mean("marked", "Marked", n="instances"),
             estimate("tokens", n="instances", reason="it has no fixed bounds"),
             chance(
                 "concordance_elsewhere concordance_difference concordance_low concordance_high"
-                " peak_elsewhere peak_difference peak_low peak_high marked_elsewhere"
-                " tokens_elsewhere p_value q_value",
-                "Elsewhere||||||||||q",
+                " marked_elsewhere tokens_elsewhere p_value q_value",
+                "Elsewhere||||||q",
             ),
             count("instances", "Instances"),
             count("examples", of=NONE),

@@ -24,14 +24,7 @@ Link: TypeAlias = Literal["identity", "sigmoid", "softmax"]
 GRADIENT, GRADIENT_X_INPUT = "gradient", "gradient_x_input"
 INTEGRATED, INTEGRATED_PLAIN = "integrated_gradients", "integrated_gradients_plain"
 OCCLUSION, LIME, PARTITION_SHAP = "occlusion", "lime", "partition_shap"
-PAPER_METHODS = (
-    GRADIENT,
-    GRADIENT_X_INPUT,
-    INTEGRATED,
-    INTEGRATED_PLAIN,
-    LIME,
-    PARTITION_SHAP,
-)
+PAPER_METHODS = (GRADIENT, GRADIENT_X_INPUT, INTEGRATED, INTEGRATED_PLAIN, LIME, PARTITION_SHAP)
 """The six methods of *Dynamic top-k*."""
 METHODS = (*PAPER_METHODS, OCCLUSION)
 

@@ -7,7 +7,7 @@ what was decided where the paper leaves room.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,6 @@ from scipy.special import stdtr
 from audit.analyses.explanations.attributions import Attributions
 from audit.analyses.explanations.declared import TABLES
 from audit.analyses.explanations.lists import LEAST_TOKENS, Lists, batches, fisher, pearson
-from audit.analyses.explanations.node_results import q_values
 from audit.analyses.explanations.oracles import (
     SOFT,
     SUBSETS,
@@ -29,16 +28,20 @@ from audit.analyses.explanations.oracles import (
     soft_scores,
 )
 from audit.analyses.explanations.other_explanations import drawn_correlations
-from audit.base.dag import FloatArray
+from audit.base.dag import IntArray
 from audit.base.errors import InputError, first_cases
 from audit.base.tables import open_table
 from audit.data.records import records
+from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import LEVEL
 
 LEAST_POINTS = 3
 """Fewest points that a correlation is computed from: two always give 1 or -1."""
 BY = ["method", "model", "oracle", "subset"]
 """What a line of Delta-A is about."""
+NOT_BORROWED = (
+    "no informed model has read the explanation of another example (rows called borrowed)"
+)
 
 
 def aligned_rows(
@@ -59,72 +62,68 @@ def aligned_rows(
         mean over the ``draws`` of others' explanations that are not ``undefined``, and
         ``difference_zeros`` with 0 for these.
     """
-    own = judged(rows, informed)
-    parts = []
-    if attributions.evidence is not None:
-        c = own.select("row", c=pl.Series(_with_people(attributions, own)).fill_nan(None))
-        meets = pl.Series(c["c"]).is_not_null()
-        drawn = drawn_correlations(
-            attributions, attributions.evidence, own.with_columns(meets=meets), draws, seed
+    own, parts, evidence = judged(rows, informed), [], attributions.evidence
+    if evidence is not None:
+        there = own.drop_nulls("item")
+        items = there["item"].to_numpy()
+        c = _correlated(
+            attributions, there["row"].to_numpy(), lambda some: evidence.marks.take(items[some])
         )
-        parts.append((people_oracle(attributions), c, drawn))
+        people = there.select("row", c=c)
+        meets = pl.col("row").is_in(people.drop_nulls("c")["row"].implode())
+        drawn = drawn_correlations(
+            attributions, evidence, own.with_columns(meets=meets), draws, seed
+        )
+        parts.append((people_oracle(attributions), people, drawn))
     if informed:
         pairs = soft_pairs(attributions, rows, informed)
-        each = pairs.with_columns(c=pl.Series(_with_models(attributions, pairs)).fill_nan(None))
-        totals = [pl.col("c").sum().alias("total"), pl.col("c").count().alias("defined")]
-        by_row = each.group_by("row", "borrowed", maintain_order=True).agg(
-            *totals, draws=pl.len().cast(pl.Int64)
+        c = _correlated(
+            attributions,
+            pairs["row"].to_numpy(),
+            lambda some: soft_scores(attributions, pairs[some]),
         )
-        c = by_row.filter(~pl.col("borrowed")).select("row", c=_over("total", "defined"))
-        parts.append((SOFT, c, by_row.filter("borrowed").drop("borrowed")))
-    return pl.concat([_differences(own, *part) for part in parts])
-
-
-def _differences(
-    own: pl.DataFrame, oracle: str, c: pl.DataFrame, drawn: pl.DataFrame
-) -> pl.DataFrame:
-    """The judged rows with C and its differences from those of other explanations."""
-    joined = own.join(c, on="row", how="left", maintain_order="left").join(
-        drawn, on="row", how="left", maintain_order="left"
-    )
-    return joined.with_columns(
-        oracle=pl.lit(oracle),
-        difference=pl.col("c") - _over("total", "defined"),
-        difference_zeros=pl.col("c") - _over("total", "draws"),
-        draws=pl.col("draws").fill_null(0),
-        undefined=(pl.col("draws") - pl.col("defined")).fill_null(0),
-    ).drop("total", "defined")
+        by_row = (
+            pairs.with_columns(c=c)
+            .group_by("row", "borrowed", maintain_order=True)
+            .agg(
+                total=pl.col("c").sum(), defined=pl.col("c").count(), draws=pl.len().cast(pl.Int64)
+            )
+        )
+        of_own = by_row.filter(~pl.col("borrowed")).select("row", c=_over("total", "defined"))
+        parts.append((SOFT, of_own, by_row.filter("borrowed").drop("borrowed")))
+    tables = []
+    for oracle, of_own, drawn in parts:
+        joined = own
+        for part in (of_own, drawn):
+            joined = joined.join(part, on="row", how="left", maintain_order="left")
+        told = joined.with_columns(
+            oracle=pl.lit(oracle),
+            difference=pl.col("c") - _over("total", "defined"),
+            difference_zeros=pl.col("c") - _over("total", "draws"),
+            draws=pl.col("draws").fill_null(0).cast(pl.Int64),
+            undefined=(pl.col("draws") - pl.col("defined")).fill_null(0).cast(pl.Int64),
+        )
+        tables.append(told.drop("total", "defined"))
+    return pl.concat(tables)
 
 
 def _over(total: str, times: str) -> pl.Expr:
     return pl.when(pl.col(times) > 0).then(pl.col(total) / pl.col(times))
 
 
-def _with_people(attributions: Attributions, own: pl.DataFrame) -> FloatArray:
-    """C of each row with the marks of people, shape (n_rows,); NaN where it is undefined."""
-    c = np.full(len(own), np.nan)
-    there = own.with_row_index("at").drop_nulls("item")
-    at, row, item = (there[name].to_numpy().astype(np.int64) for name in ("at", "row", "item"))
-    assert attributions.evidence is not None
-    for part in batches(attributions.scores.lengths[row]):
-        marks = attributions.evidence.marks.take(item[part])
-        c[at[part]] = _correlated(attributions.scores.take(row[part]), marks)
-    return c
+def _correlated(
+    attributions: Attributions, row: IntArray, importance: Callable[[slice], Lists[np.float64]]
+) -> pl.Series:
+    """Fisher's transform of the correlation of absolute scores with importance, by row.
 
-
-def _with_models(attributions: Attributions, pairs: pl.DataFrame) -> FloatArray:
-    """C of each pair of `soft_pairs`, shape (n_pairs,); NaN where it is undefined."""
-    c, row = np.full(len(pairs), np.nan), pairs["row"].to_numpy()
-    for part in batches(attributions.scores.lengths[row]):
-        soft = soft_scores(attributions, pairs[part])
-        c[part] = _correlated(attributions.scores.take(row[part]), soft)
-    return c
-
-
-def _correlated(scores: Lists[np.float64], importance: Lists[np.float64]) -> FloatArray:
-    """Fisher's transform of the correlation of absolute scores; NaN for few or constant tokens."""
-    r = pearson(Lists(np.abs(scores.values), scores.starts), importance)
-    return np.where(scores.lengths < LEAST_TOKENS, np.nan, fisher(r))
+    Null for fewer than `LEAST_TOKENS` tokens and where either is constant.
+    """
+    c, lengths = np.full(len(row), np.nan), attributions.scores.lengths[row]
+    for part in batches(lengths):
+        scores = attributions.scores.take(row[part])
+        c[part] = fisher(pearson(Lists(np.abs(scores.values), scores.starts), importance(part)))
+    c[lengths < LEAST_TOKENS] = np.nan
+    return pl.Series(c).fill_nan(None)
 
 
 def delta_a(aligned: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -157,43 +156,39 @@ def delta_a(aligned: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     mean, error = (own[name].fill_null(np.nan).to_numpy() for name in ("mean", "error"))
     t = np.divide(mean, error, out=np.full(len(own), np.nan), where=error > 0)
     p = 2 * stdtr(np.maximum(own["clusters"].to_numpy() - 1, 1), -np.abs(t))
-    low, high = pl.col("mean") - pl.col("reach"), pl.col("mean") + pl.col("reach")
     told = own.select(
         *by,
         "examples",
         "clusters",
         correlation=c["mean"].tanh(),
         delta_a=pl.col("mean").tanh(),
-        low=low.tanh(),
-        high=high.tanh(),
+        low=(pl.col("mean") - pl.col("reach")).tanh(),
+        high=(pl.col("mean") + pl.col("reach")).tanh(),
         t=pl.Series(t).fill_nan(None),
         p_t=pl.Series(p).fill_nan(None),
         delta_a_zeros=zeros["mean"].tanh(),
         low_zeros=(zeros["mean"] - zeros["reach"]).tanh(),
         high_zeros=(zeros["mean"] + zeros["reach"]).tanh(),
     ).join(others, on=by, nulls_equal=True, maintain_order="left")
+    unlent = pl.when((pl.col("oracle") == SOFT) & pl.col("lacking")).then(pl.lit(NOT_BORROWED))
+    absent = unlent.otherwise(pl.lit("no example has both a correlation and a baseline"))
     order = pl.col("subset").replace_strict({name: i for i, name in enumerate(SUBSETS)})
     return (
-        told.with_columns(undefined_share=_over("undefined", "draws"), absent=_absent())
+        told.with_columns(
+            undefined_share=_over("undefined", "draws"),
+            absent=pl.when(pl.col("examples") == 0).then(absent),
+        )
         .drop("undefined", "draws", "lacking")
         .sort(order if name == "subset" else name for name in by)
     )
 
 
-def _absent() -> pl.Expr:
-    """Why a line has no Delta-A."""
-    return (
-        pl.when(pl.col("examples") > 0)
-        .then(None)
-        .when((pl.col("oracle") == SOFT) & pl.col("lacking"))
-        .then(
-            pl.lit(
-                "no informed model has read the explanation of another example (rows called "
-                "borrowed)"
-            )
-        )
-        .otherwise(pl.lit("no example has both a correlation and a baseline"))
-    )
+def q_values(table: pl.DataFrame, by: Sequence[str], p: str) -> pl.Series:
+    """P values adjusted by Benjamini and Hochberg within families; null where there is none."""
+    q = np.full(len(table), np.nan)
+    for _, own in table.with_row_index("line").drop_nulls(p).group_by(by):
+        q[own["line"].to_numpy()] = benjamini_hochberg(own[p].to_numpy(), len(own))
+    return pl.Series(q).fill_nan(None)
 
 
 def with_q(summary: pl.DataFrame) -> pl.DataFrame:
@@ -209,11 +204,8 @@ def accuracies(rows: pl.DataFrame) -> pl.DataFrame:
     """
     known = rows.drop_nulls(["gold", "predicted"])
     each = known.unique(["example", "model", "seed"], keep="first", maintain_order=True)
-    return (
-        each.group_by("model", "seed")
-        .agg(accuracy=(pl.col("gold") == pl.col("predicted")).mean())
-        .sort("model", "seed")
-    )
+    right = (pl.col("gold") == pl.col("predicted")).mean()
+    return each.group_by("model", "seed").agg(accuracy=right).sort("model", "seed")
 
 
 _ROLES = {"model": ("model",), "accuracy": ("accuracy", "acc"), "seed": ("seed",)}
@@ -239,10 +231,9 @@ def read_accuracies(path: Path, attributions: Attributions) -> pl.DataFrame:
     ):
         found = read.filter(table.select(wrong.fill_null(True)).to_series())
         if len(found):
-            cases = found.select(
-                pl.concat_str([*keys, "accuracy"], separator=" ", ignore_nulls=True)
-            )
-            raise InputError(required, found=first_cases(cases.to_series()), where=path)
+            cases = pl.concat_str([*keys, "accuracy"], separator=" ", ignore_nulls=True)
+            told = first_cases(found.select(cases).to_series())
+            raise InputError(required, found=told, where=path)
     known = attributions.rows["model"].unique()
     if not table["model"].is_in(known.implode()).any():
         raise InputError(
@@ -258,9 +249,6 @@ def read_accuracies(path: Path, attributions: Attributions) -> pl.DataFrame:
 def correlate_with_accuracy(deltas: pl.DataFrame, accuracy: pl.DataFrame) -> pl.DataFrame:
     """Pearson's correlation of Delta-A with accuracy, a point per model, and seed if there are.
 
-    Seeds of one model are not independent of each other, so that p is too small where there are
-    several: ``models`` is given with ``n``.
-
     Args:
         deltas: From `delta_a`, by `BY` and ``seed`` where each seed is a point.
         accuracy: ``model, accuracy``, and ``seed`` if it is known by seed.
@@ -269,19 +257,21 @@ def correlate_with_accuracy(deltas: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
         Per method, oracle and subset: ``n`` points of so many ``models``, ``r`` with ``low``,
         ``high`` and ``p``, or, in ``absent``, why there is none; ``data`` is null.
     """
-    shared = [name for name in ("model", "seed") if name in deltas and name in accuracy]
-    points = deltas.join(
-        accuracy.select(*shared, "accuracy"), on=shared, nulls_equal=True, how="left"
-    ).sort("method", "oracle", "subset", *(name for name in ("model", "seed") if name in deltas))
+    names, of = ["method", "oracle", "subset"], ["model", "seed"]
+    shared = [name for name in of if name in deltas and name in accuracy]
+    known = accuracy.select(*shared, "accuracy")
+    points = deltas.join(known, on=shared, nulls_equal=True, how="left")
     lines = []
-    for key, part in points.group_by("method", "oracle", "subset", maintain_order=True):
-        known = part.drop_nulls(["delta_a", "accuracy"])
-        line = dict(zip(("method", "oracle", "subset"), key, strict=True))
-        lines.append(line | {"n": len(known), "models": known["model"].n_unique()} | _fit(known))
+    ordered = points.sort(*names, *(name for name in of if name in deltas))
+    for key, part in ordered.group_by(names, maintain_order=True):
+        here = part.drop_nulls(["delta_a", "accuracy"])
+        counts = {"n": len(here), "models": here["model"].n_unique()}
+        lines.append(dict(zip(names, key, strict=True)) | counts | _fit(here))
     return TABLES["accuracy"].frame(lines)
 
 
 def _fit(points: pl.DataFrame) -> dict[str, float | str]:
+    from scipy.stats import pearsonr
 
     n = len(points)
     if n < LEAST_POINTS:
@@ -289,8 +279,6 @@ def _fit(points: pl.DataFrame) -> dict[str, float | str]:
     for name, what in (("delta_a", "Delta-A"), ("accuracy", "the accuracy")):
         if points[name].n_unique() == 1:
             return {"absent": f"{what} is the same at all {n} points"}
-    from scipy.stats import pearsonr
-
     found = pearsonr(points["delta_a"].to_numpy(), points["accuracy"].to_numpy())
     low, high = found.confidence_interval(LEVEL)
     return {"r": float(found.statistic), "low": low, "high": high, "p": float(found.pvalue)}

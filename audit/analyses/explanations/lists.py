@@ -15,6 +15,12 @@ from numpy.typing import NDArray
 from audit.base.dag import BoolArray, FloatArray, IntArray
 
 Value = TypeVar("Value", bound=np.generic)
+AT_ONCE = 1 << 17
+"""Largest number of values in a block of lists of one length, unless one list alone holds more."""
+LEAST_TOKENS = 4
+"""Fewest tokens that are correlated: of two tokens, the correlation is always 1 or -1."""
+TOKENS_AT_ONCE = 500_000
+"""Tokens that are held in memory at once beside the lists themselves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,25 +51,24 @@ class Lists(Generic[Value]):
 
         Each may be cut to a length that it has at least.
         """
-        lengths = self.lengths[indices] if cut_to is None else cut_to
-        places = places_of(self.starts[indices], lengths)
-        return Lists(self.values[places], starts_of(lengths))
+        starts = starts_of(self.lengths[indices] if cut_to is None else cut_to)
+        shift = np.repeat(self.starts[indices] - starts[:-1], np.diff(starts))
+        return Lists(self.values[np.arange(starts[-1]) + shift], starts)
 
 
 def laid_out(column: pl.Series) -> tuple[pl.Series, IntArray]:
-    """The values of a column of lists, list after list, and where each list starts.
+    """The values of a column of lists, list after list, and where each list starts; null is empty.
 
-    Null is an empty list. There is one more start than there are lists, as in `Lists`.
+    There is one more start than there are lists, as in `Lists`.
     """
     lengths = column.list.len().fill_null(0).to_numpy().astype(np.int64)
-    values = column.explode(empty_as_null=False, keep_nulls=False)
-    return values, starts_of(lengths)
+    return column.explode(empty_as_null=False, keep_nulls=False), starts_of(lengths)
 
 
-def lists_in(column: pl.Series, dtype: type[Value]) -> Lists[Value]:
-    """A column of lists of numbers as `Lists`; null is an empty list, a null in a list is NaN."""
+def lists_in(column: pl.Series) -> Lists[np.float64]:
+    """A column of lists of numbers as `Lists`; a null in a list is NaN."""
     values, starts = laid_out(column)
-    return Lists(values.to_numpy().astype(dtype, copy=False), starts)
+    return Lists(values.to_numpy().astype(np.float64, copy=False), starts)
 
 
 def list_column(values: pl.Series, starts: IntArray) -> pl.Series:
@@ -77,21 +82,11 @@ def starts_of(lengths: IntArray) -> IntArray:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
-def places_of(starts: IntArray, lengths: IntArray) -> IntArray:
-    """The places of parts that start somewhere and have these lengths, part after part."""
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
-
-
 def codes(frame: pl.DataFrame) -> IntArray:
     """Number rows from 0 by their values, in the order of these; null is a value of its own."""
     keys = frame.unique().sort(frame.columns).with_row_index("code")
     joined = frame.join(keys, on=frame.columns, how="left", nulls_equal=True, maintain_order="left")
     return joined["code"].to_numpy().astype(np.int64)
-
-
-AT_ONCE = 1 << 17
-"""Largest number of values in a block, unless one list alone holds more."""
 
 
 def equal_lengths(lengths: IntArray, width: int = 1) -> Iterator[IntArray]:
@@ -100,86 +95,20 @@ def equal_lengths(lengths: IntArray, width: int = 1) -> Iterator[IntArray]:
     Args:
         lengths: Length of each list, shape (n,).
         width: Number of lists that each place stands for; a block holds about `AT_ONCE` values.
-
-    Yields:
-        Ascending places of lists of one length, each place in one block.
     """
     order = np.argsort(lengths, kind="stable")
     ordered = lengths[order]
-    bounds = [0, *(np.flatnonzero(np.diff(ordered)) + 1).tolist(), len(order)]
-    for start, end in pairwise(bounds):
-        if start == end or ordered[start] == 0:
-            continue
-        size = max(AT_ONCE // (int(ordered[start]) * width), 1)
-        for first in range(start, end, size):
-            yield order[first : min(first + size, end)]
+    bounds = np.concatenate([[0], np.flatnonzero(np.diff(ordered)) + 1, [len(order)]])
+    for start, end in pairwise(bounds.tolist()):
+        if start < end and ordered[start]:
+            size = max(AT_ONCE // (int(ordered[start]) * width), 1)
+            yield from np.split(order[start:end], range(size, end - start, size))
 
 
 def matrix(lists: Lists[Value], places: IntArray, length: int) -> NDArray[Value]:
     """Lists of one length as an array of shape ``(*places.shape, length)``."""
     taken: NDArray[Value] = lists.values[lists.starts[places][..., None] + np.arange(length)]
     return taken
-
-
-LEAST_TOKENS = 4
-"""Fewest tokens that are correlated: of two tokens, the correlation is always 1 or -1."""
-
-TOKENS_AT_ONCE = 500_000
-"""Tokens that are held in memory at once beside the lists themselves."""
-
-_PERFECT = 1 - 1e-12
-
-
-def sums(lists: Lists[Any]) -> FloatArray:
-    """The sum of each list, shape (n_lists,); 0 for an empty one."""
-    return _reduced(np.add, lists)
-
-
-def varies(lists: Lists[np.float64]) -> BoolArray:
-    """Whether a list has two different values, shape (n_lists,)."""
-    return np.asarray(_reduced(np.maximum, lists) != _reduced(np.minimum, lists))
-
-
-def standardised(lists: Lists[np.float64]) -> Lists[np.float64]:
-    """Each list less its mean, over its Euclidean length; all 0 where it does not vary."""
-    lengths = lists.lengths
-    mean = sums(lists) / np.maximum(lengths, 1)
-    centred = Lists(lists.values - np.repeat(mean, lengths), lists.starts)
-    norm = np.sqrt(sums(Lists(centred.values**2, lists.starts)))
-    scale = np.divide(1.0, norm, out=np.zeros(len(norm)), where=varies(lists) & (norm > 0))
-    return Lists(centred.values * np.repeat(scale, lengths), lists.starts)
-
-
-def pearson(left: Lists[np.float64], right: Lists[np.float64]) -> FloatArray:
-    """Pearson's correlation of each pair of lists of equal length, shape (n_pairs,).
-
-    NaN where a list of the pair does not vary, as an empty one does not.
-    """
-    products = standardised(left).values * standardised(right).values
-    r = sums(Lists(products, left.starts)).clip(-1, 1)
-    r[~(varies(left) & varies(right))] = np.nan
-    return r
-
-
-def ranks(lists: Lists[np.float64]) -> Lists[np.float64]:
-    """The rank of each value within its list, from 1; equal values share their mean rank."""
-    owner = lists.owner
-    order = np.lexsort((lists.values, owner))
-    ordered, whose = lists.values[order], owner[order]
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (ordered[1:] != ordered[:-1]) | (whose[1:] != whose[:-1])
-    run = np.cumsum(new) - 1
-    start = np.flatnonzero(new)
-    end = np.append(start[1:], len(order))
-    mean = (start + end + 1) / 2
-    result = np.empty(len(order))
-    result[order] = mean[run] - lists.starts[whose]
-    return Lists(result, lists.starts)
-
-
-def fisher(r: FloatArray) -> FloatArray:
-    """Inverse hyperbolic tangent of correlations: NaN, not infinite, where they are 1 or -1."""
-    return np.arctanh(np.where(np.abs(r) < _PERFECT, r, np.nan))
 
 
 def batches(lengths: IntArray, at_once: int = TOKENS_AT_ONCE) -> Iterator[slice]:
@@ -192,10 +121,52 @@ def batches(lengths: IntArray, at_once: int = TOKENS_AT_ONCE) -> Iterator[slice]
         start, before = end, int(ends[end - 1])
 
 
-def _reduced(over: np.ufunc, lists: Lists[Any]) -> FloatArray:
-    result = np.zeros(len(lists))
-    filled = lists.lengths > 0
-    if filled.any():
-        values = np.asarray(lists.values, dtype=np.float64)
-        result[filled] = over.reduceat(values, lists.starts[:-1][filled])
-    return result
+def sums(lists: Lists[Any]) -> FloatArray:
+    """The sum of each list, shape (n_lists,); 0 for an empty one."""
+    return np.bincount(lists.owner, lists.values, len(lists)).astype(np.float64)
+
+
+def varies(lists: Lists[Any]) -> BoolArray:
+    """Whether a list has two different values, shape (n_lists,)."""
+    other = np.diff(lists.values) != 0
+    owner = lists.owner
+    within = owner[1:][other & (owner[1:] == owner[:-1])]
+    return np.bincount(within, minlength=len(lists)) > 0
+
+
+def standardised(lists: Lists[np.float64]) -> Lists[np.float64]:
+    """Each list less its mean, over its Euclidean length; all 0 where it does not vary."""
+    owner = lists.owner
+    centred = lists.values - (sums(lists) / np.maximum(lists.lengths, 1))[owner]
+    norm = np.sqrt(np.bincount(owner, centred**2, len(lists)))
+    scale = np.divide(1.0, norm, out=np.zeros(len(norm)), where=varies(lists) & (norm > 0))
+    return Lists(centred * scale[owner], lists.starts)
+
+
+def pearson(left: Lists[np.float64], right: Lists[np.float64]) -> FloatArray:
+    """Pearson's correlation of each pair of lists of equal length, shape (n_pairs,).
+
+    NaN where a list of the pair does not vary, as an empty one does not.
+    """
+    products = standardised(left).values * standardised(right).values
+    r = sums(Lists(products, left.starts)).clip(-1, 1)
+    return np.where(varies(left) & varies(right), r, np.nan)
+
+
+def ranks(lists: Lists[np.float64]) -> Lists[np.float64]:
+    """The rank of each value within its list, from 1; equal values share their mean rank."""
+    frame = pl.DataFrame({"owner": lists.owner, "value": lists.values})
+    ranked = frame.select(pl.col("value").rank("average").over("owner")).to_series()
+    return Lists(ranked.to_numpy().astype(np.float64), lists.starts)
+
+
+def fisher(r: FloatArray) -> FloatArray:
+    """Inverse hyperbolic tangent of correlations: NaN, not infinite, where they are 1 or -1."""
+    return np.arctanh(np.where(np.abs(r) < 1 - 1e-12, r, np.nan))
+
+
+def held(words: Lists[np.int64], sets: Lists[np.int64]) -> Lists[np.bool_]:
+    """Whether each word of a list is in the set of the same place."""
+    number = int(max(words.values.max(initial=0), sets.values.max(initial=0))) + 1
+    known = sets.owner * number + sets.values
+    return Lists(np.isin(words.owner * number + words.values, known), words.starts)

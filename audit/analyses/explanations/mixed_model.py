@@ -42,7 +42,14 @@ def compare_models(
     Raises:
         InputError: If statsmodels is not installed, there is no model of that name, or no other.
     """
-    formulas = _library()
+    try:
+        import statsmodels.formula.api as formulas
+    except ImportError:
+        raise InputError(
+            "mixed-effects models are fitted by statsmodels",
+            found="no statsmodels",
+            hint="pip install 'hierarchy-audit[model]'",
+        ) from None
     models = aligned["model"].unique().sort().to_list()
     if kinds is not None:
         _check_kinds(kinds, models)
@@ -51,21 +58,19 @@ def compare_models(
             "a reference model must be one of two models or more of the attributions",
             found=f"{reference!r} among {first_cases(models)}",
         )
+    family, size = (reference, "") if kinds is None else kinds[reference]
     data = aligned.drop_nulls("difference").select(
         "method", "oracle", "model", fisher_cor_diff="difference", ex_id="example"
     )
-    family, size = (reference, "") if kinds is None else kinds[reference]
     if kinds is not None:
-        family_of, size_of = ({name: of[at] for name, of in kinds.items()} for at in (0, 1))
-        model = pl.col("model")
-        data = data.with_columns(
-            model=model.replace_strict(family_of), model_size=model.replace_strict(size_of)
-        )
+        of_model = ({name: of[at] for name, of in kinds.items()} for at in (0, 1))
+        parts = map(pl.col("model").replace_strict, of_model)
+        data = data.with_columns(**dict(zip(("model", "model_size"), parts, strict=True)))
     lines: list[dict[str, Any]] = []
-    for (method, oracle), _ in aligned.group_by("method", "oracle", maintain_order=True):
-        own = data.filter((pl.col("method") == method) & (pl.col("oracle") == oracle))
-        named = f"{family} {size}".strip()
-        about = {"method": method, "oracle": oracle, "reference": named}
+    for key, _ in aligned.group_by("method", "oracle", maintain_order=True):
+        about = dict(zip(("method", "oracle"), key, strict=True))
+        own = data.filter(**about).to_pandas()
+        about["reference"] = f"{family} {size}".strip()
         try:
             lines += [about | line for line in _fitted(formulas, own, family, size)]
         except InputError as error:
@@ -86,19 +91,18 @@ def _check_kinds(kinds: Kinds, models: list[str]) -> None:
             raise InputError(f"more than one {name} is required", found=found.pop())
 
 
-def _fitted(formulas: Any, data: pl.DataFrame, family: str, size: str) -> Iterator[dict[str, Any]]:
+def _fitted(formulas: Any, frame: Any, family: str, size: str) -> Iterator[dict[str, Any]]:
     """A line for each model but the reference."""
     formula = f"C(model, Treatment(reference={family!r}))"
-    for column, reference in (("model", family), ("model_size", size)):
-        levels = data[column].unique().sort().to_list() if column in data else [""]
-        if reference not in levels or (reference and len(levels) < 2):
+    for column, reference in {"model": family, **({"model_size": size} if size else {})}.items():
+        levels = sorted(frame[column].unique())
+        if reference not in levels or len(levels) < 2:
             raise InputError(
                 f"a mixed model needs two values of {column}, one of them {reference!r}",
                 found=first_cases(levels) or "none",
             )
     if size:
         formula = f"C(model_size, Treatment(reference={size!r})) * {formula}"
-    frame = data.to_pandas()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
@@ -112,7 +116,7 @@ def _fitted(formulas: Any, data: pl.DataFrame, family: str, size: str) -> Iterat
         except (np.linalg.LinAlgError, ValueError) as error:
             raise InputError(
                 "the mixed model must be identified by its data",
-                found=f"{len(data):,} differences: {error}",
+                found=f"{len(frame):,} differences: {error}",
                 hint="each kind and size needs several examples",
             ) from None
     for term, estimate in fit.fe_params.items():
@@ -126,19 +130,7 @@ def _fitted(formulas: Any, data: pl.DataFrame, family: str, size: str) -> Iterat
                 "p": fit.pvalues[term],
                 "cov_re": float(fit.cov_re.to_numpy()[0, 0]),
                 "residual_variance": float(fit.scale),
-                "examples": data["ex_id"].n_unique(),
-                "differences": len(data),
+                "examples": frame["ex_id"].nunique(),
+                "differences": len(frame),
                 "warnings": "; ".join(dict.fromkeys(str(one.message) for one in told)) or None,
             }
-
-
-def _library() -> Any:
-    try:
-        import statsmodels.formula.api as formulas
-    except ImportError:
-        raise InputError(
-            "mixed-effects models are fitted by statsmodels",
-            found="no statsmodels",
-            hint="pip install 'hierarchy-audit[model]'",
-        ) from None
-    return formulas

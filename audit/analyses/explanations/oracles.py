@@ -46,17 +46,9 @@ def with_examples(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def judged(rows: pl.DataFrame, informed: Informed) -> pl.DataFrame:
-    """Rows of the models that are judged: none of an informed model, none borrowed.
+    """Rows of `with_examples` that are judged: none of an informed model, none borrowed.
 
-    Args:
-        rows: From `with_examples`.
-        informed: The models of the soft oracle; InputError if one has no rows.
-
-    Returns:
-        The rows with a column for each of `SUBSETS`. A row is right where the model gives the
-        target as it is given in truth, and wrong where it does not; if either is unknown, it is
-        neither. An example is common if every model, with every seed, has a row for it that is
-        wrong.
+    They have the columns of `with_subsets`. InputError if a model of the soft oracle has no rows.
     """
     known = rows["model"].unique().sort().to_list()
     oracles = {name for names in informed.values() for name in names}
@@ -66,21 +58,24 @@ def judged(rows: pl.DataFrame, informed: Informed) -> pl.DataFrame:
             found=f"no rows of {first_cases(missing)}",
             hint=f"the models are {first_cases(known)}",
         )
-    kept = rows.filter(~pl.col("borrowed") & ~pl.col("model").is_in(oracles))
-    return with_subsets(kept)
+    return with_subsets(rows.filter(~pl.col("borrowed") & ~pl.col("model").is_in(oracles)))
 
 
 def with_subsets(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with a column for each of `SUBSETS`; see `judged`."""
+    """Rows with a column for each of `SUBSETS`.
+
+    A row is right where the model gives the target as it is given in truth, and wrong where it does
+    not; if either is unknown, it is neither. An example is common if every model, with every seed,
+    has a row for it that is wrong.
+    """
     run = pl.struct("model", "seed")
-    right = (pl.col("gold") == pl.col("predicted")).fill_null(False)
     wrong = (pl.col("gold") != pl.col("predicted")).fill_null(False)
     missed = run.filter(wrong).n_unique().over("example")
     return rows.with_columns(
-        pl.lit(True).alias("all"),
-        right.alias("right"),
-        wrong.alias("wrong"),
-        (wrong & (missed == run.n_unique())).alias("common"),
+        all=pl.lit(True),
+        right=(pl.col("gold") == pl.col("predicted")).fill_null(False),
+        wrong=wrong,
+        common=wrong & (missed == run.n_unique()),
     )
 
 
@@ -92,11 +87,8 @@ def soft_pairs(attributions: Attributions, rows: pl.DataFrame, informed: Informe
         the judged row, and whether that model read the explanation of another example,
         ``borrowed``; ascending.
     """
-    links = pl.DataFrame(
-        [(model, name) for model, names in informed.items() for name in names],
-        schema={"model": pl.String, "oracle": pl.String},
-        orient="row",
-    )
+    named = [(model, name) for model, names in informed.items() for name in names]
+    links = pl.DataFrame(named, {"model": pl.String, "oracle": pl.String}, orient="row")
     key = ["id", "target", "method"]
     others = rows.select(*key, oracle="model", informed="row", long="text", read="borrowed")
     pairs = judged(rows, informed).join(links, on="model").join(others, on=[*key, "oracle"])
@@ -108,9 +100,8 @@ def soft_pairs(attributions: Attributions, rows: pl.DataFrame, informed: Informe
     mine = attributions.words.take(short[begins])
     theirs = attributions.words.take(long[begins], mine.lengths)
     begins[begins] = sums(Lists(mine.values != theirs.values, mine.starts)) == 0
-    return pairs.join(
-        texts.filter(pl.Series(begins)), on=["text", "long"], how="semi", maintain_order="left"
-    )
+    fitting = texts.filter(pl.Series(begins))
+    return pairs.join(fitting, on=["text", "long"], how="semi", maintain_order="left")
 
 
 def soft_scores(attributions: Attributions, pairs: pl.DataFrame) -> Lists[np.float64]:
@@ -120,31 +111,33 @@ def soft_scores(attributions: Attributions, pairs: pl.DataFrame) -> Lists[np.flo
     return Lists(np.abs(cut.values), cut.starts)
 
 
+def people_oracle(attributions: Attributions) -> str:
+    """What the oracle is called that the evidence of people makes: ``hard`` or ``expert``."""
+    evidence = attributions.evidence
+    return "hard" if evidence is not None and evidence.kind == "text" else "expert"
+
+
 def oracle_agreement(
     attributions: Attributions, rows: pl.DataFrame, informed: Informed
 ) -> pl.DataFrame:
-    """Correlation over tokens of what people and explanation-informed models say (section 5).
+    """The table ``oracles``: correlations over tokens of people and informed models (section 5).
+
+    ``spearman`` and ``pearson`` are over all tokens together, as the paper has them;
+    ``mean_spearman`` is the mean over the ``examples`` in which both oracles vary over 4 tokens or
+    more. Models are pooled; a correlation is null where it is undefined. No line for fewer than two
+    oracles.
 
     Args:
         attributions: Their evidence makes the first oracle.
         rows: From `with_examples`.
-        informed: Each row of such a model, method by method, is compared with people; models are
-            pooled.
-
-    Returns:
-        The table ``oracles``, a line per method: ``texts`` and ``tokens``; ``spearman`` and
-        ``pearson`` over all tokens together, as the paper has them; ``examples``, in which both
-        oracles vary over 4 tokens or more, and the mean over them of Spearman's correlation in
-        each, ``mean_spearman``, with ``low`` and ``high``. Null where a correlation is undefined;
-        no line for fewer than two oracles.
+        informed: Each row of such a model, method by method, is compared with people.
     """
     evidence, lines = attributions.evidence, [TABLES["oracles"].frame()]
     if evidence is None or not informed:
         return lines[0]
     pairs = soft_pairs(attributions, rows, informed).filter(~pl.col("borrowed"))
     each = pairs.unique(["text", "target", "informed"], keep="first", maintain_order=True)
-    kept = each.drop_nulls("item").sort("method")
-    for _, own in kept.group_by("method", maintain_order=True):
+    for _, own in each.drop_nulls("item").sort("method").group_by("method", maintain_order=True):
         marks = evidence.marks.take(own["item"].to_numpy())
         size = soft_scores(attributions, own)
         within = pearson(ranks(marks), ranks(size))
@@ -168,12 +161,6 @@ def oracle_agreement(
     return pl.concat(lines).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def people_oracle(attributions: Attributions) -> str:
-    """What the oracle is called that the evidence of people makes: ``hard`` or ``expert``."""
-    evidence = attributions.evidence
-    return "hard" if evidence is not None and evidence.kind == "text" else "expert"
-
-
 def clustered_means(rows: pl.DataFrame, by: Sequence[str], value: str) -> pl.DataFrame:
     """Means over examples, each the mean of its own values, with instances or groups as clusters.
 
@@ -184,6 +171,7 @@ def clustered_means(rows: pl.DataFrame, by: Sequence[str], value: str) -> pl.Dat
     Args:
         rows: ``example``, ``cluster``, ``value``; null and NaN are left out.
         by: What each mean is of.
+        value: The column.
 
     Returns:
         ``by, examples, clusters, mean, error`` and ``reach``, half the 95 % interval by Student's
@@ -199,13 +187,12 @@ def clustered_means(rows: pl.DataFrame, by: Sequence[str], value: str) -> pl.Dat
         .agg(pl.len().alias("n"), pl.col(value, "residual").sum())
     )
     n, g = pl.col("n").sum(), pl.len()
+    squares = (pl.col("residual") ** 2).sum()
     means = clusters.group_by(by, maintain_order=True).agg(
-        n.cast(pl.Int64).alias("examples"),
-        g.cast(pl.Int64).alias("clusters"),
-        (pl.col(value).sum() / n).alias("mean"),
-        pl.when(g > 1)
-        .then(((pl.col("residual") ** 2).sum() * g / (g - 1)).sqrt() / n)
-        .alias("error"),
+        examples=n.cast(pl.Int64),
+        clusters=g.cast(pl.Int64),
+        mean=pl.col(value).sum() / n,
+        error=pl.when(g > 1).then((squares * g / (g - 1)).sqrt() / n),
     )
     every = rows.select(by).unique().sort(by)
     table = every.join(means, on=by, how="left", nulls_equal=True, maintain_order="left")

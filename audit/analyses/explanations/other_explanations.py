@@ -1,10 +1,6 @@
-"""Correlations of attributions with the explanations of other examples (equation 6), drawn so that
-no example keeps its own.
-"""
+"""Correlations of attributions with the explanations of other examples (equation 6)."""
 
 from __future__ import annotations
-
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import polars as pl
@@ -16,12 +12,14 @@ from audit.analyses.explanations.lists import (
     batches,
     codes,
     fisher,
-    places_of,
+    held,
     standardised,
-    starts_of,
+    sums,
 )
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.base.machine import cores
+
+_ROUNDS = 60
+"""Rounds of exchanges at random, before those that are left exchange one by one."""
 
 
 def drawn_correlations(
@@ -44,87 +42,55 @@ def drawn_correlations(
         ``row``, the ``total`` of the correlations that are ``defined``, and the number of
         ``draws``, for each row that meets others.
     """
-    reader, example = codes(rows.select("method", "model")), rows["example"].to_numpy()
-    clusters = rows.select("example", "cluster").unique().sort("example")
+    rows = rows.with_columns(reader=codes(rows.select("method", "model")))
+    reader, example = rows["reader"].to_numpy(), rows["example"].to_numpy()
     cluster = np.zeros(int(example.max(initial=-1)) + 1, np.int64)
-    cluster[clusters["example"].to_numpy()] = clusters["cluster"].to_numpy()
+    cluster[example] = rows["cluster"].to_numpy()
     items = np.full((int(reader.max(initial=-1)) + 1, len(cluster)), -1)
     items[reader, example] = rows["item"].fill_null(-1).to_numpy()
     any_item = items.max(axis=0, initial=-1)
-    donors = random_donors(np.flatnonzero(any_item >= 0), cluster, draws, seed)
-    items, tokenisation = np.unique(items, axis=0, return_inverse=True)
     items = np.where(items < 0, any_item, items)
-
-    met = rows.with_columns(tokenisation=tokenisation.reshape(-1)[reader]).filter("meets")
-    key = ["example", "tokenisation", "text"]
-    met = met.select("row", *key, task=codes(met.select(key))).sort("task", maintain_order=True)
-    tasks = met.unique("task", keep="first", maintain_order=True)
-    first = starts_of(met["task"].value_counts().sort("task")["count"].to_numpy())
-    lengths = attributions.words.lengths[tasks["text"].to_numpy()] * np.diff(first)
-    found = np.zeros((3, len(met)))
-
-    def meet(part: slice) -> None:
-        own = slice(int(first[part.start]), int(first[part.stop]))
-        row, example, of = (
-            met["row"][own].to_numpy(),
-            tasks["example"][part].to_numpy(),
-            tasks["tokenisation"][part].to_numpy(),
-        )
-        scores = attributions.scores.take(row)
+    donors = random_donors(np.flatnonzero(any_item >= 0), cluster, draws, seed)
+    met = rows.filter("meets")
+    row, text, reader, example = (
+        met[name].to_numpy().astype(np.int64) for name in ("row", "text", "reader", "example")
+    )
+    donor = donors[:, example]
+    lent = np.where(donor < 0, -1, items[reader, donor])
+    r = np.full(lent.shape, np.nan)
+    for part in batches(attributions.scores.lengths[row]):
+        scores = attributions.scores.take(row[part])
         size = standardised(Lists(np.abs(scores.values), scores.starts))
-        words = attributions.words.take(tasks["text"][part].to_numpy())
-        starts = first[part.start : part.stop + 1] - first[part.start]
-        chosen = donors[:, example]
-        held = np.where(chosen < 0, -1, items[of, chosen])
-        drawn = np.stack([_correlated(size, starts, words, evidence.words, one) for one in held])
-        found[0, own] = np.nansum(drawn, axis=0)
-        found[1, own] = np.count_nonzero(~np.isnan(drawn), axis=0)
-        found[2, own] = np.repeat(np.count_nonzero(chosen >= 0, axis=0), np.diff(starts))
-
-    with ThreadPoolExecutor(cores()) as threads:
-        list(threads.map(meet, batches(lengths)))
-    total, defined, times = found
+        for draw in range(draws):
+            r[draw, part] = _correlated(size, text[part], lent[draw, part], attributions, evidence)
     return met.select(
-        "row", total=total, defined=defined.astype(np.int64), draws=times.astype(np.int64)
+        "row",
+        total=np.nansum(r, axis=0),
+        defined=np.count_nonzero(~np.isnan(r), axis=0),
+        draws=np.count_nonzero(lent >= 0, axis=0),
     )
 
 
 def _correlated(
     size: Lists[np.float64],
-    starts: IntArray,
-    words: Lists[np.int64],
-    held: Lists[np.int64],
+    text: IntArray,
     item: IntArray,
+    attributions: Attributions,
+    evidence: Evidence,
 ) -> FloatArray:
-    """Fisher's transform of the correlation of each row with one item of evidence.
+    """Fisher's transform of the correlation of each row with the words of an item of evidence.
 
-    Args:
-        size: Absolute scores of rows, standardised.
-        starts: Where the rows of each text start, shape (n_texts + 1,).
-        words: Words of each text.
-        held: Words that each item of evidence holds.
-        item: The item of each text, -1 for none.
-
-    Returns:
-        Shape (n_rows,); NaN where no token or every token is in the explanation, or the correlation
-        is 1 or -1.
+    NaN where there is no item (-1), no token or every token is in it, or the correlation is 1 or
+    -1.
     """
-    number = int(max(words.values.max(initial=0), held.values.max(initial=0))) + 1
-    keys = words.owner * number + words.values
-    order = np.argsort(keys, kind="stable")
-    some = np.flatnonzero(item >= 0)
-    asked = held.take(item[some])
-    wanted = some[asked.owner] * number + asked.values
-    low, high = (np.searchsorted(keys, wanted, side, sorter=order) for side in ("left", "right"))
-    place = np.sort(order[places_of(low, high - low)])
-    text, rows = words.owner[place], np.diff(starts)
-    marked = np.bincount(text, minlength=len(words))
-    row = places_of(starts[text], rows[text])
-    step = np.repeat(place - words.starts[text], rows[text])
-    covered = np.bincount(row, size.values[size.starts[row] + step], minlength=len(size))
-    spread = marked * (1 - marked / words.lengths)
+    pairs, place = np.unique(text * (len(evidence.words) + 1) + item + 1, return_inverse=True)
+    texts, items = np.divmod(pairs, len(evidence.words) + 1)
+    sets = evidence.words.take(np.maximum(items - 1, 0))
+    marked = held(attributions.words.take(texts), sets).take(place.reshape(-1))
+    number, lengths = sums(marked), marked.lengths
+    spread = np.where(item >= 0, number * (1 - number / np.maximum(lengths, 1)), 0)
     scale = np.divide(1, np.sqrt(spread), out=np.full(len(spread), np.nan), where=spread > 0)
-    return fisher(covered * np.repeat(scale, rows))
+    return fisher(sums(Lists(size.values * marked.values, size.starts)) * scale)
 
 
 def random_donors(member: IntArray, cluster: IntArray, draws: int, seed: int) -> NDArray[np.int32]:
@@ -141,9 +107,6 @@ def random_donors(member: IntArray, cluster: IntArray, draws: int, seed: int) ->
         other = random_derangement(group, np.random.default_rng([seed % 2**64, 0, place]))
         donors[place, member] = np.where(other < 0, -1, member[other])
     return donors
-
-
-_ROUNDS = 60
 
 
 def random_derangement(group: IntArray, rng: np.random.Generator) -> IntArray:
@@ -177,30 +140,24 @@ def _derangement(group: IntArray, rng: np.random.Generator) -> IntArray:
     for number in range(_ROUNDS):
         wrong = np.flatnonzero(group[other] == group)
         if len(wrong) == 0:
-            break
-        _exchange(other, wrong, np.arange(n) if number % 2 == 0 else wrong, group, rng)
-    for member in np.flatnonzero(group[other] == group).tolist():
-        if group[other[member]] == group[member]:
-            may = _may_exchange(other, np.int64(member), np.arange(n), group)
-            partner = int(rng.choice(np.flatnonzero(may)))
-            other[[member, partner]] = other[[partner, member]]
+            return other
+        half = wrong[rng.random(len(wrong)) < 0.5]
+        drawn = rng.choice(np.arange(n) if number % 2 == 0 else wrong, len(half))
+        partner, first = np.unique(drawn, return_index=True)
+        member = half[first]
+        may = _may_exchange(other, member, partner, group) & ~np.isin(partner, member)
+        member, partner = member[may], partner[may]
+        other[member], other[partner] = other[partner], other[member]
+    for one in np.flatnonzero(group[other] == group).tolist():
+        if group[other[one]] == group[one]:
+            may = _may_exchange(other, np.array(one), np.arange(n), group)
+            another = int(rng.choice(np.flatnonzero(may)))
+            other[[one, another]] = other[[another, one]]
     return other
 
 
-def _exchange(
-    other: IntArray, wrong: IntArray, partners: IntArray, group: IntArray, rng: np.random.Generator
-) -> None:
-    """Let half of the misplaced change places, in place, with random partners where both may."""
-    half = wrong[rng.random(len(wrong)) < 0.5]
-    partner, first = np.unique(rng.choice(partners, len(half)), return_index=True)
-    member = half[first]
-    may = _may_exchange(other, member, partner, group) & ~np.isin(partner, member)
-    member, partner = member[may], partner[may]
-    other[member], other[partner] = other[partner], other[member]
-
-
 def _may_exchange(
-    other: IntArray, member: IntArray | np.int64, partner: IntArray, group: IntArray
+    other: IntArray, member: IntArray, partner: IntArray, group: IntArray
 ) -> BoolArray:
     """Whether neither of two members is misplaced once they have changed places."""
     return np.asarray(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import polars as pl
 
 from audit.analyses.explanations.agreement import MAIN_K
 from audit.analyses.explanations.attributions import Attributions
-from audit.analyses.explanations.lists import equal_lengths, matrix
+from audit.analyses.explanations.lists import batches, equal_lengths, matrix, pearson, ranks
 from audit.analyses.explanations.span_matches import COUNTED, matched_spans, span_f1, spans_of
 from audit.analyses.explanations.top_tokens import (
     Ranking,
@@ -20,7 +19,6 @@ from audit.analyses.explanations.top_tokens import (
     row_keys,
 )
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
-from audit.base.machine import cores
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.means import clusters_by, instance_means
 
@@ -29,19 +27,15 @@ MARKED = 0.5
 RULES = ("fixed", "dynamic", "evidence")
 """How many tokens are chosen: k; the peaks; as many as there are tokens of evidence."""
 PLAIN = (
-    "average_precision",
-    "average_precision_at_k",
-    "auprc",
-    "kendall",
-    "spearman",
-    "mass_absolute",
-    "mass_positive",
+    *("average_precision", "average_precision_at_k", "auprc", "kendall", "spearman"),
+    *("mass_absolute", "mass_positive"),
 )
 SETS = ("jaccard", "token_f1", "span_f1")
 METRICS = (*PLAIN, *(f"{metric}_{rule}" for rule in RULES for metric in SETS))
 """All measures, in the order of tables."""
 WITH_CHANCE = tuple(m for m in METRICS if m != "auprc" and "span" not in m)
 """Measures whose mean over random rankings or random sets has a closed form here."""
+CHANCES = tuple(f"chance_{metric}" for metric in WITH_CHANCE)
 
 
 def judged_rows(attributions: Attributions, *, seed: int = 0) -> pl.DataFrame:
@@ -56,63 +50,55 @@ def judged_rows(attributions: Attributions, *, seed: int = 0) -> pl.DataFrame:
         place as ``row``, ``tokens``, ``evidence`` (number of tokens that count as evidence),
         `METRICS`, null where undefined, ``chance_*`` for those of `WITH_CHANCE`, and `COUNTED`.
     """
-    evidence = attributions.evidence
-    judged = attributions.rows.with_row_index("row").filter(
-        ~pl.col("borrowed").fill_null(False) & pl.col("item").is_not_null()
-    )
-    keys = row_keys(judged, seed)
-    rows, items = (judged[name].to_numpy().astype(np.int64) for name in ("row", "item"))
+    assert attributions.evidence is not None
+    judged = attributions.own_rows().drop_nulls("item")
+    keys, marks = row_keys(judged, seed), attributions.evidence.marks
+    rows, items = (judged[name].to_numpy() for name in ("row", "item"))
     lengths = attributions.scores.lengths[rows]
-    names = (*METRICS, *(f"chance_{metric}" for metric in WITH_CHANCE))
-    columns: dict[str, FloatArray | IntArray] = {
-        "tokens": lengths,
-        **{name: np.zeros(len(rows), np.int64) for name in ("evidence", *COUNTED)},
-        **{name: np.full(len(rows), np.nan) for name in names},
-    }
-
-    def measure(places: IntArray) -> None:
+    counts = ("evidence", *COUNTED)
+    sizes = [f"size_{rule}" for rule in RULES]
+    columns = {name: np.full(len(rows), np.nan) for name in (*counts, *METRICS, *CHANCES, *sizes)}
+    for places in equal_lengths(lengths):
         n = int(lengths[places[0]])
         scores = matrix(attributions.scores, rows[places], n)
-        if evidence is not None:
-            marks = matrix(evidence.marks, items[places], n)
-            for name, of in _measures(scores, marks, keys[places]):
-                columns[name][places] = of
-
-    with ThreadPoolExecutor(cores()) as threads:
-        list(threads.map(measure, equal_lengths(lengths)))
-    named = judged.select("id", "target", "model", "method", pl.col("row").cast(pl.Int64))
-    return named.with_columns(
-        pl.Series(name, of).fill_nan(None) if of.dtype == np.float64 else pl.Series(name, of)
-        for name, of in columns.items()
+        for name, of in _measures(scores, matrix(marks, items[places], n), keys[places]):
+            columns[name][places] = of
+    for part in batches(lengths):
+        both = attributions.scores.take(rows[part]), marks.take(items[part])
+        columns["spearman"][part] = pearson(*map(ranks, both))
+    total = np.nan_to_num(columns["evidence"]).astype(np.int64)
+    for rule, size in zip(RULES, map(columns.pop, sizes), strict=True):
+        pairs = np.column_stack([np.nan_to_num(size).astype(np.int64), total])
+        chance = np.where(total > 0, 2 * expected_agreement(pairs, lengths) - 1, np.nan)
+        columns[f"chance_jaccard_{rule}"] = chance
+    named = judged.select("id", "target", "model", "method", "row", tokens=lengths)
+    table = named.with_columns(pl.Series(name, of) for name, of in columns.items())
+    return table.with_columns(
+        pl.col(counts).fill_nan(0).cast(pl.Int64), pl.col(*METRICS, *CHANCES).fill_nan(None)
     )
 
 
 def plausibility(judged: pl.DataFrame) -> pl.DataFrame:
-    """Means over instances by model, method and metric, with their 95 % intervals.
+    """The table ``plausibility``: means over instances by model, method and metric.
+
+    Beside their 95 % intervals stands ``chance``, null if it has no closed form.
 
     Args:
         judged: From `judged_rows`.
-
-    Returns:
-        ``model, method, metric, value, low, high, n`` (instances), ``chance`` (null if it has no
-        closed form).
     """
     names, grouped = clusters_by(judged, ["model", "method"])
-    metrics = pl.DataFrame({"metric": METRICS})
-    crossed = names.join(metrics, how="cross", maintain_order="left_right")
-    absent = pl.lit(None, pl.Float64)
-    chances = [
-        (pl.col(f"chance_{name}") if name in WITH_CHANCE else absent).alias(name)
-        for name in METRICS
-    ]
-    mean, chance = (
-        instance_means(judged.select(of).fill_null(np.nan).to_numpy(), grouped)
-        for of in (METRICS, chances)
+    of = judged.select(*METRICS, *CHANCES).fill_null(np.nan).to_numpy()
+    mean = instance_means(of[:, : len(METRICS)], grouped)
+    chance = np.full(mean.value.shape, np.nan)
+    places = [METRICS.index(metric) for metric in WITH_CHANCE]
+    chance[:, places] = instance_means(of[:, len(METRICS) :], grouped).value
+    crossed = names.join(
+        pl.DataFrame({"metric": METRICS}), how="cross", maintain_order="left_right"
     )
     return crossed.with_columns(
         **mean.interval("value", "low", "high"),
         **mean.counts("n", "rows", "undefined"),
-        chance=pl.Series(chance.value.ravel()).fill_nan(None),
+        chance=pl.Series(chance.ravel()).fill_nan(None),
     )
 
 
@@ -125,23 +111,22 @@ def _measures(
     total = evidence.sum(axis=1)
     share = np.where(total > 0, total / n, np.nan)
     yield "evidence", total
-    average, area = ranking_measures(order, evidence)
+    average, area = _ranking_measures(order, evidence)
     yield "average_precision", average
     yield "auprc", area
-    yield "average_precision_at_k", precision_at(order, evidence, MAIN_K)
-    yield "kendall", kendall(order, marks)
-    yield "spearman", spearman(scores, marks)
+    yield "average_precision_at_k", _precision_at(order, evidence, MAIN_K)
+    yield "kendall", _kendall(order, marks)
     for name, weights in (("absolute", np.abs(scores)), ("positive", np.maximum(scores, 0.0))):
         inside = ratio((weights * evidence).sum(axis=1), weights.sum(axis=1))
         yield f"mass_{name}", np.where(total > 0, inside, np.nan)
         yield f"chance_mass_{name}", share
-    yield "chance_average_precision", chance_of_precision_at(total, n, n)
-    yield "chance_average_precision_at_k", chance_of_precision_at(total, n, MAIN_K)
+    yield "chance_average_precision", _chance_of_precision_at(total, n, n)
+    yield "chance_average_precision_at_k", _chance_of_precision_at(total, n, MAIN_K)
     yield "chance_kendall", np.zeros(len(scores))
     yield "chance_spearman", np.zeros(len(scores))
     yield "spans", spans_of(evidence)[0].sum(axis=1)
-    ranks = order.ranks
-    chosen = (ranks < MAIN_K, peaks(scores), ranks < total[:, None])
+    place = order.ranks
+    chosen = (place < MAIN_K, peaks(scores), place < total[:, None])
     for rule, own in zip(RULES, chosen, strict=True):
         yield from _set_measures(rule, own, evidence)
         yield from matched_spans(rule, own, evidence)
@@ -156,27 +141,16 @@ def _set_measures(
     size, total = chosen.sum(axis=1), evidence.sum(axis=1)
     both, marked = (chosen & evidence).sum(axis=1), total > 0
     jaccard, f1 = ratio(both, size + total - both), ratio(2 * both, size + total)
+    yield f"size_{rule}", size
     yield f"jaccard_{rule}", np.where(marked, jaccard, np.nan)
     yield f"token_f1_{rule}", np.where(marked, f1, np.nan)
     yield f"span_f1_{rule}", span_f1(chosen, evidence)
-    pairs = np.column_stack([size, total])
-    chance = 2 * expected_agreement(pairs, np.full(len(pairs), n)) - 1
-    yield f"chance_jaccard_{rule}", np.where(marked, chance, np.nan)
     expected = np.where(marked, size * total / n, np.nan)
     yield f"chance_token_f1_{rule}", 2 * expected / np.maximum(size + total, 1)
 
 
-def ranking_measures(order: Ranking, evidence: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Average precision, and the area under the curve of precision and recall.
-
-    With the different scores as thresholds, ``P_g`` and ``R_g`` are precision and recall of the
-    tokens with the g highest scores, ``P_0 = 1`` and ``R_0 = 0``: average precision is
-    ``sum (R_g - R_(g-1)) P_g``; the area is ``sum (R_g - R_(g-1)) (P_g + P_(g-1)) / 2``, as in
-    *ERASER: A Benchmark to Evaluate Rationalized NLP Models*.
-
-    Returns:
-        Each of shape (n_rows,), NaN without evidence.
-    """
+def _ranking_measures(order: Ranking, evidence: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Average precision, and the area under the curve of precision and recall (ERASER)."""
     relevant = np.take_along_axis(evidence, order.order, axis=1)
     hits = np.cumsum(relevant, axis=1)
     first, last = order.bounds
@@ -189,24 +163,16 @@ def ranking_measures(order: Ranking, evidence: BoolArray) -> tuple[FloatArray, F
     return average, ratio((relevant * (at_end + before)).sum(axis=1) / 2, total)
 
 
-def precision_at(order: Ranking, evidence: BoolArray, k: int) -> FloatArray:
-    """Average precision of the first k: precision at each hit among them, over ``min(k, hits)``.
-
-    Returns:
-        Shape (n_rows,), NaN without evidence.
-    """
+def _precision_at(order: Ranking, evidence: BoolArray, k: int) -> FloatArray:
+    """Precision at each hit among the first k, over ``min(k, hits)``; NaN without evidence."""
     relevant = np.take_along_axis(evidence, order.order[:, :k], axis=1)
     places = np.arange(1, relevant.shape[1] + 1)
     gained = (relevant * np.cumsum(relevant, axis=1) / places).sum(axis=1)
     return ratio(gained, np.minimum(evidence.sum(axis=1), k))
 
 
-def chance_of_precision_at(total: IntArray, n: int, k: int) -> FloatArray:
-    """Expected average precision of the first k of a random ranking, without ties; k = n: of all.
-
-    ``sum over i = 1..min(k, n) of (1 / i) (R / n) (1 + (i - 1) (R - 1) / (n - 1)) / min(k, R)`` for
-    R tokens of evidence among n.
-    """
+def _chance_of_precision_at(total: IntArray, n: int, k: int) -> FloatArray:
+    """Expected average precision of the first k of a random ranking, without ties."""
     i = np.arange(1, min(k, n) + 1)
     harmonic, places = float((1 / i).sum()), len(i)
     more = (total - 1) / max(n - 1, 1)
@@ -214,13 +180,8 @@ def chance_of_precision_at(total: IntArray, n: int, k: int) -> FloatArray:
     return ratio(gained, np.minimum(total, k))
 
 
-def kendall(order: Ranking, marks: FloatArray) -> FloatArray:
-    """Kendall's tau-b of scores and marks, shape (n_rows,); NaN where either is constant.
-
-    For every token the tokens with a lower score are counted, those with a lower mark less those
-    with a higher one, one value of the marks after the other. Time grows with the number of
-    different marks, not with the square of the length.
-    """
+def _kendall(order: Ranking, marks: FloatArray) -> FloatArray:
+    """Kendall's tau-b of scores and marks; time grows with the number of different marks."""
     n = marks.shape[1]
     ordered = np.take_along_axis(marks, order.order, axis=1)
     first, last = order.bounds
@@ -235,15 +196,3 @@ def kendall(order: Ranking, marks: FloatArray) -> FloatArray:
     pairs = n * (n - 1) / 2
     tied_scores = (last - first).sum(axis=1) / 2
     return ratio(excess, np.sqrt((pairs - tied_scores) * (pairs - tied_marks)))
-
-
-def spearman(scores: FloatArray, marks: FloatArray) -> FloatArray:
-    """Spearman's correlation of scores and marks, shape (n_rows,); NaN where either is constant."""
-    from scipy.stats import rankdata
-
-    first, second = (
-        ranks - ranks.mean(axis=1, keepdims=True)
-        for ranks in (rankdata(scores, axis=1), rankdata(marks, axis=1))
-    )
-    lengths = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
-    return ratio((first * second).sum(axis=1), lengths)

@@ -14,8 +14,8 @@ from scipy.special import stdtrit
 
 from audit.analyses.explanations.attributions import Attributions
 from audit.analyses.explanations.declared import TABLES
+from audit.analyses.explanations.lists import Lists, sums
 from audit.analyses.explanations.top_tokens import Compat
-from audit.base.dag import FloatArray, IntArray
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import LEVEL
 
@@ -24,25 +24,20 @@ MATCHED = ["id", "target", "method", "text"]
 
 
 def run_differences(attributions: Attributions, compat: Compat = None) -> pl.DataFrame:
-    """Measure the average pairwise difference (APD) of runs, which are seeds.
+    """The table ``runs``: the average pairwise difference (APD) of runs, which are seeds.
 
     ``AD(T1, T2) = sum of |T1 - T2| / (rows * longest)``, where T holds the scores of a run, one row
     per instance, target and method, filled up with zeros to the longest text. A run's APD is its
-    mean AD to the other runs. Only rows that all runs of a model have, on the same tokens, are
-    compared.
+    mean AD to the other runs, with an interval over instances; ``per_token`` is the same without
+    the zeros, ``median`` whether the run differs least, of equal ones the first. Only rows that all
+    runs of a model have, on the same tokens, are compared.
 
     Args:
         attributions: Scores of models; a model with one run gives nothing.
         compat: "kamp": a run is also compared with itself, as in the released code, which gives
             (m - 1) / m of the definition for m runs.
-
-    Returns:
-        The table ``runs``: ``difference, low, high``, the APD and its 95 % interval over instances;
-        ``per_token``, the same without the zeros that pad texts; matched ``rows``, and the tokens
-        of the ``longest`` matched text; ``median``: whether the run
-        differs least, of equal ones the first.
     """
-    own = attributions.rows.with_row_index("row").filter(~pl.col("borrowed").fill_null(False))
+    own = attributions.own_rows()
     kept = own.unique([*MATCHED, "model", "seed"], keep="first", maintain_order=True)
     several = kept.filter(pl.col("seed").n_unique().over("model") > 1)
     tables = [TABLES["runs"].frame()]
@@ -59,40 +54,28 @@ def _of_model(
 ) -> pl.DataFrame:
     """The runs of one model; the matched rows are those of one seed after the other."""
     runs, n = len(seeds), len(matched) // len(seeds)
-    rows = matched["row"].to_numpy().astype(np.int64).reshape(runs, n)
-    scores = [attributions.scores.take(own) for own in rows]
-    sums = np.zeros((runs, n))
+    scores = [attributions.scores.take(own) for own in matched["row"].to_numpy().reshape(runs, n)]
+    apart = np.zeros((runs, n))
     for a, b in combinations(range(runs), 2):
-        apart = np.abs(scores[a].values - scores[b].values)
-        of_rows = np.bincount(scores[a].owner, apart, minlength=n)
-        sums[a] += of_rows
-        sums[b] += of_rows
+        of_rows = sums(Lists(np.abs(scores[a].values - scores[b].values), scores[a].starts))
+        apart[[a, b]] += of_rows
     others, tokens = runs if with_self else runs - 1, scores[0].lengths
+    longest = int(tokens.max(initial=0))
     instance = matched["id"][:n].rank("dense").to_numpy().astype(np.int64)
-    each = sums / (others * max(int(tokens.max(initial=0)), 1))
-    value = ratio(each.sum(axis=1), np.array(n))
-    reach = _reach(each - value[:, None], instance)
-    return pl.DataFrame(
-        {
-            "seed": seeds,
-            "difference": value,
-            "low": value - reach,
-            "high": value + reach,
-            "per_token": ratio(sums.sum(axis=1) / others, tokens.sum()),
-            "rows": np.full(runs, n),
-            "instances": np.full(runs, len(np.unique(instance))),
-            "longest": np.full(runs, int(tokens.max(initial=0))),
-            "median": np.arange(runs) == (np.argmin(value) if n else -1),
-        }
-    )
-
-
-def _reach(residual: FloatArray, instance: IntArray) -> FloatArray:
-    """Half the interval of means over rows, whose instances are clusters; NaN below two."""
     groups = int(instance.max(initial=0))
-    if groups < 2:
-        return np.full(len(residual), np.nan)
-    sums = np.stack([np.bincount(instance - 1, of) for of in residual])
-    error = np.sqrt(groups / (groups - 1) * (sums**2).sum(axis=1)) / residual.shape[1]
-    reach: FloatArray = error * stdtrit(groups - 1, (1 + LEVEL) / 2)
-    return reach
+    each = apart / (others * max(longest, 1))
+    value = ratio(each.sum(axis=1), np.array(n))
+    reach = np.full(runs, np.nan)
+    if groups > 1:
+        of_instance = np.stack([np.bincount(instance - 1, of) for of in each - value[:, None]])
+        error = np.sqrt(groups / (groups - 1) * (of_instance**2).sum(axis=1)) / n
+        reach = error * stdtrit(groups - 1, (1 + LEVEL) / 2)
+    return pl.DataFrame({"seed": seeds, "difference": value}).with_columns(
+        low=value - reach,
+        high=value + reach,
+        per_token=ratio(apart.sum(axis=1) / others, tokens.sum()),
+        rows=n,
+        instances=groups,
+        longest=longest,
+        median=np.arange(runs) == (np.argmin(value) if n else -1),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,8 @@ from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.intervals import LEVEL
 
-MATCHES = ("exact", "overlapping")
+MATCHED_BY = {"exact": "exact", "overlapping": "overlapped"}
+"""By match the count of spans of the evidence that are matched."""
 CHOICES = ("fixed", "dynamic", "evidence", "positive")
 """Which tokens are chosen: the first k; the peaks; as many as are marked; scores above 0, which is
 what a model chooses that says spans itself, with scores of 0 and 1."""
@@ -21,7 +23,7 @@ MATCH = 0.5
 """Least intersection over union at which a chosen span counts as a span of the evidence."""
 COUNTED = (
     "spans",
-    *(f"{of}_{rule}" for rule in CHOICES for of in ("chosen", *MATCHES, "overlapped")),
+    *(f"{of}_{rule}" for rule in CHOICES for of in ("chosen", *MATCHED_BY, "overlapped")),
 )
 """Counts of a row: spans of the evidence, and for each rule chosen spans, those that are a span of
 the evidence, those that share a token with one, and spans of the evidence that one shares."""
@@ -37,12 +39,9 @@ def spans_of(marked: BoolArray) -> tuple[BoolArray, IntArray, IntArray]:
 
 
 def span_f1(chosen: BoolArray, evidence: BoolArray) -> FloatArray:
-    """F1 of spans, where a chosen span is right if it overlaps a span of the evidence enough.
+    """F1 of spans, where a chosen one is right if it overlaps one of the evidence enough (ERASER).
 
-    A span is a run of neighbouring tokens. It is right if its intersection with a span of the
-    evidence is at least half (`MATCH`) of their union; since runs are apart, no span is matched
-    twice. Precision is right over chosen spans, recall right over spans of the evidence. From
-    *ERASER: A Benchmark to Evaluate Rationalized NLP Models*, section 4.2, for each row.
+    Since runs of tokens are apart, no span is matched twice.
 
     Returns:
         Shape (n_rows,), NaN without evidence.
@@ -85,66 +84,50 @@ def _touched(starts: BoolArray, number: IntArray, both: BoolArray) -> IntArray:
 
 
 def span_scores(judged: pl.DataFrame) -> pl.DataFrame:
-    """F1 of spans by model, method, rule and match.
-
-    With sums over rows of the chosen spans ``C``, those that match ``A``, the spans of the evidence
-    ``T`` and those that are matched ``B`` (``A`` where spans are the same), precision is ``A / C``,
-    recall ``B / T``, and F1 their harmonic mean, ``2 A B / (A T + B C)``. Micro sums over all rows;
-    macro is the mean over labels with a span of the evidence of the F1 of their own sums. Intervals
-    are of the linearised F1, with instances as clusters, by Student's t; none where it has no
-    spread.
+    """The table ``spans``: F1 by model, method, rule and match (docs/methods/agreement.md).
 
     Args:
         judged: A row per judged row: ``id, target, model, method`` and `COUNTED`.
 
     Returns:
-        The table ``spans``, whose ``labels`` macro is a mean of; no row where no span
-        is in the evidence.
+        No row where no span is in the evidence; no interval where the F1 has no spread.
     """
-    lines = [TABLES["spans"].frame()]
-    for names, own in judged.group_by(["model", "method"], maintain_order=True):
-        instance, target = (
-            own[name].rank("dense").to_numpy().astype(np.int64) - 1 for name in ("id", "target")
-        )
-        for rule in CHOICES:
-            for match in MATCHES:
-                matched = "overlapped" if match == "overlapping" else match
-                sides = (f"{match}_{rule}", f"{matched}_{rule}", f"chosen_{rule}", "spans")
-                of = np.stack([own[side].to_numpy() for side in sides], axis=1).astype(np.float64)
-                found = _scores(of, instance, target)
-                keys = {"model": names[0], "method": names[1], "rule": rule, "match": match}
-                lines.append(pl.DataFrame({**keys, **found}, schema=TABLES["spans"].columns.types))
-    table = pl.concat(lines).sort("model", "method", maintain_order=True)
+    lines = []
+    for (model, method), own in judged.group_by(["model", "method"], maintain_order=True):
+        instance, target = (own[name].rank("dense").to_numpy() - 1 for name in ("id", "target"))
+        for rule, (match, matched) in product(CHOICES, MATCHED_BY.items()):
+            sides = (f"{match}_{rule}", f"{matched}_{rule}", f"chosen_{rule}", "spans")
+            named = {"model": model, "method": method, "rule": rule, "match": match}
+            counts = np.stack([own[side].cast(pl.Float64).to_numpy() for side in sides], axis=1)
+            lines.append(named | _scores(counts, instance, target))
+    table = TABLES["spans"].frame(lines).sort("model", "method", maintain_order=True)
     return table.filter(pl.col("labels") > 0).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _scores(of: FloatArray, instance: IntArray, target: IntArray) -> dict[str, float | int]:
-    everything = of.sum(axis=0, keepdims=True)
-    by_label = np.stack([np.bincount(target, weights=side) for side in of.T], axis=1).astype(
-        np.float64
-    )
+def _scores(counts: FloatArray, instance: IntArray, target: IntArray) -> dict[str, float | int]:
+    everything = counts.sum(axis=0, keepdims=True)
+    by_label = np.stack([np.bincount(target, side) for side in counts.T], axis=1).astype(np.float64)
     asked = by_label[:, 3] > 0
-    n, labels = int(instance.max()) + 1, int(asked.sum())
-    micro, slopes = _f1(everything)
-    of_labels, label_slopes = _f1(by_label)
-    macro = float(of_labels[asked].mean()) if labels else np.nan
+    labels = int(asked.sum())
+    (micro, slopes), (of_labels, label_slopes) = _f1(everything), _f1(by_label)
     weights = np.where(asked, 1 / max(labels, 1), 0)[target]
-    reach = _reach((of * slopes).sum(axis=1), instance, n)
-    label_reach = _reach((of * label_slopes[target]).sum(axis=1) * weights, instance, n)
+    macro = float(of_labels[asked].mean()) if labels else np.nan
     precision, recall = ratio(everything[:, [0, 1]], everything[:, [2, 3]])[0]
+    linear = (counts * slopes).sum(axis=1)
+    of_rows = (counts * label_slopes[target]).sum(axis=1) * weights
     return {
         "labels": labels,
         "precision": precision,
         "recall": recall,
-        **_interval("micro", float(micro[0]), reach),
-        **_interval("macro", macro, label_reach),
-        "n": n,
+        **_interval("micro", float(micro[0]), linear, instance),
+        **_interval("macro", macro, of_rows, instance),
+        "n": int(instance.max()) + 1,
     }
 
 
-def _f1(of: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _f1(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """F1 of sums ``A, B, C, T``, NaN without a span of the evidence, and its four slopes."""
-    a, b, c, t = of.T
+    a, b, c, t = counts.T
     below = a * t + b * c
     f1 = ratio(2 * a * b, below)
     slopes = np.stack([2 * b - f1 * t, 2 * a - f1 * c, -f1 * b, -f1 * a], axis=1)
@@ -152,15 +135,12 @@ def _f1(of: FloatArray) -> tuple[FloatArray, FloatArray]:
     return value, np.nan_to_num(ratio(slopes, below[:, None]))
 
 
-def _reach(slopes: FloatArray, instance: IntArray, n: int) -> float:
-    """Half the width of a 95 % interval, of the linear part of each row."""
-    of_instances = np.bincount(instance, weights=slopes, minlength=n)
-    if n < 2 or not of_instances.any():
-        return np.nan
-    error = np.sqrt((of_instances**2).sum() * n / (n - 1))
-    return float(stdtrit(n - 1, (1 + LEVEL) / 2) * error)
-
-
-def _interval(name: str, value: float, reach: float) -> dict[str, float]:
-    ends = (max(value - reach, 0.0), min(value + reach, 1.0)) if reach == reach else (np.nan,) * 2
+def _interval(name: str, value: float, linear: FloatArray, instance: IntArray) -> dict[str, float]:
+    """A value with its 95 % interval, by the linear part of each row, instances as clusters."""
+    of_instances = np.bincount(instance, linear)
+    n, ends = len(of_instances), (np.nan, np.nan)
+    if n > 1 and of_instances.any():
+        error = np.sqrt((of_instances**2).sum() * n / (n - 1))
+        reach = float(stdtrit(n - 1, (1 + LEVEL) / 2) * error)
+        ends = (max(value - reach, 0.0), min(value + reach, 1.0))
     return {name: value, f"{name}_low": ends[0], f"{name}_high": ends[1]}

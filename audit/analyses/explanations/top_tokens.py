@@ -18,7 +18,6 @@ import numpy as np
 import polars as pl
 from scipy.special import gammaln
 
-from audit.analyses.explanations.lists import codes
 from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.engine.statistics.association import ratio
 from audit.engine.statistics.resampling import mixed, unit_keys
@@ -68,22 +67,20 @@ def expected_agreement(set_sizes: IntArray, n_tokens: IntArray) -> FloatArray:
     [0.65]
     """
     table = np.column_stack([n_tokens, np.sort(set_sizes, axis=1)])
-    which = codes(pl.DataFrame(table))
-    rows = table[np.unique(which, return_index=True)[1]]
-    means = np.full(len(rows), np.nan)
+    rows, which = np.unique(table, axis=0, return_inverse=True)
     log_factorial = gammaln(np.arange(table.max(initial=0) + 1) + 1.0)
-    step = max(MOST_TERMS // (int(n_tokens.max(initial=0)) + 1), 1)
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
-        means[part] = _mean_size_over_union(rows[part], log_factorial)
+    parts = np.split(
+        rows, range(0, len(rows), max(MOST_TERMS // (int(rows.max(initial=0)) + 1), 1))
+    )
+    means = np.concatenate([_mean_size_over_union(part, log_factorial) for part in parts])
     means[rows[:, -1] == 0] = np.nan
-    return means[which]
+    return means[which.reshape(-1)]
 
 
 def _mean_size_over_union(rows: IntArray, log_factorial: FloatArray) -> FloatArray:
     """Expected agreement of rows of a number of tokens and the ascending sizes of sets."""
     n, k = rows[:, :1], rows[:, 1:]
-    s = np.arange(1, int(n.max()) + 1)[None]
+    s = np.arange(1, int(n.max(initial=0)) + 1)[None]
     logs = np.zeros((len(rows), s.shape[1]))
     for size in k.T[:, :, None]:
         logs += log_factorial[s] - log_factorial[np.maximum(s - size, 0)]
@@ -99,9 +96,8 @@ def row_keys(rows: pl.DataFrame, seed: int) -> UIntArray:
     for column in NAMING:
         names = rows[column].cast(pl.String).fill_null("")
         distinct = names.unique()
-        of_rows = names.replace_strict(
-            distinct, pl.Series(unit_keys(distinct.to_list(), seed)), return_dtype=pl.UInt64
-        )
+        hashed = pl.Series(unit_keys(distinct.to_list(), seed))
+        of_rows = names.replace_strict(distinct, hashed, return_dtype=pl.UInt64)
         keys = mixed(keys + of_rows.to_numpy() + STEP)
     return keys
 
@@ -117,6 +113,7 @@ def peaks(scores: FloatArray, compat: Compat = None) -> BoolArray:
 
     Args:
         scores: Shape (..., tokens), one token at least.
+        compat: Whose rule.
     """
     from scipy.signal import find_peaks
 

@@ -139,13 +139,16 @@ class Places:
     closure: Sparse
     support: IntArray
 
-    def above(self, node: int) -> FloatArray:
-        """1 for the nodes at or above a node, 0 for others, shape (n_nodes,)."""
-        return self._ones(row(self.closure, node))
+    def among(self, nodes: IntArray) -> FloatArray:
+        """1 for some nodes, 0 for others, shape (n_nodes,)."""
+        found = np.zeros(len(self.support))
+        found[nodes] = 1.0
+        return found
 
-    def below(self, node: int) -> FloatArray:
-        """1 for the nodes at or below a node, 0 for others, shape (n_nodes,)."""
-        return self._ones(row(self._below, node))
+    @cached_property
+    def below(self) -> Sparse:
+        """1 where a node is another one or below it, by the upper node."""
+        return csr_array(self.closure.T)
 
     def expected(self, node: int) -> FloatArray:
         """The share of a node's instances expected to carry each node, shape (n_nodes,).
@@ -153,22 +156,15 @@ class Places:
         It is 1 for nodes at and above the given one, the ratio of supports for nodes below it, and
         0 for all others.
         """
-        below = self.below(node) * (self.support / self.support[node])
-        return np.asarray(np.where(self.above(node) > 0, 1.0, below))
+        shares = self.among(row(self.below, node)) * (self.support / self.support[node])
+        shares[row(self.closure, node)] = 1.0
+        return np.asarray(shares)
 
-    def _ones(self, nodes: IntArray) -> FloatArray:
-        found = np.zeros(len(self.support))
-        found[nodes] = 1.0
-        return found
-
-    @cached_property
-    def ancestors(self) -> IntArray:
-        """Number of nodes at or above each node, shape (n_nodes,)."""
-        return np.diff(self.closure.indptr).astype(np.int64)
-
-    @cached_property
-    def _below(self) -> Sparse:
-        return csr_array(self.closure.T)
+    def most_specific_first(self, pairs: Together) -> IntArray:
+        """Places of pairs by supports, of equals those with more ancestors, then in node order."""
+        above = np.diff(self.closure.indptr)
+        ancestors = above[pairs.a] + above[pairs.b]
+        return np.lexsort((pairs.b, pairs.a, -ancestors, pairs.support_a + pairs.support_b))
 
 
 def chain_ends(edges: Sparse, support: IntArray) -> BoolArray:
@@ -177,13 +173,6 @@ def chain_ends(edges: Sparse, support: IntArray) -> BoolArray:
     ends = np.ones(len(support), np.bool_)
     ends[parent[support[child] == support[parent]]] = False
     return ends
-
-
-def _of_ends(pairs: Together, first: FloatArray, second: FloatArray) -> FloatArray:
-    """The numbers of both ends of each pair multiplied, the larger way round, shape (n_pairs,)."""
-    there = first[pairs.a] * second[pairs.b]
-    back = first[pairs.b] * second[pairs.a]
-    return np.asarray(np.maximum(there, back))
 
 
 def redundant_pairs(pairs: Together, places: Places, least: float, required: BoolArray) -> IntArray:
@@ -202,19 +191,16 @@ def redundant_pairs(pairs: Together, places: Places, least: float, required: Boo
     at or below one of its ends.
     """
     scan = _Scan(pairs, places, least)
-    for pair in _surest_first(pairs, scan.open & required):
+    surest = np.lexsort((pairs.b, pairs.a, -pairs.jaccard_low))
+    for pair in surest[(scan.open & required)[surest]].tolist():
         scan.take(pair)
-    for pair in _surest_first(pairs, scan.open):
-        scan.take_all(pair)
-    found = _not_from_below(scan, required)
-    order = np.lexsort((pairs.b[found], pairs.a[found], -pairs.jaccard_low[found]))
-    return np.asarray(found[order])
-
-
-def _surest_first(pairs: Together, chosen: BoolArray) -> list[int]:
-    some = np.flatnonzero(chosen)
-    order = np.lexsort((pairs.b[some], pairs.a[some], -pairs.jaccard_low[some]))
-    return list(some[order].tolist())
+    for pair in surest[scan.open[surest]].tolist():
+        while scan.open[pair] and scan.stand(np.array([pair]))[0]:
+            scan.take(scan.named(pair))
+        scan.open[pair] = False
+    told = np.zeros(len(pairs), np.bool_)
+    told[scan.not_from_below()] = True
+    return np.asarray(surest[(told & ~required)[surest]])
 
 
 class _Scan:
@@ -229,62 +215,49 @@ class _Scan:
         self.explained = np.zeros(len(pairs))
         self.found: list[int] = []
 
-    def take_all(self, pair: int) -> None:
-        """Find what a pair names, as long as it behaves as one without what is explained."""
-        while self.open[pair] and self._stand(np.array([pair]))[0]:
-            self.take(self._named(pair))
-        self.open[pair] = False
-
     def take(self, pair: int) -> None:
         """A pair is found: its joint instances explain pairs above, below and around it."""
-        pairs, places = self.pairs, self.places
-        own = max(float(pairs.joint[pair] - self.explained[pair]), 0.0)
-        shares = places.expected(int(pairs.a[pair])), places.expected(int(pairs.b[pair]))
-        near = self._touching(shares[0])
-        self.explained[near] += own * _of_ends(pairs[near], *shares)
+        own = max(float(self.pairs.joint[pair] - self.explained[pair]), 0.0)
+        shares = [self.places.expected(int(end[pair])) for end in (self.pairs.a, self.pairs.b)]
+        near = np.unique(rows(self._by_end, np.flatnonzero(shares[0])))
+        self.explained[near] += own * _of_ends(self.pairs[near], *shares)
         self.found.append(pair)
         self.open[pair] = False
 
-    def _touching(self, numbers: FloatArray) -> IntArray:
-        """Pairs with an end among the nodes whose number is not 0, ascending."""
-        return np.unique(rows(self._by_end, np.flatnonzero(numbers)))
-
-    def _stand(self, some: IntArray) -> BoolArray:
+    def stand(self, some: IntArray) -> BoolArray:
+        """Whether pairs behave as one without what is explained."""
         return self.pairs[some].without(self.explained[some]).as_one(self.least)
 
-    def _named(self, pair: int) -> int:
+    def named(self, pair: int) -> int:
         """The most specific pair at or below one with nearly all of its joint instances."""
-        pairs, places = self.pairs, self.places
-        below = places.below(int(pairs.a[pair])), places.below(int(pairs.b[pair]))
-        some = self._touching(below[0])
-        some = some[(_of_ends(pairs[some], *below) > 0) & self.open[some]]
+        pairs, ends = self.pairs, (self.pairs.a[pair], self.pairs.b[pair])
+        below = [row(self.places.below, int(end)) for end in ends]
+        some = np.unique(rows(self._by_end, below[0]))
+        within = _of_ends(pairs[some], *map(self.places.among, below)) > 0
+        some = some[within & self.open[some]]
         left = pairs.joint[some] - self.explained[some]
-        own = pairs.joint[pair] - self.explained[pair]
-        some = some[left >= NEARLY_ALL * own]
-        some = some[self._stand(some)]
-        return int(some[_most_specific_first(pairs[some], self.places)[0]])
+        some = some[left >= NEARLY_ALL * (pairs.joint[pair] - self.explained[pair])]
+        some = some[self.stand(some)]
+        return int(some[self.places.most_specific_first(pairs[some])[0]])
+
+    def not_from_below(self) -> IntArray:
+        """Found pairs that still behave as one without the instances of those found below them."""
+        found = np.array(self.found, np.int64)
+        found = found[self.places.most_specific_first(self.pairs[found])]
+        some, stand, explained = self.pairs[found], [], np.zeros(len(found))
+        for place in range(len(found)):
+            one = np.array([place])
+            if some[one].without(explained[one]).as_one(self.least)[0]:
+                stand.append(place)
+                own = some.joint[place] - explained[place]
+                ends = int(some.a[place]), int(some.b[place])
+                above = [self.places.among(row(self.places.closure, end)) for end in ends]
+                explained += own * _of_ends(some, *above)
+        return found[stand]
 
 
-def _most_specific_first(pairs: Together, places: Places) -> IntArray:
-    """Places of pairs by supports, of equals those with more ancestors, then by node order."""
-    ancestors = places.ancestors[pairs.a] + places.ancestors[pairs.b]
-    return np.lexsort((pairs.b, pairs.a, -ancestors, pairs.support_a + pairs.support_b))
-
-
-def _not_from_below(scan: _Scan, required: BoolArray) -> IntArray:
-    """Found pairs that still behave as one without the instances of those found below them."""
-    pairs, places = scan.pairs, scan.places
-    found = np.array(scan.found, np.int64)
-    found = found[_most_specific_first(pairs[found], places)]
-    some, stand = pairs[found], []
-    explained = np.zeros(len(found))
-    for place in range(len(found)):
-        one = np.array([place])
-        if not some[one].without(explained[one]).as_one(scan.least)[0]:
-            continue
-        stand.append(place)
-        own = some.joint[place] - explained[place]
-        above = places.above(int(some.a[place])), places.above(int(some.b[place]))
-        explained += own * _of_ends(some, *above)
-    told = found[stand]
-    return np.asarray(told[~required[told]], np.int64)
+def _of_ends(pairs: Together, first: FloatArray, second: FloatArray) -> FloatArray:
+    """The numbers of both ends of each pair multiplied, the larger way round, shape (n_pairs,)."""
+    there = first[pairs.a] * second[pairs.b]
+    back = first[pairs.b] * second[pairs.a]
+    return np.asarray(np.maximum(there, back))

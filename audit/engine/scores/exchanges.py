@@ -61,7 +61,7 @@ class Exchanges:
         """What is expected of ``counted``, for pairs of different labels, shape (n_pairs,)."""
         total = np.zeros(len(a))
         for term in range(self.rows.shape[0]):
-            x, y = _dense(self.rows, term), _dense(self.columns, term)
+            x, y = (one[[term]].toarray()[0] for one in (self.rows, self.columns))
             total += x[a] * y[b] + x[b] * y[a]
         return total
 
@@ -242,12 +242,6 @@ def _terms(stratum: IntArray, a: IntArray, b: IntArray, n: int) -> tuple[Sparse,
         rows.append(csr_array(x))
         columns.append(csr_array(y))
     return csr_array(vstack(rows)), csr_array(vstack(columns))
-
-
-def _dense(matrix: Sparse, row: int) -> FloatArray:
-    found, place = np.zeros(matrix.shape[1]), slice(*matrix.indptr[row : row + 2])
-    found[matrix.indices[place]] = matrix.data[place]
-    return found
 
 
 def fitted(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:

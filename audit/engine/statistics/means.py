@@ -112,18 +112,6 @@ def instance_means(values: FloatArray, grouped: Clusters) -> Means:
         values: A value of each unit in each column, NaN where undefined, (n_units, n_columns).
         grouped: The units' parts and instances.
     """
-    cuts = range(_COLUMNS_AT_ONCE, values.shape[1], _COLUMNS_AT_ONCE)
-    blocks = [_means(block, grouped) for block in np.split(values, cuts, axis=1)]
-    return Means(
-        *(np.hstack([getattr(block, of.name) for block in blocks]) for of in fields(Means))
-    )
-
-
-_COLUMNS_AT_ONCE = 4
-"""Number of columns whose intermediate arrays are held at a time."""
-
-
-def _means(values: FloatArray, grouped: Clusters) -> Means:
     sums, units = _sums(values, grouped.units)
     of_instance = np.divide(sums, units, out=np.full(sums.shape, np.nan), where=units > 0)
     total, n = _sums(of_instance, grouped.instances)

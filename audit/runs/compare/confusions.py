@@ -18,7 +18,7 @@ from audit.engine.pairs.pair_counts import binary_entropy
 from audit.engine.scores.cuts import decide
 from audit.engine.statistics.intervals import LEVEL
 from audit.hierarchies.relations import aggregated_values
-from audit.results.model_overview import most_confused
+from audit.results.overview import most_confused
 from audit.results.result import AuditResult
 from audit.runs.compare.counts import CONFUSIONS_TESTED, LEAST_EXPECTED, q_values, within_rate
 from audit.runs.compare.releases import SIDES, beside

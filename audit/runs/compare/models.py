@@ -12,9 +12,8 @@ import polars as pl
 
 from audit.base.declared import schema
 from audit.engine.statistics.intervals import difference_interval
-from audit.results.metric_list import METRICS
+from audit.results.metric_list import ALL, METRICS
 from audit.results.result import AuditResult
-from audit.results.told_metrics import ALL
 from audit.runs.compare.confusions import (
     CONFUSIONS,
     KeptModel,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import polars as pl
 
@@ -19,17 +18,16 @@ from audit.results.result import AuditResult
 from audit.runs.fixes.changes import CERTAIN, Change
 from audit.runs.instances import kept_labels
 
-Decision: TypeAlias = Literal["", "accept", "reject", "remove", "other"]
-
 COLUMNS = (
     *("number", "instance", "label", "title", "change", "proposed", "proposed_title"),
     *("candidates", "certainty", "probability", "reason", "others", "decision", "note"),
     *("finding", "table", "run"),
 )
 """Columns of a sheet, in order; ``decision`` and ``note`` are to be filled in."""
-_KEPT = ("number", "instance", "label", "change", "proposed", "finding", "run")
-"""Columns that must come back as they were written."""
-_OTHER = re.compile(r"other\s*:\s*(.+)", re.IGNORECASE | re.DOTALL)
+_KEPT = ("number", "instance", "label", "change", "proposed", "finding")
+"""Columns that must come back as they were written, beside that of the run."""
+_OTHER = r"(?is)^other\s*:\s*(.+)$"
+"""How a decision for another label is written."""
 _RUN = 16
 """Number of hexadecimal digits of the run's digest that a sheet carries."""
 
@@ -57,17 +55,8 @@ class Proposals:
     def table(self) -> pl.DataFrame:
         """``number, finding``, and the columns of `PROPOSED`."""
         assert self.run.proposals is not None, "refused above"
-        return self.run.proposals.collect().with_row_index("number", offset=1)
-
-    @property
-    def digest(self) -> str:
-        """As `digest_of` the run."""
-        return digest_of(self.run)
-
-    @cached_property
-    def titles(self) -> Titles:
-        """Titles of labels as they are written."""
-        return Titles.of(self.run)
+        table = self.run.proposals.collect().with_row_index("number", offset=1)
+        return table.with_columns(pl.col("number", "finding").cast(pl.String))
 
     def summary(self) -> pl.DataFrame:
         """``finding, change, certainty, proposals, instances``, in the order of the findings."""
@@ -87,33 +76,44 @@ class Proposals:
                 found=repr(finding),
                 hint=f"there are: {', '.join(self.table['finding'].unique(maintain_order=True))}",
             )
-        titles = self.titles
+        node_of, titles = nodes_as_written(self.run.titles), self.run.titles
+
+        def title(label: str | None, of: str | None) -> str:
+            return titles.get(node_of(label, of) or "") or ""
+
+        def texts(told: Sequence[str | None]) -> pl.Series:
+            return pl.Series(told, dtype=pl.String)
+
+        labels, tables = table["label"].to_list(), table["table"].to_list()
+        candidates = [
+            "; ".join(f"{one} {title(one, of)}".strip() for one in some or ())
+            for some, of in zip(table["candidates"].to_list(), tables, strict=True)
+        ]
         rows = table.with_columns(
-            title=titles.series(table["label"], table["table"]),
-            proposed_title=titles.series(table["proposed"], table["table"]),
-            candidates=pl.Series(
-                map(titles.listed, table["candidates"].to_list(), table["table"]), dtype=pl.String
-            ),
+            title=texts([*map(title, labels, tables)]),
+            proposed_title=texts([*map(title, table["proposed"], tables)]),
+            candidates=texts(candidates),
             probability=pl.col("probability").round(3),
-            others=self._others(table) if self.run.instances is not None else pl.lit(""),
+            others=self._others(table, texts([*map(node_of, labels, tables)])),
             decision=pl.lit(""),
             note=pl.lit(""),
-            run=pl.lit(self.digest),
+            run=pl.lit(digest_of(self.run)),
         )
         return rows.select(pl.col(COLUMNS).cast(pl.String).fill_null(""))
 
-    def _others(self, table: pl.DataFrame) -> pl.Series:
+    def _others(self, table: pl.DataFrame, nodes: pl.Series) -> pl.Series:
+        """The other labels of each record, with their titles; empty without kept instances."""
         hierarchy = self.run.hierarchy
+        if self.run.instances is None:
+            return pl.repeat("", len(table), eager=True)
         carried = kept_labels(self.run, table["instance"]).filter(pl.col("label") > 0)
-        nodes = carried["node"].unique().to_list()
-        called = [hierarchy.describe(hierarchy.index(n)) if n in hierarchy else n for n in nodes]
-        own = table.select("number", "instance", "label").with_columns(
-            of=pl.Series(map(self.titles.node, table["label"], table["table"]), dtype=pl.String)
-        )
+        met = carried["node"].unique().to_list()
+        called = {n: hierarchy.describe(hierarchy.index(n)) for n in met if n in hierarchy}
+        own = table.select("number", "instance", "label").with_columns(of=nodes)
         beside = own.join(carried.select("instance", "node"), on="instance").filter(
             pl.col("node").ne_missing(pl.col("label")), pl.col("node").ne_missing(pl.col("of"))
         )
-        named = pl.col("node").replace_strict(nodes, called, return_dtype=pl.String)
+        named = pl.col("node").replace(called)
         listed = beside.sort("node").group_by("number").agg(named.str.join("; "))
         return own.join(listed, on="number", how="left", maintain_order="left")["node"]
 
@@ -121,70 +121,45 @@ class Proposals:
     def certain(self) -> list[Change]:
         """What is certain, as changes."""
         sure = self.table.filter(pl.col("certainty") == CERTAIN).iter_rows(named=True)
-        return [_change(row, row["change"], row["proposed"] or "", CERTAIN) for row in sure]
+        return [_change(row, row["change"], row["proposed"], CERTAIN) for row in sure]
 
 
-@dataclass(frozen=True)
-class Titles:
-    """Titles of labels as they are written, with and without the dots of codes."""
+def nodes_as_written(nodes: Mapping[str, Any]) -> Callable[[str | None, str | None], str | None]:
+    """What gives the node that a label is written for, with or without the dot of its code.
 
-    titles: Mapping[str, str | None]
-    nodes: Mapping[str, Sequence[str]]
+    It takes the label and its code set, where that is known: a procedure of ICD-9 has its dot
+    behind two digits.
 
-    @classmethod
-    def of(cls, run: AuditResult) -> Titles:
-        """Those of a run."""
-        nodes = {node: [node] for node in run.titles}
-        for node in run.titles:
-            if "." in node:
-                nodes.setdefault(node.replace(".", ""), []).append(node)
-        return cls(run.titles, nodes)
+    >>> nodes_as_written({"42.80": "", "428.0": ""})("4280", "diagnoses")
+    '428.0'
+    """
+    written: dict[str, list[str]] = {node: [node] for node in nodes}
+    for node in nodes:
+        if "." in node:
+            written.setdefault(node.replace(".", ""), []).append(node)
 
-    def node(self, label: str | None, table: str | None = None) -> str | None:
-        """The node that a label is written for; of a code set, where it is known.
-
-        A procedure of ICD-9 has its dot behind two digits:
-
-        >>> Titles({}, {"4280": ["42.80", "428.0"]}).node("4280", "diagnoses")
-        '428.0'
-        """
-        known = self.nodes.get(label or "", ())
+    def node_of(label: str | None, table: str | None) -> str | None:
+        known = written.get(label or "", [])
         if table:
-            procedure = table == "procedures"
-            known = [one for one in known if one.find(".") < 0 or (one.find(".") == 2) == procedure]
+            of_procedures = table == "procedures"
+            known = [n for n in known if "." not in n or (n.find(".") == 2) == of_procedures]
         return next(iter(known), None)
 
-    def title(self, label: str | None, table: str | None = None) -> str:
-        """The title of a label; empty if it has none."""
-        return self.titles.get(self.node(label, table) or "") or ""
-
-    def series(self, labels: pl.Series, tables: pl.Series) -> pl.Series:
-        """The titles of labels."""
-        return pl.Series(map(self.title, labels, tables), dtype=pl.String)
-
-    def listed(self, labels: Iterable[str] | None, table: str | None) -> str:
-        """Labels with their titles, one after the other."""
-        return "; ".join(f"{one} {self.title(one, table)}".strip() for one in labels or ())
+    return node_of
 
 
-def _change(row: Mapping[str, Any], kind: str, new: str, by: str) -> Change:
-    known: Any = {"replace": "replace", "add": "add"}.get(kind, "remove")
+def _change(row: Mapping[str, Any], kind: str, new: str | None, by: str) -> Change:
+    known: Any = kind if kind in ("replace", "add") else "remove"
+    keep, table = row["keep"] if known == "remove" else 0, row["table"] or ""
     return Change(
-        row["instance"],
-        known,
-        row["label"] or "",
-        new,
-        row["table"] or "",
-        row["keep"] if known == "remove" else 0,
-        row["finding"],
-        by,
+        row["instance"], known, row["label"] or "", new or "", table, keep, row["finding"], by
     )
 
 
 def read_sheet(path: Path) -> pl.DataFrame:
     """A sheet that came back, CSV or a workbook with a sheet for each finding; all as text."""
     rows = read_cells(path)
-    if lacking := [name for name in (*_KEPT, "decision") if name not in rows.columns]:
+    if lacking := [name for name in (*_KEPT, "run", "decision") if name not in rows.columns]:
         raise InputError(
             "a sheet that `audit fixes` wrote is required",
             found=f"no column {first_cases(lacking)}",
@@ -220,82 +195,60 @@ def decided(
             there are several on a row; if something is accepted that proposes no label, or a label
             is no node.
     """
-    table = proposals.table.with_columns(pl.col("number").cast(pl.String))
-    _refuse_other_rows(proposals.digest, table, sheet, path)
-    given = sheet.filter(pl.col("decision") != "").select("number", "decision")
-    twice = given.filter(pl.col("number").is_duplicated())["number"].unique(maintain_order=True)
-    if len(twice):
-        found = f"several on the rows {first_cases(twice)}"
-        raise _refused(path, "one decision on each row is required", found)
-    if unknown := [one for one in given["decision"] if decision_of(one)[0] is None]:
-        required = "accept, reject, remove or `other: LABEL` is required as a decision"
-        raise _refused(path, required, first_cases(dict.fromkeys(unknown)))
-    rows = table.join(given, on="number", maintain_order="left").iter_rows(named=True)
-    changes = (_decided(row, path, hierarchy, by) for row in rows)
-    return [one for one in changes if one is not None]
 
+    def refuse(required: str, found: str, hint: str = "") -> None:
+        raise InputError(required, found=found, where=path, hint=hint)
 
-def _refused(path: Path, required: str, found: str, hint: str = "") -> InputError:
-    return InputError(required, found=found, where=path, hint=hint)
-
-
-def _refuse_other_rows(digest: str, table: pl.DataFrame, sheet: pl.DataFrame, path: Path) -> None:
-    if (runs := [*sheet["run"].unique(maintain_order=True)]) != [digest]:
-        raise _refused(
-            path,
+    digest, runs = digest_of(proposals.run), [*sheet["run"].unique(maintain_order=True)]
+    if runs != [digest]:
+        refuse(
             f"a sheet of this run, {digest}, is required",
             f"one of {first_cases(runs)}" if runs else "one without rows",
             "make it anew: audit fixes RUN --csv FILE",
         )
-    own = [name for name in _KEPT if name != "run"]
-    known = table.select(pl.col(own).cast(pl.String).fill_null(""))
-    others = sheet.join(known, on=own, how="anti", maintain_order="left")
+    known = proposals.table.select(pl.col(_KEPT).cast(pl.String).fill_null(""))
+    others = sheet.join(known, on=_KEPT, how="anti", maintain_order="left")
     if not others.is_empty():
         named = others.select("number", "label", "instance").iter_rows()
-        raise _refused(
-            path,
+        refuse(
             "rows as the run has them are required",
             f"others: {first_cases('{} ({} of {})'.format(*row) for row in named)}",
             "only the columns decision and note are to be changed",
         )
-
-
-def _decided(row: Mapping[str, Any], path: Path, hierarchy: Hierarchy, by: str) -> Change | None:
-    """The change that a row with its decision makes; None if it makes none."""
-    decision, label = decision_of(row["decision"])
-    number, adds = f"row {row['number']}", row["label"] is None
-    if decision == "other":
-        placed = hierarchy.place(label, row["table"])
-        if placed.node is None or placed.parent is not None:
-            required = "a label that the hierarchy has is required"
-            raise _refused(path, required, f"{label!r} in {number}")
-        return _change(row, "add" if adds else "replace", label, by)
-    if decision == "remove":
-        if adds:
-            raise _refused(path, "a label to remove is required", f"{number}, which adds one")
-        return _change(row, "remove", "", by)
-    if decision == "reject":
-        return None
-    only = [*(row["candidates"] or ())] if row["change"] == "add" else []
-    label = row["proposed"] or (only[0] if len(only) == 1 else "")
-    if row["change"] == "review" or (row["change"] != "remove" and not label):
-        raise _refused(
-            path,
-            "a proposed label is required where a row is accepted",
-            f"{number}, which asks somebody to look",
-            "write `other: LABEL`, `remove` or reject",
-        )
-    return _change(row, row["change"], label, by)
-
-
-def decision_of(text: str) -> tuple[Decision | None, str]:
-    """A decision as it is written, and the label that it names; None if it is none.
-
-    >>> decision_of("Accept"), decision_of("other: 401.9"), decision_of("yes")
-    (('accept', ''), ('other', '401.9'), (None, ''))
-    """
-    plain = text.strip().lower()
-    if plain in ("", "accept", "reject", "remove"):
-        return plain, ""  # type: ignore[return-value]
-    other = _OTHER.fullmatch(text.strip())
-    return ("other", other[1].strip()) if other else (None, "")
+    given = sheet.select("number", pl.col("decision").str.strip_chars())
+    given = given.filter(pl.col("decision") != "").with_columns(
+        word=pl.col("decision").str.to_lowercase(),
+        other=pl.col("decision").str.extract(_OTHER).str.strip_chars(),
+    )
+    twice = given.filter(pl.col("number").is_duplicated())["number"].unique(maintain_order=True)
+    if len(twice):
+        refuse("one decision on each row is required", f"several on the rows {first_cases(twice)}")
+    known_word = pl.col("word").is_in(("accept", "reject", "remove"))
+    unknown = given.filter(~known_word & pl.col("other").is_null())["decision"]
+    if len(unknown):
+        required = "accept, reject, remove or `other: LABEL` is required as a decision"
+        refuse(required, first_cases(unknown.unique(maintain_order=True)))
+    changes = []
+    rows = proposals.table.join(given, on="number", maintain_order="left")
+    for row in rows.filter(pl.col("word") != "reject").iter_rows(named=True):
+        kind, label, number = row["change"], row["other"], f"row {row['number']}"
+        if label is not None:
+            placed = hierarchy.place(label, row["table"])
+            if placed.node is None or placed.parent is not None:
+                refuse("a label that the hierarchy has is required", f"{label!r} in {number}")
+            kind = "add" if row["label"] is None else "replace"
+        elif row["word"] == "remove":
+            if row["label"] is None:
+                refuse("a label to remove is required", f"{number}, which adds one")
+            kind = "remove"
+        else:
+            only = row["candidates"] if kind == "add" and len(row["candidates"] or ()) == 1 else ()
+            label = row["proposed"] or next(iter(only or ()), None)
+            if kind == "review" or (kind != "remove" and not label):
+                refuse(
+                    "a proposed label is required where a row is accepted",
+                    f"{number}, which asks somebody to look",
+                    "write `other: LABEL`, `remove` or reject",
+                )
+        changes.append(_change(row, kind, label, by))
+    return changes

@@ -18,7 +18,7 @@ from audit.results.result import AuditResult
 from audit.runs.folder import write_run
 from audit.runs.history import counted_steps, history_of, steps_of
 from audit.runs.shared_runs import SharedRun, read_shared_runs
-from fixtures.results import judged_result, model_result, rich_result, sample_result
+from fixtures.results import judged_result, rich_result, sample_result
 from fixtures.sealed_files import reseal
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
@@ -97,34 +97,6 @@ def test_every_metric_and_sentence_stands_in_the_result_of_its_run() -> None:
         assert row["statement"] == finding["statement"]
 
 
-def test_counts_by_severity_are_the_findings_that_a_run_lists() -> None:
-    runs = [shared_run("a", sample_result(), 0), shared_run("b", judged_result(), 1)]
-    history = history_of(runs)
-
-    for row in history["checks"]:
-        found = [c for c in runs[row["run"] - 1].shared["checks"] if c["name"] == row["check"]]
-        if not found or found[0]["status"] in ("error", "not_applicable"):
-            assert row["error"] is row["waived"] is None
-            continue
-        parts = sum(row[name] for name in ("error", "warning", "note", "waived"))
-        assert parts == len(found[0]["findings"])
-        assert parts + row["folded"] + row["not_shown"] == found[0]["total"]
-
-
-def test_runs_in_other_bins_are_refused() -> None:
-    exact, told = shared_run("a", model_result(), 0), shared_run("b", rich_result(), 1)
-
-    with pytest.raises(InputError, match=r"same bins.*\n.*'a' in no bins, 'b' in bins of 10"):
-        history_of([exact, told])
-
-
-def test_a_history_says_how_its_counts_are_told() -> None:
-    runs = [shared_run("a", rich_result(), 0), shared_run("b", rich_result(), 1)]
-
-    assert history_of(runs)["rounding"] == runs[1].shared["rounding"]
-    assert history_of([shared_run("c", model_result(), n) for n in (0, 1)])["rounding"] is None
-
-
 @given(st.permutations([0, 1, 2]))
 def test_time_orders_runs_however_they_are_named(order: list[int]) -> None:
     runs = [shared_run(str(n), sample_result(), n) for n in range(3)]
@@ -170,15 +142,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def copied(run: Path, to: Path) -> Path:
     return Path(shutil.copytree(run, to))
-
-
-def test_shared_files_are_enough(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    whole = history_of(read_shared_runs(folders), as_named=True)
-    bare = [copied(run, tmp_path / run.name) for run in folders]
-    for run in bare:
-        shutil.rmtree(run / "restricted")
-
-    assert history_of(read_shared_runs(bare), as_named=True) == whole
 
 
 def test_a_tampered_run_is_refused(folders: tuple[Path, Path], tmp_path: Path) -> None:

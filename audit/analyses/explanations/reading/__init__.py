@@ -1,1 +1,0 @@
-"""Reading of attributions and of the human evidence for them."""

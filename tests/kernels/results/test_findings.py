@@ -1,0 +1,259 @@
+"""Findings: statuses, order, capping, what a reader sees of one, and what its sentence names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from audit.base.declared import Columns
+from audit.checks import CHECKS, ON_WAIVERS
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.policy import Policy
+from audit.policy.statements import BranchRule
+from audit.results.finding_lines import EXACTLY
+from audit.results.findings import CheckResult, Finding, Part, Severity
+from audit.results.result import AuditResult
+from audit.results.view import finding_view
+from audit.runs.audit import run_audit
+from fixtures.given_pairs import given_pairs
+from fixtures.labelled import labelled
+
+
+def finding(severity: Severity = "note", touched: int = 0, **given: Any) -> Finding:
+    return Finding(
+        **{
+            "check": "a_check",
+            "severity": severity,
+            "nodes": ("a",),
+            "statement": "{n} of it",
+            "evidence": {"n": touched},
+            "curator": "",
+            "data_user": "",
+            "touched": touched,
+            **given,
+        }
+    )
+
+
+def check(*findings: Finding, **given: Any) -> CheckResult:
+    return CheckResult("a_check", "Is it?", 1, "things", findings=findings, **given)
+
+
+def result(*checks: CheckResult, max_findings: int = 20, min_cell: int = 1) -> AuditResult:
+    import polars as pl
+
+    from audit.measure.residual_use import RESIDUALS
+
+    nodes = {
+        "node": pl.String,
+        "title": pl.String,
+        "depth": pl.Int64,
+        "support": pl.Int64,
+        "direct": pl.Int64,
+        "branch": pl.String,
+        "assignable": pl.Boolean,
+        "residual": pl.String,
+    }
+    texts, numbers = ("a", "b", "relation"), ("support_a", "support_b", "joint", "found_rank")
+    pairs = dict.fromkeys(texts, pl.String) | dict.fromkeys(numbers, pl.Int64)
+    return AuditResult(
+        identity={},
+        ledger={"rows_read": 0, "instances": 0, "groups": None, "instances_without_labels": 0},
+        policy={"min_cell": min_cell, "max_findings": max_findings},
+        checks=checks,
+        nodes=pl.DataFrame(schema=nodes),
+        edges=pl.DataFrame(schema={"child": pl.String, "parent": pl.String}),
+        pair_table=given_pairs(pl.LazyFrame(schema=pairs)),
+        residuals=pl.DataFrame(schema=RESIDUALS),
+    )
+
+
+@pytest.mark.parametrize(
+    ("severities", "status"),
+    [
+        ([], "pass"),
+        (["note"], "note"),
+        (["note", "warning"], "warn"),
+        (["warning", "error", "note"], "fail"),
+    ],
+)
+def test_the_worst_severity_is_the_status(severities: list[Severity], status: str) -> None:
+    assert check(*map(finding, severities)).status == status
+
+
+def test_a_crash_outranks_everything_and_what_does_not_apply_stands_apart() -> None:
+    assert check(finding("error"), crashed="ValueError: no").status == "error"
+    assert check(not_applicable="no reason to").status == "not_applicable"
+
+
+def test_the_status_of_an_audit_is_the_worst_of_its_checks() -> None:
+    passed, skipped = check(), check(not_applicable="why")
+    failed, crashed = check(finding("error")), check(crashed="boom")
+
+    assert result(skipped).status == "not_applicable"
+    assert result(skipped, passed).status == "pass"
+    assert result(replace(passed, denominator=0)).status == "not_applicable"
+    assert result(passed, check(finding("note")), check(finding("warning"))).status == "warn"
+    assert result(passed, failed).status == "fail"
+    assert result(failed, crashed).status == "error"
+
+
+def test_findings_stand_by_severity_then_instances_then_id() -> None:
+    first, second = finding("error", 1), finding("warning", 9)
+    third, fourth = finding("warning", 5, nodes=("a",)), finding("warning", 5, nodes=("b",))
+
+    assert check(fourth, third, second, first).findings == (first, second, third, fourth)
+
+
+def test_findings_of_a_severity_stand_by_instances_touched_times_strength() -> None:
+    wide, strong = finding("note", 9, strength=1.0), finding("note", 5, strength=2.0)
+    stray, worse = finding("note", 1, strength=8.9), finding("warning", 1, nodes=("w",))
+
+    assert check(stray, wide, strong, worse).findings == (worse, strong, wide, stray)
+
+
+def test_an_id_is_percent_encoded_part_by_part() -> None:
+    assert finding(nodes=("a:b", "c d", "é/")).id == "a_check:a%3Ab:c%20d:%C3%A9%2F"
+    assert finding(key=("first", "x")).id == "a_check:first:x"
+
+
+def test_a_check_shows_its_first_findings_and_counts_the_rest() -> None:
+    found = [finding("note", n, nodes=(f"n{n}",)) for n in range(1, 6)]
+    folded = [finding("error", 9, key=(f"k{n}",), folded_into=(found[0].id,)) for n in range(3)]
+    (shown,) = result(check(*found, *folded), max_findings=2).shared()["checks"]
+
+    assert [f["evidence"]["n"] for f in shown["findings"]] == [5, 4]
+    assert (shown["total"], shown["folded"], shown["not_shown"]) == (8, 3, 3)
+
+
+def test_a_folded_finding_counts_for_nothing_but_itself() -> None:
+    explaining = finding("note", 1)
+    folded = finding("error", 9, nodes=("b",), folded_into=(explaining.id,))
+    told = check(explaining, folded)
+
+    assert (told.standing, told.folded, told.status) == ((explaining,), 1, "note")
+    assert check(folded).standing == (folded,)
+
+
+def test_all_findings_stand_in_the_frame() -> None:
+    found = [finding("note", n, nodes=(f"n{n}",)) for n in range(1, 6)]
+    found[2] = replace(found[2], folded_into=(found[0].id,))
+    frame = result(check(*found), max_findings=2).findings
+
+    assert frame["touched"].to_list() == [5, 4, 2, 1, 3]
+    assert frame["folded_into"].to_list() == [[], [], [], [], ["a_check:n1"]]
+    assert frame["evidence"][0]["n"] == 5
+
+
+def test_a_shared_finding_has_titles() -> None:
+    given = finding(
+        "error",
+        5,
+        evidence={"n": 5, "share": 0.05, "of": 100},
+        statement="{n} of {of} ({share}) are odd",
+        parts=(Part(("a", "zz"), {"n": 95}),),
+    )
+    shown = finding_view(given, Columns(), {"a": "Title"}, EXACTLY)
+
+    assert shown["nodes"] == [{"id": "a", "title": "Title"}]
+    assert shown["evidence"] == {"n": 5, "share": 0.05, "of": 100}
+    assert shown["statement"] == "5 of 100 (5.0%) are odd"
+    assert shown["parts"][0]["nodes"] == [
+        {"id": "a", "title": "Title"},
+        {"id": "zz", "title": None},
+    ]
+    assert shown["parts"][0]["evidence"] == {"n": 95}
+
+
+def test_a_result_shows_itself(toy_hierarchy: Hierarchy) -> None:
+    apart = BranchRule(branches=("animal", "tool"), rule="disjoint", reason="")
+    shown = run_audit(
+        labelled(toy_hierarchy, {"a": ["cow", "tool"]}), Policy(branch_rules=(apart,))
+    )
+
+    n_checks = len(CHECKS) + len(ON_WAIVERS)
+    assert repr(shown) == (f"AuditResult(fail: 1 finding in {n_checks} checks, 1 instance)")
+    told = shown._repr_markdown_()
+    assert "| error | 1 of 1 instance (100.0%)" in told
+    assert "| 1 | 100.0% | Decide" in told
+
+
+FOUND = finding(
+    touched=40,
+    statement="{instances}[, {mostly}].",
+    evidence={"instances": 40, "share": 0.5, "of": 150},
+    key=("all",),
+)
+
+
+def said_of(finding: Finding) -> str:
+    return str(finding_view(finding, Columns(), {}, EXACTLY)["statement"])
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([("c d", 40)], "always c and d"),
+        ([("a b", 40), ("a d", 21)], "mostly d"),
+        ([("a b", 40), ("c b", 9), ("a d", 8)], "most often c"),
+        ([("a b", 40), ("a d", 9), ("c d", 9)], "most often d or c and d"),
+        ([("a b", 40), ("a d", 9), ("c b", 9), ("c d", 9)], None),
+        ([("a b", 40), ("c b", 8)], "most often c"),
+        ([("a b", 40), ("c b", 7)], None),
+        ([("c", 40)], "always c"),
+        ([("c", 40), ("d", 3)], "mostly c"),
+        ([("c", 15), ("d", 14)], None),
+    ],
+)
+def test_what_makes_up_most_of_a_finding_is_named(
+    lines: list[tuple[str, int]], said: str | None
+) -> None:
+    parts = tuple(Part(tuple(nodes.split()), {"instances": n}) for nodes, n in lines)
+    pair = replace(
+        FOUND, nodes=("a", "b"), key=(), parts=parts, statement="{instances}[, {mostly}]."
+    )
+    told = said_of(pair)
+
+    assert told == (f"40, {said}." if said else "40.")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([("c", 90)], "always c"),  # 150 have one of these labels, and 40 of them no other
+        ([("c", 131), ("d", 3)], "mostly c"),
+        ([("c", 130), ("d", 3)], None),  # 110 that have others may have 110 of them
+    ],
+)
+def test_what_may_lie_elsewhere_makes_up_no_finding(
+    lines: list[tuple[str, int]], said: str | None
+) -> None:
+    parts = tuple(Part((node,), {"labelled": n}) for node, n in lines)
+    told = said_of(replace(FOUND, parts=parts, statement="{instances}[, {mostly}]."))
+
+    assert told == (f"40, {said}." if said else "40.")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([("c d", 7), ("c e", 6), ("d e", 6)], "such as c and d"),
+        ([("c", 15), ("d", 9), ("e", 9)], "such as c and d"),
+        ([("c", 3), ("d", 2)], "c and d"),
+        ([("c d", 3)], "c and d"),
+    ],
+)
+def test_a_finding_that_counts_its_lines_names_some(
+    lines: list[tuple[str, int]], said: str
+) -> None:
+    parts = tuple(Part(tuple(nodes.split()), {"instances": n}) for nodes, n in lines)
+    counting = replace(
+        FOUND,
+        parts=parts,
+        statement="{instances}[, {mostly}].",
+        evidence={**FOUND.evidence, "pairs": len(parts)},
+    )
+
+    assert said_of(counting).endswith(f", {said}.")
