@@ -115,8 +115,8 @@ def test_a_run_is_verified_compared_and_shown(folder: Path) -> None:
     small = json.loads((folder / "small" / "result.json").read_bytes())["preference"]
     assert {row["value"] for row in small["measured"]} == {None}
     with entered(folder / "run") as visitor:
-        assert "/analyses/preference/questions" in visitor.get("/analyses/preference").text
-        tied = visitor.get("/analyses/preference/questions", answers="tied").text
+        assert "/table/preference_questions" in visitor.get("/tables").text
+        tied = visitor.get("/table/preference_questions", answers="tied").text
         assert "S1" in tied
         assert tied.count("S1") > tied.count("S0")
 
