@@ -14,13 +14,7 @@ from audit.base.declared import schema
 from audit.engine.statistics.intervals import difference_interval
 from audit.results.metric_list import ALL, METRICS
 from audit.results.result import AuditResult
-<<<<<<< HEAD:audit/runs/compare/model_changes.py
-from audit.runs.compare.causes import same_data
-from audit.runs.compare.confusion_changes import (
-=======
-from audit.results.told_metrics import ALL
 from audit.runs.compare.confusions import (
->>>>>>> main:audit/runs/compare/models.py
     CONFUSIONS,
     KeptModel,
     confusion_changes,
