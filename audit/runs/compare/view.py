@@ -15,8 +15,8 @@ from audit.base.plurals import counted
 from audit.hierarchies.relations import SharedNodes
 from audit.results.compared import RECORDS
 from audit.results.mended import MENDED
+from audit.results.metric_list import ALL
 from audit.results.result import AuditResult
-from audit.results.told_metrics import ALL
 from audit.runs.compare.counts import TERMS
 from audit.runs.compare.findings import CHANGES, SUBJECT, TOLD, checks_of, told_findings
 from audit.runs.compare.models import (

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ValidationError
 
 from audit.base.errors import InputError
 from audit.base.files import read_json, sha256_of
-from audit.results.mended import MENDED_CHANGES, Mended
+from audit.results.columns import MENDED
+from audit.results.mended import Mended
 from audit.results.result import AuditResult
 
 Kind: TypeAlias = Literal["replace", "remove", "add"]
@@ -87,7 +88,7 @@ def mended_by(log: Path, reference: AuditResult | None, data: Sequence[Path]) ->
 
 
 def _counted(changes: Sequence[Change], reference: AuditResult, log: Path) -> pl.DataFrame:
-    """Changes and records by finding, decision and decider: `MENDED_CHANGES`."""
+    """Changes and records by finding, decision and decider: `MENDED`."""
     assert reference.proposals is not None, "a copy is made by proposals"
     key = ["finding", "instance", "label"]
     only = pl.when(pl.col("candidates").list.len() == 1).then(pl.col("candidates").list.first())
@@ -121,7 +122,7 @@ def _counted(changes: Sequence[Change], reference: AuditResult, log: Path) -> pl
     ).agg(changes=pl.len(), records=pl.col("instance").n_unique())
     every = counted.join(proposed.group_by("finding").len("proposals"), on="finding")
     rows = every.with_columns(run=pl.lit(reference.sha256)).sort("finding", "decision", "by")
-    return rows.select(pl.col(name).cast(kind) for name, kind in MENDED_CHANGES.items())
+    return rows.select(pl.col(name).cast(kind) for name, kind in MENDED.types.items())
 
 
 def _refused(log: Path, required: str, found: str, hint: str = "") -> InputError:
