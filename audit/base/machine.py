@@ -44,12 +44,8 @@ EXTRAS = {
     "spark": ("pyspark",),
     "explain": ("captum", "shap"),
     "concepts": ("sklearn",),
-    "wordnet": ("nltk",),
     "sql": ("adbc_driver_postgresql", "adbc_driver_sqlite", "duckdb"),
-    "excel": ("fastexcel", "xlsxwriter"),
-    "remote": ("obstore",),
-    "rdf": ("pyoxigraph",),
-    "explore": ("starlette", "uvicorn"),
+    "formats": ("fastexcel", "pyoxigraph", "obstore", "nltk"),
 }
 """The packages that each extra installs."""
 

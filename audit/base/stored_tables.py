@@ -217,7 +217,6 @@ def write_workbook(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
 @contextmanager
 def writing_workbook(file: Path) -> Iterator[Any]:
     """A workbook of `xlsxwriter` to fill, which is written when the block has ended."""
-    require_package("xlsxwriter", "to write a workbook")
     from datetime import UTC, datetime
 
     from xlsxwriter import Workbook

@@ -213,8 +213,9 @@ def pair_table(
         entailed: From `audit.engine.pairs.entailed.count_entailed`.
     """
     hierarchy = counts.hierarchy
-    lines, keys = in_line(hierarchy.closure), keys_of(pairs, len(hierarchy))
+    keys, lines = keys_of(pairs, len(hierarchy)), in_line(hierarchy.closure)
     alone = joint_entailed(keys, pairs["joint"].to_numpy(), entailed, lines)
+    del keys
     table = pairs.with_columns(
         pl.Series("joint_entailed", alone),
         *(pl.Series(name, values / UNIT) for name, values in (sums or {}).items()),

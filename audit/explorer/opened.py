@@ -38,7 +38,11 @@ OPEN = "open"
 """Status of a finding that nobody decided on, and no other explains."""
 OF_RECORDS = ("instances", "refused_labels")
 """Tables of single records, which are shown on request alone."""
-CHECKS = Columns(key("check severity", "Check|Result"), whole("findings"), text("looked_at"))
+CHECKS = Columns(
+    key("check severity", "Check|Result"),
+    whole("findings", "Findings"),
+    text("question looked_at", "Question|Looked at"),
+)
 FINDINGS = Columns(
     (Column("id", "text", heading="Finding", title="sentence"),),
     text("sentence"),
@@ -191,6 +195,7 @@ class OpenedRun:
                 "check": one["name"],
                 "severity": STATUS[one["status"]],
                 "findings": one["total"],
+                "question": one["title"],
                 "looked_at": looked_at(one, None),
             }
             for one in self.view["checks"]

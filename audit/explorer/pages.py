@@ -33,6 +33,7 @@ OF_PAIR = (
     " explained shrunk_ratio expected lift confusion q_value"
 )
 PARTNERS = "other relation joint expected_length ratio lift support strength"
+WHOSE = ("Labelled", "Predicted")
 RELATED = {
     "ancestor": "are one above the other",
     "sibling": "share a parent",
@@ -186,14 +187,6 @@ def show_finding(run: OpenedRun, asked: Asked) -> Response:
     if found is None:
         raise NotThereError(f"The run has no finding {asked.get('id', '')}.")
     check = next(one for one in run.view["checks"] if one["name"] == found["check"])
-    columns, evidence = check_columns(check), found["evidence"]
-    within = {one.among for one in columns.values()}
-    told = [one for one in columns.values() if one.kind != "end" and one.name not in within]
-    numbers = [
-        (one.heading or name(one.name).capitalize(), cell(one, evidence, columns, None).said)
-        for one in told
-        if evidence.get(one.name) is not None
-    ]
     return page(
         run,
         "finding",
@@ -201,7 +194,7 @@ def show_finding(run: OpenedRun, asked: Asked) -> Response:
         finding=printable(found),
         check=check,
         judged=printable(_judged(found)),
-        numbers=printable(numbers),
+        numbers=printable(_numbers(check_columns(check), found["evidence"])),
         cases=_cases(run, found, asked),
         explains=[one for one in run.findings.values() if found["id"] in one["folded"]],
         explained_by=[run.findings[id] for id in found["folded"] if id in run.findings],
@@ -370,9 +363,8 @@ def show_pair(run: OpenedRun, asked: Asked) -> Response:
         called=called,
         related=RELATED[relation],
         columns=[
-            (words, _numbers(run.tables[named].columns, run.pairs[named].pair(a, b)))
-            for named, words in zip(PAIRS, ("Labelled", "Predicted"), strict=True)
-            if named in run.pairs
+            (words, _numbers(run.tables[named].only(OF_PAIR).columns, own.pair(a, b) or {}))
+            for words, (named, own) in zip(WHOSE, run.pairs.items(), strict=False)
         ],
         findings_on=run.findings_on(nodes[a], nodes[b]),
         sheets=[sheet(run, replace(carriers, rows=Stored(rows.lazy())), "/pair", {},
@@ -380,10 +372,14 @@ def show_pair(run: OpenedRun, asked: Asked) -> Response:
     )  # fmt: skip
 
 
-def _numbers(columns: Columns, row: Row | None) -> list[tuple[str, str]]:
-    """The numbers of a pair, each with its name."""
-    known = [columns[one] for one in OF_PAIR.split() if row and row.get(one) is not None]
-    return [(one.heading, cell(one, row or {}, columns, None).said) for one in known]
+def _numbers(columns: Columns, row: Row) -> list[tuple[str, str]]:
+    """The numbers of a row, each with its name; ends of intervals stand in others."""
+    within = {name for one in columns.values() for name in (one.among, *one.ends)}
+    return [
+        (one.heading or name(one.name).capitalize(), cell(one, row, columns, None).said)
+        for one in columns.values()
+        if row.get(one.name) is not None and one.name not in within
+    ]
 
 
 def result_json(run: OpenedRun, _: Asked) -> Response:

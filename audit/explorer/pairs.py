@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from audit.base.disk import written_whole
 from audit.base.errors import OutputError
+from audit.base.progress import logged
 from audit.counting.pair_table import PAIRS_AT_ONCE, PairTable
 from audit.explorer.rows import ROWS, Query
 
@@ -34,6 +35,8 @@ class Pairs:
         table: The table; ``counted`` lies in the order of first and second nodes.
         digest: SHA-256 of its file, by which the order of second nodes is kept.
     """
+
+    numbered = True
 
     def __init__(self, table: PairTable, digest: str) -> None:
         self.table, self._counted = table, table.counted
@@ -168,6 +171,7 @@ def by_second(counted: pl.LazyFrame, digest: str) -> pl.LazyFrame:
     kept = cache() / f"{digest}.parquet"
     with suppress(OSError, OutputError, pl.exceptions.PolarsError):
         if not kept.is_file():
+            logged("putting the pairs in the order of their second nodes, once")
             kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with written_whole(kept) as begun:
                 _write_by_second(counted, begun)

@@ -51,6 +51,7 @@ OUTCOMES = {
     "false": "a false answer",
     "right_branch": "the right branch, the wrong node",
 }
+"""What became of a record; each a column of what is known of it."""
 SIDES = ("first", "second", "tied")
 """Which of two subgraphs an instance prefers (equation 3)."""
 ASKED = (*CODES, "least", "outcome", "behaviour", "finding", "side")
@@ -68,9 +69,8 @@ class Records:
         """The records that an address asks for."""
         there = self._summary.filter(pl.Series(self.chosen(asked)))
         has_model = self.result.ledger["predictions"] is not None
-        shown = there if has_model else there.select("instance", "group", "labels")
-        own = Columns(one for one in COLUMNS.values() if one.name in shown.columns)
-        return Shown("records", own, Stored(shown.lazy()), "Records", "a record")
+        own = COLUMNS if has_model else Columns([*COLUMNS.values()][:3])
+        return Shown("records", own, Stored(there.lazy().select(*own)), "Records", "a record")
 
     def chosen(self, asked: Mapping[str, str]) -> BoolArray:
         """Which records an address asks for, shape (n_records,)."""
@@ -96,7 +96,9 @@ class Records:
         if finding := asked.get("finding"):
             kept &= self._behind(finding)
         if outcome := asked.get("outcome"):
-            kept &= self._outcome(outcome)
+            if outcome not in OUTCOMES:
+                raise NotThereError(f"There is no outcome {outcome}: {', '.join(OUTCOMES)}.")
+            kept &= self._summary[f"is_{outcome}"].to_numpy()
         return kept
 
     def preferred(self, first: Sequence[str], second: Sequence[str]) -> IntArray:
@@ -151,26 +153,6 @@ class Records:
         behind = cases.filter(pl.col("finding").cast(pl.String) == finding).select("instance")
         return self.ids.is_in(behind.collect()["instance"].implode()).to_numpy()
 
-    def _outcome(self, outcome: str) -> BoolArray:
-        of = {name: self._summary[name].to_numpy() for name in ("hits", "misses", "false")}
-        match outcome:
-            case "right":
-                return np.asarray((of["misses"] == 0) & (of["false"] == 0) & (of["hits"] > 0))
-            case "missed":
-                return np.asarray(of["misses"] > 0)
-            case "false":
-                return np.asarray(of["false"] > 0)
-            case "right_branch":
-                return self._right_branch
-        raise NotThereError(f"There is no outcome {outcome}; there are {', '.join(OUTCOMES)}.")
-
-    @cached_property
-    def _right_branch(self) -> BoolArray:
-        """Whether a record has a missed and a false node in one branch."""
-        hit = self._labels.multiply(self._answers)
-        missed, false = (self._branches(of - hit) for of in (self._labels, self._answers))
-        return np.asarray(missed.multiply(false).sum(axis=1) > 0).ravel()
-
     def _branches(self, values: Sparse) -> Sparse:
         """Values of each record in each branch; a node of several counts in its first."""
         branch = self.hierarchy.first_branch
@@ -214,12 +196,19 @@ class Records:
 
     @cached_property
     def _summary(self) -> pl.DataFrame:
-        """A row a record, with the columns of `COLUMNS`."""
-        labels, answers = (m.sum(axis=1) for m in (self._labels, self._answers))
-        hits = self._labels.multiply(self._answers).sum(axis=1)
-        group = self._rows.group_by("instance", maintain_order=True).agg(pl.col("group").first())
+        """A row a record: the columns of `COLUMNS`, and whether each of `OUTCOMES` is its own."""
+        both = self._labels.multiply(self._answers)
+        labels, answers, hits = (m.sum(axis=1) for m in (self._labels, self._answers, both))
         counted = {"labels": labels, "answers": answers, "hits": hits}
         counted |= {"misses": labels - hits, "false": answers - hits}
+        missed, false = (self._branches(of - both) for of in (self._labels, self._answers))
+        group = self._rows.group_by("instance", maintain_order=True).agg(pl.col("group").first())
         return group.with_columns(
-            pl.Series(name, values, pl.Int64) for name, values in counted.items()
-        ).with_columns(mistakes=pl.col("misses") + pl.col("false"))
+            *(pl.Series(name, values, pl.Int64) for name, values in counted.items()),
+            pl.Series("is_right_branch", np.asarray(missed.multiply(false).sum(axis=1) > 0)),
+        ).with_columns(
+            mistakes=pl.col("misses") + pl.col("false"),
+            is_right=(pl.col("hits") > 0) & (pl.col("misses") + pl.col("false") == 0),
+            is_missed=pl.col("misses") > 0,
+            is_false=pl.col("false") > 0,
+        )

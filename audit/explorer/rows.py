@@ -39,6 +39,9 @@ class Query:
 class Stored:
     """The rows of a frame; numbers that are none are null."""
 
+    numbered = False
+    """Whether nodes are asked for by their numbers."""
+
     def __init__(self, frame: pl.LazyFrame) -> None:
         self.schema: Mapping[str, pl.DataType] = frame.collect_schema()
         floats = [name for name, kind in self.schema.items() if kind.is_float()]

@@ -101,13 +101,9 @@ class Sheet:
 
     def ordered_by(self, column: Column) -> str:
         """Address of its order by a column: largest numbers, first texts; then the other way."""
-        falling = (column.kind != "text") != (self.way(column) == self.first_way(column))
-        return self.address(order=f"{'-' if falling else ''}{column.name}", start="")
-
-    @staticmethod
-    def first_way(column: Column) -> str:
-        """How it is put in the order of a column at first."""
-        return "ascending" if column.kind == "text" else "descending"
+        first, then = ("", "-") if column.kind == "text" else ("-", "")
+        again = self.asked.get("order") == f"{first}{column.name}"
+        return self.address(order=f"{then if again else first}{column.name}", start="")
 
     def choices(self, column: Column) -> Sequence[str]:
         """The texts of a column to choose from, with the one that is asked for; none of nodes."""

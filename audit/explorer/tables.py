@@ -101,11 +101,10 @@ class Shown:
             raise NotThereError(f"The table has no column {order.lstrip('-')} to order by.")
         start = asked.get("start", "")
         where = [*self._conditions(asked)]
-        nodes = [*self._of_nodes(asked, hierarchy)] if self.node_columns else []
-        in_numbers = not isinstance(self.rows, Stored)
+        nodes = [*self._of_nodes(asked, hierarchy)] if self.ends else []
         return Query(
-            where=tuple(where if in_numbers else [*where, *nodes]),
-            nodes=tuple(nodes if in_numbers else ()),
+            where=tuple(where if self.rows.numbered else [*where, *nodes]),
+            nodes=tuple(nodes if self.rows.numbered else ()),
             order=order.lstrip("-"),
             falling=order.startswith("-"),
             start=int(start) if start.isascii() and start.isdigit() and len(start) < 12 else 0,
@@ -114,9 +113,8 @@ class Shown:
     def _conditions(self, asked: Mapping[str, str]) -> Iterator[pl.Expr]:
         """What the columns are asked to hold."""
         plain = [one.name for one in self.columns.values() if one.kind == "text" and not one.type]
-        numbered = () if isinstance(self.rows, Stored) else self.ends
         for name, one in self.columns.items():
-            value = "" if name in numbered else asked.get(name, "")
+            value = "" if self.rows.numbered and name in self.ends else asked.get(name, "")
             if value and one.type == "array":
                 yield pl.col(name).list.contains(value)
             elif value:
@@ -136,7 +134,7 @@ class Shown:
 
     def _of_nodes(self, asked: Mapping[str, str], hierarchy: Hierarchy) -> Iterator[pl.Expr]:
         """What holds of its nodes: one is at or below another, or all are at a depth."""
-        numbered = not isinstance(self.rows, Stored)
+        numbered = self.rows.numbered
         for end in self.ends if numbered else ():
             if asked.get(end):
                 yield pl.col(end) == index_of(asked[end], hierarchy)

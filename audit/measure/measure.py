@@ -276,7 +276,12 @@ def measure(
         progress("propagating labels")
         counts: Counts = (instances := Instances(data, policy, residual))
     else:
-        counts, instances = _over_descendants(data, policy), None
+        counts, instances = data, None
+        if policy.aggregation != "descendants":
+            raise InputError(
+                "data that are only counted are always aggregated over descendants",
+                found=f"aggregation = {policy.aggregation!r}",
+            )
     records = counts.pair_records()
     pairs = counts.pairs_of(records, progress)
     verdicts, excess = judge_pairs(
@@ -302,13 +307,3 @@ def measure(
         reference=reference,
         model=model,
     )
-
-
-def _over_descendants(counts: Counts, policy: Policy) -> Counts:
-    """The counts; raises InputError if they are to be aggregated otherwise."""
-    if policy.aggregation != "descendants":
-        raise InputError(
-            "data that are only counted are always aggregated over descendants",
-            found=f"aggregation = {policy.aggregation!r}",
-        )
-    return counts

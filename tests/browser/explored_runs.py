@@ -1,4 +1,4 @@
-"""Runs of the sample data and of real releases, with their instances, for a window to open."""
+"""Runs of the sample data and of a real release, with their instances, for a window to open."""
 
 from __future__ import annotations
 
@@ -14,16 +14,6 @@ ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("AUDIT_DATA", ROOT / "no-such-folder"))
 SAMPLE = ROOT / "sample_data"
 RUNS: dict[str, tuple[object, ...]] = {
-    "audioset": (
-        DATA / "audioset" / "labels.jsonl", "--hierarchy", DATA / "audioset" / "ontology.json",
-        "--predictions", DATA / "audioset" / "predictions.jsonl",
-    ),
-    "cifar": (
-        DATA / "softmax" / "cifar10_test_labels.npy",
-        "--hierarchy", DATA / "softmax" / "cifar10_edges.csv",
-        "--classes", DATA / "softmax" / "cifar10_classes.txt",
-        "--predictions", DATA / "softmax" / "cifar10_test_probabilities.npy",
-    ),
     "sample": (
         SAMPLE / "release_2", "--hierarchy", "icd9cm",
         "--predictions", SAMPLE / "predictions.psv",

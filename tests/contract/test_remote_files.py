@@ -148,7 +148,7 @@ def test_nothing_is_asked_without_the_extra(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("audit.base.machine.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"pip install 'hierarchy-audit\[remote\]'"):
+    with pytest.raises(InputError, match=r"pip install 'hierarchy-audit\[formats\]'"):
         audit.load_hierarchy(at(server, "https", "tree.csv"), allow_network=True)
     assert server.asked == []
 

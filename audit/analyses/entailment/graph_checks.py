@@ -116,19 +116,12 @@ def _edges(
         relation, one = first["relation"], first.get("one_context")
         (numbers,) = found.frames["graph_relations"].filter(relation=relation).to_dicts()
         edges = pl.concat(own.select("relation", instance=a, concept=b) for a, b in steps)
+        tuples = found.tuples.join(edges, on=EDGE, how="semi")
         evidence = bounds("edges", len(own), numbers[among])
         evidence |= {name: numbers[column] for name, column in further.items()}
-        yield (
-            own,
-            first,
-            partial(
-                found.row,
-                found.tuples.join(edges, on=EDGE, how="semi"),
-                evidence,
-                *((relation,) if one is None else (relation, ONE if one else ACROSS)),
-                severity="warning" if one else "note",
-            ),
-        )
+        key = (relation,) if one is None else (relation, ONE if one else ACROSS)
+        severity = "warning" if one else "note"
+        yield own, first, partial(found.row, tuples, evidence, *key, severity=severity)
 
 
 @check("Is any edge both valid and invalid?", _EDGES, "untold", OF_EDGES)

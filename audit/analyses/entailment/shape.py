@@ -78,44 +78,33 @@ def _summary(
 ) -> pl.DataFrame:
     """The numbers of each relation, ``graph_relations``."""
     inner, own = pl.col("children") > 0, pl.col("instance") == pl.col("concept")
-    parts = [
-        (tuples, {"tuples": pl.len(), "self_edges": own.sum()}),
-        (graph.texts, {"texts": pl.len()}),
-        (
-            graph.edges,
-            {
-                "edges": pl.len(),
-                "valid_edges": VALID.sum(),
-                "denied_edges": DENIED.sum(),
-                "contradictory_edges": (VALID & (pl.col("invalid") > 0)).sum(),
-            },
+    table = in_report_order(tuples.group_by("relation").agg(tuples=pl.len(), self_edges=own.sum()))
+    for further in (
+        graph.texts.group_by("relation").agg(texts=pl.len()),
+        graph.edges.group_by("relation").agg(
+            edges=pl.len(),
+            valid_edges=VALID.sum(),
+            denied_edges=DENIED.sum(),
+            contradictory_edges=(VALID & (pl.col("invalid") > 0)).sum(),
         ),
-        (
-            components,
-            {
-                "components": pl.len(),
-                "synonym_components": pl.col("synonyms").sum(),
-                "texts_on_cycles": pl.col("texts").sum(),
-            },
+        components.group_by("relation").agg(
+            components=pl.len(),
+            synonym_components=pl.col("synonyms").sum(),
+            texts_on_cycles=pl.col("texts").sum(),
         ),
-        (redundant, {"redundant_edges": pl.len()}),
-        (
-            nodes,
-            {
-                "tops": (pl.col("parents") == 0).sum(),
-                "leaves": (~inner).sum(),
-                "deepest": pl.col("depth").max(),
-                "mean_depth": pl.col("depth").mean(),
-                "mean_children": pl.col("children").filter(inner).mean(),
-                "most_children": pl.col("children").max(),
-            },
+        redundant.group_by("relation").agg(redundant_edges=pl.len()),
+        graphs.chain_counts(graph),
+        nodes.group_by("relation").agg(
+            tops=(pl.col("parents") == 0).sum(),
+            leaves=(~inner).sum(),
+            deepest=pl.col("depth").max(),
+            mean_depth=pl.col("depth").mean(),
+            mean_children=pl.col("children").filter(inner).mean(),
+            most_children=pl.col("children").max(),
         ),
-    ]
-    table, *further = (rows.group_by("relation").agg(**counted) for rows, counted in parts)
-    for one in (*further, graphs.chain_counts(graph)):
-        table = table.join(one, on="relation", how="left")
-    told = TABLES["graph_relations"].cast(in_report_order(table))
-    return told.with_columns(pl.col(pl.Int64).fill_null(0))
+    ):
+        table = table.join(further, on="relation", how="left", maintain_order="left")
+    return TABLES["graph_relations"].cast(table).with_columns(pl.col(pl.Int64).fill_null(0))
 
 
 _GENERAL = frozenset(

@@ -71,18 +71,13 @@ class Explanations(FileAnalysis):
 
     def measure(self, measured: Measurements, seed: int, progress: Progress) -> Found:
         """Measure explanations of labels that are nodes; the table of all nodes is never shared."""
-        settings, labels = self.settings, measured.loaded.dataset
+        labels = measured.loaded.dataset
         found = measure_explanations(
             self.attributions,
             labels.hierarchy,
             dict(labels.mappings.select("label", "node").iter_rows()),
+            self.settings,
             elsewhere=self.elsewhere,
-            informed=settings.informed,
-            reference_model=settings.reference_model,
-            sizes=settings.sizes,
-            only=settings.only,
-            draws=settings.draws,
-            compat=settings.compat,
             seed=seed,
             progress=progress,
         )

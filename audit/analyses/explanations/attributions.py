@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from audit.analyses.explanations.lists import Lists
-from audit.base.dag import IntArray
 from audit.base.declared import schema
 from audit.base.readings import Reading
 
@@ -76,10 +75,6 @@ class Attributions:
     ledger: Mapping[str, int] = field(default_factory=dict)
     sources: tuple[Path, ...] = ()
     readings: tuple[Reading, ...] = ()
-
-    def of_rows(self, places: IntArray) -> Attributions:
-        """The same texts and evidence with these rows alone."""
-        return replace(self, rows=self.rows[places], scores=self.scores.take(places))
 
     def own_rows(self) -> pl.DataFrame:
         """Rows whose model read no other's explanation, each with its place as ``row``."""

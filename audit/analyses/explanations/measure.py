@@ -22,19 +22,17 @@ from audit.analyses.explanations.importance import (
     delta_a,
     with_q,
 )
-from audit.analyses.explanations.mixed_model import Kinds, compare_models
+from audit.analyses.explanations.mixed_model import compare_models
 from audit.analyses.explanations.oracles import (
     SOFT,
-    Informed,
-    Subset,
     oracle_agreement,
     with_examples,
     with_subsets,
 )
 from audit.analyses.explanations.plausibility import METRICS, judged_rows, plausibility
 from audit.analyses.explanations.runs import run_differences
+from audit.analyses.explanations.settings import Explaining
 from audit.analyses.explanations.span_matches import span_scores
-from audit.analyses.explanations.top_tokens import Compat
 from audit.base.declared import schema
 from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
@@ -44,8 +42,6 @@ from audit.measure.measure import Found
 ALIGNMENT, MASS, AGREEMENT = "importance_alignment", "mass_in_evidence", "agreement"
 """What nodes are compared by: C - C_R; the share of absolute scores inside the evidence, less the
 share of tokens; agreement of all methods above that of random sets."""
-DRAWS = 10
-"""Other explanations that each example meets; the paper draws one."""
 _VALUES = schema(("id target model method measure", pl.String), ("value", pl.Float64))
 
 
@@ -53,14 +49,9 @@ def measure_explanations(
     attributions: Attributions,
     hierarchy: Hierarchy,
     node_of: Mapping[str, str],
+    settings: Explaining,
     *,
     elsewhere: pl.DataFrame | None = None,
-    informed: Informed | None = None,
-    reference_model: str | None = None,
-    sizes: Kinds | None = None,
-    only: Subset = "all",
-    draws: int = DRAWS,
-    compat: Compat = None,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Found:
@@ -70,8 +61,8 @@ def measure_explanations(
         attributions: Scores of tokens.
         hierarchy: Of the targets.
         node_of: The node of each target; those without one are in no comparison of nodes.
+        settings: How they are measured; no file of it is read.
         elsewhere: From `audit.analyses.explanations.importance.read_accuracies`.
-        informed, reference_model, sizes, only, draws, compat: As in `Explaining`.
         seed: Seed of draws and ties.
         progress: Progress callback.
 
@@ -82,15 +73,16 @@ def measure_explanations(
     Raises:
         InputError: If `compare_models` refuses, or lacks evidence.
     """
-    informed, evidence = informed or {}, attributions.evidence
-    if (reference_model or sizes or elsewhere is not None) and evidence is None and not informed:
+    informed, evidence, sizes = settings.informed, attributions.evidence, settings.sizes
+    compared_with = settings.reference_model or next(iter(sizes), None)
+    if (compared_with or elsewhere is not None) and evidence is None and not informed:
         raise InputError("models are compared by evidence", found="no evidence")
     progress("comparing scores with evidence and with each other")
     rows, frames = with_examples(attributions.rows), dict[str, pl.DataFrame]()
     compared, measures = dict[str, pl.DataFrame](), dict[str, pl.DataFrame]()
-    found = agreed(attributions, compat=compat, seed=seed)
+    found = agreed(attributions, compat=settings.compat, seed=seed)
     if evidence is not None or informed:
-        aligned = aligned_rows(attributions, rows, informed, draws=draws, seed=seed)
+        aligned = aligned_rows(attributions, rows, informed, draws=settings.draws, seed=seed)
         frames["alignment"] = with_q(delta_a(aligned, BY))
         frames["oracles"] = oracle_agreement(attributions, rows, informed)
         by_seed = delta_a(aligned, [*BY, "seed"])
@@ -100,8 +92,9 @@ def measure_explanations(
             told = pl.lit(elsewhere["data"][0])
             accuracy.append(correlate_with_accuracy(deltas, elsewhere).with_columns(data=told))
         frames["accuracy"] = pl.concat(accuracy)
-        if compared_with := reference_model or next(iter(sizes or ()), None):
-            frames["models"] = compare_models(aligned.filter(only), compared_with, sizes or None)
+        if compared_with:
+            own = aligned.filter(settings.only)
+            frames["models"] = compare_models(own, compared_with, sizes or None)
         difference = pl.col("difference").alias("value")
         compared[ALIGNMENT] = aligned.filter(pl.col("oracle") != SOFT).select("row", difference)
         for (oracle,), own in aligned.group_by("oracle", maintain_order=True):
@@ -114,10 +107,12 @@ def measure_explanations(
         compared[MASS] = held.select("row", value=share)
         measures |= {name: held.select("row", value=name) for name in METRICS}
     frames |= agreement_tables(found)
-    frames["runs"] = run_differences(attributions, compat)
+    frames["runs"] = run_differences(attributions, settings.compat)
     progress("comparing nodes")
     node = pl.col("target").replace_strict(node_of, default=None, return_dtype=pl.String)
-    kept = with_subsets(rows.filter(~pl.col("borrowed"))).filter(only).with_columns(node=node)
+    kept = (
+        with_subsets(rows.filter(~pl.col("borrowed"))).filter(settings.only).with_columns(node=node)
+    )
     examples = evidence_examples(attributions, kept)
     frames["branches"] = by_node(_values(kept, compared, found), hierarchy)
     frames["evidence"] = compare_evidence(examples, hierarchy)

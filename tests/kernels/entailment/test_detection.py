@@ -125,6 +125,16 @@ def test_a_model_that_answers_nothing_of_a_relation_has_no_measure_there():
     assert verbs["absent"].unique().to_list() == ["no_answers"]
 
 
+@pytest.mark.parametrize("against", ["majority", "concept_alone", "head_alone"])
+def test_differences_are_those_of_the_values_on_common_tuples(against):
+    rows = measured()["detection_differences"].filter(relation="All", against=against)
+    own, other = (values(measured(), model=name, relation="All") for name in ("m", against))
+    for measure, difference in rows.select("measure", "difference").rows():
+        assert difference == pytest.approx(own[measure] - other[measure], abs=1e-12)
+    assert len(rows) == 6
+    assert ((rows["low"] <= rows["difference"]) & (rows["difference"] <= rows["high"])).all()
+
+
 def test_transfer_compares_a_model_with_itself_in_its_domain():
     tuples = world()
     frames = [model(tuples, trained_on=NOUN, noise=0.1), model(tuples, trained_on=VERB, noise=0.6)]

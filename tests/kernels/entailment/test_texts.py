@@ -37,6 +37,7 @@ ROUGE_SCORE = [
     ("big dog", ["the big dog barks"], 1 / 3, 2 / 3),
     ("running the organisation", ["run an organization", "organisations running"], 0, 2 / 5),
     ("surfing", ["surfing"], 0, 1),
+    ("gas", ["ga"], 0, 0),
     ("", ["dog"], 0, 0),
     ("PersonX's well-known skies", ["personx well known sky"], 2 / 3, 8 / 9),
     ("dog dog dog", ["dog cat dog"], 0, 2 / 3),

@@ -117,16 +117,6 @@ def test_attributions_that_the_run_was_not_made_from_are_not_shown(
         file.write_bytes(before)
 
 
-def test_labels_stand_in_bold_and_no_other_node(reader: Visitor) -> None:
-    text = page_of(reader, "both")
-    tree = text[text.index('class="tree"') :]
-    names = re.findall(r'<span class="name">(<.*)</span>', tree[: tree.index("<h2")])
-    bold = [re.sub("<[^>]+>", "", name) for name in names if "strong" in name]
-
-    assert len(names) == len(["top", "a", "a1", "b", "b1"])
-    assert bold == ["a1", "b1"]
-
-
 def test_hit_miss_and_false_are_words_and_no_colour_alone(visitor: Visitor) -> None:
     """Labels d and b1, answers d and a1."""
     tree = visitor.get("/record", id="two").text

@@ -176,14 +176,6 @@ def test_values_and_bars_on_a_graph_are_those_that_the_guide_names(tmp_path: Pat
     }
 
 
-def test_the_bars_of_a_record_are_those_of_its_tree(visitor: Visitor) -> None:
-    text = visitor.get("/record", id="two").text
-
-    drawn = re.findall(r'class="bar label"[^>]*><rect width="([\d.]+)"', text)
-    assert "1000.0" in drawn
-    assert "500.0" in drawn
-
-
 def test_a_search_for_one_node_leads_to_it(visitor: Visitor) -> None:
     answer = visitor.get("/search", q="W07")
 

@@ -199,6 +199,7 @@ def test_carriers_are_the_most_frequent_label_pairs(zoo: Path) -> None:
     run = open_run(zoo, "zoo")
     labels = run.result.nodes["direct"].to_numpy() > 0
     for ends in (("bird", "mammal"), ("mammal", "bird")):
-        rows = run.pairs["pairs"].carriers(*map(run.hierarchy.index, ends), labels)
+        a, b = map(run.hierarchy.index, ends)
+        rows = run.pairs["pairs"].carriers(a, b, labels)
         carried = [({row["a"], row["b"]}, row["joint"]) for row in rows.to_dicts()]
         assert carried == [({"cow", "owl"}, 30), ({"dog", "owl"}, 2)]

@@ -42,11 +42,11 @@ def shown(frame: pl.DataFrame) -> Shown:
 
 @given(
     rows=st.lists(ROW, min_size=4, max_size=20),
-    kind=st.sampled_from(["", "x", "!x", "z"]),
-    holding=st.sampled_from(["", "", "y", "."]),
-    least=st.sampled_from(["", "0"]),
-    below=st.sampled_from(["", "animal"]),
-    depth=st.sampled_from(["", "1"]),
+    kind=st.sampled_from(["", "", "", "x", "!x", "z"]),
+    holding=st.sampled_from(["", "", "", "y", "."]),
+    least=st.sampled_from(["", "", "0"]),
+    below=st.sampled_from(["", "", "animal"]),
+    depth=st.sampled_from(["", "", "1"]),
     order=st.sampled_from(["n", "-value", "-node", ""]),
     start=st.integers(0, 4),
 )
@@ -89,6 +89,23 @@ def test_a_page_is_a_slice_of_the_rows_asked_for(
 def test_what_makes_no_sense_is_refused(toy_hierarchy: Hierarchy, asked: dict[str, str]) -> None:
     with pytest.raises(NotThereError):
         shown(pl.DataFrame(schema=SCHEMA)).query(asked, toy_hierarchy)
+
+
+def test_the_ends_of_a_range_belong_to_it(toy_hierarchy: Hierarchy) -> None:
+    table = shown(pl.DataFrame({"n": [0, 1, 2, 3]}))
+    page, total = table.rows.page(table.query({"n.least": "1", "n.most": "2"}, toy_hierarchy))
+
+    assert (page["n"].to_list(), total) == ([1, 2], 2)
+
+
+@pytest.mark.parametrize(("order", "wanted"), [("n", [1, 2, None]), ("-n", [2, 1, None])])
+def test_rows_without_a_number_come_last(
+    toy_hierarchy: Hierarchy, order: str, wanted: list[int | None]
+) -> None:
+    table = shown(pl.DataFrame({"n": [None, 2, 1]}))
+    page, _ = table.rows.page(table.query({"order": order}, toy_hierarchy))
+
+    assert page["n"].to_list() == wanted
 
 
 def test_columns_are_what_they_hold_and_nested_ones_are_left_out() -> None:
