@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from audit.checks.check import Check, Outcome
-from audit.checks.shared.damaged_nodes import MOSTLY, damaged_nodes
+from audit.checks.shared.written_labels import MOSTLY, damaged_nodes
 from audit.measure.measure import Measurements
 from audit.results.findings import CheckResult, Finding, Part
 from fixtures.checked import CHECK_OF

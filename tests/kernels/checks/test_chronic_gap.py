@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +15,7 @@ from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.reading import built_in_policy
 from audit.policy.statements import Lifelong
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import CheckResult
 from fixtures.checked import CHECK_OF
 from fixtures.labelled import labelled, tree
 
@@ -114,65 +113,6 @@ def test_a_condition_that_vanishes_is_one_note() -> None:
     assert CHECK.cases(measured, finding).tolist() == sorted(lacking(stays)[1])
 
 
-def test_what_stands_for_it_or_comes_before_the_second_instance_lacks_nothing() -> None:
-    assert checked(many(["old"], ["cough"], ["cough"], ["new"])).denominator == 0
-    assert checked(many(["old"], ["old"], ["kidney"], ["new"])).findings == ()
-
-
-def at_sites(seed: int, missed: Mapping[str, float]) -> list[Stay]:
-    """Of each site 70 persons, who come some seven times; each has a rate of gaps of its own."""
-    rng = np.random.default_rng(seed)
-    stays = list[Stay]()
-    for site, mean in missed.items():
-        for n in range(70):
-            own = rng.beta(3 * mean, 3 * (1 - mean))
-            lacks = rng.random(min(1 + rng.geometric(0.25), 25)) < own
-            labels = (["cough"] if lack else ["old"] for lack in lacks)
-            stays += person(f"{site}{n:02}", ["old"], ["old"], *labels)
-    return stays
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "column",
-    [{"strata": ("site",)}, {"coding_columns": ("site",)}, {"strata": ("region", "site")}],
-)
-def test_a_site_that_leaves_more_out_is_told_and_persons_who_differ_are_not(
-    column: dict[str, tuple[str, ...]],
-) -> None:
-    policy = Policy(day="day", lifelong=(CONDITION,), **column)  # type: ignore[arg-type]
-
-    def told(seed: int, missed: Mapping[str, float]) -> list[Finding]:
-        findings = checked(at_sites(seed, missed), policy).findings
-        return [one for one in findings if len(one.key) > 1]
-
-    alike, apart = dict.fromkeys("abcd", 0.4), {"a": 0.2, "b": 0.2, "c": 0.6, "d": 0.2}
-    assert sum(bool(told(seed, alike)) for seed in range(20)) <= 2
-    planted = [told(seed, apart) for seed in range(10)]
-    assert sum([one.key for one in own] == [("diabetes", "site", "c")] for own in planted) >= 9
-
-
-def test_a_difference_counts_the_later_instances_of_its_value() -> None:
-    stays = at_sites(1, {"a": 0.1, "b": 0.7})
-    measured = measured_of(stays, Policy(day="day", lifelong=(CONDITION,), strata=("site",)))
-    whole, finding = sorted(CHECK.run(measured).findings, key=lambda one: len(one.key))
-    values = finding.evidence
-    site = finding.key[2]
-    later, gone = lacking(stays)
-
-    def of(those: set[int]) -> tuple[int, int]:
-        inside = sum(stays[n][0][0] == site for n in those)
-        return inside, len(those) - inside
-
-    assert (whole.key, finding.key[:2]) == (("diabetes",), ("diabetes", "site"))
-    assert (values["instances"], values["elsewhere"]) == of(gone)
-    assert (values["of"], values["of_elsewhere"]) == of(later)
-    assert CHECK.cases is not None
-    assert CHECK.cases(measured, finding).tolist() == sorted(
-        n for n in gone if stays[n][0][0] == site
-    )
-
-
 def test_few_persons_are_not_judged_and_one_of_many_instances_is_one() -> None:
     few = many(["old"], ["old"], ["cough"], persons=19)
     one = person("p", ["old"], ["old"], *[["cough"]] * 26)
@@ -180,17 +120,6 @@ def test_few_persons_are_not_judged_and_one_of_many_instances_is_one() -> None:
     assert (checked(few).status, checked(few).denominator) == ("pass", 0)
     assert (checked(one).status, checked(one).denominator) == ("pass", 0)
     assert checked(many(["old"], ["old"], ["cough"], persons=20)).findings
-
-
-def test_without_persons_days_or_conditions_it_says_which_it_lacks() -> None:
-    stays = many(["old"], ["old"], ["cough"])
-    each = [(f"p{n}", day, labels) for n, (_, day, labels) in enumerate(stays)]
-    none = [("", day, labels) for _, day, labels in stays]
-
-    assert checked(each).status == "pass"
-    assert "--group" in checked(none).not_applicable
-    assert "column of days" in checked(stays, Policy(lifelong=(CONDITION,))).not_applicable
-    assert "no lifelong condition" in checked(stays, Policy(day="day")).not_applicable
 
 
 def test_a_column_that_holds_no_days_is_refused() -> None:

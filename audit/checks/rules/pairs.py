@@ -1,4 +1,6 @@
-"""unexpected_pair: nodes that occur together more often than record length explains."""
+"""unexpected_pair, missing_stratum: nodes together more often than the length of records explains,
+and columns that explain such pairs.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ from scipy.sparse import csr_array
 from audit.base.dag import Sparse, row, rows
 from audit.base.declared import NONE, Columns, Mark, chance, count, factor, ratio, share
 from audit.checks.check import TOP_PARTS
-from audit.checks.rows import Row, Rows, check_of_rows
-from audit.checks.shared.carriers import carrying_apart, labels_apart
-from audit.checks.shared.evidence import ALL
+from audit.checks.rows import ALL, Row, Rows, check_of_rows
+from audit.checks.shared.carriers import carrying_apart, carrying_both, labels_apart
+from audit.data.loading import MOST_VALUES
 from audit.measure.measure import Measurements
 from audit.results.findings import Evidence, Part, times_limit
 
@@ -24,8 +26,7 @@ MOST_NAMED = 3
 
 
 def _pairs(measured: Measurements) -> Rows:
-    """Report the pairs found by the pair scan, the strongest first: one finding for each pair, and
-    one on a parent for all pairs of its children."""
+    """The pairs that the scan found, the strongest first, and those of most children as one."""
     return Rows(
         measured.excess.family,
         "pairs of labels frequent enough to be judged",
@@ -108,25 +109,12 @@ def _sentence(measured: Measurements, pair: Mapping[str, Any], children: int) ->
         f"{labels_apart(measured.hierarchy, pair['a'], pair['b'])}{made_of}"
         "[, about {ratio} times as many as chance would bring together in records with as many "
         f"labels{others and f', beyond what {others} explains'} "
-        f"({{ratio_low}} to {{ratio_high}}, 95% interval)]{_all_of_one(measured, pair)}."
+        f"({{ratio_low}} to {{ratio_high}}, 95% interval)]."
     )
     if not children:
         return sentence
     parent = describe(pair["parent"])
     return f"Most children of {parent} occur together ({{pairs}} pairs); the strongest: {sentence}"
-
-
-def _all_of_one(measured: Measurements, pair: Mapping[str, Any]) -> str:
-    """That every instance with one of the pair has the other, where that is so.
-
-    No count in a bin says that, so the clause is left out with the p value, which is not told then.
-    """
-    for end, other in (("a", "b"), ("b", "a")):
-        if pair["instances"] == int(measured.support[pair[end]]):
-            one, both = (measured.hierarchy.describe(pair[place]) for place in (end, other))
-            told = f"{{instances}} of {{support_{end}}} instances with {one} have {both}"
-            return f"[{{p_value||}}; {told}: the first may imply the second]"
-    return ""
 
 
 def _observed(measured: Measurements, pair: Mapping[str, Any]) -> Evidence:
@@ -141,11 +129,7 @@ def _observed(measured: Measurements, pair: Mapping[str, Any]) -> Evidence:
 
 
 def _labels_below(measured: Measurements, found: Sequence[Mapping[str, Any]]) -> Sparse:
-    """Instances with both of two labels at or below the nodes of pairs, without one below both,
-    shape (n_nodes, n_nodes).
-
-    The pair table is read once; only its lines below these nodes are kept in memory.
-    """
+    """Instances with two labels below nodes of pairs, not one below both, (n_nodes, n_nodes)."""
     below, n = measured.hierarchy.below, len(measured.hierarchy)
     ends = np.array([pair[end] for pair in found for end in ("a", "b")], np.int64)
     wanted = np.unique(rows(below, np.unique(ends)))
@@ -163,10 +147,7 @@ def _labels_below(measured: Measurements, found: Sequence[Mapping[str, Any]]) ->
 
 
 def _parts(measured: Measurements, joint: Sparse, pair: Mapping[str, Any]) -> tuple[Part, ...]:
-    """The label pairs that carry a pair, those on most of its records first.
-
-    A pair of labels above another one with as many instances is left out.
-    """
+    """The label pairs on most records of a pair; of equal counts none above another one."""
     names, below, of = measured.hierarchy.nodes, measured.hierarchy.below, pair["instances"]
     left, right = (row(below, pair[end]) for end in ("a", "b"))
     met = csr_array(joint[left][:, right]).tocoo()
@@ -199,11 +180,10 @@ _OF_PAIR = (
         mark=Mark(),
     ),
 )
-CHECK = check_of_rows(
+UNEXPECTED_PAIR = check_of_rows(
     "unexpected_pair",
     "Which labels occur together more often than the length of records explains?",
     _pairs,
-    counts_with=("least_joint", "excess_ratio", "false_discovery_rate"),
     nodes="Node|With",
     evidence=Columns(
         _OF_PAIR,
@@ -213,5 +193,73 @@ CHECK = check_of_rows(
         chance("p_value q_value rank pairs_judged"),
     ),
     of_parts=Columns(_OF_PAIR, count("of"), share("share", of="instances of")),
+    denominator="untold",
+)
+
+
+LEAST_SHARE = 0.1
+"""Least share of the reported pairs that must vanish within a column for it to be reported."""
+LEAST_PAIRS = 2
+"""Least number of pairs that must vanish."""
+
+
+def _explaining(measured: Measurements) -> Rows:
+    """Columns, and all of them together, within which reported pairs vanish."""
+    unnamed = measured.loaded.dataset.unnamed
+    named = measured.loaded.dataset.instances.select(measured.loaded.columns[1:])
+    columns = [
+        one
+        for one in (*named.iter_columns(), *unnamed.iter_columns())
+        if one.name not in measured.policy.strata
+    ]
+    shared = [
+        one.name
+        for one in columns
+        if 1 < (values := one.drop_nulls().n_unique()) < len(one)
+        and (values <= MOST_VALUES or one.name not in unnamed.columns)
+    ]
+    tried = [(name,) for name in shared] + ([tuple(shared)] if len(shared) > 1 else [])
+    tried = tried if len(measured.excess.found) else []
+    return Rows(
+        len(tried),
+        "columns of the instances, and all of them together",
+        _vanishing(measured, tried),
+        "" if columns else "no column is left that could be a stratum",
+    )
+
+
+def _vanishing(measured: Measurements, tried: list[tuple[str, ...]]) -> Iterator[Row]:
+    """A row for each column, and for all where more pairs vanish than within any one."""
+    pairs, most, nodes = len(measured.excess.found), 0, measured.hierarchy.nodes
+    least = max(LEAST_PAIRS, LEAST_SHARE * pairs)
+    for columns in tried:
+        vanished, named = measured.vanished_within(columns), " and ".join(columns)
+        if len(vanished) >= least and (len(columns) == 1 or len(vanished) > most):
+            first = " with ".join(map(measured.hierarchy.describe, vanished.row(0)))
+            both = [carrying_both(measured, nodes[a], nodes[b]) for a, b in vanished.iter_rows()]
+            instances = np.unique(np.concatenate(both))
+            yield Row(
+                sentence="{vanished} of the {pairs} reported {pairs|pair|pairs} "
+                f"{{vanished|is|are}} explained by {named}: within its values "
+                "{vanished|it is|they are} no more frequent than expected. {vanished|It|One} is "
+                f"{first}.",
+                evidence={"pairs": pairs, "vanished": len(vanished), "instances": len(instances)},
+                curator=f"Add {named} to the strata, by --strata or in the policy, if its values "
+                "are known before the labels are given; then read the pairs that are left.",
+                data_user=f"Do not read these pairs as associations: they follow from {named}.",
+                strength=len(vanished) / pairs,
+                beyond=times_limit(len(vanished), least),
+                key=columns,
+                cases=instances,
+            )
+        most = max(most, len(vanished))
+
+
+MISSING_STRATUM = check_of_rows(
+    "missing_stratum",
+    "Does a column (age, ward) explain any reported pair?",
+    _explaining,
+    needs="instances",
+    evidence=Columns(count("pairs vanished", of=NONE), count("instances")),
     denominator="untold",
 )

@@ -1,19 +1,22 @@
-"""redundant_nodes: pairs of nodes used as one."""
+"""redundant_nodes, group_confined: nodes used as one, and nodes that one site, coder or split uses
+alone, though others use their parent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import polars as pl
+from scipy.sparse import csr_array
+from scipy.special import gammaln
 
-from audit.base.dag import FloatArray, IntArray, row
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.base.declared import Columns, chance, count, share
-from audit.checks.rows import Row, Rows, check_of_rows
+from audit.checks.rows import ALL, Row, Rows, check_of_rows, significant
 from audit.checks.shared.carriers import carrying_both
-from audit.checks.shared.evidence import ALL
 from audit.engine.pairs.redundancy import (
     LEAST_SUPPORT,
     Places,
@@ -24,10 +27,10 @@ from audit.engine.pairs.redundancy import (
     redundant_pairs,
 )
 from audit.engine.pairs.rows import stored
-from audit.engine.statistics.intervals import at_freedom, effective_n
+from audit.engine.statistics.intervals import at_freedom, effective_n, wilson
 from audit.measure.measure import Measurements
-from audit.measure.rule_book import associations, first_association
-from audit.results.findings import Evidence, times_limit
+from audit.measure.rule_book import associations, at_or_below, first_association
+from audit.results.findings import times_limit
 from audit.sharing.bins import Bins
 from audit.sharing.told import two_digits
 
@@ -81,11 +84,7 @@ def held(pairs: Together, bins: Bins) -> Together:
 
 
 def _pairs(measured: Measurements) -> Together:
-    """Pairs of frequent nodes that meet at least as often as a reported pair must, as told.
-
-    The table of pairs is read once, a part of it at a time. What is expected by weight, where there
-    are groups, is brought back to instances.
-    """
+    """Pairs of frequent nodes that meet as often as a reported one must, expected by instances."""
     joint, a, b = (pl.col(name) for name in ("joint", *_SUPPORTS))
     length, observed = pl.col("expected_length"), pl.col("observed")
     each = (joint - pl.col("joint_entailed")) / observed
@@ -133,20 +132,22 @@ def _as_one(measured: Measurements, pairs: Together) -> Iterator[Row]:
         first, second = (measured.hierarchy.describe(node) for node in (a, b))
         apart = set(row(edges, a).tolist()).isdisjoint(row(edges, b).tolist())
         curator, data_user = _APART if apart else _AS_SIBLINGS
-        hardly, within = _within(measured, a, b, joint) if apart else ("", {})
-        nodes, evidence, cases = _counted(measured, a, b, joint)
+        nodes = measured.hierarchy.nodes[a], measured.hierarchy.nodes[b]
+        support_a, support_b = measured.support[[a, b]].tolist()
         yield Row(
             nodes=nodes,
             sentence="{instances} of {of} instances {instances|has|have} both "
             f"{first} and {second}[: {{both_share}} of those with at least one of the two][, where "
-            f"chance would give {{chance_share}}]{hardly}.",
+            "chance would give {chance_share}].",
             evidence={
-                **evidence,
+                "instances": joint,
+                "of": measured.n_instances,
+                "support_a": support_a,
+                "support_b": support_b,
                 "either": either,
                 "both_share": joint / either,
                 "least_share": low,
                 "chance_share": by_chance,
-                **within,
             },
             curator=curator,
             data_user=data_user,
@@ -154,7 +155,7 @@ def _as_one(measured: Measurements, pairs: Together) -> Iterator[Row]:
             beyond=times_limit(low, limit),
             key=(*nodes, "redundant"),
             asks=apart,
-            cases=cases,
+            cases=partial(carrying_both, measured, *nodes),
         )
 
 
@@ -171,55 +172,146 @@ _APART = (
     "Count the two once.",
 )
 """What a curator and what a data user is told to do, by the place of the two nodes."""
-_HARDLY, _ALONE = 0.95, 0.8
-"""Shares of a node's instances with another: of one that hardly stands alone at least the first, of
-one that does less than the second."""
-
-
-def _within(measured: Measurements, a: int, b: int, joint: int) -> tuple[str, Evidence]:
-    """What is said, and counted, of a node that hardly stands without the other, while the other
-    does; nothing of two of which neither does."""
-    bins, support = measured.rounding.bins("instances"), _told(measured)
-    rarer, other = sorted((a, b), key=lambda node: int(support[node]))
-    of, back = (int(measured.support[node]) for node in (rarer, other))
-    (both, every), (most, others) = bins.at_limit(joint, of), bins.at_upper_limit(joint, back)
-    if both / every < _HARDLY or most / others >= _ALONE:
-        return "", {}
-    one, without = map(measured.hierarchy.describe, (rarer, other))
-    return (
-        f"[; {one} hardly occurs without {without} ({{within_share}} of its instances have that "
-        "too)]",
-        {"rarer": of, "within_share": joint / of},
-    )
-
-
-def _counted(
-    measured: Measurements, a: int, b: int, joint: int
-) -> tuple[tuple[str, str], Evidence, Callable[[], IntArray]]:
-    """Two nodes, on how many instances each is and both are, and what finds these."""
-    nodes = measured.hierarchy.nodes[a], measured.hierarchy.nodes[b]
-    support_a, support_b = measured.support[[a, b]].tolist()
-    evidence = {
-        "instances": joint,
-        "of": measured.n_instances,
-        "support_a": support_a,
-        "support_b": support_b,
-    }
-    return nodes, evidence, partial(carrying_both, measured, *nodes)
-
-
-CHECK = check_of_rows(
+REDUNDANT_NODES = check_of_rows(
     "redundant_nodes",
     "Are two labels used as one?",
     _redundant,
-    counts_with=("redundant_jaccard", "least_joint"),
     nodes="Node|With",
     evidence=Columns(
         ALL,
         share("both_share", "Share with both", of="instances either"),
-        share("within_share", of="instances rarer"),
         chance("chance_share least_share", "By chance", unit="%"),
-        count("instances support_a support_b either rarer", "Instances with both"),
+        count("instances support_a support_b either", "Instances with both"),
+    ),
+    denominator="untold",
+)
+
+
+LEAST_UNITS = 11
+"""Least number of groups (or of instances, without groups) that carry a node for it to be
+tested.
+"""
+
+
+def _confined(measured: Measurements) -> Rows:
+    """Nodes confined to one value of a column, each beside the parent likeliest by chance."""
+    person, edges = measured.policy.person, measured.hierarchy.edges
+    asked = [name for name in measured.loaded.columns if not person or name not in person.columns]
+    family, found = 0, list[tuple[tuple[str, str, int, int], dict[str, float]]]()
+    for column in asked:
+        values, value_of = measured.loaded.dataset.values_of(column)
+        if len(values) < 2:
+            continue
+        carried = _units(measured, value_of, len(values))
+        total, most = carried.sum(axis=1), carried.max(axis=1).toarray().ravel()
+        judged = _judged(measured, column, total, most)
+        family += int(judged.sum())
+        for node in np.flatnonzero(judged & (most == total)).tolist():
+            there, units = carried[[node]].toarray().argmax(), int(total[node])
+            above = {i: carried[[i]].toarray()[0] for i in row(edges, node).tolist()}
+            p_value, parent = max((_chance(own, units), i) for i, own in above.items())
+            of_parent, parent_units = int(total[parent]), int(above[parent][there])
+            evidence = {
+                "units": units,
+                "low": float(wilson(units, units)[0]),
+                "of_parent": of_parent,
+                "parent_units": parent_units,
+                "parent_share": parent_units / of_parent,
+                "instances": int(measured.support[node]),
+                "p_value": p_value,
+            }
+            found.append(((column, values[there], node, parent), evidence))
+    tested = significant(measured, found, (own["p_value"] for _, own in found), family)
+    named = len(measured.loaded.dataset.splits) or asked[1:]
+    return Rows(
+        family,
+        "nodes judged, in each column that divides the instances",
+        (
+            _row(measured, *place, {**evidence, "q_value": q, "family": family})
+            for (place, evidence), q in tested
+        ),
+        "" if named else "neither a split nor a strata column is named",
+    )
+
+
+def _units(measured: Measurements, value_of: IntArray, n_values: int) -> Sparse:
+    """Groups, or instances, of each value that carry each node, shape (n_nodes, n_values)."""
+    known = np.flatnonzero(value_of >= 0)
+    group = known if measured.loaded.group_of is None else measured.loaded.group_of[known]
+    unit, place = np.unique(group * n_values + value_of[known], return_inverse=True)
+    ones = np.ones(measured.n_instances, np.int64)
+    members = csr_array((ones[known], (place, known)), shape=(len(unit), len(ones)))
+    carried = csr_array(members @ measured.loaded.aggregated)
+    carried.data[:] = 1
+    of_value = csr_array((ones[: len(unit)], (np.arange(len(unit)), unit % n_values)))
+    return csr_array(carried.T @ of_value)
+
+
+def _judged(measured: Measurements, column: str, total: IntArray, most: IntArray) -> BoolArray:
+    """Nodes of the family, by totals of node and parents alone, shape (n_nodes,)."""
+    policy, (node, parent) = measured.policy, measured.hierarchy.edges.tocoo().coords
+    fits = (most[parent] < total[parent]) & (most[parent] >= total[node])
+    below, fitting = (np.bincount(node[some], minlength=len(total)) for some in (fits >= 0, fits))
+    judged: BoolArray = (total >= LEAST_UNITS) & (below > 0) & (below == fitting)
+    if column not in ("split", *policy.coding_columns):
+        named = [node for rule in policy.person_rules for node in rule.nodes_named]
+        judged &= ~at_or_below(measured.hierarchy, named)
+    return judged
+
+
+def _chance(by_value: IntArray, units: int) -> float:
+    """Chance that units drawn from those of a parent all have one value, whichever it is.
+
+    >>> round(_chance(np.array([2, 2]), 2), 4)
+    0.3333
+    """
+    n = np.append(by_value[by_value >= units], by_value.sum()).astype(np.float64)
+    ways = gammaln(n + 1) - gammaln(units + 1) - gammaln(n - units + 1)
+    return min(float(np.exp(ways[:-1] - ways[-1]).sum()), 1.0)
+
+
+def _row(
+    measured: Measurements,
+    column: str,
+    value: str,
+    node: int,
+    parent: int,
+    evidence: dict[str, float],
+) -> Row:
+    hierarchy = measured.hierarchy
+    unit = "instances" if measured.loaded.group_of is None else "groups"
+    # The node after those below it that the same instances carry, the most specific first.
+    below = row(hierarchy.below, node)
+    same = below[measured.support[below] == measured.support[node]]
+    chain = same[np.lexsort((same, -hierarchy.depth[same]))].tolist()
+    return Row(
+        nodes=tuple(hierarchy.nodes[i] for i in chain),
+        sentence=f"All[ {{units}}] {unit} with {hierarchy.describe(chain[0])} have the "
+        f"{column} {value!r}[, which {{parent_share}} of all {{of_parent}} "
+        f"with {hierarchy.describe(parent)} have].",
+        evidence=evidence,
+        curator=f"Find out how the annotators of this {column} use the node, and what the "
+        "others use in its place; write one rule for all.",
+        data_user=f"Do not use the node across values of {column}: a model may learn the "
+        f"{column} from it.",
+        beyond=times_limit(evidence["low"], evidence["parent_share"]),
+        key=(column, hierarchy.nodes[node]),
+        cases=row(measured.loaded.carriers, node),
+    )
+
+
+GROUP_CONFINED = check_of_rows(
+    "group_confined",
+    "Is a label used by one site, coder or split alone?",
+    _confined,
+    needs="instances",
+    nodes="Node",
+    evidence=Columns(
+        count("instances", "Instances"),
+        count("of_parent"),  # a group of two values counts twice among a parent's
+        count("units parent_units", "With the node", of="groups", under="of_parent"),
+        share("parent_share", "Parent’s share there", of="parent_units of_parent"),
+        chance("low p_value q_value family"),
     ),
     denominator="untold",
 )

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from audit.checks.rules.group_confined import _chance
+from audit.checks.rules.nodes import _chance
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
@@ -40,18 +40,6 @@ def release(asthma: int = 20, leaf: str = "asthma") -> tuple[dict[str, list[str]
     return labels, {instance: "a" if instance < "i050" else "b" for instance in labels}
 
 
-def test_a_node_of_one_site_is_one_note() -> None:
-    found = checked(*release())
-    (finding,) = found.findings
-    values = dict(finding.evidence)
-
-    assert (found.status, finding.id) == ("note", "group_confined:site:asthma")
-    assert finding.nodes == ("asthma",)
-    assert (values["units"], values["of_parent"], values["parent_units"]) == (20, 100, 50)
-    assert values["parent_share"] == 0.5
-    assert "site 'a'" in finding.statement
-
-
 def test_what_a_person_is_and_a_rule_on_persons_says_is_no_news() -> None:
     of_person = Policy(person=Person(sex="site", female="a", male="b"))
     rule = PersonRule(nodes="asthma", sex="female", source="Told.")
@@ -60,24 +48,6 @@ def test_what_a_person_is_and_a_rule_on_persons_says_is_no_news() -> None:
     assert checked(*release(), policy=Policy(person_rules=(rule,))).findings == ()
     coded = Policy(person_rules=(rule,), coding_columns=("site",))
     assert len(checked(*release(), policy=coded).findings) == 1
-
-
-def test_a_chain_is_named_by_its_most_specific_node() -> None:
-    (finding,) = checked(*release(leaf="rare")).findings
-
-    assert finding.nodes == ("rare", "asthma")
-    assert finding.key == ("site", "asthma")
-
-
-def test_a_node_below_a_confined_one_is_not_told_again() -> None:
-    labels, site = release(40)
-    labels |= {f"i{i:03}": ["rare"] for i in range(15)}
-
-    assert [f.key for f in checked(labels, site).findings] == [("site", "asthma")]
-
-
-def test_few_instances_are_not_judged() -> None:
-    assert checked(*release(9)).findings == ()
 
 
 def test_a_patients_stays_count_once() -> None:
@@ -118,24 +88,6 @@ def test_the_parent_that_speaks_most_for_chance_decides() -> None:
 
     assert checked(labels, mostly_a, hierarchy=dag).findings == ()
     assert [f.key for f in checked(labels, evenly, hierarchy=dag).findings] == [("site", "asthma")]
-
-
-def test_instances_without_a_value_do_not_count() -> None:
-    labels, site = release()
-    labels |= {f"j{i:02}": ["asthma"] for i in range(5)}
-
-    (finding,) = checked(labels, site).findings
-    assert finding.evidence["units"] == 20
-
-
-def test_without_a_column_the_question_cannot_be_asked() -> None:
-    labels, site = release()
-    one_value = checked(labels, dict.fromkeys(site, "a"))
-    few = checked(dict(list(labels.items())[45:55]), site)
-
-    alone = CHECK.run(measure(labelled(BODY, labels), POLICY))
-    assert "a split" in alone.not_applicable
-    assert [(one.status, one.denominator) for one in (one_value, few)] == [("pass", 0)] * 2
 
 
 @pytest.mark.parametrize(("by_value", "units"), [((3, 4), 2), ((1, 2, 3), 3), ((5, 0, 2), 2)])

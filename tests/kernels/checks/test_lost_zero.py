@@ -10,9 +10,7 @@ import polars as pl
 import pytest
 
 import audit
-from audit.checks import CHECKS
 from audit.checks.shared.written_labels import UNEXPLAINED, written_labels
-from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.built_in import ICD9CM_NODES
 from audit.hierarchies.lint import lint
 from audit.hierarchies.titles import TitleList, read_titles, with_titles
@@ -79,27 +77,6 @@ def test_a_heading_lost_its_zero_where_the_code_stands_with_it_in_other_rows() -
         "414": "Escherichia coli [E. coli] infection in conditions classified elsewhere and of "
         "unspecified site (041.4)",
     }
-
-
-def test_ambiguous_rows_are_counted_beside_a_finding() -> None:
-    labels = {"a": ["42", "4111", "4111"], "b": ["389", "4019", "25000"]}
-    (finding,) = CHECK.run(measured({"diagnoses": labels})).findings
-
-    assert finding.evidence["rows"] == 1
-    assert finding.evidence["ambiguous"] == 1
-
-
-def test_codes_with_their_dots_are_read_too() -> None:
-    (finding,) = CHECK.run(measured({"diagnoses": {"a": ["8.45", "401.9"]}})).findings
-
-    assert [part.nodes for part in finding.parts] == [("8.45",)]
-
-
-def test_without_a_table_the_code_tells_its_code_set() -> None:
-    (finding,) = CHECK.run(measured({None: {"a": ["8.45", "401.9", "V10.3"]}})).findings
-
-    assert finding.id == "lost_zero:diagnoses"
-    assert finding.evidence["of"] == 3
 
 
 SHIGELLA = "Shigella dysenteriae (004.0)"
@@ -205,14 +182,6 @@ def test_each_code_that_a_number_damaged_is_among_those_that_it_may_stand_for(
         assert code in found[label] or label in valid
 
 
-def test_each_code_set_has_a_finding_of_its_own() -> None:
-    tables = {"diagnoses": {"a": ["42"]}, "procedures": {"a": ["296", "3893"]}}
-    found = CHECK.run(measured(tables)).findings
-
-    assert [finding.id for finding in found] == ["lost_zero:diagnoses", "lost_zero:procedures"]
-    assert [finding.evidence["of"] for finding in found] == [1, 2]
-
-
 @pytest.mark.parametrize(("beside", "found"), [("42", True), ("3893", False), ("4019", False)])
 def test_where_two_faults_explain_a_label_the_surer_one_does(beside: str, found: bool) -> None:
     """7054 is 070.54 without its zero, or procedure 70.54 in the table of diagnoses."""
@@ -236,27 +205,6 @@ def test_one_zero_anywhere_clears_the_release(beside: str) -> None:
     labels = many("4019", 2000) | {"z": [beside]}
 
     assert CHECK.run(measured({"diagnoses": labels})).status == "pass"
-
-
-def test_fewer_rows_than_needed_say_nothing() -> None:
-    assert CHECK.run(measured({"diagnoses": many("4019", 999)})).status == "pass"
-
-
-def test_the_policy_sets_what_is_expected() -> None:
-    rows = {"diagnoses": many("4019", 100)}
-    strict = Policy(leading_zero_rows=Threshold(value=2, reason="Few rows."))
-
-    assert CHECK.run(measured(rows)).status == "pass"
-    (finding,) = CHECK.run(measured(rows, policy=strict)).findings
-    assert finding.evidence["expected_rows"] == 2
-    assert finding.nodes == (icd9cm().nodes[icd9cm().root],)
-
-
-def test_procedures_read_as_numbers_are_found_though_diagnoses_are_text() -> None:
-    tables = {"diagnoses": {"a": ["0389"]}, "procedures": many("3893", 1000)}
-    (finding,) = CHECK.run(measured(tables)).findings
-
-    assert finding.id == "lost_zero:procedures:all"
 
 
 @pytest.fixture(scope="module")
@@ -328,47 +276,6 @@ def test_planted_zeros_are_found_where_no_code_is_left_or_a_heading_beside_its_c
     assert CHECK.run(of_release(clean)).status == "pass"
     assert 0 < gone < gone + headings < 60
     assert finding.evidence["rows"] == gone + headings
-
-
-def test_it_does_not_apply_without_codes_that_start_with_zero(toy_hierarchy: Hierarchy) -> None:
-    found = CHECK.run(measure(labelled(toy_hierarchy, {"a": ["cow"]}), Policy()))
-
-    assert found.status == "not_applicable"
-    assert CHECK.run(measured({"diagnoses": {"a": []}})).status == "pass"
-
-
-def test_labels_are_read_once_for_all_checks() -> None:
-    asked = measured({"diagnoses": {"a": ["42", "3893", "40199"]}, "procedures": {"a": ["3606"]}})
-    first = written_labels(asked)
-    for check in CHECKS:
-        check.run(asked)
-
-    assert len(first) == 4
-    assert written_labels(asked) is first
-
-
-@pytest.mark.parametrize(
-    ("table", "severity", "told"),
-    [
-        ("code,title\n744,Adrenal repair\n744,Cesarean section\n", "error", {"744": 2}),
-        ("code,title\n74.4,Adrenal repair\n74.40,x\n74.4,Cesarean\n", "error", {"744": 2}),
-        ("code,title\n7,One\n7,Two\n4019,Hypertension\n", "warning", {"7": 0}),
-        ("code,title\n744,Cesarean section\n744,cesarean  SECTION\n744,\n", "", {}),
-    ],
-)
-def test_a_code_of_two_titles_is_told(
-    tmp_path: Path, table: str, severity: str, told: dict[str, int]
-) -> None:
-    (tmp_path / "titles.csv").write_text(table)
-    hierarchy = with_titles(icd9cm(), [read_titles(tmp_path / "titles.csv")])
-    counted = measured({"procedures": {"a": ["744"], "b": ["744", "3615"]}}, hierarchy)
-    found = CHECK.run(counted).findings
-
-    assert [finding.severity for finding in found] == ([severity] if severity else [])
-    for finding in found:
-        assert {p.nodes[0]: p.evidence["instances"] for p in finding.parts} == told
-        assert CHECK.cases is not None
-        assert len(CHECK.cases(counted, finding)) == sum(told.values())
 
 
 def test_a_code_of_two_titles_is_told_of_any_hierarchy_and_by_lint(tmp_path: Path) -> None:
