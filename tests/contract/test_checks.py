@@ -554,7 +554,9 @@ def test_it_has_a_page_and_a_test_of_its_own(check: Check | WaiverCheck) -> None
     if room:
         for folders in (["audit/analyses"], ["tests/unit", "tests/kernels"]):
             own = [ROOT / folder / room for folder in folders]
-            files = [*(f for one in own for f in [*one.rglob("*checks.py"), *one.glob("checks/*")])]
+            files = [
+                *(f for one in own for f in [*one.rglob("*checks.py"), *one.glob("checks/*.py")])
+            ]
             assert any(check.name in path.read_text(encoding="utf-8") for path in files)
     else:
         shelves = [ROOT / "tests" / shelf for shelf in ("unit/checks", "kernels/checks", "laws")]
